@@ -1,0 +1,138 @@
+# On a bare Debian or macOS each target installs what is missing, builds and runs; afterwards it only does
+# what is left to do.
+#
+#   make demo       the tour: real rewards, then a sample
+#   make test       lint, tests of the core with their coverage, tests of the package
+#   make lint       ruff, mypy, clang-format, clang-tidy
+#   make bench      the benchmarks, side by side with their peers
+#   make coverage   a page that shows which branches of the core the tests took
+#   make sanitize   the tests of the core under SANITIZE (address,undefined; or thread)
+#   make clean
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+SANITIZE ?= address,undefined
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+CORES := $(shell getconf _NPROCESSORS_ONLN)
+ifeq ($(shell uname),Darwin)
+export CMAKE_PREFIX_PATH := $(shell brew --prefix sqlite 2>/dev/null)
+endif
+
+CPP_FILES := $(shell find cpp tests/cpp -name '*.cpp' -o -name '*.hpp')
+CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
+
+.PHONY: help demo test lint bench coverage sanitize clean
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: .venv/package
+	@$(BIN)/comptroller demo
+
+test: lint core-tests
+	@echo "== tests of the package"
+	@$(BIN)/pytest -n auto
+
+lint: .venv/package .venv/tools
+	@echo "== lint"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/mypy
+	@$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
+	@$(MAKE) tidy
+
+bench: .venv/package
+	@$(PIP) install --quiet --group bench
+	@$(BIN)/python benchmarks/run.py
+
+coverage: core-tests
+	@$(GCOVR) --html-details build/coverage/branches.html
+	@echo "see build/coverage/branches.html"
+
+sanitize: | system
+	@cmake -S . -B build/sanitize -G Ninja $(CORE_TESTS) -DCOMPTROLLER_SANITIZE=$(SANITIZE) >/dev/null
+	@cmake --build build/sanitize
+	@build/sanitize/comptroller_tests --no-version
+
+clean:
+	rm -rf build dist .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+# ---- the environment and the package in it --------------------------------------------------------
+
+.PHONY: system
+system:
+	@.ci/system $(PYTHON)
+
+.venv/created: | system
+	@echo "== environment"
+	@rm -rf .venv build/editable
+	@$(PYTHON) -m venv .venv
+	@$(PIP) install --quiet --upgrade 'pip>=25.1'
+	@touch $@
+
+.venv/builders: pyproject.toml .venv/created
+	@$(PIP) install --quiet --group build
+	@touch $@
+
+.venv/tools: pyproject.toml .venv/created
+	@$(PIP) install --quiet --group test --group lint
+	@touch $@
+
+# Installed editable: a change of Python code is seen at once; a change of the core, or a file that comes or
+# goes, runs this again, and compiles what changed.
+.venv/package: .venv/builders CMakeLists.txt build/package-files $(CORE_FILES) | system
+	@echo "== package"
+	@$(PIP) install --quiet --no-build-isolation -Cbuild-dir=build/editable --editable '.[all]'
+	@touch $@
+
+.PHONY: always
+build/package-files: always
+	@mkdir -p build
+	@find cpp python -type f ! -path '*/__pycache__/*' | LC_ALL=C sort >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+# ---- the tests of the core ------------------------------------------------------------------------
+
+CORE_TESTS := -DCMAKE_BUILD_TYPE=Debug -DCOMPTROLLER_TESTS=ON -DCOMPTROLLER_MODULE=OFF
+GCOVR := $(BIN)/gcovr --root . --filter cpp/model/ --filter cpp/rules/ --exclude-throw-branches \
+  --exclude-unreachable-branches --merge-lines --fail-under-branch 95 build/coverage
+
+build/coverage/build.ninja: | system
+	@cmake -S . -B build/coverage -G Ninja $(CORE_TESTS) -DCOMPTROLLER_COVERAGE=ON >/dev/null
+
+.PHONY: core-tests
+core-tests: build/coverage/build.ninja .venv/tools
+	@echo "== tests of the core"
+	@cmake --build build/coverage
+	@find build/coverage -name '*.gcda' -delete
+	@build/coverage/comptroller_tests --no-version
+	@$(GCOVR) --txt-metric branch
+
+# ---- clang-tidy, once for each state of a source and the headers it includes ----------------------
+
+TIDIED := $(patsubst cpp/%.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(CPP_FILES)))
+
+# ninja knows which of our headers each source includes.
+.PHONY: tidy tidied
+tidy:
+	@mkdir -p build/tidy
+	@ninja -C build/editable -t deps | awk -v root="$(CURDIR)/" ' \
+	  /^[^ ].*\.cpp\.o:/ { split($$1, part, "/cpp/"); sub(/\.cpp\.o:$$/, "", part[2]) } \
+	  /^ / && part[2] && index($$1, root "cpp/") == 1 { print "build/tidy/" part[2] ".ok: " substr($$1, length(root) + 1) }' \
+	  >build/tidy/includes.mk
+	@$(MAKE) -j$(CORES) tidied
+
+-include build/tidy/includes.mk
+tidied: $(TIDIED)
+	@:
+
+build/tidy/%.ok: cpp/%.cpp .clang-tidy
+	@mkdir -p $(@D)
+	@echo "clang-tidy $<"
+	@$(BIN)/clang-tidy -p build/editable --quiet $<
+	@touch $@

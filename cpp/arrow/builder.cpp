@@ -1,0 +1,78 @@
+#include "arrow/builder.hpp"
+
+#include <algorithm>
+
+namespace comptroller::arrow {
+
+namespace {
+
+Builder text_builder() { return Builder({.name = "", .format = "u", .shape = Shape::text}); }
+
+}  // namespace
+
+void Builder::append_null() {
+  switch (column_.shape) {
+    case Shape::number:
+      std::fill_n(values_.extend(column_.width), column_.width, '\0');
+      break;
+    case Shape::boolean:
+      values_.push_bit(length_, false);
+      break;
+    case Shape::text:
+      push_end(values_.size());
+      break;
+    case Shape::list:
+      push_end(static_cast<std::size_t>(elements().length_));
+      break;
+    case Shape::record:
+      for (Builder& member : children_) member.append_null();
+      break;
+  }
+  if (null_count_++ == 0) {
+    for (std::int64_t index = 0; index < length_; ++index) validity_.push_bit(index, true);
+  }
+  validity_.push_bit(length_++, false);
+}
+
+std::size_t Builder::size() const {
+  std::size_t size = values_.size() + ends_.size();
+  for (const Builder& child : children_) size += child.size();
+  return size;
+}
+
+Array Builder::take() {
+  ArrayParts parts{.length = std::exchange(length_, 0),
+                   .null_count = std::exchange(null_count_, 0),
+                   .buffers = {},
+                   .children = {},
+                   .dictionary = {}};
+  parts.buffers.push_back(validity_.take());
+  if (column_.shape == Shape::text || column_.shape == Shape::list) {
+    if (ends_.size() == 0) ends_.push(std::int32_t{0});
+    parts.buffers.push_back(ends_.take());
+  }
+  if (column_.shape != Shape::list && column_.shape != Shape::record) {
+    parts.buffers.push_back(values_.take());
+  }
+  for (Builder& child : children_) parts.children.push_back(child.take());
+  if (column_.words.empty()) return make_array(std::move(parts));
+  Builder words = text_builder();
+  for (const std::string_view word : column_.words) words.append_text(word);
+  return make_array({.length = parts.length,
+                     .null_count = parts.null_count,
+                     .buffers = std::move(parts.buffers),
+                     .children = {},
+                     .dictionary = words.take()});
+}
+
+Schema Builder::describe() const {
+  std::vector<Schema> children;
+  for (const Builder& child : children_) children.push_back(child.describe());
+  return make_schema({.name = column_.name,
+                      .format = std::string(column_.format),
+                      .is_nullable = column_.is_nullable,
+                      .children = std::move(children),
+                      .dictionary = column_.words.empty() ? Schema() : text_builder().describe()});
+}
+
+}  // namespace comptroller::arrow

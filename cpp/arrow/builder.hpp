@@ -1,0 +1,94 @@
+// Values of one Arrow type, gathered one by one. A struct, a list or a map contains other builders, and a
+// map is a list of structs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arrow/memory.hpp"
+
+namespace comptroller::arrow {
+
+// How the values of an Arrow type are laid out.
+enum class Shape : std::uint8_t { number, boolean, text, list, record };
+
+// What a builder begins with.
+struct Column {
+  std::string name;
+  std::string_view format;  // as the Arrow C data interface writes types
+  Shape shape = Shape::text;
+  bool is_nullable = false;
+  std::size_t width = 0;                      // of a number, in bytes
+  std::span<const std::string_view> words{};  // of a dictionary that the numbers are codes of
+};
+
+// Offsets have 32 bits: what a builder holds must be taken before it reaches 2 GiB.
+class Builder {
+ public:
+  explicit Builder(Column column, std::vector<Builder> children = {})
+      : column_(std::move(column)), children_(std::move(children)) {}
+
+  // A value of a builder of numbers of just this width.
+  template <class Number>
+  void append_number(Number value) {
+    values_.push(value);
+    append_valid();
+  }
+  void append_boolean(bool value) {
+    values_.push_bit(length_, value);
+    append_valid();
+  }
+  void append_text(std::string_view text) {
+    char* const at = extend_text(text.size());
+    if (!text.empty()) std::memcpy(at, text.data(), text.size());
+  }
+  // Appends a text of `size` bytes, to be written by the caller.
+  char* extend_text(std::size_t size) {
+    char* const at = values_.extend(size);
+    push_end(values_.size());
+    append_valid();
+    return at;
+  }
+  // What was appended to the elements since the last list is one.
+  void end_list() {
+    push_end(static_cast<std::size_t>(children_.front().length_));
+    append_valid();
+  }
+  // One value was appended to each member.
+  void end_record() { append_valid(); }
+  void append_null();
+
+  Builder& child(std::size_t index) { return children_[index]; }
+  std::span<Builder> children() { return children_; }
+  Builder& elements() { return children_.front(); }
+  std::int64_t length() const { return length_; }
+  // The bytes it holds, about.
+  std::size_t size() const;
+
+  // What was appended; this begins anew.
+  Array take();
+  Schema describe() const;
+
+ private:
+  void append_valid() {
+    if (null_count_ > 0) validity_.push_bit(length_, true);
+    ++length_;
+  }
+  void push_end(std::size_t end) {
+    if (ends_.size() == 0) ends_.push(std::int32_t{0});
+    ends_.push(static_cast<std::int32_t>(end));
+  }
+
+  Column column_;
+  std::vector<Builder> children_;
+  std::int64_t length_ = 0;
+  std::int64_t null_count_ = 0;
+  Buffer validity_;  // empty while there are no nulls
+  Buffer ends_;      // of texts and lists, behind a first 0
+  Buffer values_;
+};
+
+}  // namespace comptroller::arrow

@@ -1,0 +1,76 @@
+#include "arrow/columns.hpp"
+
+#include "model/hexadecimal.hpp"
+
+namespace comptroller::arrow {
+
+namespace {
+
+// "0x" and two digits a byte.
+void append_hexadecimal(Builder& builder, std::string_view bytes) {
+  char* const at = builder.extend_text(2 + 2 * bytes.size());
+  at[0] = '0';
+  at[1] = 'x';
+  write_hexadecimal(bytes.data(), bytes.size(), at + 2);
+}
+
+// Appends the strings of a compact JSON array without escapes: no string holds a quote then.
+void append_plain_strings(Builder& builder, std::string_view array) {
+  constexpr std::string_view between = "\",\"";
+  if (array.size() < std::string_view("[\"\"]").size()) return;
+  std::string_view rest = array.substr(2, array.size() - 4);
+  for (std::size_t end = rest.find(between); end != std::string_view::npos;
+       end = rest.find(between)) {
+    builder.append_text(rest.substr(0, end));
+    rest.remove_prefix(end + between.size());
+  }
+  builder.append_text(rest);
+}
+
+}  // namespace
+
+void append_metadata(Builder& builder, const Metadata& metadata) {
+  Builder& pairs = builder.elements();
+  for (const auto& [key, value] : metadata.pairs) {
+    pairs.child(0).append_text(key);
+    pairs.child(1).append_text(value);
+    pairs.end_record();
+  }
+  builder.end_list();
+}
+
+void append_identifier(Builder& builder, const db::Value& value) {
+  if (value.kind != db::Value::Kind::blob) return builder.append_text(value.bytes);
+  format_uuid(value.bytes.data(), builder.extend_text(uuid_length));
+}
+
+void append_hash(Builder& builder, const db::Value& value) {
+  if (value.kind != db::Value::Kind::blob) return builder.append_text(value.bytes);
+  append_hexadecimal(builder, value.bytes);
+}
+
+void append_addresses(Builder& builder, const db::Value& value) {
+  const std::string_view bytes = value.bytes;
+  Builder& addresses = builder.elements();
+  if (value.kind == db::Value::Kind::blob) {
+    for (std::size_t at = 0; at < bytes.size(); at += packed_address_length) {
+      append_hexadecimal(addresses, bytes.substr(at, packed_address_length));
+    }
+  } else if (bytes.find('\\') == std::string_view::npos) {
+    append_plain_strings(addresses, bytes);
+  } else {
+    for (const Label& address : json::read_stored_addresses(bytes)) {
+      addresses.append_text(address.value);
+    }
+  }
+  builder.end_list();
+}
+
+void append_code(Builder& builder, const db::Value& value, std::size_t words) {
+  if (value.integer < 0 || static_cast<std::size_t>(value.integer) >= words) {
+    throw Error(Code::unavailable, "the store is damaged: a code stands for no word");
+  }
+  builder.append_number(static_cast<std::int8_t>(value.integer));
+}
+
+}  // namespace comptroller::arrow

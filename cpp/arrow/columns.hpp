@@ -1,0 +1,184 @@
+// Fields of records as Arrow columns: the type each takes, and values from a record or straight from a
+// row of the store.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "arrow/builder.hpp"
+#include "store/columns.hpp"
+
+namespace comptroller::arrow {
+
+using json::Audience;
+
+template <class T>
+Builder make_builder(std::string_view name, Audience audience, bool is_nullable = false);
+
+// A struct of those fields that the audience is shown.
+template <Record R>
+std::vector<Builder> make_members(Audience audience) {
+  std::vector<Builder> members;
+  for_each_field<R>([&]<class F>() {
+    if (!json::is_shown<typename F::Type>(audience)) return;
+    members.push_back(make_builder<typename F::Type>(F::name, audience));
+  });
+  return members;
+}
+
+template <class T>
+inline constexpr bool is_timestamp =
+    std::derived_from<T, Timestamp> || std::same_as<T, NullableTimestamp>;
+template <class T>
+inline constexpr bool is_amount = requires(const T& value) { scaled(value.text); };
+
+// The column of a field of type T. Elements of lists, keys and values are never null.
+template <class T>
+Builder make_builder(std::string_view name, Audience audience, bool is_nullable) {
+  Column column{.name = std::string(name), .format = "u", .is_nullable = is_nullable};
+  const auto shaped = [&](Shape shape, std::string_view format, std::size_t width = 0) {
+    column.shape = shape;
+    column.format = format;
+    column.width = width;
+  };
+  std::vector<Builder> children;
+  if constexpr (is_optional<T>) {
+    return make_builder<bare<T>>(name, audience, true);
+  } else if constexpr (is_timestamp<T>) {
+    shaped(Shape::number, "tsu:UTC", sizeof(std::int64_t));
+    column.is_nullable = is_nullable || std::same_as<T, NullableTimestamp>;
+  } else if constexpr (is_amount<T>) {
+    shaped(Shape::number, "d:38,18", sizeof(Int128));
+  } else if constexpr (std::same_as<T, bool>) {
+    shaped(Shape::boolean, "b");
+  } else if constexpr (ClosedSet<T>) {
+    shaped(Shape::number, "c", sizeof(std::int8_t));
+    column.words = Words<T>::list;
+  } else if constexpr (std::same_as<T, Metadata>) {
+    shaped(Shape::list, "+m");
+    std::vector<Builder> pair;
+    pair.push_back(make_builder<Label>("key", audience));
+    pair.push_back(make_builder<Label>("value", audience));
+    children.emplace_back(Column{.name = "entries", .format = "+s", .shape = Shape::record},
+                          std::move(pair));
+  } else if constexpr (is_array<T>) {
+    // Words in a list are plain text.
+    using Element = typename T::value_type;
+    shaped(Shape::list, "+l");
+    children.push_back(
+        make_builder<std::conditional_t<ClosedSet<Element>, Word, Element>>("item", audience));
+  } else if constexpr (Record<T>) {
+    shaped(Shape::record, "+s");
+    children = make_members<T>(audience);
+  }
+  return Builder(std::move(column), std::move(children));
+}
+
+void append_metadata(Builder& builder, const Metadata& metadata);
+
+// Appends a member of a record to its column.
+template <class T>
+void append_value(Builder& builder, const T& value, Audience audience) {
+  if constexpr (is_optional<T>) {
+    value ? append_value(builder, *value, audience) : builder.append_null();
+  } else if constexpr (std::same_as<T, NullableTimestamp>) {
+    append_value(builder, value.value, audience);
+  } else if constexpr (is_timestamp<T>) {
+    builder.append_number(value.microseconds);
+  } else if constexpr (is_amount<T>) {
+    builder.append_number(scaled(value.text));
+  } else if constexpr (std::same_as<T, bool>) {
+    builder.append_boolean(value);
+  } else if constexpr (ClosedSet<T>) {
+    builder.append_number(static_cast<std::int8_t>(value));
+  } else if constexpr (std::same_as<T, Metadata>) {
+    append_metadata(builder, value);
+  } else if constexpr (is_array<T>) {
+    for (const auto& element : value) {
+      if constexpr (ClosedSet<typename T::value_type>) {
+        builder.elements().append_text(word(element));
+      } else {
+        append_value(builder.elements(), element, audience);
+      }
+    }
+    builder.end_list();
+  } else if constexpr (Record<T>) {
+    std::size_t index = 0;
+    for_each_field<T>([&]<class F>() {
+      if (!json::is_shown<typename F::Type>(audience)) return;
+      append_value(builder.child(index++), value.*F::member, audience);
+    });
+    builder.end_record();
+  } else {
+    builder.append_text(value.value);
+  }
+}
+
+// The texts of the symbols met lately, found faster than in the connection's own map. For one thread.
+class SymbolTexts {
+ public:
+  explicit SymbolTexts(db::Symbols& symbols) : symbols_(symbols) {}
+
+  // The view holds until the next call.
+  std::string_view text(std::int64_t key) {
+    Entry& entry = entries_[static_cast<std::size_t>(key) % entry_count];
+    if (entry.key != key) {
+      entry.text = symbols_.text(key);
+      entry.key = key;
+    }
+    return entry.text;
+  }
+
+ private:
+  struct Entry {
+    std::int64_t key = -1;
+    std::string text;
+  };
+
+  static constexpr std::size_t entry_count = 4096;
+
+  db::Symbols& symbols_;
+  std::vector<Entry> entries_ = std::vector<Entry>(entry_count);
+};
+
+void append_identifier(Builder& builder, const db::Value& value);
+void append_hash(Builder& builder, const db::Value& value);
+void append_addresses(Builder& builder, const db::Value& value);
+// Throws unavailable for a code that stands for no word: an index beyond a dictionary crashes readers.
+void append_code(Builder& builder, const db::Value& value, std::size_t words);
+
+// Appends a column of a row to that of a field of type T.
+template <class T>
+void append_stored(Builder& builder, const db::Value& value, SymbolTexts& symbols) {
+  using store::StorageClass;
+  constexpr StorageClass kept = store::storage_class<T>();
+  if (value.is_null()) {
+    builder.append_null();
+  } else if constexpr (kept == StorageClass::symbol) {
+    builder.append_text(symbols.text(value.integer));
+  } else if constexpr (kept == StorageClass::identifier) {
+    append_identifier(builder, value);
+  } else if constexpr (kept == StorageClass::hash) {
+    append_hash(builder, value);
+  } else if constexpr (kept == StorageClass::timestamp) {
+    builder.append_number(value.integer);
+  } else if constexpr (kept == StorageClass::code) {
+    append_code(builder, value, Words<T>::list.size());
+  } else if constexpr (kept == StorageClass::boolean) {
+    builder.append_boolean(value.integer != 0);
+  } else if constexpr (kept == StorageClass::amount || kept == StorageClass::computed) {
+    builder.append_number(scaled(value.bytes));
+  } else if constexpr (kept == StorageClass::addresses) {
+    append_addresses(builder, value);
+  } else if constexpr (std::same_as<T, Metadata>) {
+    append_metadata(builder, json::read_stored_metadata(value.bytes));
+  } else if constexpr (kept == StorageClass::document) {
+    // What the store keeps as a document belongs to the record and is shown with it.
+    append_value(builder, json::read_stored<T>(value.bytes), Audience::provider);
+  } else {
+    builder.append_text(value.bytes);
+  }
+}
+
+}  // namespace comptroller::arrow

@@ -1,0 +1,216 @@
+#include "arrow/scan.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "model/error.hpp"
+
+namespace comptroller::arrow {
+
+namespace {
+
+constexpr std::int64_t chunks_ahead_a_thread = 2;
+constexpr std::int64_t rows_between_looks = 1024;  // at what else may end a chunk or a batch
+
+std::int64_t newest_key(db::Connection& connection, std::string_view table) {
+  db::Query query = connection.query("SELECT max(key) FROM " + std::string(table));
+  return query.step() ? query.column(0).integer : 0;
+}
+
+}  // namespace
+
+SnapshotLease::~SnapshotLease() {
+  if (!lease_) return;
+  try {
+    lease_->query("COMMIT").run();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a read has nothing to lose
+  }
+}
+
+class Scan::ChunkReader {
+ public:
+  ChunkReader(Scan& scan, db::Connection& connection)
+      : scan_(scan),
+        connection_(connection),
+        listing_(scan.source_.listing(connection)),
+        rows_(scan.layout_->make_rows(connection)) {
+    scan.layout_->select(listing_);
+  }
+
+  Chunk read(std::int64_t index) {
+    const std::int64_t keys = scan_.limits_.keys_a_chunk;
+    db::Query query = listing_.scan(connection_, index * keys + 1, (index + 1) * keys + 1);
+    Builder& batch = rows_->batch();
+    Chunk chunk;
+    for (std::int64_t row = 1; query.step(); ++row) {
+      rows_->append(query);
+      if (row % rows_between_looks != 0) continue;
+      if (scan_.is_stopping_) break;
+      if (batch.size() >= scan_.limits_.bytes_a_batch) chunk.push_back(batch.take());
+    }
+    if (batch.length() > 0) chunk.push_back(batch.take());
+    return chunk;
+  }
+
+ private:
+  Scan& scan_;
+  db::Connection& connection_;
+  store::Listing listing_;
+  std::unique_ptr<Rows> rows_;
+};
+
+class Scan::Pull {
+ public:
+  explicit Pull(Scan& scan) : scan_(scan) {
+    const std::lock_guard lock(scan_.mutex_);
+    const bool has_snapshot = scan_.next_to_read_ < scan_.chunk_count_;
+    if (has_snapshot && Clock::now() - scan_.idle_since_ >= scan_.limits_.longest_idle) {
+      scan_.fail_idle();
+    }
+    if (scan_.failure_) std::rethrow_exception(scan_.failure_);
+    scan_.is_pulled_ = true;
+  }
+  ~Pull() {
+    const std::lock_guard lock(scan_.mutex_);
+    scan_.is_pulled_ = false;
+    scan_.idle_since_ = Clock::now();
+    scan_.changed_.notify_all();
+  }
+  Pull(const Pull&) = delete;
+  Pull& operator=(const Pull&) = delete;
+
+ private:
+  Scan& scan_;
+};
+
+Scan::Scan(std::shared_ptr<const Layout> layout, Source source, Limits limits)
+    : layout_(std::move(layout)),
+      source_(std::move(source)),
+      limits_(limits),
+      process_(::getpid()) {}
+
+Scan::~Scan() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+    changed_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool Scan::is_of_this_process() const { return process_ == ::getpid(); }
+
+Array Scan::next() {
+  source_.check();
+  const Pull pull(*this);
+  if (!is_begun_) {
+    is_begun_ = true;
+    try {
+      begin();
+    } catch (...) {
+      fail(std::current_exception());
+      throw;
+    }
+  }
+  if (ready_.empty() && !fetch()) return {};
+  Array batch = std::move(ready_.front());
+  ready_.pop_front();
+  return batch;
+}
+
+void Scan::begin() {
+  {
+    const db::Lease lease = source_.database->reader();
+    const db::Snapshot snapshot(*lease);
+    if (newest_key(*lease, layout_->table()) <= limits_.keys_a_chunk) {
+      for (Array& batch : ChunkReader(*this, *lease).read(0)) ready_.push_back(std::move(batch));
+      return;
+    }
+  }
+  start_threads();
+}
+
+void Scan::start_threads() {
+  const std::size_t count =
+      std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, limits_.most_threads);
+  std::vector<SnapshotLease> snapshots;
+  snapshots.reserve(count);
+  for (db::Lease& lease : source_.database->readers_of_one_moment(count)) {
+    snapshots.emplace_back(std::move(lease));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    const std::int64_t newest = newest_key(snapshots.front().connection(), layout_->table());
+    chunk_count_ = (newest + limits_.keys_a_chunk - 1) / limits_.keys_a_chunk;
+    most_ahead_ = chunks_ahead_a_thread * static_cast<std::int64_t>(count);
+  }
+  for (SnapshotLease& snapshot : snapshots) {
+    threads_.emplace_back(
+        [this, mine = std::move(snapshot)]() mutable { work(std::move(mine)); });
+  }
+}
+
+void Scan::work(SnapshotLease snapshot) {
+  try {
+    ChunkReader reader(*this, snapshot.connection());
+    while (const std::optional<std::int64_t> index = take_chunk()) {
+      give_chunk(*index, reader.read(*index));
+    }
+  } catch (...) {
+    fail(std::current_exception());
+  }
+}
+
+std::optional<std::int64_t> Scan::take_chunk() {
+  std::unique_lock lock(mutex_);
+  while (!is_stopping_ && !failure_ && next_to_read_ < chunk_count_) {
+    if (next_to_read_ < next_to_fetch_ + most_ahead_) return next_to_read_++;
+    const Clock::time_point deadline = idle_since_ + limits_.longest_idle;
+    if (is_pulled_) {
+      changed_.wait(lock);
+    } else if (Clock::now() < deadline) {
+      changed_.wait_until(lock, deadline);
+    } else {
+      fail_idle();
+    }
+  }
+  return std::nullopt;
+}
+
+void Scan::give_chunk(std::int64_t index, Chunk chunk) {
+  const std::lock_guard lock(mutex_);
+  chunks_.emplace(index, std::move(chunk));
+  changed_.notify_all();
+}
+
+bool Scan::fetch() {
+  std::unique_lock lock(mutex_);
+  while (ready_.empty()) {
+    if (next_to_fetch_ == chunk_count_) return false;
+    changed_.wait(lock, [&] { return failure_ != nullptr || chunks_.contains(next_to_fetch_); });
+    if (failure_) std::rethrow_exception(failure_);
+    auto chunk = chunks_.extract(next_to_fetch_++);
+    for (Array& batch : chunk.mapped()) ready_.push_back(std::move(batch));
+    changed_.notify_all();
+  }
+  return true;
+}
+
+void Scan::fail(std::exception_ptr failure) {
+  const std::lock_guard lock(mutex_);
+  if (!failure_) failure_ = std::move(failure);
+  chunks_.clear();
+  changed_.notify_all();
+}
+
+void Scan::fail_idle() {
+  if (!failure_) {
+    failure_ = std::make_exception_ptr(
+        Error(Code::unavailable, "the stream was idle for too long and has ended; begin another"));
+  }
+  chunks_.clear();
+  changed_.notify_all();
+}
+
+}  // namespace comptroller::arrow

@@ -1,0 +1,90 @@
+#include "arrow/stream.hpp"
+
+#include <cerrno>
+#include <new>
+
+#include "arrow/layout.hpp"
+#include "arrow/scan.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::arrow {
+
+namespace {
+
+// What the private_data of a stream owns.
+struct OpenStream {
+  Scan scan;
+  std::string message;  // of the last failure
+};
+
+int code_of(const std::exception& failure) {
+  if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) return ENOMEM;
+  const auto* error = dynamic_cast<const Error*>(&failure);
+  return error != nullptr && error->code() == Code::invalid_request ? EINVAL : EIO;
+}
+
+// Runs `action` with the open stream; gives 0 or the number of what went wrong.
+template <class Action>
+int attempt(ArrowArrayStream* stream, Action action) {
+  auto& open = *static_cast<OpenStream*>(stream->private_data);
+  try {
+    action(open.scan);
+    return 0;
+  } catch (const std::exception& failure) {
+    open.message = failure.what();
+    return code_of(failure);
+  }
+}
+
+int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
+  return attempt(stream, [&](Scan& scan) { scan.layout().make_batch().describe().give(out); });
+}
+
+int get_next(ArrowArrayStream* stream, ArrowArray* out) {
+  out->release = nullptr;
+  return attempt(stream, [&](Scan& scan) { scan.next().give(out); });
+}
+
+const char* get_last_error(ArrowArrayStream* stream) {
+  const auto& message = static_cast<OpenStream*>(stream->private_data)->message;
+  return message.empty() ? nullptr : message.c_str();
+}
+
+void release(ArrowArrayStream* stream) {
+  auto* open = static_cast<OpenStream*>(stream->private_data);
+  // In a forked child there is nothing to stop, and the connections are the parent's: it is let be.
+  if (open->scan.is_of_this_process()) delete open;
+  stream->release = nullptr;
+}
+
+class LaidOutTable final : public Table {
+ public:
+  LaidOutTable(std::unique_ptr<const Layout> layout, Source source, Limits limits)
+      : layout_(std::move(layout)), source_(std::move(source)), limits_(limits) {}
+
+  std::vector<std::string> column_names() const override { return layout_->column_names(); }
+  void export_schema(ArrowSchema* out) const override {
+    layout_->make_batch().describe().give(out);
+  }
+  void open(ArrowArrayStream* out) const override {
+    source_.check();
+    auto* open = new OpenStream{Scan(layout_, source_, limits_), {}};
+    *out = {get_schema, get_next, get_last_error, release, open};
+  }
+
+ private:
+  std::shared_ptr<const Layout> layout_;
+  Source source_;
+  Limits limits_;
+};
+
+}  // namespace
+
+std::unique_ptr<Table> make_table(std::string_view kind,
+                                  std::optional<std::vector<std::string>> columns,
+                                  json::Audience audience, Source source, Limits limits) {
+  return std::make_unique<LaidOutTable>(make_layout(kind, columns, audience), std::move(source),
+                                        limits);
+}
+
+}  // namespace comptroller::arrow

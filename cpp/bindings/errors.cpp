@@ -1,0 +1,38 @@
+#include "bindings/errors.hpp"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <exception>
+
+namespace py = pybind11;
+
+namespace comptroller::bindings {
+
+void set_python_error(const Error& error) {
+  py::list fields;
+  for (const FieldError& field : error.errors()) {
+    fields.append(py::make_tuple(field.field, field.message));
+  }
+  const Problem& described = problem(error.code());
+  const py::object existing =
+      error.existing().empty() ? py::object(py::none()) : py::object(py::str(error.existing()));
+  const py::object raised =
+      py::module_::import("comptroller.errors")
+          .attr("make")(described.code, described.status, error.detail(), fields, existing);
+  PyErr_SetObject(py::type::of(raised).ptr(), raised.ptr());
+}
+
+void register_errors() {
+  py::register_local_exception_translator([](std::exception_ptr thrown) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+      set_python_error(error);
+    } catch (const std::bad_alloc&) {
+      set_python_error(Error(Code::unavailable, "out of memory"));
+    }
+  });
+}
+
+}  // namespace comptroller::bindings

@@ -1,0 +1,33 @@
+// A Python object with `readinto` as the input of a load.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "load/input.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::bindings {
+
+// Takes the GIL for each read. What `readinto` raises is thrown as it is.
+class PythonInput : public load::Input {
+ public:
+  explicit PythonInput(pybind11::object source) : source_(std::move(source)) {}
+
+  std::size_t read(char* out, std::size_t capacity) override {
+    const pybind11::gil_scoped_acquire acquire;
+    const auto buffer = pybind11::memoryview::from_memory(
+        out, static_cast<pybind11::ssize_t>(capacity), /*readonly=*/false);
+    const pybind11::object read = source_.attr("readinto")(buffer);
+    buffer.attr("release")();
+    const auto size = read.is_none() ? 0 : read.cast<pybind11::ssize_t>();
+    if (size < 0 || static_cast<std::size_t>(size) > capacity) {
+      throw Error(Code::unavailable, "readinto gave a size outside its buffer");
+    }
+    return static_cast<std::size_t>(size);
+  }
+
+ private:
+  pybind11::object source_;
+};
+
+}  // namespace comptroller::bindings

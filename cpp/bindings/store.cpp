@@ -1,0 +1,218 @@
+#include "bindings/store.hpp"
+
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <mutex>
+
+#include "arrow/stream.hpp"
+#include "bindings/python_input.hpp"
+#include "db/sqlite/database.hpp"
+#include "load/exporter.hpp"
+#include "load/loader.hpp"
+#include "model/error.hpp"
+#include "service/authorisation.hpp"
+#include "service/check.hpp"
+#include "service/scans.hpp"
+#include "service/service.hpp"
+
+namespace py = pybind11;
+
+namespace comptroller::bindings {
+
+namespace {
+
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+using service::Service;
+
+std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
+  std::vector<service::Parameter> parameters;
+  parameters.reserve(pairs.size());
+  for (const auto& [name, value] : pairs) parameters.push_back({name, value});
+  return parameters;
+}
+
+// A service that can be closed while other threads still work with it: they finish, and the last
+// one out closes the file.
+class Store {
+ public:
+  Store(const std::string& path, bool read_only) {
+    const db::sqlite::OpenOptions options{read_only, path == ":memory:"};
+    service::Environment environment = service::system_environment();
+    service_ = std::make_shared<Service>(db::sqlite::open(path, options), std::move(environment));
+  }
+
+  ~Store() { close(); }
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  std::shared_ptr<Service> service() const {
+    const std::lock_guard guard(mutex_);
+    if (!service_) throw Error(Code::unavailable, "the service is closed");
+    return service_;
+  }
+
+  void close() {
+    std::shared_ptr<Service> closing;
+    {
+      const std::lock_guard guard(mutex_);
+      closing.swap(service_);
+    }
+    if (!closing) return;
+    closing->close();
+    // The file's locks belong to the process that opened it: a forked child leaves them alone.
+    if (closing->is_forked()) new std::shared_ptr<Service>(std::move(closing));
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<Service> service_;
+};
+
+py::tuple call(const Store& store, const Principal& principal, std::string operation,
+               const Parameters& parameters, std::optional<std::string_view> body,
+               std::optional<std::string> idempotency_key) {
+  service::Call call{std::move(operation), to_parameters(parameters),
+                     std::string(body.value_or("")), std::move(idempotency_key)};
+  service::Answer answer;
+  {
+    const py::gil_scoped_release release;
+    answer = store.service()->call(principal, call);
+  }
+  return py::make_tuple(py::bytes(answer.body), answer.is_replay);
+}
+
+// Lets Python handle its signals, and tells the callback of the caller's; either may raise.
+void tell(const py::object& progress, std::uint64_t bytes,
+          const std::optional<std::uint64_t>& total, std::uint64_t rows) {
+  const py::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  if (!progress.is_none()) progress(bytes, total, rows);
+}
+
+py::bytes load(const Store& store, const Principal& principal, const std::string& kind,
+               const py::object& source, std::optional<std::string> customer_id, bool keep_going,
+               bool dry_run, std::optional<std::uint64_t> total_bytes, const py::object& progress) {
+  std::unique_ptr<load::Input> input;
+  if (py::isinstance<py::str>(source)) {
+    auto file = std::make_unique<load::FileInput>(source.cast<std::string>());
+    if (!total_bytes) total_bytes = file->size();
+    input = std::move(file);
+  } else {
+    input = std::make_unique<PythonInput>(source);
+  }
+  load::Options options{kind, std::move(customer_id), keep_going, dry_run, {}};
+  options.progress = [&](std::uint64_t bytes, std::uint64_t rows) {
+    tell(progress, bytes, total_bytes, rows);
+  };
+  try {
+    load::Result result;
+    {
+      const py::gil_scoped_release release;
+      result = load::load(*store.service(), principal, *input, options);
+    }
+    return load::to_json(result);
+  } catch (const load::Interrupted& interrupted) {
+    try {
+      std::rethrow_exception(interrupted.cause);
+    } catch (py::error_already_set& raised) {
+      // What was kept is told with the exception that ended the load.
+      raised.value().attr("load_result") = py::bytes(load::to_json(interrupted.result));
+      throw;
+    }
+  }
+}
+
+std::uint64_t export_rows(const Store& store, const Principal& principal, std::string kind,
+                          std::string path, std::string format, const Parameters& parameters) {
+  const std::vector<service::Parameter> filters = to_parameters(parameters);
+  load::ExportOptions options{std::move(kind), std::move(path), std::move(format),
+                              [](std::uint64_t rows) { tell(py::none(), 0, {}, rows); }};
+  const py::gil_scoped_release release;
+  return load::export_rows(*store.service(), principal, options, filters);
+}
+
+// An Arrow table that can be read again and again.
+struct ArrowSource {
+  std::shared_ptr<arrow::Table> table;
+};
+
+ArrowSource stream(const Store& store, const Principal& principal, const std::string& kind,
+                   std::optional<std::vector<std::string>> columns, const Parameters& parameters) {
+  const std::shared_ptr<Service> service = store.service();
+  const service::Scan scan =
+      service::scan(*service, principal, kind, to_parameters(parameters), service::Balances::shown);
+  arrow::Source source{service->database(), scan.listing, [service] { service->check_usable(); }};
+  return {arrow::make_table(kind, std::move(columns), scan.audience, std::move(source))};
+}
+
+// A capsule that owns what it points to until a consumer moves it out.
+template <class Struct>
+py::capsule to_capsule(std::unique_ptr<Struct> held, const char* name) {
+  return py::capsule(held.release(), name, [](PyObject* capsule) {
+    auto* pointer =
+        static_cast<Struct*>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
+    if (pointer->release != nullptr) pointer->release(pointer);
+    delete pointer;
+  });
+}
+
+py::capsule arrow_stream(const ArrowSource& source, const py::object&) {
+  auto held = std::make_unique<ArrowArrayStream>();
+  source.table->open(held.get());
+  return to_capsule(std::move(held), "arrow_array_stream");
+}
+
+py::capsule arrow_schema(const ArrowSource& source) {
+  auto held = std::make_unique<ArrowSchema>();
+  source.table->export_schema(held.get());
+  return to_capsule(std::move(held), "arrow_schema");
+}
+
+}  // namespace
+
+void bind_store(py::module_& module) {
+  py::class_<Principal>(module, "Principal")
+      .def(py::init(&service::make_principal), py::arg("customer") = py::none(),
+           py::arg("client_id") = py::none(), py::arg("scopes") = py::none())
+      .def_readonly("customer", &Principal::customer)
+      .def_readonly("client_id", &Principal::client_id)
+      .def_readonly("scopes", &Principal::scopes);
+
+  py::class_<ArrowSource>(module, "ArrowSource")
+      .def("__arrow_c_stream__", &arrow_stream, py::arg("requested_schema") = py::none())
+      .def("__arrow_c_schema__", &arrow_schema);
+
+  using py::arg;
+  py::class_<Store>(module, "Store")
+      .def(py::init<const std::string&, bool>(), arg("path"), arg("read_only") = false,
+           py::call_guard<py::gil_scoped_release>())
+      .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
+           arg("body") = py::none(), arg("idempotency_key") = py::none())
+      .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
+           arg("customer_id"), arg("keep_going"), arg("dry_run"), arg("total_bytes"),
+           arg("progress"))
+      .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
+           arg("parameters"))
+      .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"))
+      .def(
+          "backup",
+          [](const Store& store, const std::string& destination) {
+            const std::shared_ptr<Service> service = store.service();
+            service->check_usable();
+            service->database()->backup(destination);
+          },
+          arg("destination"), py::call_guard<py::gil_scoped_release>())
+      .def("check",
+           [](const Store& store) {
+             std::string findings;
+             {
+               const py::gil_scoped_release release;
+               findings = service::check(*store.service());
+             }
+             return py::bytes(findings);
+           })
+      .def("close", &Store::close, py::call_guard<py::gil_scoped_release>());
+}
+
+}  // namespace comptroller::bindings

@@ -1,0 +1,58 @@
+// One SQLite connection with its prepared statements.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "db/database.hpp"
+
+namespace comptroller::db::sqlite {
+
+// How long a statement waits for a lock that only a stranger to our lock file can hold.
+inline constexpr int busy_timeout_ms = 5000;
+
+// Throws the Error that a result code stands for; does not name paths or SQL.
+[[noreturn]] void throw_failure(int result);
+inline void check(int result) {
+  if (result != SQLITE_OK) throw_failure(result);
+}
+
+struct CloseConnection {
+  void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+};
+
+class SqliteConnection final : public Connection {
+ public:
+  // `flags` of sqlite3_open_v2; NOMUTEX is added.
+  SqliteConnection(const std::string& path, int flags);
+  ~SqliteConnection() override;
+
+  Query query(std::string_view sql) override;
+  void execute(const std::string& sql) override;
+  std::int64_t last_inserted_key() override;
+  std::int64_t changed_rows() override;
+
+  sqlite3* handle() const { return handle_.get(); }
+  bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+
+ private:
+  class SqliteStatement;
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
+  void drop_idle_statements();
+
+  std::unique_ptr<sqlite3, CloseConnection> handle_;
+  std::unordered_map<std::string, std::unique_ptr<SqliteStatement>, Hash, std::equal_to<>>
+      statements_;
+};
+
+}  // namespace comptroller::db::sqlite

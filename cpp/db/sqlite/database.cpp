@@ -1,0 +1,266 @@
+#include "db/sqlite/database.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <system_error>
+
+#include "db/sqlite/connection.hpp"
+#include "db/sqlite/lock_file.hpp"
+#include "db/sqlite/schema.hpp"
+#include "db/sqlite/writer.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+namespace filesystem = std::filesystem;
+
+constexpr std::chrono::seconds longest_wait_to_open{30};
+constexpr int cache_kib_of_writer = 65536;
+constexpr int cache_kib_of_reader = 8192;
+constexpr int pages_a_backup_step = 1024;
+
+LockFile::Hold hold_to_open(LockFile& lock) {
+  return {lock, std::chrono::steady_clock::now() + longest_wait_to_open};
+}
+
+void set_cache(SqliteConnection& connection, int kib) {
+  connection.execute("PRAGMA cache_size = -" + std::to_string(kib));
+}
+
+std::unique_ptr<SqliteConnection> open_reader(const std::string& path, int more_flags = 0) {
+  auto reader = std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READONLY | more_flags);
+  // Only the writer folds the log into the file.
+  sqlite3_db_config(reader->handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  set_cache(*reader, cache_kib_of_reader);
+  return reader;
+}
+
+std::unique_ptr<SqliteConnection> open_writer(const std::string& path) {
+  auto writer =
+      std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  migrate(*writer, path);
+  writer->execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
+  writer->execute("PRAGMA threads = 2");
+  set_cache(*writer, cache_kib_of_writer);
+  return writer;
+}
+
+class SqliteDatabase final : public Database {
+ public:
+  SqliteDatabase(std::string path, const OpenOptions& options);
+  ~SqliteDatabase() override;
+
+  Lease reader() override;
+  std::vector<Lease> readers_of_one_moment(std::size_t count) override;
+  bool is_writable() const override { return writer_ != nullptr; }
+  void write(const std::function<void(Connection&)>& work) override;
+  void write_bulk(const std::function<bool(Connection&)>& work) override;
+  Health health() override;
+  void backup(const std::string& destination) override;
+
+ private:
+  Writer& writer();
+  std::unique_ptr<SqliteConnection> take_idle();
+  Lease lend(std::unique_ptr<SqliteConnection> connection);
+
+  std::string path_;
+  OpenOptions options_;
+  int reader_flags_ = 0;
+  LockFile lock_;
+  std::unique_ptr<SqliteConnection> write_connection_;
+  std::unique_ptr<Writer> writer_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<SqliteConnection>> idle_;
+};
+
+SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
+    : path_(std::move(path)), options_(options), lock_(path_ + "-lock", options.read_only) {
+  const LockFile::Hold hold = hold_to_open(lock_);
+  if (!options_.read_only) {
+    write_connection_ = open_writer(path_);
+    writer_ = std::make_unique<Writer>(*write_connection_, lock_);
+  }
+  // One connection stays open for life: the log and its index are never torn down under others.
+  idle_.push_back(open_reader(path_, reader_flags_));
+  if (options_.read_only && schema_version(*idle_.front(), path_) < newest_schema_version()) {
+    throw Error(Code::unavailable, path_ +
+                                       " has an older schema; open it for writing once, or run "
+                                       "`comptroller migrate`");
+  }
+}
+
+SqliteDatabase::~SqliteDatabase() {
+  try {
+    const LockFile::Hold hold = hold_to_open(lock_);
+    idle_.clear();
+    writer_.reset();
+    write_connection_.reset();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the members close themselves
+  }
+  if (!options_.is_temporary) return;
+  for (const char* suffix : {"", "-wal", "-shm", "-lock"}) {
+    std::error_code ignored;
+    filesystem::remove(path_ + suffix, ignored);
+  }
+}
+
+std::unique_ptr<SqliteConnection> SqliteDatabase::take_idle() {
+  {
+    const std::lock_guard guard(mutex_);
+    if (!idle_.empty()) {
+      auto connection = std::move(idle_.back());
+      idle_.pop_back();
+      return connection;
+    }
+  }
+  return open_reader(path_, reader_flags_);
+}
+
+Lease SqliteDatabase::lend(std::unique_ptr<SqliteConnection> connection) {
+  return {connection.release(), [this](Connection* lent) {
+            std::unique_ptr<SqliteConnection> back(static_cast<SqliteConnection*>(lent));
+            const std::lock_guard guard(mutex_);
+            idle_.push_back(std::move(back));
+          }};
+}
+
+Lease SqliteDatabase::reader() {
+  return lend(take_idle());
+}
+
+std::vector<Lease> SqliteDatabase::readers_of_one_moment(std::size_t count) {
+  std::vector<std::unique_ptr<SqliteConnection>> connections;
+  while (connections.size() < count) connections.push_back(take_idle());
+  std::vector<Lease> leases;
+  const LockFile::Hold hold = hold_to_open(lock_);
+  for (auto& connection : connections) {
+    connection->execute("BEGIN");
+    // A transaction sees the moment of its first read.
+    connection->query("SELECT count(*) FROM customers").step();
+    leases.push_back(lend(std::move(connection)));
+  }
+  return leases;
+}
+
+Writer& SqliteDatabase::writer() {
+  if (writer_) return *writer_;
+  throw Error(Code::unavailable, "the store was opened read-only");
+}
+
+void SqliteDatabase::write(const std::function<void(Connection&)>& work) {
+  writer().write(work);
+}
+
+void SqliteDatabase::write_bulk(const std::function<bool(Connection&)>& work) {
+  writer().write_bulk(work);
+}
+
+// The files of SQLite's library that are mapped into this process, where the system tells.
+std::vector<std::string> mapped_copies() {
+  std::set<std::string> paths;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const std::size_t path = line.find('/');
+    if (path != std::string::npos && line.find("libsqlite3", path) != std::string::npos) {
+      paths.insert(line.substr(path));
+    }
+  }
+  return {paths.begin(), paths.end()};
+}
+
+Health SqliteDatabase::health() {
+  Health health{std::string("SQLite ") + sqlite3_libversion(), mapped_copies(), {}};
+  const Lease connection = reader();
+  Query query = connection->query("PRAGMA integrity_check");
+  while (query.step()) {
+    const std::string_view finding = query.column(0).bytes;
+    if (finding != "ok") health.findings.emplace_back(finding);
+  }
+  return health;
+}
+
+void sync_to_disk(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool is_synced = descriptor >= 0 && ::fsync(descriptor) == 0;
+  if (descriptor >= 0) ::close(descriptor);
+  if (!is_synced) throw Error(Code::unavailable, "cannot write " + path + " to disk");
+}
+
+void SqliteDatabase::backup(const std::string& destination) {
+  if (filesystem::exists(destination)) {
+    throw Error(Code::unavailable, destination + " exists already; choose another name");
+  }
+  const std::string unfinished = destination + ".part";
+  filesystem::remove(unfinished);
+  try {
+    const Lease source = reader();
+    SqliteConnection copy(unfinished, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    sqlite3_backup* backup = sqlite3_backup_init(
+        copy.handle(), "main", static_cast<SqliteConnection&>(*source).handle(), "main");
+    if (backup == nullptr) throw_failure(sqlite3_errcode(copy.handle()));
+    // One reading transaction from the first step to the last: the copy is of one moment.
+    const Snapshot snapshot(*source);
+    source->query("SELECT count(*) FROM customers").step();
+    int result = SQLITE_OK;
+    while (result == SQLITE_OK) result = sqlite3_backup_step(backup, pages_a_backup_step);
+    sqlite3_backup_finish(backup);
+    if (result != SQLITE_DONE) throw_failure(result);
+  } catch (...) {
+    std::error_code ignored;
+    filesystem::remove(unfinished, ignored);
+    throw;
+  }
+  sync_to_disk(unfinished);
+  filesystem::rename(unfinished, destination);
+  const filesystem::path folder = filesystem::absolute(destination).parent_path();
+  sync_to_disk(folder.string());
+}
+
+// The file itself, whatever links lead to it, so that all its users share one lock file.
+std::string resolve(const std::string& path) {
+  std::error_code failure;
+  const filesystem::path absolute = filesystem::weakly_canonical(path, failure);
+  return failure ? path : absolute.string();
+}
+
+std::string make_temporary_file() {
+  const char* folder = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): read at open only
+  std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/comptroller-XXXXXX";
+  const int descriptor = ::mkstemp(path.data());
+  if (descriptor < 0) {
+    throw Error(Code::unavailable,
+                "cannot make a temporary file: " + std::generic_category().message(errno));
+  }
+  ::close(descriptor);
+  return path;
+}
+
+}  // namespace
+
+std::unique_ptr<Database> open(const std::string& path, const OpenOptions& options) {
+  if (options.is_temporary) {
+    return std::make_unique<SqliteDatabase>(make_temporary_file(), options);
+  }
+  const std::string resolved = resolve(path);
+  try {
+    if (options.read_only && !filesystem::exists(resolved)) {
+      throw Error(Code::unavailable, "there is no file");
+    }
+    return std::make_unique<SqliteDatabase>(resolved, options);
+  } catch (const Error& error) {
+    if (error.detail().find(resolved) != std::string::npos) throw;
+    throw Error(error.code(), "cannot open " + path + ": " + error.detail());
+  }
+}
+
+}  // namespace comptroller::db::sqlite

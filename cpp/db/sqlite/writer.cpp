@@ -1,0 +1,166 @@
+#include "db/sqlite/writer.hpp"
+
+#include <algorithm>
+
+#include "model/error.hpp"
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+constexpr std::chrono::seconds longest_wait{30};
+constexpr std::size_t largest_batch = 256;
+constexpr int frames_to_checkpoint = 4000;  // about 16 MB of log
+
+std::chrono::steady_clock::time_point deadline_from_now() {
+  return std::chrono::steady_clock::now() + longest_wait;
+}
+
+}  // namespace
+
+Writer::Writer(SqliteConnection& connection, LockFile& lock)
+    : connection_(connection), lock_(lock) {
+  sqlite3_wal_hook(
+      connection_.handle(),
+      [](void* frames, sqlite3*, const char*, int count) {
+        *static_cast<int*>(frames) = count;
+        return SQLITE_OK;
+      },
+      &frames_in_log_);
+}
+
+bool Writer::wait_to_lead(Task& task, Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  queue_.push_back(&task);
+  if (!is_led_) {
+    is_led_ = true;
+    return true;
+  }
+  if (!task.turn.wait_until(lock, deadline, [&] { return task.is_done || task.may_lead; })) {
+    const auto queued = std::ranges::find(queue_, &task);
+    if (queued != queue_.end()) {
+      queue_.erase(queued);
+      throw Error(Code::unavailable, "the writer is busy; try again later");
+    }
+    // A leader is already at it: its outcome is the answer.
+    task.turn.wait(lock, [&] { return task.is_done; });
+  }
+  return !task.is_done;
+}
+
+void Writer::stop_leading(std::span<Task* const> finished) {
+  const std::lock_guard lock(mutex_);
+  for (Task* task : finished) {
+    task->is_done = true;
+    task->turn.notify_one();
+  }
+  is_led_ = !queue_.empty();
+  if (is_led_) {
+    queue_.front()->may_lead = true;
+    queue_.front()->turn.notify_one();
+  }
+}
+
+void Writer::write(const std::function<void(Connection&)>& work) {
+  Task task;
+  task.work = &work;
+  const Deadline deadline = deadline_from_now();
+  if (wait_to_lead(task, deadline)) {
+    std::vector<Task*> batch;
+    {
+      const std::lock_guard lock(mutex_);
+      while (!queue_.empty() && batch.size() < largest_batch && queue_.front()->work != nullptr) {
+        batch.push_back(queue_.front());
+        queue_.pop_front();
+      }
+    }
+    run(batch, deadline);
+    stop_leading(batch);
+  }
+  if (task.failure) std::rethrow_exception(task.failure);
+}
+
+void Writer::run(std::span<Task* const> batch, Deadline deadline) {
+  try {
+    const LockFile::Hold hold(lock_, deadline);
+    connection_.query("BEGIN IMMEDIATE").run();
+    for (Task* task : batch) run_one(*task, batch.size() == 1);
+    if (std::ranges::all_of(batch, [](const Task* task) { return task->failure != nullptr; })) {
+      undo();
+      return;
+    }
+    connection_.query("COMMIT").run();
+    checkpoint_if_due();
+  } catch (...) {
+    undo();
+    for (Task* task : batch) {
+      if (!task->failure) task->failure = std::current_exception();
+    }
+  }
+}
+
+void Writer::run_one(Task& task, bool is_alone) {
+  if (!is_alone) connection_.query("SAVEPOINT task").run();
+  try {
+    (*task.work)(connection_);
+  } catch (...) {
+    task.failure = std::current_exception();
+    connection_.symbols().forget();
+  }
+  // A full disk can end the whole transaction: then nobody's work is left.
+  if (!connection_.in_transaction()) {
+    throw Error(Code::unavailable, "the store could not be written; nothing was kept");
+  }
+  if (is_alone) return;
+  if (task.failure) connection_.query("ROLLBACK TO task").run();
+  connection_.query("RELEASE task").run();
+}
+
+void Writer::undo() {
+  connection_.symbols().forget();
+  if (connection_.in_transaction()) {
+    sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+}
+
+void Writer::checkpoint_if_due() {
+  if (frames_in_log_ < frames_to_checkpoint) return;
+  // A reader in the way leaves frames behind for the next time; a failure is the next commit's to
+  // meet.
+  sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
+                            nullptr);
+}
+
+void Writer::while_idle(const std::function<void(SqliteConnection&)>& action) {
+  Task task;
+  const Deadline deadline = deadline_from_now();
+  wait_to_lead(task, deadline);
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(queue_, &task);
+  }
+  try {
+    const LockFile::Hold hold(lock_, deadline);
+    action(connection_);
+  } catch (...) {
+    task.failure = std::current_exception();
+    undo();
+  }
+  stop_leading({});
+  if (task.failure) std::rethrow_exception(task.failure);
+}
+
+void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
+  while_idle([&](SqliteConnection& connection) {
+    connection.query("BEGIN IMMEDIATE").run();
+    if (!work(connection)) {
+      undo();
+      return;
+    }
+    connection.query("COMMIT").run();
+    sqlite3_wal_checkpoint_v2(connection.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                              nullptr);
+  });
+}
+
+}  // namespace comptroller::db::sqlite

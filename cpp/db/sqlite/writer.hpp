@@ -1,0 +1,58 @@
+// The one connection that writes, with group commit: threads queue, the first in line runs what is
+// queued in one transaction (a savepoint each), commits once and wakes the rest.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "db/sqlite/connection.hpp"
+#include "db/sqlite/lock_file.hpp"
+
+namespace comptroller::db::sqlite {
+
+class Writer {
+ public:
+  // Both must outlive the writer.
+  Writer(SqliteConnection& connection, LockFile& lock);
+
+  // See Database::write and Database::write_bulk.
+  void write(const std::function<void(Connection&)>& work);
+  void write_bulk(const std::function<bool(Connection&)>& work);
+  // Runs `action` while nobody writes, in this process or another.
+  void while_idle(const std::function<void(SqliteConnection&)>& action);
+
+ private:
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  struct Task {
+    const std::function<void(Connection&)>* work = nullptr;  // null: wants the writer for itself
+    std::exception_ptr failure;
+    bool is_done = false;
+    bool may_lead = false;
+    std::condition_variable turn;
+  };
+
+  // Queues the task and waits until it is done or this thread leads. True: it leads.
+  bool wait_to_lead(Task& task, Deadline deadline);
+  void stop_leading(std::span<Task* const> finished);
+  void run(std::span<Task* const> batch, Deadline deadline);
+  void run_one(Task& task, bool is_alone);
+  void undo();
+  void checkpoint_if_due();
+
+  SqliteConnection& connection_;
+  LockFile& lock_;
+  int frames_in_log_ = 0;
+
+  std::mutex mutex_;
+  std::deque<Task*> queue_;
+  bool is_led_ = false;
+};
+
+}  // namespace comptroller::db::sqlite

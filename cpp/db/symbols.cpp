@@ -1,0 +1,54 @@
+#include "db/symbols.hpp"
+
+#include "db/database.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db {
+
+namespace {
+
+// About 30 MB at the most; beyond it the connection starts afresh.
+constexpr std::size_t most_remembered = 200'000;
+
+}  // namespace
+
+std::string_view Symbols::text(std::int64_t key) {
+  if (const auto known = texts_.find(key); known != texts_.end()) return known->second;
+  Query query = connection_.query("SELECT text FROM symbols WHERE key = $key");
+  if (!query.bind("$key", Value::of(key)).step()) {
+    throw Error(Code::unavailable, "the store is damaged: a reference leads nowhere");
+  }
+  if (texts_.size() >= most_remembered) texts_.clear();
+  return texts_.emplace(key, query.column(0).bytes).first->second;
+}
+
+std::optional<std::int64_t> Symbols::find(std::string_view text) {
+  if (const auto known = keys_.find(text); known != keys_.end()) return known->second;
+  Query query = connection_.query("SELECT key FROM symbols WHERE text = $text");
+  if (!query.bind("$text", Value::of(text)).step()) return std::nullopt;
+  const std::int64_t key = query.column(0).integer;
+  remember(text, key);
+  return key;
+}
+
+std::int64_t Symbols::intern(std::string_view text) {
+  if (const auto key = find(text)) return *key;
+  connection_.query("INSERT INTO symbols (text) VALUES ($text)")
+      .bind("$text", Value::of(text))
+      .run();
+  const std::int64_t key = connection_.last_inserted_key();
+  remember(text, key);
+  return key;
+}
+
+void Symbols::remember(std::string_view text, std::int64_t key) {
+  if (keys_.size() >= most_remembered) keys_.clear();
+  keys_.emplace(text, key);
+}
+
+void Symbols::forget() {
+  keys_.clear();
+  texts_.clear();
+}
+
+}  // namespace comptroller::db

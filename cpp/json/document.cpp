@@ -1,0 +1,183 @@
+#include "json/document.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace comptroller::json {
+
+namespace {
+
+namespace dom = simdjson::dom;
+
+constexpr std::size_t most_refusals_told = 20;
+
+// A surrogate half that an escape smuggled into UTF-8: U+D800 to U+DFFF, ED A0..BF.
+bool has_surrogate(std::string_view text) {
+  for (std::size_t at = text.find('\xED'); at != std::string_view::npos;
+       at = text.find('\xED', at + 1)) {
+    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xA0) return true;
+  }
+  return false;
+}
+
+void refuse_surrogates(std::string_view text) {
+  if (has_surrogate(text)) {
+    throw Error(Code::malformed_json, "an escape in a string is no Unicode scalar value");
+  }
+}
+
+void refuse_surrogates(const dom::element& element) {
+  if (element.is_string()) {
+    refuse_surrogates(element.get_string().value_unsafe());
+  } else if (element.is_array()) {
+    const dom::array array = element.get_array().value_unsafe();
+    for (const dom::element child : array) refuse_surrogates(child);
+  } else if (element.is_object()) {
+    const dom::object object = element.get_object().value_unsafe();
+    for (const auto& [key, value] : object) {
+      refuse_surrogates(key);
+      refuse_surrogates(value);
+    }
+  }
+}
+
+bool is_digit(char character) {
+  return character >= '0' && character <= '9';
+}
+
+std::size_t skip_digits(std::string_view text, std::size_t position) {
+  while (position < text.size() && is_digit(text[position])) ++position;
+  return position;
+}
+
+// The end of the RFC 8259 number that begins at `position`; `position` itself where none does.
+std::size_t end_of_number(std::string_view text, std::size_t begin) {
+  std::size_t position = begin;
+  if (position < text.size() && text[position] == '-') ++position;
+  const std::size_t integer = position;
+  position = skip_digits(text, position);
+  if (position == integer || (text[integer] == '0' && position > integer + 1)) return begin;
+  if (position < text.size() && text[position] == '.') {
+    const std::size_t fraction = position + 1;
+    position = skip_digits(text, fraction);
+    if (position == fraction) return begin;
+  }
+  if (position < text.size() && (text[position] == 'e' || text[position] == 'E')) {
+    std::size_t exponent = position + 1;
+    if (exponent < text.size() && (text[exponent] == '+' || text[exponent] == '-')) ++exponent;
+    position = skip_digits(text, exponent);
+    if (position == exponent) return begin;
+  }
+  return position;
+}
+
+// The parser refuses numbers that no machine type holds just as it refuses malformed ones; only the
+// latter are not JSON. Strings are passed over; the document is known to be well formed otherwise.
+bool has_malformed_number(std::string_view document) {
+  for (std::size_t position = 0; position < document.size();) {
+    const char character = document[position];
+    if (character == '"') {
+      for (++position; position < document.size() && document[position] != '"'; ++position) {
+        if (document[position] == '\\') ++position;
+      }
+      ++position;
+    } else if (character == '-' || is_digit(character)) {
+      const std::size_t end = end_of_number(document, position);
+      constexpr std::string_view may_follow = ",]} \t\r\n";
+      if (end == position) return true;
+      if (end < document.size() && may_follow.find(document[end]) == std::string_view::npos)
+        return true;
+      position = end;
+    } else {
+      ++position;
+    }
+  }
+  return false;
+}
+
+[[noreturn]] void throw_parse_failure(simdjson::error_code failure, std::string_view document) {
+  switch (failure) {
+    case simdjson::CAPACITY:
+      throw Error(Code::content_too_large, "the document is larger than 1 MiB");
+    case simdjson::MEMALLOC:
+      throw Error(Code::unavailable, "out of memory");
+    case simdjson::DEPTH_ERROR:
+      throw Error(Code::malformed_json, "values are nested deeper than 32");
+    case simdjson::UTF8_ERROR:
+      throw Error(Code::malformed_json, "the text is not valid UTF-8");
+    case simdjson::STRING_ERROR:
+      throw Error(Code::malformed_json, "a string has an invalid escape");
+    case simdjson::UNESCAPED_CHARS:
+      throw Error(Code::malformed_json, "a string has a control character that is not escaped");
+    case simdjson::UNCLOSED_STRING:
+      throw Error(Code::malformed_json, "a string is not closed");
+    case simdjson::EMPTY:
+      throw Error(Code::malformed_json, "there is no JSON value");
+    case simdjson::NUMBER_ERROR:
+      if (!has_malformed_number(document)) {
+        throw Error(Code::invalid_request, "a number is out of range");
+      }
+      throw Error(Code::malformed_json, "a number is malformed");
+    default:
+      throw Error(Code::malformed_json, "the text is not a JSON value");
+  }
+}
+
+}  // namespace
+
+Reader::State::State() {
+  if (parser.allocate(largest_document, deepest_nesting) != simdjson::SUCCESS) {
+    throw Error(Code::unavailable, "out of memory");
+  }
+}
+
+dom::object Reader::State::parse(std::string_view document, bool is_padded) {
+  if (document.size() > largest_document) {
+    throw Error(Code::content_too_large, "the document is larger than 1 MiB");
+  }
+  dom::element root;
+  if (const auto failure = parser.parse(document.data(), document.size(), !is_padded).get(root)) {
+    throw_parse_failure(failure, document);
+  }
+  // Without an escape a string is as the document has it, and that is valid UTF-8.
+  if (document.find('\\') != std::string_view::npos) refuse_surrogates(root);
+  dom::object object;
+  if (root.get_object().get(object) != simdjson::SUCCESS) {
+    throw Error(Code::invalid_request, "the document must be one JSON object");
+  }
+  return object;
+}
+
+void refuse_duplicates(const dom::object& object) {
+  std::vector<std::string_view> keys;
+  for (const auto& [key, value] : object) {
+    keys.push_back(key);
+    refuse_duplicates(value);
+  }
+  std::ranges::sort(keys);
+  if (const auto twice = std::ranges::adjacent_find(keys); twice != keys.end()) {
+    throw Error::invalid(*twice, "is there twice");
+  }
+}
+
+void refuse_duplicates(const dom::element& element) {
+  if (element.is_object()) {
+    refuse_duplicates(element.get_object().value_unsafe());
+  } else if (element.is_array()) {
+    const dom::array array = element.get_array().value_unsafe();
+    for (const dom::element child : array) refuse_duplicates(child);
+  }
+}
+
+void throw_refused(std::vector<FieldError>& refused) {
+  if (refused.empty()) return;
+  std::string detail = refused.front().field + ": " + refused.front().message;
+  if (refused.size() > 1) detail += " (and " + std::to_string(refused.size() - 1) + " more)";
+  if (refused.size() > most_refusals_told) refused.resize(most_refusals_told);
+  throw Error(Code::invalid_request, std::move(detail), std::exchange(refused, {}));
+}
+
+Reader::Reader() : state_(std::make_unique<State>()) {}
+Reader::~Reader() = default;
+
+}  // namespace comptroller::json

@@ -1,0 +1,225 @@
+// The walk that reads a record from a parsed object. Included by the files that instantiate
+// Reader::read, one a group of records.
+#pragma once
+
+#include <bitset>
+
+#include "json/document.hpp"
+#include "model/nearest.hpp"
+#include "model/records.hpp"
+
+namespace comptroller::json {
+
+// Reads one document's members into records; gathers what is refused.
+class Walk {
+ public:
+  // `prefix` begins the path of every refused member.
+  Walk(std::vector<FieldError>& refused, const ReadOptions& options, std::string prefix)
+      : refused_(refused), options_(options), prefix_(std::move(prefix)) {}
+
+  template <Record R>
+  void read(const simdjson::dom::object& object, R& record) {
+    std::bitset<R::fields::count> seen;
+    std::size_t expected = 0;  // members mostly come in the order of the table
+    for (const auto& [key, value] : object) {
+      const std::size_t position = find<R>(key, expected);
+      if (position == R::fields::count || (is_elsewhere(key) && !options_.may_repeat)) {
+        read_unknown<R>(object, key, value);
+        continue;
+      }
+      if (seen[position]) {
+        refuse(key, "is there twice");
+        continue;
+      }
+      seen.set(position);
+      expected = position + 1;
+      read_at(position, value, record);
+    }
+    complete(seen, record);
+  }
+
+ private:
+  template <Record R>
+  static std::size_t find(std::string_view key, std::size_t expected) {
+    constexpr auto& names = field_names<R>;
+    for (std::size_t tried = 0; tried < names.size(); ++tried) {
+      const std::size_t position = (expected + tried) % names.size();
+      if (names[position] == key) return position;
+    }
+    return names.size();
+  }
+
+  bool is_elsewhere(std::string_view key) const {
+    return path_.empty() && std::ranges::find(options_.elsewhere, key) != options_.elsewhere.end();
+  }
+
+  template <Record R>
+  void read_unknown(const simdjson::dom::object& object, std::string_view key,
+                    const simdjson::dom::element& value) {
+    if (options_.unknown == nullptr) {
+      std::vector<std::string_view> known;
+      for (const std::string_view name : field_names<R>) {
+        if (!is_elsewhere(name)) known.push_back(name);
+      }
+      refuse(key, unknown_name_message(key, known));
+      return;
+    }
+    refuse_duplicates(value);
+    std::size_t times = 0;
+    for (const auto& [other, ignored] : object) times += other == key ? 1 : 0;
+    if (times > 1) {
+      refuse(key, "is there twice");
+      return;
+    }
+    const std::string path = path_ + std::string(key);
+    const auto known = options_.unknown->find(path);
+    if (known != options_.unknown->end()) {
+      ++known->second;
+    } else if (options_.unknown->size() < most_unknown_names) {
+      options_.unknown->emplace(path, 1);
+    } else {
+      ++(*options_.unknown)["..."];
+    }
+  }
+
+  template <Record R>
+  void read_at(std::size_t wanted, const simdjson::dom::element& value, R& record) {
+    for_each_indexed_field<R>([&]<class F, std::size_t I>() {
+      if (I == wanted) read_field<F>(value, record);
+    });
+  }
+
+  template <class F, Record R>
+  void read_field(const simdjson::dom::element& value, R& record) {
+    using T = typename F::Type;
+    if constexpr (std::same_as<bare<T>, SnapshotBalance> || std::same_as<bare<T>, Ignored>) {
+      refuse_duplicates(value);
+    } else if constexpr (is_optional<T>) {
+      read_value(F::name, value, (record.*F::member).emplace());
+    } else {
+      read_value(F::name, value, record.*F::member);
+    }
+  }
+
+  template <class T>
+  void read_value(std::string_view name, const simdjson::dom::element& value, T& into) {
+    if constexpr (std::same_as<T, NullableTimestamp>) {
+      if (!value.is_null()) read_value(name, value, into.value.emplace());
+    } else if constexpr (std::same_as<T, bool>) {
+      if (value.get_bool().get(into) != simdjson::SUCCESS) refuse(name, "must be true or false");
+    } else if constexpr (std::same_as<T, Metadata>) {
+      read_metadata(name, value, into);
+    } else if constexpr (is_array<T>) {
+      read_array(name, value, into);
+    } else if constexpr (Record<T>) {
+      simdjson::dom::object object;
+      if (value.get_object().get(object) != simdjson::SUCCESS) {
+        refuse(name, "must be an object");
+        return;
+      }
+      const std::size_t length = path_.size();
+      path_.append(name).append(".");
+      read(object, into);
+      path_.resize(length);
+    } else {
+      read_text(name, value, into);
+    }
+  }
+
+  template <class T>
+  void read_text(std::string_view name, const simdjson::dom::element& value, T& into) {
+    std::string_view text;
+    if (value.get_string().get(text) != simdjson::SUCCESS) {
+      refuse(name, "must be a string: " + expectation<T>());
+    } else if (auto parsed = parse_scalar<T>(text)) {
+      into = *std::move(parsed);
+    } else {
+      refuse(name, refused_text(expectation<T>(), text));
+    }
+  }
+
+  template <class T>
+  void read_array(std::string_view name, const simdjson::dom::element& value,
+                  std::vector<T>& into) {
+    simdjson::dom::array array;
+    if (value.get_array().get(array) != simdjson::SUCCESS) {
+      refuse(name, "must be an array");
+      return;
+    }
+    into.reserve(array.size());
+    for (const simdjson::dom::element element : array)
+      read_value(name, element, into.emplace_back());
+  }
+
+  void read_metadata(std::string_view name, const simdjson::dom::element& value, Metadata& into) {
+    simdjson::dom::object object;
+    if (value.get_object().get(object) != simdjson::SUCCESS) {
+      refuse(name, "must be an object of strings");
+      return;
+    }
+    for (const auto& [key, element] : object) {
+      std::string_view text;
+      if (element.get_string().get(text) != simdjson::SUCCESS) {
+        refuse(std::string(name) + "." + std::string(key), "must be a string");
+        return;
+      }
+      into.pairs.emplace_back(key, text);
+    }
+    if (const auto why = refusal(into)) refuse(name, *why);
+  }
+
+  template <Record R>
+  void complete(const std::bitset<R::fields::count>& seen, R& record) {
+    for_each_indexed_field<R>([&]<class F, std::size_t I>() {
+      using T = typename F::Type;
+      if (seen[I]) return;
+      if constexpr (std::same_as<T, UpdatedAt>) {
+        record.*F::member = UpdatedAt{created_at(record)};
+      } else if constexpr (!is_optional<T> && !is_array<T> && !std::same_as<T, NullableTimestamp> &&
+                           !is_completed_by_load<T>) {
+        if (!is_elsewhere(F::name)) refuse(F::name, "is required");
+      }
+    });
+  }
+
+  template <Record R>
+  static Timestamp created_at(const R& record) {
+    return record.created_at;
+  }
+
+  void refuse(std::string_view name, std::string message) {
+    refused_.push_back({prefix_ + path_ + std::string(name), std::move(message)});
+  }
+
+  static constexpr std::size_t most_unknown_names = 1000;
+
+  std::vector<FieldError>& refused_;
+  const ReadOptions& options_;
+  std::string prefix_;
+  std::string path_;
+};
+
+template <Record R>
+void Reader::read(std::string_view document, R& record, const ReadOptions& options) {
+  simdjson::dom::object object = state_->parse(document, options.is_padded);
+  state_->refused.clear();
+  simdjson::dom::object inner;
+  std::string prefix;
+  if (!options.envelope.empty() && object.size() == 1 &&
+      object.at_key(options.envelope).get_object().get(inner) == simdjson::SUCCESS) {
+    object = inner;
+    prefix = std::string(options.envelope) + ".";
+  }
+  Walk(state_->refused, options, std::move(prefix)).read(object, record);
+  throw_refused(state_->refused);
+}
+
+template <Record R>
+R read_stored(std::string_view document) {
+  thread_local Reader reader;
+  R record{};
+  reader.read(document, record);
+  return record;
+}
+
+}  // namespace comptroller::json

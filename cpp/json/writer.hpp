@@ -1,0 +1,89 @@
+// Records as JSON text: members in the order of the field table, unset ones left out. The output is
+// compact UTF-8 and always valid, whatever a text holds.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/records.hpp"
+
+namespace comptroller::json {
+
+// Who reads the answer: the operator also sees whose a record is.
+enum class Audience : std::uint8_t { client, provider };
+
+void append_string(std::string& out, std::string_view text);
+void append_timestamp(std::string& out, Timestamp timestamp);
+void append_metadata(std::string& out, const Metadata& metadata);
+
+// Writes `"name":`, with a comma before every member but the first of an object.
+inline void append_name(std::string& out, std::string_view name) {
+  if (out.back() != '{') out += ',';
+  out += '"';
+  out += name;
+  out += "\":";
+}
+
+template <Record R>
+void append_record(std::string& out, const R& record, Audience audience);
+
+template <class T>
+void append_value(std::string& out, const T& value, Audience audience) {
+  if constexpr (ClosedSet<T>) {
+    append_string(out, word(value));
+  } else if constexpr (std::same_as<T, bool>) {
+    out += value ? "true" : "false";
+  } else if constexpr (std::derived_from<T, Timestamp>) {
+    append_timestamp(out, value);
+  } else if constexpr (std::same_as<T, NullableTimestamp>) {
+    if (value.value) {
+      append_timestamp(out, *value.value);
+    } else {
+      out += "null";
+    }
+  } else if constexpr (std::same_as<T, Metadata>) {
+    append_metadata(out, value);
+  } else if constexpr (std::same_as<T, PageLimit>) {
+    out += std::to_string(value.value);
+  } else if constexpr (is_array<T>) {
+    out += '[';
+    for (const auto& element : value) {
+      if (out.back() != '[') out += ',';
+      append_value(out, element, audience);
+    }
+    out += ']';
+  } else if constexpr (Record<T>) {
+    append_record(out, value, audience);
+  } else if constexpr (requires { value.text; }) {
+    append_string(out, value.text);
+  } else {
+    append_string(out, value.value);
+  }
+}
+
+// Whether a field of this type is written for this audience.
+template <class T>
+constexpr bool is_shown(Audience audience) {
+  return !std::same_as<bare<T>, OwnerId> || audience == Audience::provider;
+}
+
+template <Record R>
+void append_record(std::string& out, const R& record, Audience audience) {
+  out += '{';
+  for_each_field<R>([&]<class F>() {
+    using T = typename F::Type;
+    if (!is_shown<T>(audience)) return;
+    const T& value = record.*F::member;
+    if constexpr (is_optional<T>) {
+      if (!value) return;
+      append_name(out, F::name);
+      append_value(out, *value, audience);
+    } else {
+      append_name(out, F::name);
+      append_value(out, value, audience);
+    }
+  });
+  out += '}';
+}
+
+}  // namespace comptroller::json

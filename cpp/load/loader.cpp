@@ -1,0 +1,208 @@
+#include "load/loader.hpp"
+
+#include <chrono>
+
+#include "load/parsing.hpp"
+#include "model/nearest.hpp"
+#include "service/arrivals.hpp"
+#include "service/authorisation.hpp"
+#include "store/bulk_indexes.hpp"
+
+namespace comptroller::load {
+
+namespace {
+
+constexpr std::size_t most_rejections_told = 1000;
+constexpr std::uint64_t rows_a_batch = 100'000;
+
+// One load: takes parsed lines, stores them, keeps the account.
+template <Record Line>
+class Run {
+ public:
+  Run(service::Service& service, const Principal& principal, Input& input, const Options& options)
+      : service_(service), principal_(principal), options_(options), parsing_(input) {}
+
+  Result load() {
+    if (options_.keep_going && !options_.dry_run) {
+      load_in_batches();
+    } else {
+      service_.database()->write_bulk([&](db::Connection& connection) {
+        store::BulkIndexes indexes(connection, store::Table<Line>::name);
+        take_lines(connection, std::numeric_limits<std::uint64_t>::max());
+        account_.committed = !options_.dry_run && (account_.rejected == 0 || options_.keep_going);
+        if (account_.committed) indexes.rebuild();
+        return account_.committed;
+      });
+    }
+    account_.unknown_members = parsing_.unknown_members();
+    return std::move(account_);
+  }
+
+ private:
+  void load_in_batches() {
+    account_.committed = true;
+    while (!is_at_end_) {
+      const Result before = account_;
+      try {
+        service_.database()->write_bulk([&](db::Connection& connection) {
+          take_lines(connection, rows_a_batch);
+          return true;
+        });
+      } catch (...) {
+        // The batch in hand is undone, and with it its part of the account.
+        if (!was_interrupted_) throw;
+        throw Interrupted{std::current_exception(), before};
+      }
+    }
+  }
+
+  void take_lines(db::Connection& connection, std::uint64_t most) {
+    service::Arrivals arrivals(connection, principal_,
+                               options_.customer_id.value_or(default_customer),
+                               service_.environment().now(), service_.environment().make_id);
+    for (std::uint64_t taken = 0; taken < most; ++taken) {
+      if (position_ == lines_.size() && !fetch()) break;
+      take(arrivals, lines_[position_++]);
+    }
+    arrivals.finish();
+  }
+
+  bool fetch() {
+    tell_progress();
+    lines_ = parsing_.next();
+    position_ = 0;
+    is_at_end_ = lines_.empty();
+    return !is_at_end_;
+  }
+
+  void tell_progress() {
+    if (!options_.progress) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - told_ < std::chrono::milliseconds(progress_interval_ms)) return;
+    told_ = now;
+    was_interrupted_ = true;
+    options_.progress(parsing_.bytes_read(), account_.read);
+    was_interrupted_ = false;
+  }
+
+  void take(service::Arrivals& arrivals, Parsed<Line>& parsed) {
+    ++account_.read;
+    if (parsed.refusal) {
+      reject(parsed, *parsed.refusal);
+    } else if (!parsed.record) {
+      ++account_.blank;
+    } else {
+      try {
+        count(arrivals.take(*std::move(parsed.record)));
+      } catch (const Error& error) {
+        // What the store cannot do is no fault of the line.
+        if (problem(error.code()).status >= 500) throw;
+        reject(parsed, error);
+      }
+    }
+  }
+
+  void count(service::Arrival arrival) {
+    switch (arrival) {
+      case service::Arrival::inserted:
+        ++account_.inserted;
+        break;
+      case service::Arrival::updated:
+        ++account_.updated;
+        break;
+      case service::Arrival::unchanged:
+        ++account_.unchanged;
+        break;
+    }
+  }
+
+  void reject(const Parsed<Line>& parsed, const Error& error) {
+    ++account_.rejected;
+    if (account_.rejections.size() == most_rejections_told) return;
+    std::string message = error.detail();
+    if (parsed.item > 0) message = "item " + std::to_string(parsed.item) + ": " + message;
+    account_.rejections.push_back(
+        {parsed.line, std::string(problem(error.code()).code), std::move(message)});
+  }
+
+  service::Service& service_;
+  const Principal& principal_;
+  const Options& options_;
+  Parsing<Line> parsing_;
+  std::vector<Parsed<Line>> lines_;
+  std::size_t position_ = 0;
+  bool is_at_end_ = false;
+  bool was_interrupted_ = false;
+  std::chrono::steady_clock::time_point told_;
+  Result account_;
+};
+
+template <Record Line>
+Result run(service::Service& service, const Principal& principal, Input& input,
+           const Options& options) {
+  return Run<Line>(service, principal, input, options).load();
+}
+
+using RunKind = Result (*)(service::Service&, const Principal&, Input&, const Options&);
+
+constexpr std::array<std::string_view, 7> kinds{
+    "identities",       "controls", "orchestrations", "payout-groups",
+    "reward-addresses", "claims",   "balances"};
+constexpr std::array<RunKind, 7> runs{&run<IdentityLine>, &run<Control>,       &run<Orchestration>,
+                                      &run<PayoutGroup>,  &run<RewardAddress>, &run<Claim>,
+                                      &run<Balance>};
+
+}  // namespace
+
+Result load(service::Service& service, const Principal& principal, Input& input,
+            const Options& options) {
+  service.check_usable();
+  service::require_scope(principal, service::operator_write, true);
+  if (options.customer_id) require_scalar<Id>("customer_id", *options.customer_id);
+  const auto kind = std::ranges::find(kinds, options.kind);
+  if (kind == kinds.end()) {
+    throw Error::invalid("kind",
+                         "\"" + options.kind + "\" " + unknown_name_message(options.kind, kinds));
+  }
+  return runs[static_cast<std::size_t>(kind - kinds.begin())](service, principal, input, options);
+}
+
+std::string to_json(const Result& result) {
+  using json::append_name;
+  std::string out = "{";
+  const auto number = [&](std::string_view name, std::uint64_t value) {
+    append_name(out, name);
+    out += std::to_string(value);
+  };
+  append_name(out, "committed");
+  out += result.committed ? "true" : "false";
+  number("read", result.read);
+  number("inserted", result.inserted);
+  number("updated", result.updated);
+  number("unchanged", result.unchanged);
+  number("rejected", result.rejected);
+  number("blank", result.blank);
+  append_name(out, "unknown_members");
+  out += '{';
+  for (const auto& [name, count] : result.unknown_members) {
+    if (out.back() != '{') out += ',';
+    json::append_string(out, name);
+    out += ':' + std::to_string(count);
+  }
+  out += '}';
+  append_name(out, "rejections");
+  out += '[';
+  for (const Rejection& rejection : result.rejections) {
+    out += out.back() == '[' ? "{" : ",{";
+    number("line", rejection.line);
+    append_name(out, "code");
+    json::append_string(out, rejection.code);
+    append_name(out, "message");
+    json::append_string(out, rejection.message);
+    out += '}';
+  }
+  out += "]}";
+  return out;
+}
+
+}  // namespace comptroller::load

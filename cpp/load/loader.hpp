@@ -1,0 +1,62 @@
+// Loading files: every line is accounted for, and all of it is kept or, unless asked otherwise,
+// none.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "json/reader.hpp"
+#include "load/input.hpp"
+#include "service/service.hpp"
+
+namespace comptroller::load {
+
+// How often progress is told at the most.
+inline constexpr std::int64_t progress_interval_ms = 100;
+
+struct Options {
+  std::string kind;                        // such as "claims" or "payout-groups"
+  std::optional<std::string> customer_id;  // of lines that name none
+  bool keep_going = false;                 // keeps the good lines of a file that has bad ones
+  bool dry_run = false;                    // keeps nothing, and says what would have been
+  // Told the bytes and rows done so far; may throw to end the load.
+  std::function<void(std::uint64_t bytes, std::uint64_t rows)> progress;
+};
+
+struct Rejection {
+  std::uint64_t line = 0;  // from 1
+  std::string code;
+  std::string message;
+};
+
+// read = inserted + updated + unchanged + rejected + blank.
+struct Result {
+  bool committed = false;
+  std::uint64_t read = 0;
+  std::uint64_t inserted = 0;
+  std::uint64_t updated = 0;
+  std::uint64_t unchanged = 0;
+  std::uint64_t rejected = 0;
+  std::uint64_t blank = 0;
+  json::UnknownMembers unknown_members;
+  std::vector<Rejection> rejections;  // the first 1,000
+};
+
+// A load that keeps going was ended by what `progress` threw; what had been committed stays.
+struct Interrupted {
+  std::exception_ptr cause;
+  Result result;
+};
+
+// Reads the input to its end. Refuses: insufficient_scope (to a client), invalid_request (an
+// unknown kind), unavailable (what the disk or the input cannot give; nothing of the transaction in
+// hand is kept). Lines are never refused by an Error: they are rejections of the result.
+Result load(service::Service& service, const Principal& principal, Input& input,
+            const Options& options);
+
+std::string to_json(const Result& result);
+
+}  // namespace comptroller::load

@@ -1,0 +1,161 @@
+#include "model/amount.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace comptroller {
+
+namespace {
+
+__extension__ using UnsignedInt128 = unsigned __int128;
+
+constexpr std::uint64_t one = 1'000'000'000'000'000'000;  // 10^18
+constexpr std::size_t block_length = 8;
+constexpr std::size_t digits_per_accumulator = 19;  // any 19 digits fit 64 bits
+
+constexpr std::array<std::uint64_t, amount_fraction_digits + 1> powers_of_ten = [] {
+  std::array<std::uint64_t, amount_fraction_digits + 1> powers{1};
+  for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = 10 * powers[i - 1];
+  return powers;
+}();
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Eight characters as one number, the first in its lowest byte.
+std::uint64_t block_of(std::string_view text) {
+  std::uint64_t block = 0;
+  std::memcpy(&block, text.data(), block_length);
+  return std::endian::native == std::endian::little ? block : __builtin_bswap64(block);
+}
+
+// Adding 6 carries every low nibble above 9 into the high one, which is 3 for digits alone.
+bool is_digit_block(std::uint64_t block) {
+  constexpr std::uint64_t high_nibbles = 0xf0f0f0f0f0f0f0f0;
+  constexpr std::uint64_t threes = 0x3030303030303030;
+  return (block & high_nibbles) == threes &&
+         ((block + 0x0606060606060606) & high_nibbles) == threes;
+}
+
+// The number eight digits spell: neighbours are joined to pairs, pairs to fours, fours to eight.
+std::uint64_t value_of_block(std::uint64_t block) {
+  constexpr std::uint64_t to_pairs = (10ULL << 8U) + 1;
+  constexpr std::uint64_t to_fours = (100ULL << 16U) + 1;
+  constexpr std::uint64_t to_eight = (10'000ULL << 32U) + 1;
+  block = (block & 0x0f0f0f0f0f0f0f0fULL) * to_pairs >> 8U;
+  block = (block & 0x00ff00ff00ff00ffULL) * to_fours >> 16U;
+  return (block & 0x0000ffff0000ffffULL) * to_eight >> 32U;
+}
+
+bool is_digits(std::string_view text, std::size_t maximum) {
+  if (text.empty() || text.size() > maximum) return false;
+  for (; text.size() >= block_length; text.remove_prefix(block_length)) {
+    if (!is_digit_block(block_of(text))) return false;
+  }
+  return std::ranges::all_of(text, is_digit);
+}
+
+bool is_unsigned_amount(std::string_view text) {
+  const std::size_t dot = text.find('.');
+  if (dot == std::string_view::npos) return is_digits(text, amount_integer_digits);
+  return is_digits(text.substr(0, dot), amount_integer_digits) &&
+         is_digits(text.substr(dot + 1), amount_fraction_digits);
+}
+
+std::uint64_t accumulate(std::string_view digits) {
+  std::uint64_t value = 0;
+  for (; digits.size() >= block_length; digits.remove_prefix(block_length)) {
+    value = 100'000'000 * value + value_of_block(block_of(digits));
+  }
+  for (const char c : digits) value = 10 * value + static_cast<unsigned char>(c - '0');
+  return value;
+}
+
+std::string expectation_of(std::string_view kind) {
+  return std::string(kind) + " in plain decimal with at most " +
+         std::to_string(amount_integer_digits) + " integer and " +
+         std::to_string(amount_fraction_digits) + " fraction digits, such as 1250.75";
+}
+
+}  // namespace
+
+Int128 scaled(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  const std::size_t dot = std::min(text.find('.'), text.size());
+
+  // Unsigned throughout: what is not an amount must not overflow a signed number either.
+  UnsignedInt128 whole = accumulate(text.substr(0, std::min(dot, digits_per_accumulator)));
+  if (dot > digits_per_accumulator) {
+    whole = 10 * whole + static_cast<unsigned char>(text[digits_per_accumulator] - '0');
+  }
+  std::uint64_t fraction = 0;
+  if (dot < text.size()) {
+    const std::string_view digits = text.substr(dot + 1, amount_fraction_digits);
+    fraction = accumulate(digits) * powers_of_ten[amount_fraction_digits - digits.size()];
+  }
+  const UnsignedInt128 magnitude = whole * one + fraction;
+  return static_cast<Int128>(negative ? -magnitude : magnitude);
+}
+
+std::string format_scaled(Int128 value) {
+  // A sign, 39 digits of 128 bits and a dot.
+  std::array<char, 41> buffer{};
+  char* const end = buffer.data() + buffer.size();
+  char* begin = end;
+  const bool negative = value < 0;
+  auto magnitude = static_cast<UnsignedInt128>(value);
+  if (negative) magnitude = -magnitude;
+
+  const UnsignedInt128 whole = magnitude / one;
+  auto fraction = static_cast<std::uint64_t>(magnitude - whole * one);
+  if (fraction != 0) {
+    std::size_t digits = amount_fraction_digits;
+    for (; fraction % 10 == 0; fraction /= 10) --digits;
+    for (; digits > 0; --digits, fraction /= 10) *--begin = static_cast<char>('0' + fraction % 10);
+    *--begin = '.';
+  }
+  // The largest whole part has 21 digits, two more than 64 bits are sure to hold.
+  auto high = static_cast<std::uint64_t>(whole / 100);
+  const auto low = static_cast<std::uint64_t>(whole - UnsignedInt128{high} * 100);
+  if (high != 0) {
+    *--begin = static_cast<char>('0' + low % 10);
+    *--begin = static_cast<char>('0' + low / 10);
+    for (; high != 0; high /= 10) *--begin = static_cast<char>('0' + high % 10);
+  } else {
+    *--begin = static_cast<char>('0' + low % 10);
+    if (low >= 10) *--begin = static_cast<char>('0' + low / 10);
+  }
+  if (negative) *--begin = '-';
+  return {begin, end};
+}
+
+bool same_value(std::string_view a, std::string_view b) {
+  return a == b || scaled(a) == scaled(b);
+}
+
+std::optional<Amount> Amount::parse(std::string_view text) {
+  std::string_view digits = text;
+  if (digits.starts_with('-')) digits.remove_prefix(1);
+  if (!is_unsigned_amount(digits)) return std::nullopt;
+  return Amount{std::string(text)};
+}
+
+std::string Amount::expectation() {
+  return expectation_of("a number");
+}
+
+std::optional<NonNegativeAmount> NonNegativeAmount::parse(std::string_view text) {
+  if (!is_unsigned_amount(text)) return std::nullopt;
+  return NonNegativeAmount{std::string(text)};
+}
+
+std::string NonNegativeAmount::expectation() {
+  return expectation_of("a number without a sign");
+}
+
+}  // namespace comptroller

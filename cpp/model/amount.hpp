@@ -1,0 +1,47 @@
+// Exact decimals: at most 20 integer and 18 fraction digits, kept as the text that came. Sums and
+// comparisons use 128-bit integers of 10^-18; no amount ever becomes a float.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace comptroller {
+
+__extension__ using Int128 = __int128;
+
+inline constexpr std::size_t amount_integer_digits = 20;
+inline constexpr std::size_t amount_fraction_digits = 18;
+
+// The value of an amount times 10^18, exact. `text` must be a parsed amount; anything else gives an
+// unspecified number.
+Int128 scaled(std::string_view text);
+
+// The shortest plain decimal of `value` times 10^-18: no trailing fraction zeros, never "-0".
+std::string format_scaled(Int128 value);
+
+// Whether two amounts are equal as numbers: 1.50 is 1.5. Both must be parsed amounts.
+bool same_value(std::string_view a, std::string_view b);
+
+// -?digits[.digits]. Equal when the numbers are, whatever the texts.
+struct Amount {
+  std::string text;
+
+  static std::optional<Amount> parse(std::string_view text);
+  static std::string expectation();
+  friend bool operator==(const Amount& a, const Amount& b) { return same_value(a.text, b.text); }
+};
+
+// The same without a minus sign, not even before zero.
+struct NonNegativeAmount {
+  std::string text;
+
+  static std::optional<NonNegativeAmount> parse(std::string_view text);
+  static std::string expectation();
+  friend bool operator==(const NonNegativeAmount& a, const NonNegativeAmount& b) {
+    return same_value(a.text, b.text);
+  }
+};
+
+}  // namespace comptroller

@@ -1,0 +1,109 @@
+// What can go wrong, as the caller is told (decisions 8). A refusal carries its code from birth;
+// nothing is ever guessed from a message.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace comptroller {
+
+enum class Code : std::uint8_t {
+  malformed_json,
+  invalid_request,
+  invalid_cursor,
+  id_mismatch,
+  ledger_mismatch,
+  unauthenticated,
+  insufficient_scope,
+  control_type_not_permitted,
+  control_not_overridable,
+  customer_not_accessible,
+  not_found,
+  method_not_allowed,
+  already_exists,
+  already_deleted,
+  illegal_transition,
+  idempotency_in_flight,
+  content_too_large,
+  unsupported_media_type,
+  idempotency_key_reused,
+  rate_limited,
+  internal,
+  unavailable,
+};
+
+struct Problem {
+  std::string_view code;
+  int status;
+  std::string_view title;
+};
+
+// One row a code, in the order of Code.
+inline constexpr std::array<Problem, 22> problems{{
+    {"malformed-json", 400, "The body is not JSON"},
+    {"invalid-request", 400, "The request is not valid"},
+    {"invalid-cursor", 400, "The page cursor is not valid"},
+    {"id-mismatch", 400, "The ids differ"},
+    {"ledger-mismatch", 400, "The ledgers differ"},
+    {"unauthenticated", 401, "No valid credentials"},
+    {"insufficient-scope", 403, "A scope is missing"},
+    {"control-type-not-permitted", 403, "The control type is not permitted"},
+    {"control-not-overridable", 403, "The control is not overridable"},
+    {"customer-not-accessible", 403, "The customer is not accessible"},
+    {"not-found", 404, "Not found"},
+    {"method-not-allowed", 405, "The method is not allowed"},
+    {"already-exists", 409, "Already exists"},
+    {"already-deleted", 409, "Already deleted"},
+    {"illegal-transition", 409, "The transition is not allowed"},
+    {"idempotency-in-flight", 409, "The same idempotency key is in use"},
+    {"content-too-large", 413, "The content is too large"},
+    {"unsupported-media-type", 415, "The media type is not supported"},
+    {"idempotency-key-reused", 422, "The idempotency key was used for another request"},
+    {"rate-limited", 429, "Too many requests"},
+    {"internal", 500, "Internal error"},
+    {"unavailable", 503, "Unavailable"},
+}};
+
+constexpr const Problem& problem(Code code) {
+  return problems[static_cast<std::size_t>(code)];
+}
+
+// One member or parameter that was refused, and why. `field` is a path such as `address.ledger`.
+struct FieldError {
+  std::string field;
+  std::string message;
+};
+
+class Error : public std::exception {
+ public:
+  Error(Code code, std::string detail) : code_(code), detail_(std::move(detail)) {}
+  Error(Code code, std::string detail, std::vector<FieldError> errors)
+      : code_(code), detail_(std::move(detail)), errors_(std::move(errors)) {}
+
+  // The refusal of one field; the detail repeats it, so that a reader of either learns all.
+  static Error field(Code code, std::string_view field, std::string message);
+  static Error invalid(std::string_view field, std::string message) {
+    return Error::field(Code::invalid_request, field, std::move(message));
+  }
+  // A conflict with something the caller may see: its id is shown as `meta.existing`.
+  static Error conflict(std::string detail, std::string existing);
+
+  Code code() const { return code_; }
+  const std::string& detail() const { return detail_; }
+  const std::vector<FieldError>& errors() const { return errors_; }
+  const std::string& existing() const { return existing_; }
+  const char* what() const noexcept override { return detail_.c_str(); }
+
+ private:
+  Code code_;
+  std::string detail_;
+  std::vector<FieldError> errors_;
+  std::string existing_;
+};
+
+}  // namespace comptroller

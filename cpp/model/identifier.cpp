@@ -1,0 +1,112 @@
+#include "model/identifier.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include "model/hexadecimal.hpp"
+
+namespace comptroller {
+
+namespace {
+
+constexpr std::int64_t microseconds_per_millisecond = 1'000;
+constexpr std::size_t time_bytes = 6;
+
+// The five groups of a UUID: where each begins in the text, and how many bytes it stands for.
+struct Group {
+  std::size_t position;
+  std::size_t bytes;
+};
+constexpr std::array<Group, 5> groups{{{.position = 0, .bytes = 4},
+                                       {.position = 9, .bytes = 2},
+                                       {.position = 14, .bytes = 2},
+                                       {.position = 19, .bytes = 2},
+                                       {.position = 24, .bytes = 6}}};
+
+bool is_visible(char c) {
+  return c >= 0x21 && c <= 0x7e;
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// The lower-case UUID of a text that is one in any case.
+std::optional<std::string> uuid_of(std::string_view text) {
+  if (text.size() != uuid_length) return std::nullopt;
+  std::array<char, packed_uuid_length> ignored{};
+  if (pack_uuid(text, ignored.data())) return std::string(text);
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), lower);
+  if (!pack_uuid(result, ignored.data())) return std::nullopt;
+  return result;
+}
+
+}  // namespace
+
+std::optional<Id> Id::parse(std::string_view text) {
+  if (std::optional<std::string> uuid = uuid_of(text)) return Id{*std::move(uuid)};
+  if (text.empty() || text.size() > maximum_length || !std::ranges::all_of(text, is_visible)) {
+    return std::nullopt;
+  }
+  return Id{std::string(text)};
+}
+
+std::string Id::expectation() {
+  return "an id of 1 to " + std::to_string(maximum_length) +
+         " printable ASCII characters without space";
+}
+
+std::optional<Uuid> Uuid::parse(std::string_view text) {
+  std::optional<std::string> uuid = uuid_of(text);
+  if (!uuid) return std::nullopt;
+  return Uuid{*std::move(uuid)};
+}
+
+std::string Uuid::expectation() {
+  return "a UUID, such as 0190163d-8694-739b-aea5-966c26f8ad91";
+}
+
+bool pack_uuid(std::string_view text, char* out16) {
+  if (text.size() != uuid_length) return false;
+  for (const Group& group : groups) {
+    if (group.position > 0 && text[group.position - 1] != '-') return false;
+    if (!read_lower_hexadecimal(text.data() + group.position, group.bytes, out16)) return false;
+    out16 += group.bytes;
+  }
+  return true;
+}
+
+void format_uuid(const char* bytes16, char* out36) {
+  write_hexadecimal(bytes16, 4, out36);
+  out36[8] = '-';
+  write_hexadecimal(bytes16 + 4, 2, out36 + 9);
+  out36[13] = '-';
+  write_hexadecimal(bytes16 + 6, 2, out36 + 14);
+  out36[18] = '-';
+  write_hexadecimal(bytes16 + 8, 2, out36 + 19);
+  out36[23] = '-';
+  write_hexadecimal(bytes16 + 10, 6, out36 + 24);
+}
+
+std::string make_uuid_v7(Timestamp now, std::span<const unsigned char, 10> random) {
+  std::array<unsigned char, packed_uuid_length> bytes{};
+  auto milliseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(now.microseconds, 0) /
+                                                 microseconds_per_millisecond);
+  for (std::size_t i = time_bytes; i-- > 0; milliseconds >>= 8U) {
+    bytes[i] = static_cast<unsigned char>(milliseconds & 0xffU);
+  }
+  std::ranges::copy(random, bytes.begin() + time_bytes);
+  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0fU) | 0x70U);  // version 7
+  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3fU) | 0x80U);  // the RFC's variant
+
+  std::array<char, packed_uuid_length> packed{};
+  std::memcpy(packed.data(), bytes.data(), packed.size());
+  std::string text(uuid_length, '\0');
+  format_uuid(packed.data(), text.data());
+  return text;
+}
+
+}  // namespace comptroller

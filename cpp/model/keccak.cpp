@@ -1,0 +1,111 @@
+#include "model/keccak.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace comptroller {
+
+namespace {
+
+// The state is 25 lanes of 64 bits, lane (x, y) at x + 5 y.
+using State = std::array<std::uint64_t, 25>;
+
+constexpr std::size_t lane_bytes = 8;
+constexpr std::size_t rate_bytes = 136;  // 1600 bits less twice the 256 of the digest
+
+constexpr std::array<std::uint64_t, 24> round_constants{
+    0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000,
+    0x000000000000808b, 0x0000000080000001, 0x8000000080008081, 0x8000000000008009,
+    0x000000000000008a, 0x0000000000000088, 0x0000000080008009, 0x000000008000000a,
+    0x000000008000808b, 0x800000000000008b, 0x8000000000008089, 0x8000000000008003,
+    0x8000000000008002, 0x8000000000000080, 0x000000000000800a, 0x800000008000000a,
+    0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008};
+
+// Rho and pi walk the lanes in one cycle from lane 1: the lane each one moves to, and its rotation.
+struct Step {
+  std::size_t lane;
+  int rotation;
+};
+constexpr std::array<Step, 24> steps = [] {
+  std::array<Step, 24> result{};
+  std::size_t x = 1;
+  std::size_t y = 0;
+  for (int i = 0; i < 24; ++i) {
+    const std::size_t next_y = (2 * x + 3 * y) % 5;
+    x = y;
+    y = next_y;
+    result[static_cast<std::size_t>(i)] = {.lane = x + 5 * y,
+                                           .rotation = (i + 1) * (i + 2) / 2 % 64};
+  }
+  return result;
+}();
+
+void theta(State& state) {
+  std::array<std::uint64_t, 5> parity{};
+  for (std::size_t x = 0; x < 5; ++x) {
+    parity[x] = state[x] ^ state[x + 5] ^ state[x + 10] ^ state[x + 15] ^ state[x + 20];
+  }
+  for (std::size_t x = 0; x < 5; ++x) {
+    const std::uint64_t change = parity[(x + 4) % 5] ^ std::rotl(parity[(x + 1) % 5], 1);
+    for (std::size_t row = 0; row < state.size(); row += 5) state[row + x] ^= change;
+  }
+}
+
+void rho_and_pi(State& state) {
+  std::uint64_t carried = state[1];
+  for (const Step& step : steps) {
+    const std::uint64_t next = state[step.lane];
+    state[step.lane] = std::rotl(carried, step.rotation);
+    carried = next;
+  }
+}
+
+void chi(State& state) {
+  for (std::size_t row = 0; row < state.size(); row += 5) {
+    std::array<std::uint64_t, 5> lanes{};
+    for (std::size_t x = 0; x < 5; ++x) lanes[x] = state[row + x];
+    for (std::size_t x = 0; x < 5; ++x) {
+      state[row + x] = lanes[x] ^ (~lanes[(x + 1) % 5] & lanes[(x + 2) % 5]);
+    }
+  }
+}
+
+void permute(State& state) {
+  for (const std::uint64_t constant : round_constants) {
+    theta(state);
+    rho_and_pi(state);
+    chi(state);
+    state[0] ^= constant;
+  }
+}
+
+// Lanes are little-endian whatever the machine.
+void absorb(State& state, std::size_t position, unsigned char byte) {
+  state[position / lane_bytes] ^= std::uint64_t{byte} << (8 * (position % lane_bytes));
+}
+
+}  // namespace
+
+std::array<unsigned char, 32> keccak256(std::string_view message) {
+  State state{};
+  std::size_t position = 0;
+  for (const char c : message) {
+    absorb(state, position, static_cast<unsigned char>(c));
+    if (++position == rate_bytes) {
+      permute(state);
+      position = 0;
+    }
+  }
+  absorb(state, position, 0x01);
+  absorb(state, rate_bytes - 1, 0x80);
+  permute(state);
+
+  std::array<unsigned char, 32> digest{};
+  for (std::size_t i = 0; i < digest.size(); ++i) {
+    digest[i] = static_cast<unsigned char>(state[i / lane_bytes] >> (8 * (i % lane_bytes)));
+  }
+  return digest;
+}
+
+}  // namespace comptroller

@@ -1,0 +1,58 @@
+#include "model/nearest.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace comptroller {
+
+namespace {
+
+constexpr std::size_t longest_compared = 64;
+
+// Levenshtein's distance, one row at a time.
+std::size_t edits_between(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
+  if (name.size() > longest_compared) return {};
+  std::string_view nearest;
+  std::size_t fewest = name.size() / 2 + 1;  // more than half of it changed is another word
+  for (const std::string_view candidate : known) {
+    const std::size_t edits = edits_between(name, candidate);
+    if (edits < fewest) {
+      fewest = edits;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+std::string unknown_name_message(std::string_view name, std::span<const std::string_view> known) {
+  if (const std::string_view nearest = nearest_name(name, known); !nearest.empty()) {
+    return "is not known; did you mean " + std::string(nearest) + "?";
+  }
+  if (known.empty()) return "is not known; nothing is allowed here";
+  std::string message = "is not known; allowed are ";
+  for (const std::string_view& candidate : known) {
+    if (&candidate != known.data()) message += ", ";
+    message += candidate;
+  }
+  return message;
+}
+
+}  // namespace comptroller

@@ -1,0 +1,118 @@
+#include "model/text.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "model/hexadecimal.hpp"
+
+namespace comptroller {
+
+namespace {
+
+constexpr std::size_t block_length = 8;
+constexpr std::uint64_t high_bits = 0x8080808080808080;
+constexpr std::uint64_t spaces = 0x2020202020202020;
+
+// Whether eight bytes of 0x20 to 0x7f come first. With the high bit of each byte set before the
+// subtraction nothing is borrowed from a neighbour, and the bit survives exactly where the byte is
+// at least 0x20.
+bool begins_with_plain_block(std::string_view bytes) {
+  if (bytes.size() < block_length) return false;
+  std::uint64_t block = 0;
+  std::memcpy(&block, bytes.data(), block_length);
+  return (block & high_bits) == 0 && (((block | high_bits) - spaces) & high_bits) == high_bits;
+}
+
+// The length of the well-formed character at the start of `bytes` (Unicode, table 3-7), 0 when
+// there is none. `bytes` is not empty.
+std::size_t character_length(std::string_view bytes) {
+  const auto at = [bytes](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const auto continues = [&](std::size_t i, unsigned low, unsigned high) {
+    return i < bytes.size() && at(i) >= low && at(i) <= high;
+  };
+  const unsigned lead = at(0);
+  if (lead < 0x80) return lead < 0x20 ? 0 : 1;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  if (lead < 0xe0) return continues(1, 0x80, 0xbf) ? 2 : 0;
+  // The second byte rules out overlong forms, surrogates and what is beyond U+10FFFF.
+  const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+  const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+  if (!continues(1, low, high) || !continues(2, 0x80, 0xbf)) return 0;
+  if (lead < 0xf0) return 3;
+  return continues(3, 0x80, 0xbf) ? 4 : 0;
+}
+
+bool is_capital(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+bool is_word_character(char c) {
+  return is_capital(c) || (c >= '0' && c <= '9') || c == '_';
+}
+
+}  // namespace
+
+std::optional<std::size_t> count_characters(std::string_view bytes) {
+  std::size_t count = 0;
+  while (!bytes.empty()) {
+    if (begins_with_plain_block(bytes)) {
+      count += block_length;
+      bytes.remove_prefix(block_length);
+      continue;
+    }
+    const std::size_t length = character_length(bytes);
+    if (length == 0) return std::nullopt;
+    ++count;
+    bytes.remove_prefix(length);
+  }
+  return count;
+}
+
+bool is_text(std::string_view bytes, std::size_t minimum, std::size_t maximum) {
+  // No code point takes more than four bytes: a huge string is refused without being read.
+  if (bytes.size() < minimum || bytes.size() > 4 * maximum) return false;
+  const std::optional<std::size_t> count = count_characters(bytes);
+  return count.has_value() && *count >= minimum && *count <= maximum;
+}
+
+std::string text_expectation(std::size_t minimum, std::size_t maximum) {
+  return std::to_string(minimum) + " to " + std::to_string(maximum) +
+         " characters without control characters";
+}
+
+std::optional<Word> Word::parse(std::string_view text) {
+  if (text.empty() || text.size() > maximum_length || !is_capital(text.front()) ||
+      !std::ranges::all_of(text, is_word_character)) {
+    return std::nullopt;
+  }
+  return Word{std::string(text)};
+}
+
+std::string Word::expectation() {
+  return "a word of 1 to " + std::to_string(maximum_length) +
+         " characters A-Z, 0-9 and _ that begins with a letter, such as COMPLETED";
+}
+
+std::optional<Term> Term::parse(std::string_view text) {
+  if (!is_text(text, Label::minimum_length, Label::maximum_length)) return std::nullopt;
+  return Term{std::string(text)};
+}
+
+std::optional<TransactionHash> TransactionHash::parse(std::string_view text) {
+  if (!is_text(text, Label::minimum_length, Label::maximum_length)) return std::nullopt;
+  return TransactionHash{std::string(text)};
+}
+
+bool TransactionHash::pack(std::array<char, packed_length>& packed) const {
+  return value.size() == 2 + 2 * packed_length && value.starts_with("0x") &&
+         read_lower_hexadecimal(value.data() + 2, packed_length, packed.data());
+}
+
+std::string TransactionHash::unpack(std::string_view packed) {
+  std::string text(2 + 2 * packed.size(), 'x');
+  text[0] = '0';
+  write_hexadecimal(packed.data(), packed.size(), text.data() + 2);
+  return text;
+}
+
+}  // namespace comptroller

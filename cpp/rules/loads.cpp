@@ -1,0 +1,95 @@
+#include "rules/loads.hpp"
+
+#include "model/error.hpp"
+#include "rules/claims.hpp"
+
+namespace comptroller::rules {
+
+namespace {
+
+Error differs(const std::string& what) {
+  return {Code::already_exists, "a record of this id is stored already, " + what};
+}
+
+// What no record ever changes.
+template <class R>
+void check_origin(const R& stored, const R& line) {
+  if (customer_of(stored) != customer_of(line)) {
+    throw differs("for another customer");
+  }
+  if (stored.created_at != line.created_at) {
+    throw differs("with created_at " + to_string(stored.created_at));
+  }
+}
+
+template <class R>
+std::optional<R> merge_by_time(const R& stored, const R& line) {
+  if (same_content(stored, line)) return std::nullopt;
+  if (line.updated_at <= stored.updated_at) {
+    throw differs("with other content and updated_at " + to_string(stored.updated_at) +
+                  "; only a later updated_at changes it");
+  }
+  return line;
+}
+
+}  // namespace
+
+std::optional<StoredIdentity> merge(const StoredIdentity& stored, const StoredIdentity& line) {
+  check_origin(stored, line);
+  return merge_by_time(stored, line);
+}
+
+std::optional<Orchestration> merge(const Orchestration& stored, const Orchestration& line) {
+  check_origin(stored, line);
+  return merge_by_time(stored, line);
+}
+
+std::optional<PayoutGroup> merge(const PayoutGroup& stored, const PayoutGroup& line) {
+  check_origin(stored, line);
+  return merge_by_time(stored, line);
+}
+
+std::optional<Claim> merge(const Claim& stored, const Claim& line) {
+  check_origin(stored, line);
+  if (!may_arrive(stored.onchain_status, line.onchain_status)) {
+    throw Error(Code::illegal_transition,
+                "the claim is " + std::string(word(stored.onchain_status)) +
+                    " already and cannot become " + std::string(word(line.onchain_status)));
+  }
+  return merge_by_time(stored, line);
+}
+
+std::optional<Control> merge(const Control& stored, const Control& line) {
+  check_origin(stored, line);
+  if (same_content(stored, line)) return std::nullopt;
+  Control lifted = stored;
+  lifted.deleted_at = line.deleted_at;
+  lifted.deleted_by = line.deleted_by;
+  lifted.deletion_reason = line.deletion_reason;
+  if (stored.deleted_at.value || !same_content(lifted, line)) {
+    throw differs("with other content; a control only ever changes by being deleted once");
+  }
+  return lifted;
+}
+
+std::optional<RewardAddress> merge(const RewardAddress& stored, const RewardAddress& line) {
+  check_origin(stored, line);
+  if (stored.ledger != line.ledger || stored.address != line.address) {
+    throw differs("with the address " + stored.address.value + " on " +
+                  std::string(word(stored.ledger)));
+  }
+  RewardAddress merged = stored;
+  if (line.name) merged.name = line.name;
+  if (line.status) merged.status = line.status;
+  if (line.payout_group_id) merged.payout_group_id = line.payout_group_id;
+  if (same_content(stored, merged)) return std::nullopt;
+  return merged;
+}
+
+std::optional<Balance> merge(const Balance& stored, const Balance& line) {
+  if (same_content(stored, line)) return std::nullopt;
+  throw Error(Code::already_exists,
+              "the address had " + stored.balance.text + " at this moment, as recorded already");
+}
+
+}  // namespace comptroller::rules

@@ -1,0 +1,76 @@
+// Numbers that look random and are the same on every machine: SplitMix64 and integer arithmetic
+// only. The dice of a row come from (seed, stream, index), so that any row can be made without the
+// rows before it, and so that one record can be told again wherever another refers to it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace comptroller::sample {
+
+enum class Stream : std::uint64_t {
+  group = 1,
+  address,
+  balance,
+  claim,
+  incident,
+  identity,
+  control,
+  control_kind,
+  orchestration,
+  rule,
+};
+
+constexpr std::uint64_t mix(std::uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+// Never throw twice in the arguments of one call: compilers differ in which comes first.
+class Dice {
+ public:
+  constexpr Dice() = default;
+  constexpr Dice(std::uint64_t seed, Stream stream, std::uint64_t index)
+      : state_(mix(mix(seed + golden * static_cast<std::uint64_t>(stream)) + index * golden)) {}
+
+  constexpr std::uint64_t next() { return mix(state_ += golden); }
+
+  // Even over [0, limit).
+  constexpr std::uint32_t below(std::uint32_t limit) {
+    return static_cast<std::uint32_t>(((next() >> 32) * limit) >> 32);
+  }
+
+  // Even over [low, high), for ranges wider than 32 bits.
+  constexpr std::uint64_t between(std::uint64_t low, std::uint64_t high) {
+    return low + next() % (high - low);
+  }
+
+  // Over [0, limit), limit below 2^43, most of it small: half of all throws lie below limit / 8.
+  constexpr std::uint64_t skewed(std::uint64_t limit) {
+    const std::uint64_t even = next() >> 43;
+    return ((((even * even) >> 21) * even >> 21) * limit) >> 21;
+  }
+
+  constexpr bool chance(std::uint32_t permille) { return below(1000) < permille; }
+
+  template <class T, std::size_t N>
+  constexpr const T& any(const std::array<T, N>& list) {
+    return list[below(static_cast<std::uint32_t>(N))];
+  }
+
+  // One of a list whose first entries are the frequent ones.
+  template <class T, std::size_t N>
+  constexpr const T& favour(const std::array<T, N>& list) {
+    const std::uint64_t even = next() >> 32;
+    return list[static_cast<std::size_t>((((even * even) >> 32) * N) >> 32)];
+  }
+
+ private:
+  static constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
+
+  std::uint64_t state_ = 0;
+};
+
+}  // namespace comptroller::sample

@@ -1,0 +1,230 @@
+#include "service/arrivals.hpp"
+
+#include "model/error.hpp"
+#include "rules/attribution.hpp"
+#include "rules/claims.hpp"
+#include "rules/loads.hpp"
+#include "store/claims.hpp"
+#include "store/customers.hpp"
+#include "store/orchestrations.hpp"
+#include "store/reward_addresses.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+constexpr std::size_t most_groups_remembered = 100'000;
+
+// Raises a group's line to what its claims have confirmed already, so that a line from before them
+// says the same as the store.
+void raise_to_claims(db::Connection& connection, PayoutGroup& line) {
+  const auto latest = store::latest_claim_all(connection, line.id.value);
+  if (latest && (!line.last_claim_all_at || *line.last_claim_all_at < *latest)) {
+    line.last_claim_all_at = latest;
+  }
+}
+
+}  // namespace
+
+Arrivals::Arrivals(db::Connection& connection, const Principal& principal, std::string customer,
+                   Timestamp now, rules::MakeId make_id)
+    : connection_(connection),
+      principal_(principal),
+      customer_(std::move(customer)),
+      now_(now),
+      make_id_(std::move(make_id)) {}
+
+template <Record R>
+void Arrivals::complete(R& line) {
+  std::string& customer = customer_of(line);
+  if (customer.empty()) customer = customer_;
+  if (known_customers_.emplace(customer, true).second) {
+    store::ensure_customer(connection_, customer);
+  }
+}
+
+bool Arrivals::adopt_implied(const store::StoredIdentityRow& stored, const StoredIdentity& line) {
+  if (!stored.is_implied) return false;
+  if (stored.record.customer_id != line.customer_id) {
+    throw Error(Code::already_exists, "a control of another customer names this identity already");
+  }
+  store::update_identity(connection_, stored.key, line);
+  return true;
+}
+
+Arrival Arrivals::take(IdentityLine line) {
+  complete(line);
+  const StoredIdentity& identity = line;
+  Arrival outcome = Arrival::unchanged;
+  auto stored = store::find_identity(connection_, identity.id.value);
+  if (!stored) {
+    stored.emplace();
+    stored->record = identity;
+    stored->key = store::insert_identity(connection_, identity, false);
+    outcome = Arrival::inserted;
+  } else if (adopt_implied(*stored, identity)) {
+    stored->record = identity;
+    outcome = Arrival::inserted;
+  } else if (const auto merged = rules::merge(stored->record, identity)) {
+    store::update_identity(connection_, stored->key, *merged);
+    outcome = Arrival::updated;
+  }
+  const std::vector<Control> made = rules::load_legacy_flags(
+      {line.user_disabled, line.admin_disabled}, identity.id,
+      store::active_controls(connection_, stored->key), principal_, now_, make_id_);
+  for (Control control : made) {
+    customer_of(control) = identity.customer_id.value;
+    store::insert_control(connection_, control, *stored);
+  }
+  if (!made.empty() && outcome == Arrival::unchanged) outcome = Arrival::updated;
+  return outcome;
+}
+
+store::Stored<StoredIdentity> Arrivals::identity_of(const Control& line) {
+  if (const auto stored = store::find_identity(connection_, line.identity_id.value)) {
+    if (stored->record.customer_id.value != customer_of(line)) {
+      throw Error(Code::already_exists, "the identity belongs to another customer");
+    }
+    return *stored;
+  }
+  StoredIdentity identity;
+  identity.id = line.identity_id;
+  identity.customer_id.value = customer_of(line);
+  identity.created_at = line.created_at;
+  identity.updated_at = UpdatedAt{line.created_at};
+  const std::int64_t key = store::insert_identity(connection_, identity, true);
+  return {key, std::move(identity)};
+}
+
+Arrival Arrivals::take(Control line) {
+  complete(line);
+  if (const auto stored = store::find<Control>(connection_, line.id.value)) {
+    const auto merged = rules::merge(stored->record, line);
+    if (!merged) return Arrival::unchanged;
+    store::update(connection_, stored->key, *merged);
+    return Arrival::updated;
+  }
+  const store::Stored<StoredIdentity> identity = identity_of(line);
+  if (!line.deleted_at.value) {
+    for (const Control& active : store::active_controls(connection_, identity.key)) {
+      if (active.type != line.type || active.set_by != line.set_by) continue;
+      if (!rules::is_legacy_control(active)) {
+        throw Error::conflict("a control of this type and setter is active for the identity",
+                              active.id.value);
+      }
+      store::remove_control(connection_, active.id);
+    }
+  }
+  store::insert_control(connection_, line, identity);
+  return Arrival::inserted;
+}
+
+Arrival Arrivals::take(Orchestration line) {
+  complete(line);
+  if (store::insert_orchestration(connection_, line)) return Arrival::inserted;
+  const auto stored = store::find<Orchestration>(connection_, line.id.value);
+  const auto merged = rules::merge(stored->record, line);
+  if (!merged) return Arrival::unchanged;
+  store::update_orchestration(connection_, stored->key, *merged);
+  return Arrival::updated;
+}
+
+Arrival Arrivals::take(PayoutGroup line) {
+  complete(line);
+  rules::complete(line);
+  const auto stored = store::find<PayoutGroup>(connection_, line.id.value);
+  if (!stored) {
+    store::insert_payout_group(connection_, std::move(line));
+    return Arrival::inserted;
+  }
+  raise_to_claims(connection_, line);
+  const auto merged = rules::merge(stored->record, line);
+  if (!merged) return Arrival::unchanged;
+  store::update_payout_group(connection_, *stored, *merged);
+  return Arrival::updated;
+}
+
+Arrival Arrivals::take(RewardAddress line) {
+  complete(line);
+  const auto stored = store::find<RewardAddress>(connection_, line.id.value);
+  const bool has_status = line.status.has_value();
+  rules::complete(line);
+  if (stored && !has_status && line.payout_group_id == stored->record.payout_group_id) {
+    line.status = stored->record.status;
+  }
+  if (line.payout_group_id) {
+    check_customer(group(*line.payout_group_id).facts, customer_of(line));
+    if (const auto named = store::find<PayoutGroup>(connection_, line.payout_group_id->value)) {
+      rules::check_attribution(line, named->record);
+    }
+  }
+  if (!stored) {
+    if (const auto taken = store::find_address(connection_, line.ledger, line.address.value)) {
+      throw Error::conflict("the address is registered already", taken->record.id.value);
+    }
+    store::insert(connection_, line);
+    return Arrival::inserted;
+  }
+  const auto merged = rules::merge(stored->record, line);
+  if (!merged) return Arrival::unchanged;
+  store::update(connection_, stored->key, *merged);
+  return Arrival::updated;
+}
+
+Arrivals::Group& Arrivals::group(const GroupId& id) {
+  const auto known = groups_.find(id.value);
+  if (known != groups_.end()) return known->second;
+  if (groups_.size() >= most_groups_remembered) finish();
+  const std::int64_t symbol = connection_.symbols().intern(id.value);
+  return groups_.emplace(id.value, Group{store::group_facts(connection_, symbol), std::nullopt})
+      .first->second;
+}
+
+void Arrivals::check_customer(const store::GroupFacts& group, std::string_view customer) {
+  if (!group.is_known || group.customer == connection_.symbols().find(customer)) return;
+  throw Error(Code::already_exists, "the payout group belongs to another customer");
+}
+
+void Arrivals::note_confirmation(const Claim& claim) {
+  const auto confirmed_at = rules::claims_all_at(claim);
+  if (!confirmed_at) return;
+  std::optional<Timestamp>& latest = group(claim.payout_group_id).confirmed_at;
+  if (!latest || *latest < *confirmed_at) latest = confirmed_at;
+}
+
+Arrival Arrivals::take(Claim line) {
+  complete(line);
+  const store::GroupFacts facts = group(line.payout_group_id).facts;
+  check_customer(facts, customer_of(line));
+  if (store::insert_claim(connection_, line, facts.jurisdiction)) {
+    note_confirmation(line);
+    return Arrival::inserted;
+  }
+  const auto stored = store::find<Claim>(connection_, line.id.value);
+  const auto merged = rules::merge(stored->record, line);
+  if (!merged) return Arrival::unchanged;
+  store::update_claim(connection_, stored->key, *merged, facts.jurisdiction);
+  note_confirmation(*merged);
+  return Arrival::updated;
+}
+
+Arrival Arrivals::take(Balance line) {
+  if (!store::find<RewardAddress>(connection_, line.address_id.value)) {
+    throw Error::field(Code::not_found, "address_id", "no such reward address");
+  }
+  if (const auto stored = store::find_balance(connection_, line.address_id, line.at)) {
+    rules::merge(*stored, line);
+    return Arrival::unchanged;
+  }
+  store::insert(connection_, line);
+  return Arrival::inserted;
+}
+
+void Arrivals::finish() {
+  for (const auto& [id, group] : groups_) {
+    if (group.confirmed_at) store::raise_last_claim_all(connection_, id, *group.confirmed_at);
+  }
+  groups_.clear();
+}
+
+}  // namespace comptroller::service

@@ -1,0 +1,59 @@
+// What a loaded line does to the store: it adds a record, brings one forward, changes nothing, or
+// is refused. Used by loads, a line at a time, and by the operations that put one record.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "rules/controls.hpp"
+#include "store/identities.hpp"
+#include "store/payout_groups.hpp"
+
+namespace comptroller::service {
+
+enum class Arrival : std::uint8_t { inserted, updated, unchanged };
+
+// The arrivals of one write transaction. Whatever `take` refuses it refuses before it writes, so a
+// transaction can go on after a refusal.
+class Arrivals {
+ public:
+  // `customer` is that of lines that name none.
+  Arrivals(db::Connection& connection, const Principal& principal, std::string customer,
+           Timestamp now, rules::MakeId make_id);
+
+  Arrival take(IdentityLine line);
+  Arrival take(Control line);
+  Arrival take(Orchestration line);
+  Arrival take(PayoutGroup line);
+  Arrival take(RewardAddress line);
+  Arrival take(Claim line);
+  Arrival take(Balance line);
+
+  // Writes what was gathered for the end of the transaction; before it commits.
+  void finish();
+
+ private:
+  struct Group {
+    store::GroupFacts facts;
+    std::optional<Timestamp> confirmed_at;  // the latest of a CLAIM_ALL that arrived
+  };
+
+  template <Record R>
+  void complete(R& line);
+  store::Stored<StoredIdentity> identity_of(const Control& line);
+  Group& group(const GroupId& id);
+  void check_customer(const store::GroupFacts& group, std::string_view customer);
+  void note_confirmation(const Claim& claim);
+  bool adopt_implied(const store::StoredIdentityRow& stored, const StoredIdentity& line);
+
+  db::Connection& connection_;
+  const Principal& principal_;
+  std::string customer_;
+  Timestamp now_;
+  rules::MakeId make_id_;
+  std::unordered_map<std::string, Group> groups_;
+  std::unordered_map<std::string, bool> known_customers_;
+};
+
+}  // namespace comptroller::service

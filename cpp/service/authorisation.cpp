@@ -1,0 +1,66 @@
+#include "service/authorisation.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "model/error.hpp"
+#include "model/nearest.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+std::vector<std::string_view> scope_names(bool is_operator) {
+  const std::span<const Scope> scopes =
+      is_operator ? std::span<const Scope>(operator_scopes) : std::span<const Scope>(client_scopes);
+  std::vector<std::string_view> names;
+  for (const Scope& scope : scopes) names.push_back(scope.name);
+  return names;
+}
+
+}  // namespace
+
+Principal make_principal(const std::optional<std::string>& customer,
+                         const std::optional<std::string>& client_id,
+                         const std::optional<std::vector<std::string>>& scopes) {
+  Principal principal;
+  if (customer) principal.customer = require_scalar<Id>("customer", *customer).value;
+  if (client_id) principal.client_id = require_scalar<Label>("client_id", *client_id).value;
+  if (!client_id && customer) principal.client_id = *principal.customer;
+  const std::vector<std::string_view> known = scope_names(principal.is_operator());
+  if (!scopes) principal.scopes.assign(known.begin(), known.end());
+  for (const std::string& scope : scopes.value_or(std::vector<std::string>{})) {
+    if (std::ranges::find(known, scope) == known.end()) {
+      throw Error::invalid("scopes", "\"" + scope + "\" " + unknown_name_message(scope, known));
+    }
+    principal.scopes.push_back(scope);
+  }
+  return principal;
+}
+
+void require_scope(const Principal& principal, std::string_view scope, bool is_write) {
+  const std::string_view needed =
+      principal.is_operator() ? (is_write ? operator_write : operator_read) : scope;
+  if (std::ranges::find(principal.scopes, needed) != principal.scopes.end()) return;
+  throw Error(Code::insufficient_scope, "this needs the scope " + std::string(needed));
+}
+
+std::optional<std::string> listed_customer(const Principal& principal,
+                                           const std::optional<Id>& named) {
+  if (named && !can_see(principal, named->value)) {
+    throw Error::field(Code::customer_not_accessible, "customer_id",
+                       "a client can only name its own customer");
+  }
+  if (!principal.is_operator()) return principal.customer;
+  return named ? std::optional(named->value) : std::nullopt;
+}
+
+std::string written_customer(const Principal& principal, const std::optional<Id>& named) {
+  return listed_customer(principal, named).value_or(default_customer);
+}
+
+bool can_see(const Principal& principal, std::string_view customer) {
+  return principal.is_operator() || *principal.customer == customer;
+}
+
+}  // namespace comptroller::service

@@ -1,0 +1,58 @@
+#include "service/check.hpp"
+
+#include "store/invariants.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+using json::append_name;
+using json::append_string;
+
+void append_finding(std::string& out, std::string_view check, std::string_view message) {
+  out += out.back() == '[' ? "{" : ",{";
+  append_name(out, "check");
+  append_string(out, check);
+  append_name(out, "message");
+  append_string(out, message);
+  out += '}';
+}
+
+}  // namespace
+
+std::string check(Service& service) {
+  service.check_usable();
+  const db::Health health = service.database()->health();
+  const db::Lease connection = service.database()->reader();
+  const db::Snapshot snapshot(*connection);
+  const std::vector<store::Finding> broken = health.findings.empty()
+                                                 ? store::broken_invariants(*connection)
+                                                 : std::vector<store::Finding>{};
+  const bool is_ok = health.findings.empty() && health.copies.size() <= 1 && broken.empty();
+  std::string out = is_ok ? R"({"ok":true,"findings":[)" : R"({"ok":false,"findings":[)";
+  for (const std::string& finding : health.findings) append_finding(out, "integrity", finding);
+  if (health.copies.size() > 1) {
+    append_finding(out, "sqlite", "more than one copy of SQLite is in this process");
+  }
+  for (const store::Finding& finding : broken) append_finding(out, finding.check, finding.message);
+  out += ']';
+  append_name(out, "engine");
+  append_string(out, health.engine);
+  append_name(out, "copies");
+  out += '[';
+  for (const std::string& copy : health.copies) {
+    if (out.back() != '[') out += ',';
+    append_string(out, copy);
+  }
+  out += ']';
+  append_name(out, "rows");
+  out += '{';
+  for (const store::TableSize& size : store::table_sizes(*connection)) {
+    append_name(out, size.table);
+    out += std::to_string(size.rows);
+  }
+  out += "}}";
+  return out;
+}
+
+}  // namespace comptroller::service

@@ -1,0 +1,29 @@
+// Page cursors: where a page ended, sealed with the store's secret so that none can be made up,
+// changed, or used with another list than the one that gave it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "store/listing.hpp"
+
+namespace comptroller::service {
+
+inline constexpr std::size_t secret_bytes = 32;
+using Secret = std::array<unsigned char, secret_bytes>;
+
+// A BLAKE2b hash of 16 bytes, keyed by `secret`.
+using Seal = std::array<unsigned char, 16>;
+Seal seal(const Secret& secret, std::string_view bytes);
+
+// `list` says which list it is: operation, customer, filters and order.
+std::string seal_cursor(const Secret& secret, std::string_view list,
+                        const store::Position& position);
+// The position of a cursor of the same list; none for an empty cursor, the first page. Refuses with
+// invalid_cursor whatever seal_cursor did not give for this list.
+std::optional<store::Position> open_cursor(const Secret& secret, std::string_view list,
+                                           std::string_view cursor);
+
+}  // namespace comptroller::service

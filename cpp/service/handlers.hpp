@@ -1,0 +1,62 @@
+// What every operation does, once its caller may do it and its request is read.
+#pragma once
+
+#include "model/requests.hpp"
+#include "service/service.hpp"
+
+namespace comptroller::service {
+
+// Everything a handler works with. Reads see one moment; writes are in a transaction.
+struct Context {
+  db::Connection& connection;
+  const Principal& principal;
+  const Environment& environment;
+  const Secret& secret;
+  std::string_view operation;
+  Timestamp now;
+};
+
+// A list's answer as JSON: {"items": [...], "next_page_cursor": "..."}, the items being R.
+template <Record R>
+struct PageOf {
+  std::string json;
+};
+
+Identity get_identity(Context& context, const ById& request);
+PageOf<Identity> list_identities(Context& context, const ListIdentities& request);
+Identity update_identity(Context& context, const UpdateIdentity& request);
+Identity put_identity(Context& context, const PutIdentity& request);
+Permission permits(Context& context, const PermitsAction& request);
+
+Control get_control(Context& context, const ById& request);
+PageOf<Control> list_controls(Context& context, const ListControls& request);
+Control create_control(Context& context, const CreateControl& request);
+Control delete_control(Context& context, const DeleteControl& request);
+
+Orchestration get_orchestration(Context& context, const ById& request);
+PageOf<Orchestration> list_orchestrations(Context& context, const ListOrchestrations& request);
+Orchestration put_orchestration(Context& context, const Orchestration& request);
+
+PayoutGroup get_payout_group(Context& context, const ById& request);
+PageOf<PayoutGroup> list_payout_groups(Context& context, const ListPayoutGroups& request);
+PayoutGroup create_payout_group(Context& context, const CreatePayoutGroup& request);
+PayoutGroup update_payout_group(Context& context, const UpdatePayoutGroup& request);
+PayoutGroup observe_payout_group(Context& context, const ObservePayoutGroup& request);
+
+RewardAddress get_reward_address(Context& context, const ById& request);
+PageOf<RewardAddress> list_reward_addresses(Context& context, const ListRewardAddresses& request);
+RewardAddress create_reward_address(Context& context, const CreateRewardAddress& request);
+RewardAddress update_reward_address(Context& context, const UpdateRewardAddress& request);
+RewardAddress observe_reward_address(Context& context, const ObserveRewardAddress& request);
+
+PageOf<Balance> list_balances(Context& context, const ListBalances& request);
+Balance record_balance(Context& context, const Balance& request);
+
+Claim get_claim(Context& context, const ById& request);
+PageOf<Claim> list_claims(Context& context, const ListClaims& request);
+Claim put_claim(Context& context, const Claim& request);
+Claim submit_claim(Context& context, const SubmitClaim& request);
+Claim confirm_claim(Context& context, const ConfirmClaim& request);
+Claim fail_claim(Context& context, const FailClaim& request);
+
+}  // namespace comptroller::service

@@ -1,0 +1,79 @@
+// What handlers share: records as a principal may see them, and pages of them.
+#pragma once
+
+#include "model/error.hpp"
+#include "service/authorisation.hpp"
+#include "service/handlers.hpp"
+#include "store/customers.hpp"
+#include "store/records.hpp"
+
+namespace comptroller::service {
+
+// The refusal of an id that is unknown, or another customer's, which is answered alike.
+Error not_found(std::string_view what, std::string_view id);
+
+// The record with this id as the principal may see it; else not_found.
+template <Record R>
+store::Stored<R> require(Context& context, std::string_view what, std::string_view id) {
+  auto stored = store::find<R>(context.connection, id);
+  if (!stored || !can_see(context.principal, customer_of(stored->record))) {
+    throw not_found(what, id);
+  }
+  return *std::move(stored);
+}
+
+// Which list a cursor belongs to: the operation, whose rows, the filters and the order.
+template <Record Request>
+std::string describe_list(const Context& context, const Request& request) {
+  Request filters = request;
+  filters.limit.reset();
+  filters.page_cursor.reset();
+  std::string list(context.operation);
+  list += '\n' + context.principal.customer.value_or("") + '\n';
+  json::append_record(list, filters, json::Audience::provider);
+  return list;
+}
+
+// How a list is paged, worked out from its request.
+struct PageRequest {
+  std::string list;
+  Order order = Order::descending;
+  std::int64_t limit = 0;
+  std::optional<store::Position> position;
+};
+
+template <Record Request>
+PageRequest page_request(const Context& context, const Request& request) {
+  PageRequest page;
+  page.list = describe_list(context, request);
+  page.order = request.order.value_or(Order::descending);
+  page.limit = request.limit.value_or(PageLimit{}).value;
+  if (request.page_cursor) {
+    page.position = open_cursor(context.secret, page.list, request.page_cursor->value);
+  }
+  return page;
+}
+
+// Ends an answer whose items are written.
+void append_next_cursor(std::string& answer, const Context& context, const PageRequest& page,
+                        const std::optional<store::Position>& next);
+
+// The page of R that a listing gives.
+template <Record R, Record Request>
+PageOf<R> answer_page(Context& context, const Request& request, store::Listing listing) {
+  const PageRequest page = page_request(context, request);
+  db::Query rows = listing.run(context.connection, page.order, page.position, page.limit + 1);
+  std::string answer = "{";
+  const auto next = store::append_items<R>(answer, rows, context.connection.symbols(),
+                                           audience_of(context.principal), page.limit);
+  append_next_cursor(answer, context, page, next);
+  return {std::move(answer)};
+}
+
+template <Record Request>
+store::Ownership ownership_of(Context& context, const Request& request) {
+  return store::ownership(context.connection,
+                          listed_customer(context.principal, request.customer_id));
+}
+
+}  // namespace comptroller::service

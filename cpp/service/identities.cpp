@@ -1,0 +1,157 @@
+// Identities and their controls (specification 4.1).
+#include "store/identities.hpp"
+
+#include "service/handling.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+store::StoredIdentityRow require_identity(Context& context, const Id& id) {
+  auto stored = store::find_identity(context.connection, id.value);
+  if (!stored || !can_see(context.principal, stored->record.customer_id.value)) {
+    throw not_found("identity", id.value);
+  }
+  return *std::move(stored);
+}
+
+Identity show(Context& context, const store::StoredIdentityRow& row) {
+  return rules::show_identity(row.record, store::active_controls(context.connection, row.key));
+}
+
+// Writes the deprecated booleans as the controls they stand for; gives whether anything changed.
+bool write_flags(Context& context, const store::StoredIdentityRow& row,
+                 const rules::LegacyFlags& flags) {
+  const rules::LegacyChange change = rules::write_legacy_flags(
+      flags, row.record.id, store::active_controls(context.connection, row.key), context.principal,
+      context.now, context.environment.make_id);
+  for (const Control& deleted : change.deleted) store::update_control(context.connection, deleted);
+  for (Control created : change.created) {
+    customer_of(created) = row.record.customer_id.value;
+    store::insert_control(context.connection, created, row);
+  }
+  return !change.is_empty();
+}
+
+void check_named_customer(const store::StoredIdentityRow& row, const std::optional<Id>& named) {
+  if (!named || named->value == row.record.customer_id.value) return;
+  throw Error(Code::already_exists, "the identity belongs to another customer");
+}
+
+}  // namespace
+
+Identity get_identity(Context& context, const ById& request) {
+  return show(context, require_identity(context, request.id));
+}
+
+PageOf<Identity> list_identities(Context& context, const ListIdentities& request) {
+  constexpr int columns = static_cast<int>(StoredIdentity::fields::count);
+  const PageRequest page = page_request(context, request);
+  store::Listing listing =
+      store::identities_listing(context.connection, request, ownership_of(context, request));
+  db::Query rows = listing.run(context.connection, page.order, page.position, page.limit + 1);
+  std::string answer = R"({"items":[)";
+  std::optional<store::Position> next;
+  store::Position last;
+  for (std::int64_t count = 0; rows.step(); ++count) {
+    if (count == page.limit) {
+      next = last;
+      break;
+    }
+    last = {rows.column(columns).integer, rows.column(columns + 1).integer};
+    store::StoredIdentityRow row;
+    row.key = last.key;
+    row.record = store::read_row<StoredIdentity>(rows, context.connection.symbols());
+    if (count > 0) answer += ',';
+    json::append_record(answer, show(context, row), audience_of(context.principal));
+  }
+  answer += ']';
+  append_next_cursor(answer, context, page, next);
+  return {std::move(answer)};
+}
+
+Identity update_identity(Context& context, const UpdateIdentity& request) {
+  store::StoredIdentityRow row = require_identity(context, request.id);
+  bool is_changed = write_flags(context, row, {request.user_disabled, request.admin_disabled});
+  if (request.metadata) {
+    row.record.metadata = request.metadata;
+    is_changed = true;
+  }
+  if (is_changed) {
+    row.record.updated_at = UpdatedAt{context.now};
+    store::update_identity(context.connection, row.key, row.record);
+  }
+  return show(context, row);
+}
+
+Identity put_identity(Context& context, const PutIdentity& request) {
+  auto found = store::find_identity(context.connection, request.id.value);
+  store::StoredIdentityRow row;
+  if (found) {
+    row = *std::move(found);
+    check_named_customer(row, request.customer_id);
+  } else {
+    row.record.id = request.id;
+    row.record.customer_id.value = written_customer(context.principal, request.customer_id);
+    row.record.created_at = context.now;
+    store::ensure_customer(context.connection, row.record.customer_id.value);
+  }
+  if (request.ref_id) row.record.ref_id = request.ref_id;
+  if (request.metadata) row.record.metadata = request.metadata;
+  row.record.updated_at = UpdatedAt{context.now};
+  if (row.key == 0) {
+    row.key = store::insert_identity(context.connection, row.record, false);
+  } else {
+    store::update_identity(context.connection, row.key, row.record);
+  }
+  write_flags(context, row, {request.user_disabled, request.admin_disabled});
+  return show(context, row);
+}
+
+Permission permits(Context& context, const PermitsAction& request) {
+  const store::StoredIdentityRow row = require_identity(context, request.id);
+  const Timestamp at = request.at.value_or(context.now);
+  std::vector<Control> in_force = store::all_controls(context.connection, row.key);
+  std::erase_if(in_force,
+                [&](const Control& control) { return !rules::is_active_at(control, at); });
+  const std::vector<Action> actions = rules::permitted_actions(in_force);
+  return {std::ranges::find(actions, request.action) != actions.end()};
+}
+
+Control get_control(Context& context, const ById& request) {
+  return require<Control>(context, "control", request.id.value).record;
+}
+
+PageOf<Control> list_controls(Context& context, const ListControls& request) {
+  return answer_page<Control>(
+      context, request,
+      store::controls_listing(context.connection, request, ownership_of(context, request)));
+}
+
+Control create_control(Context& context, const CreateControl& request) {
+  const store::StoredIdentityRow row = require_identity(context, request.identity_id);
+  Control control =
+      rules::create_control(request, store::active_controls(context.connection, row.key),
+                            context.principal, context.now, context.environment.make_id());
+  customer_of(control) = row.record.customer_id.value;
+  store::insert_control(context.connection, control, row);
+  return control;
+}
+
+Control delete_control(Context& context, const DeleteControl& request) {
+  if (request.control_id && request.id && *request.control_id != *request.id) {
+    throw Error::invalid("control_id", "differs from id; name the control once");
+  }
+  if (!request.control_id && !request.id) throw Error::invalid("control_id", "is required");
+  const Id& id = request.control_id ? *request.control_id : *request.id;
+  const auto stored = require<Control>(context, "control", id.value);
+  if (request.identity_id && *request.identity_id != stored.record.identity_id) {
+    throw not_found("control of identity " + request.identity_id->value + ":", id.value);
+  }
+  const Control deleted =
+      rules::delete_control(stored.record, request.reason, context.principal, context.now);
+  store::update(context.connection, stored.key, deleted);
+  return deleted;
+}
+
+}  // namespace comptroller::service

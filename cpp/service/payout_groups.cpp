@@ -1,0 +1,46 @@
+// Payout groups (specification 4.3).
+#include "store/payout_groups.hpp"
+
+#include "rules/attribution.hpp"
+#include "service/handling.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+PayoutGroup save(Context& context, const store::Stored<PayoutGroup>& before, PayoutGroup after) {
+  store::update_payout_group(context.connection, before, after);
+  return after;
+}
+
+}  // namespace
+
+PayoutGroup get_payout_group(Context& context, const ById& request) {
+  return require<PayoutGroup>(context, "payout group", request.id.value).record;
+}
+
+PageOf<PayoutGroup> list_payout_groups(Context& context, const ListPayoutGroups& request) {
+  return answer_page<PayoutGroup>(
+      context, request,
+      store::payout_groups_listing(context.connection, request, ownership_of(context, request)));
+}
+
+PayoutGroup create_payout_group(Context& context, const CreatePayoutGroup& request) {
+  PayoutGroup group = rules::create_group(request, context.now, context.environment.make_id());
+  customer_of(group) = written_customer(context.principal, request.customer_id);
+  store::ensure_customer(context.connection, customer_of(group));
+  store::insert_payout_group(context.connection, group);
+  return group;
+}
+
+PayoutGroup update_payout_group(Context& context, const UpdatePayoutGroup& request) {
+  const auto stored = require<PayoutGroup>(context, "payout group", request.id.value);
+  return save(context, stored, rules::update_group(stored.record, request, context.now));
+}
+
+PayoutGroup observe_payout_group(Context& context, const ObservePayoutGroup& request) {
+  const auto stored = require<PayoutGroup>(context, "payout group", request.id.value);
+  return save(context, stored, rules::observe_group(stored.record, request, context.now));
+}
+
+}  // namespace comptroller::service

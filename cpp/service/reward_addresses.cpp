@@ -1,0 +1,83 @@
+// Reward addresses and their balances (specification 4.4).
+#include "store/reward_addresses.hpp"
+
+#include "rules/attribution.hpp"
+#include "service/arrivals.hpp"
+#include "service/handling.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+// The group an address is attributed to must be there, of the address's own customer, on its
+// ledger.
+void check_group(Context& context, const RewardAddress& address) {
+  const std::string& id = address.payout_group_id->value;
+  const auto group = require<PayoutGroup>(context, "payout group", id);
+  if (customer_of(group.record) != customer_of(address)) throw not_found("payout group", id);
+  rules::check_attribution(address, group.record);
+}
+
+}  // namespace
+
+RewardAddress get_reward_address(Context& context, const ById& request) {
+  return require<RewardAddress>(context, "reward address", request.id.value).record;
+}
+
+PageOf<RewardAddress> list_reward_addresses(Context& context, const ListRewardAddresses& request) {
+  std::optional<Timestamp> balance_at;
+  if (request.include_balance.value_or(false)) {
+    balance_at = request.balance_timestamp.value_or(context.now);
+  }
+  return answer_page<RewardAddress>(
+      context, request,
+      store::reward_addresses_listing(context.connection, request, balance_at,
+                                      ownership_of(context, request)));
+}
+
+RewardAddress create_reward_address(Context& context, const CreateRewardAddress& request) {
+  RewardAddress address =
+      rules::create_address(request, context.now, context.environment.make_id());
+  customer_of(address) = written_customer(context.principal, request.customer_id);
+  if (address.payout_group_id) check_group(context, address);
+  if (const auto taken =
+          store::find_address(context.connection, address.ledger, address.address.value)) {
+    constexpr const char* detail = "the address is registered on this ledger already";
+    if (!can_see(context.principal, customer_of(taken->record))) {
+      throw Error(Code::already_exists, detail);
+    }
+    throw Error::conflict(detail, taken->record.id.value);
+  }
+  store::ensure_customer(context.connection, customer_of(address));
+  store::insert(context.connection, address);
+  return address;
+}
+
+RewardAddress update_reward_address(Context& context, const UpdateRewardAddress& request) {
+  const auto stored = require<RewardAddress>(context, "reward address", request.id.value);
+  RewardAddress address = rules::update_address(stored.record, request);
+  if (request.payout_group_id) check_group(context, address);
+  store::update(context.connection, stored.key, address);
+  return address;
+}
+
+RewardAddress observe_reward_address(Context& context, const ObserveRewardAddress& request) {
+  auto stored = require<RewardAddress>(context, "reward address", request.id.value);
+  stored.record.status = request.status;
+  store::update(context.connection, stored.key, stored.record);
+  return stored.record;
+}
+
+PageOf<Balance> list_balances(Context& context, const ListBalances& request) {
+  return answer_page<Balance>(context, request,
+                              store::balances_listing(context.connection, request));
+}
+
+Balance record_balance(Context& context, const Balance& request) {
+  Arrivals arrivals(context.connection, context.principal, default_customer, context.now,
+                    context.environment.make_id);
+  arrivals.take(request);
+  return request;
+}
+
+}  // namespace comptroller::service

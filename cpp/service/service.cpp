@@ -1,0 +1,153 @@
+#include "service/service.hpp"
+
+#include <sodium.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "model/error.hpp"
+#include "service/operations.hpp"
+#include "store/customers.hpp"
+#include "store/idempotency.hpp"
+#include "store/views.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+constexpr std::size_t longest_idempotency_key = 255;
+
+std::optional<Secret> read_secret(db::Connection& connection) {
+  db::Query query = connection.query("SELECT value FROM secrets WHERE name = 'cursor'");
+  if (!query.step()) return std::nullopt;
+  const db::Value value = query.column(0);
+  Secret secret{};
+  if (value.bytes.size() != secret.size()) {
+    throw Error(Code::unavailable, "the store is damaged: its cursor secret is cut short");
+  }
+  std::memcpy(secret.data(), value.bytes.data(), secret.size());
+  return secret;
+}
+
+// What every store has from the start: its secret, the default customer, the readable views.
+Secret furnish(db::Database& database) {
+  {
+    const db::Lease reader = database.reader();
+    const auto secret = read_secret(*reader);
+    if (secret && (!database.is_writable() || !store::views_are_stale(*reader))) return *secret;
+  }
+  Secret secret{};
+  database.write([&](db::Connection& connection) {
+    if (const auto present = read_secret(connection)) {
+      secret = *present;
+    } else {
+      randombytes_buf(secret.data(), secret.size());
+      const std::string_view bytes(reinterpret_cast<const char*>(secret.data()), secret.size());
+      connection.query("INSERT INTO secrets (name, value) VALUES ('cursor', $value)")
+          .bind("$value", db::Value::blob(bytes))
+          .run();
+    }
+    store::ensure_customer(connection, default_customer);
+    store::make_views(connection);
+  });
+  return secret;
+}
+
+void check_idempotency_key(std::string_view key) {
+  const bool is_printable =
+      std::ranges::all_of(key, [](char character) { return character >= ' ' && character <= '~'; });
+  if (key.empty() || key.size() > longest_idempotency_key || !is_printable) {
+    throw Error::invalid("Idempotency-Key", "must be 1 to 255 printable ASCII characters");
+  }
+}
+
+}  // namespace
+
+Environment system_environment() {
+  if (sodium_init() < 0) throw Error(Code::unavailable, "no source of randomness");
+  const auto now = [] {
+    using namespace std::chrono;
+    const auto since_epoch = system_clock::now().time_since_epoch();
+    return Timestamp{duration_cast<microseconds>(since_epoch).count()};
+  };
+  const auto make_id = [now] {
+    std::array<unsigned char, 10> random{};
+    randombytes_buf(random.data(), random.size());
+    return make_uuid_v7(now(), random);
+  };
+  return {now, make_id};
+}
+
+Service::Service(std::unique_ptr<db::Database> database, Environment environment)
+    : database_(std::move(database)),
+      environment_(std::move(environment)),
+      secret_(furnish(*database_)),
+      process_(::getpid()) {}
+
+bool Service::is_forked() const {
+  return ::getpid() != process_;
+}
+
+void Service::check_usable() const {
+  if (is_closed_) throw Error(Code::unavailable, "the service is closed");
+  if (is_forked()) {
+    throw Error(Code::unavailable,
+                "the service was opened before this process was forked; open the store again here");
+  }
+}
+
+Answer Service::call(const Principal& principal, const Call& call) {
+  check_usable();
+  const Operation* operation = find_operation(call.operation);
+  if (operation == nullptr) {
+    throw Error(Code::not_found, "there is no operation " + call.operation);
+  }
+  require_operation_scope(principal, *operation);
+  if (call.idempotency_key) {
+    if (!operation->is_write) {
+      throw Error::invalid("Idempotency-Key", "is for writes; " + call.operation + " is none");
+    }
+    check_idempotency_key(*call.idempotency_key);
+  }
+  return operation->run(*this, principal, *operation, call);
+}
+
+Answer Service::write_once(const Principal& principal, const Call& call, std::string_view request,
+                           const Write& write) {
+  const store::IdempotencyKey key{principal.customer.value_or(""), call.operation,
+                                  *call.idempotency_key};
+  const auto in_flight = std::tuple(key.customer, key.operation, key.key);
+  {
+    const std::lock_guard guard(mutex_);
+    if (!keys_in_flight_.insert(in_flight).second) {
+      throw Error(Code::idempotency_in_flight, "a request with this key is still running");
+    }
+  }
+  const auto release = [&](Service* service) {
+    const std::lock_guard guard(service->mutex_);
+    service->keys_in_flight_.erase(in_flight);
+  };
+  const std::unique_ptr<Service, decltype(release)> flight(this, release);
+
+  const Seal fingerprint = seal(Secret{}, request);
+  const std::string_view mark(reinterpret_cast<const char*>(fingerprint.data()),
+                              fingerprint.size());
+  Answer answer;
+  database_->write([&](db::Connection& connection) {
+    const Timestamp now = environment_.now();
+    if (const auto kept = store::find_answer(connection, key, now)) {
+      if (kept->fingerprint != mark) {
+        throw Error(Code::idempotency_key_reused,
+                    "the key was used for another request in the last 24 hours");
+      }
+      answer = {kept->answer, true};
+      return;
+    }
+    answer = {write(connection), false};
+    store::keep_answer(connection, key, {std::string(mark), answer.body}, now);
+  });
+  return answer;
+}
+
+}  // namespace comptroller::service

@@ -1,0 +1,81 @@
+// The service whole: every operation by name, on one store. Safe for many threads.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "db/database.hpp"
+#include "json/writer.hpp"
+#include "model/principal.hpp"
+#include "rules/controls.hpp"
+#include "service/cursor.hpp"
+#include "service/parameters.hpp"
+
+namespace comptroller::service {
+
+// What the rules may not reach for themselves.
+struct Environment {
+  std::function<Timestamp()> now;
+  rules::MakeId make_id;  // a fresh UUID of version 7
+};
+Environment system_environment();
+
+struct Call {
+  std::string operation;
+  std::vector<Parameter> parameters;
+  std::string body;  // a JSON object, or empty
+  std::optional<std::string> idempotency_key;
+};
+
+struct Answer {
+  std::string body;  // a JSON object
+  bool is_replay = false;
+};
+
+class Service {
+ public:
+  Service(std::unique_ptr<db::Database> database, Environment environment);
+
+  // Answers as the operation does, or throws the Error that refuses it. A write is durable when it
+  // is answered.
+  Answer call(const Principal& principal, const Call& call);
+
+  // Throws unavailable once closed, and in a process forked from the one that opened the store.
+  void check_usable() const;
+  void close() { is_closed_ = true; }
+  bool is_forked() const;
+
+  const std::shared_ptr<db::Database>& database() const { return database_; }
+  const Environment& environment() const { return environment_; }
+  const Secret& secret() const { return secret_; }
+
+  // Runs a write under an idempotency key: what it answers is kept for a day with the request's
+  // fingerprint, and given again to the same request.
+  using Write = std::function<std::string(db::Connection&)>;
+  Answer write_once(const Principal& principal, const Call& call, std::string_view request,
+                    const Write& write);
+
+ private:
+  std::shared_ptr<db::Database> database_;
+  Environment environment_;
+  Secret secret_{};
+  pid_t process_;
+  std::atomic<bool> is_closed_ = false;
+  std::mutex mutex_;
+  std::set<std::tuple<std::string, std::string, std::string>> keys_in_flight_;
+};
+
+inline json::Audience audience_of(const Principal& principal) {
+  return principal.is_operator() ? json::Audience::provider : json::Audience::client;
+}
+
+}  // namespace comptroller::service

@@ -1,0 +1,28 @@
+#include "store/bulk_indexes.hpp"
+
+namespace comptroller::store {
+
+BulkIndexes::BulkIndexes(db::Connection& connection, std::string_view table)
+    : connection_(connection) {
+  if (table != "claims" && table != "orchestrations") return;
+  if (connection.query("SELECT 1 FROM " + std::string(table) + " LIMIT 1").step()) return;
+  std::vector<std::string> names;
+  {
+    // Those without SQL belong to a UNIQUE of the table itself, by which records are found.
+    db::Query query = connection.query(
+        "SELECT name, sql FROM sqlite_schema"
+        " WHERE type = 'index' AND tbl_name = $table AND sql IS NOT NULL");
+    query.bind("$table", db::Value::of(table));
+    while (query.step()) {
+      names.emplace_back(query.column(0).bytes);
+      dropped_.emplace_back(query.column(1).bytes);
+    }
+  }
+  for (const std::string& name : names) connection.execute("DROP INDEX " + name);
+}
+
+void BulkIndexes::rebuild() {
+  for (const std::string& sql : dropped_) connection_.execute(sql);
+}
+
+}  // namespace comptroller::store

@@ -1,0 +1,47 @@
+#include "store/columns.hpp"
+
+namespace comptroller::store {
+
+std::string identifier_text(const Value& value) {
+  if (value.kind != Value::Kind::blob) return std::string(value.bytes);
+  std::string text(uuid_length, '\0');
+  format_uuid(value.bytes.data(), text.data());
+  return text;
+}
+
+std::string hash_text(const Value& value) {
+  if (value.kind != Value::Kind::blob) return std::string(value.bytes);
+  return TransactionHash::unpack(value.bytes);
+}
+
+Addresses addresses_of(const Value& value) {
+  if (value.kind != Value::Kind::blob) return json::read_stored_addresses(value.bytes);
+  Addresses addresses;
+  for (std::size_t at = 0; at < value.bytes.size(); at += packed_address_length) {
+    append_unpacked(value.bytes.substr(at, packed_address_length), addresses.emplace_back().value);
+  }
+  return addresses;
+}
+
+Value Parameters::identifier(std::string_view id) {
+  std::array<char, packed_uuid_length> packed{};
+  if (!pack_uuid(id, packed.data())) return Value::of(id);
+  return Value::blob(owned_.emplace_back(packed.data(), packed.size()));
+}
+
+Value Parameters::hash(const TransactionHash& hash) {
+  std::array<char, TransactionHash::packed_length> packed{};
+  if (!hash.pack(packed)) return Value::of(std::string_view(hash.value));
+  return Value::blob(owned_.emplace_back(packed.data(), packed.size()));
+}
+
+Value Parameters::addresses(const Addresses& addresses) {
+  if (std::optional<std::string> packed = pack_addresses(addresses)) {
+    return Value::blob(owned_.emplace_back(*std::move(packed)));
+  }
+  std::string text;
+  json::append_value(text, addresses, json::Audience::provider);
+  return own(std::move(text));
+}
+
+}  // namespace comptroller::store

@@ -1,0 +1,45 @@
+#include "store/idempotency.hpp"
+
+namespace comptroller::store {
+
+namespace {
+
+using db::Value;
+
+constexpr std::int64_t kept_for_us = std::int64_t{24} * 60 * 60 * 1'000'000;
+
+}  // namespace
+
+std::optional<KeptAnswer> find_answer(db::Connection& connection, const IdempotencyKey& key,
+                                      Timestamp now) {
+  db::Query query = connection.query(
+      "SELECT fingerprint, answer FROM idempotency_keys WHERE customer = $customer"
+      " AND operation = $operation AND idempotency_key = $key AND created_at > $expired");
+  query.bind("$customer", Value::of(std::string_view(key.customer)))
+      .bind("$operation", Value::of(std::string_view(key.operation)))
+      .bind("$key", Value::of(std::string_view(key.key)))
+      .bind("$expired", Value::of(now.microseconds - kept_for_us));
+  if (!query.step()) return std::nullopt;
+  return KeptAnswer{std::string(query.column(0).bytes), std::string(query.column(1).bytes)};
+}
+
+void keep_answer(db::Connection& connection, const IdempotencyKey& key, const KeptAnswer& answer,
+                 Timestamp now) {
+  connection.query("DELETE FROM idempotency_keys WHERE created_at <= $expired")
+      .bind("$expired", Value::of(now.microseconds - kept_for_us))
+      .run();
+  connection
+      .query(
+          "INSERT INTO idempotency_keys"
+          " (customer, operation, idempotency_key, fingerprint, answer, created_at)"
+          " VALUES ($customer, $operation, $key, $fingerprint, $answer, $now)")
+      .bind("$customer", Value::of(std::string_view(key.customer)))
+      .bind("$operation", Value::of(std::string_view(key.operation)))
+      .bind("$key", Value::of(std::string_view(key.key)))
+      .bind("$fingerprint", Value::blob(answer.fingerprint))
+      .bind("$answer", Value::of(std::string_view(answer.answer)))
+      .bind("$now", Value::of(now.microseconds))
+      .run();
+}
+
+}  // namespace comptroller::store

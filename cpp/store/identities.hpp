@@ -1,0 +1,39 @@
+// Identities and their controls (specification 2.1, 4.1).
+#pragma once
+
+#include "model/requests.hpp"
+#include "store/listing.hpp"
+#include "store/records.hpp"
+
+namespace comptroller::store {
+
+Listing identities_listing(db::Connection& connection, const ListIdentities& request,
+                           Ownership ownership);
+// The same rows, by the table of identities alone; what Listing::scan needs.
+Listing identities_scan(db::Connection& connection, const ListIdentities& request,
+                        Ownership ownership);
+Listing controls_listing(db::Connection& connection, const ListControls& request,
+                         Ownership ownership);
+
+// An identity that a control brought with it, before its own line came, is implied.
+struct StoredIdentityRow : Stored<StoredIdentity> {
+  bool is_implied = false;
+};
+std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::string_view id);
+
+std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
+                             bool is_implied);
+// Replaces an identity; one that was implied is so no longer.
+void update_identity(db::Connection& connection, std::int64_t key, const StoredIdentity& identity);
+
+// The controls of an identity, in order of creation; the active ones, or all.
+std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key);
+std::vector<Control> all_controls(db::Connection& connection, std::int64_t identity_key);
+
+void insert_control(db::Connection& connection, const Control& control,
+                    const Stored<StoredIdentity>& identity);
+// Replaces a control of the same identity, by its id.
+void update_control(db::Connection& connection, const Control& control);
+void remove_control(db::Connection& connection, const Id& id);
+
+}  // namespace comptroller::store

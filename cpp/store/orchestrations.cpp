@@ -1,0 +1,72 @@
+#include "store/orchestrations.hpp"
+
+namespace comptroller::store {
+
+namespace {
+
+Value destination_profile(const Orchestration& orchestration, Parameters& parameters) {
+  const auto& destination = orchestration.destination;
+  if (!destination || !destination->profile || !destination->profile->profile_id) {
+    return Value::null();
+  }
+  return parameters.of(*destination->profile->profile_id);
+}
+
+// A profile is met in two columns; a row that has one of the profiles in both counts for the first.
+void choose_profiles(Listing& listing, const std::vector<Id>& profiles) {
+  std::vector<Condition> conditions;
+  Condition not_own{" AND (profile_id IS NULL OR profile_id NOT IN (", {}};
+  for (const Id& profile : profiles) {
+    Condition own = listing.equals<Id>("profile_id", profile);
+    not_own.sql += not_own.values.empty() ? "?" : ", ?";
+    not_own.values.push_back(own.values.front());
+    conditions.push_back(std::move(own));
+  }
+  not_own.sql += "))";
+  for (const Id& profile : profiles) {
+    Condition destination = listing.equals<Id>("destination_profile_id", profile);
+    destination.sql += not_own.sql;
+    destination.values.insert(destination.values.end(), not_own.values.begin(),
+                              not_own.values.end());
+    conditions.push_back(std::move(destination));
+  }
+  listing.choose(std::move(conditions), true);
+}
+
+}  // namespace
+
+Listing orchestrations_listing(db::Connection& connection, const ListOrchestrations& request,
+                               Ownership ownership) {
+  Listing listing("orchestrations", select_list<Orchestration>(), Orchestration::fields::count,
+                  std::move(ownership), connection.symbols());
+  std::vector<Condition> ids;
+  for (const Id& id : request.orchestration_id) ids.push_back(listing.equals<Id>("id", id));
+  listing.choose(std::move(ids), false);
+  listing.among<Label>("ref_id", request.ref_id);
+  choose_profiles(listing, request.profile_id);
+  listing.among<Id>("orchestration_rule_id", request.orchestration_rule_id);
+  listing.among<Term>("source_asset", request.source_asset);
+  listing.among<Term>("destination_asset", request.destination_asset);
+  listing.among<Word>("status", request.status);
+  bound(listing.range(), request);
+  return listing;
+}
+
+bool insert_orchestration(db::Connection& connection, const Orchestration& orchestration) {
+  Parameters parameters(connection.symbols());
+  return insert_new(connection, orchestration,
+                    {{"destination_profile_id", destination_profile(orchestration, parameters)}})
+      .has_value();
+}
+
+void update_orchestration(db::Connection& connection, std::int64_t key,
+                          const Orchestration& orchestration) {
+  update(connection, key, orchestration);
+  Parameters parameters(connection.symbols());
+  connection.query("UPDATE orchestrations SET destination_profile_id = $profile WHERE key = $key")
+      .bind("$profile", destination_profile(orchestration, parameters))
+      .bind("$key", Value::of(key))
+      .run();
+}
+
+}  // namespace comptroller::store

@@ -1,0 +1,29 @@
+// Reward addresses and what they held (specification 2.4, 4.4).
+#pragma once
+
+#include "model/requests.hpp"
+#include "store/listing.hpp"
+#include "store/records.hpp"
+
+namespace comptroller::store {
+
+// What a row's address held at the moment that ? stands for, "0" before the first snapshot.
+inline constexpr std::string_view balance_as_of =
+    "COALESCE((SELECT b.balance FROM balances AS b"
+    " WHERE b.address_id = reward_addresses.id AND b.at <= ? ORDER BY b.at DESC LIMIT 1), '0')";
+
+// Shows each address's balance as of `balance_at`, "0" before the first, if one is given.
+Listing reward_addresses_listing(db::Connection& connection, const ListRewardAddresses& request,
+                                 std::optional<Timestamp> balance_at, Ownership ownership);
+
+// The address as it is registered on a ledger, in canonical form, whoever registered it.
+std::optional<Stored<RewardAddress>> find_address(db::Connection& connection, Ledger ledger,
+                                                  std::string_view canonical);
+
+Listing balances_listing(db::Connection& connection, const ListBalances& request);
+
+// What was recorded for an address at exactly this moment.
+std::optional<Balance> find_balance(db::Connection& connection, const Uuid& address_id,
+                                    Timestamp at);
+
+}  // namespace comptroller::store

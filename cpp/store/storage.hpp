@@ -1,0 +1,91 @@
+// How each scalar type is kept in a column. One class a type; everything that writes or reads
+// columns (records, rows as JSON, Arrow batches, the readable views) switches on it.
+#pragma once
+
+#include <cstdint>
+
+#include "model/records.hpp"
+
+namespace comptroller::store {
+
+enum class StorageClass : std::uint8_t {
+  text,        // as it came
+  amount,      // as it came; plain digits
+  identifier,  // 16 bytes where it is a lower-case UUID, else text
+  hash,        // 32 bytes where it is 0x and 64 lower-case hex digits, else text
+  symbol,      // the key of its text in `symbols`
+  timestamp,   // UTC microseconds
+  code,        // the position of its word
+  boolean,     // 0 or 1
+  addresses,   // 20 bytes each where all are lower-case 0x addresses, else a JSON array
+  document,    // JSON text
+  computed,    // in no column: looked up or derived when asked for
+};
+
+template <class T>
+constexpr StorageClass storage_class() {
+  if constexpr (std::same_as<T, SnapshotBalance>) {
+    return StorageClass::computed;
+  } else if constexpr (std::same_as<T, Word> || std::same_as<T, Term> ||
+                       std::same_as<T, CustomerId> || std::same_as<T, OwnerId> ||
+                       std::same_as<T, GroupId>) {
+    return StorageClass::symbol;
+  } else if constexpr (std::same_as<T, Id> || std::same_as<T, Uuid>) {
+    return StorageClass::identifier;
+  } else if constexpr (std::same_as<T, TransactionHash>) {
+    return StorageClass::hash;
+  } else if constexpr (std::same_as<T, Amount> || std::same_as<T, NonNegativeAmount>) {
+    return StorageClass::amount;
+  } else if constexpr (std::derived_from<T, Timestamp> || std::same_as<T, NullableTimestamp>) {
+    return StorageClass::timestamp;
+  } else if constexpr (ClosedSet<T>) {
+    return StorageClass::code;
+  } else if constexpr (std::same_as<T, bool>) {
+    return StorageClass::boolean;
+  } else if constexpr (std::same_as<T, Addresses>) {
+    return StorageClass::addresses;
+  } else if constexpr (std::same_as<T, Metadata> || Record<T>) {
+    return StorageClass::document;
+  } else {
+    return StorageClass::text;
+  }
+}
+
+template <class F>
+inline constexpr StorageClass storage_of = storage_class<bare<typename F::Type>>();
+
+// The table of a record.
+template <class R>
+struct Table;
+template <>
+struct Table<StoredIdentity> {
+  static constexpr std::string_view name = "identities";
+};
+template <>
+struct Table<IdentityLine> : Table<StoredIdentity> {};
+template <>
+struct Table<Control> {
+  static constexpr std::string_view name = "controls";
+};
+template <>
+struct Table<Orchestration> {
+  static constexpr std::string_view name = "orchestrations";
+};
+template <>
+struct Table<PayoutGroup> {
+  static constexpr std::string_view name = "payout_groups";
+};
+template <>
+struct Table<RewardAddress> {
+  static constexpr std::string_view name = "reward_addresses";
+};
+template <>
+struct Table<Claim> {
+  static constexpr std::string_view name = "claims";
+};
+template <>
+struct Table<Balance> {
+  static constexpr std::string_view name = "balances";
+};
+
+}  // namespace comptroller::store

@@ -1,0 +1,117 @@
+"""comptroller: identity controls, orchestrations and rewards, in a file of your own.
+
+>>> import comptroller
+>>> with comptroller.open(":memory:") as svc:
+...     svc.identities.put(id="alice").status
+'APPROVED'
+
+Names are loaded when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+# The form type checkers know without importing typing, which would double the time this takes.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from comptroller.errors import (
+        Conflict,
+        Error,
+        FieldError,
+        Forbidden,
+        InvalidRequest,
+        NotFound,
+        Unauthenticated,
+        Unavailable,
+    )
+    from comptroller.loading import LoadResult, Rejection
+    from comptroller.local import Service, open  # noqa: A004
+    from comptroller.pages import Page
+    from comptroller.records import (
+        Balance,
+        Claim,
+        Control,
+        Identity,
+        Orchestration,
+        PayoutGroup,
+        RewardAddress,
+    )
+    from comptroller.sampling import sample
+    from comptroller.streams import Stream
+
+    __version__: str
+
+__all__ = [
+    "Balance",
+    "Claim",
+    "Conflict",
+    "Control",
+    "Error",
+    "FieldError",
+    "Forbidden",
+    "Identity",
+    "InvalidRequest",
+    "LoadResult",
+    "NotFound",
+    "Orchestration",
+    "Page",
+    "PayoutGroup",
+    "Rejection",
+    "RewardAddress",
+    "Service",
+    "Stream",
+    "Unauthenticated",
+    "Unavailable",
+    "__version__",
+    "open",
+    "sample",
+]
+
+_HOMES = {
+    "errors": (
+        "Conflict",
+        "Error",
+        "FieldError",
+        "Forbidden",
+        "InvalidRequest",
+        "NotFound",
+        "Unauthenticated",
+        "Unavailable",
+    ),
+    "loading": ("LoadResult", "Rejection"),
+    "local": ("Service", "open"),
+    "pages": ("Page",),
+    "records": (
+        "Balance",
+        "Claim",
+        "Control",
+        "Identity",
+        "Orchestration",
+        "PayoutGroup",
+        "RewardAddress",
+    ),
+    "sampling": ("sample",),
+    "streams": ("Stream",),
+}
+_ROOMS = ("analysis", "errors", "records")
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: object = version("comptroller")
+    elif name in _ROOMS:
+        return import_module(f"comptroller.{name}")
+    else:
+        home = next((home for home, names in _HOMES.items() if name in names), None)
+        if home is None:
+            raise AttributeError(f"module 'comptroller' has no attribute {name!r}")
+        value = getattr(import_module(f"comptroller.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_ROOMS]

@@ -1,0 +1,79 @@
+"""The C++ core. Every function raises what `comptroller.errors.make` returns."""
+
+from collections.abc import Callable
+from typing import Protocol, final
+
+class Readable(Protocol):
+    def readinto(self, buffer: memoryview, /) -> int | None: ...
+
+@final
+class Principal:
+    """Who asks: the operator, or a client of one customer. Immutable."""
+
+    def __init__(
+        self,
+        customer: str | None = None,
+        client_id: str | None = None,
+        scopes: list[str] | None = None,
+    ) -> None: ...
+
+@final
+class ArrowSource:
+    """Rows as an Arrow C stream; each call of `__arrow_c_stream__` begins a new one."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+@final
+class Sample:
+    """Sample records as NDJSON bytes; `readinto` returns 0 at the end."""
+
+    def readinto(self, buffer: memoryview, /) -> int: ...
+
+@final
+class Store:
+    """One store file. May be used from many threads; releases the GIL inside."""
+
+    def __init__(self, path: str, read_only: bool = False) -> None: ...
+    def call(
+        self,
+        principal: Principal,
+        operation: str,
+        parameters: list[tuple[str, str]],
+        body: bytes | None = None,
+        idempotency_key: str | None = None,
+    ) -> tuple[bytes, bool]: ...
+    def load(
+        self,
+        principal: Principal,
+        kind: str,
+        source: str | Readable,
+        *,
+        customer_id: str | None,
+        keep_going: bool,
+        dry_run: bool,
+        total_bytes: int | None,
+        progress: Callable[[int, int | None, int], None] | None,
+    ) -> bytes: ...
+    def export(
+        self,
+        principal: Principal,
+        kind: str,
+        path: str,
+        format: str,
+        parameters: list[tuple[str, str]],
+    ) -> int: ...
+    def stream(
+        self,
+        principal: Principal,
+        kind: str,
+        columns: list[str] | None,
+        parameters: list[tuple[str, str]],
+    ) -> ArrowSource: ...
+    def backup(self, destination: str) -> None: ...
+    def check(self) -> bytes: ...
+    def close(self) -> None: ...
+
+def describe() -> bytes: ...
+def sample(kind: str, rows: int, seed: int, customer: str | None) -> Sample: ...
+def sample_rows(kind: str, claims: int) -> int: ...

@@ -1,0 +1,298 @@
+"""Python values as the core takes them: parameters as text, bodies and lines as JSON.
+
+Everything a caller passes goes through here once. What has no exact or no single meaning is
+refused, and the refusal names the argument: a float for money, a time without a zone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from math import isfinite, nan
+from typing import TypeAlias
+from uuid import UUID
+
+import msgspec
+
+from comptroller.errors import InvalidRequest, invalid
+
+Id: TypeAlias = str | UUID
+Ids: TypeAlias = Id | Iterable[Id]
+Words: TypeAlias = str | Iterable[str]
+Moment: TypeAlias = str | datetime
+Money: TypeAlias = str | Decimal | int
+#: What a filter may be given; an array filter takes one of these or several.
+Value: TypeAlias = str | bool | int | Decimal | datetime | UUID
+Filter: TypeAlias = Value | Iterable[Value] | None
+
+#: The parameters whose names no Python argument can have.
+BOUNDS = {
+    f"created_at_{bound}": f"created_at.{bound}" for bound in ("lt", "lte", "eq", "gte", "gt")
+}
+
+#: The kinds of records, as loads, exports and streams name them.
+KINDS = (
+    "identities",
+    "controls",
+    "orchestrations",
+    "payout-groups",
+    "reward-addresses",
+    "claims",
+    "balances",
+)
+
+_MONEY_MEMBERS = frozenset({"amount", "source_amount", "balance"})
+_MAX_DEPTH = 32
+# Wide enough for every amount the service keeps, so that the core says what is too long; narrow
+# enough that writing a number out stays cheap.
+_MAX_EXPONENT = 100
+
+# What a load finds in place of a number that is none: refused at its line, whatever the member,
+# where the text "nan" would pass for a name.
+_NOT_JSON = msgspec.Raw(b"NaN")
+
+_ALLOWED = "give a str, bool, int, Decimal, UUID or aware datetime"
+
+
+def text(name: str, value: object) -> str:
+    """One value as text. Raises InvalidRequest naming `name` for what is no single exact value."""
+    if isinstance(value, str):
+        return _unicode(name, str.__str__(value))
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return _integer(name, value)
+    if isinstance(value, datetime):
+        return _moment(name, value)
+    if isinstance(value, Decimal):
+        return _decimal(name, value)
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, float):
+        raise _inexact(name, value)
+    raise invalid(name, f"{_kind_of(value)} is not allowed; {_ALLOWED}")
+
+
+def texts(name: str, value: object) -> list[str]:
+    """One value or several as a list of text; a set in sorted order, so that it is always the same.
+
+    Raises InvalidRequest also for no value at all: leaving a filter out and matching nothing are
+    different wishes, and an empty list could be read as either.
+    """
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        return [text(name, value)]
+    values = [text(name, item) for item in value]
+    if not values:
+        raise invalid(name, "it is empty; give at least one value, or leave it out for no filter")
+    return sorted(values) if isinstance(value, (set, frozenset)) else values
+
+
+def money(name: str, value: object) -> str:
+    """An amount as text. Raises InvalidRequest for floats, bools and what is no finite number."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
+        if isinstance(value, float):
+            raise _inexact(name, value)
+        raise invalid(name, f"{_kind_of(value)} is no amount; give a Decimal, an int or a str")
+    return text(name, value)
+
+
+def query(
+    filters: Mapping[str, object], known: Iterable[str] | None = None
+) -> list[tuple[str, str]]:
+    """Filters as parameters: None is left out, several values repeat the name.
+
+    Raises InvalidRequest for a name that is not in `known`, naming the nearest one that is.
+    """
+    if known is not None:
+        refuse_unknown(filters, known)
+    return [
+        (BOUNDS.get(name, name), item)
+        for name, value in filters.items()
+        if value is not None
+        for item in texts(name, value)
+    ]
+
+
+def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
+    """Raises InvalidRequest for the first of `given` that is not `known`."""
+    names = list(known)
+    for name in given:
+        if name not in names:
+            raise invalid(name, f"no such argument; {_nearest(name, names)}")
+
+
+def body(members: Mapping[str, object]) -> bytes:
+    """A JSON object of the members that are not None. Raises InvalidRequest naming a bad one."""
+    return _encode(_members("", members, exact=True, depth=1), "body")
+
+
+def record(value: object) -> bytes:
+    """A record, or a dict of its members, as JSON without loss. Raises InvalidRequest."""
+    if isinstance(value, msgspec.Struct):
+        return body(_attributes(value))
+    if isinstance(value, Mapping):
+        return body(value)
+    raise invalid("record", f"{_kind_of(value)} is not allowed; give a record or a dict")
+
+
+def line(value: object, number: int) -> bytes:
+    """A row to load as a line of NDJSON, its end included.
+
+    What the core will refuse is written as it is, so that the load counts it at its line. Raises
+    InvalidRequest only for what JSON cannot hold.
+    """
+    try:
+        plain = _plain("", value, exact=False, depth=0)
+        try:
+            return msgspec.json.encode(plain) + b"\n"
+        except (UnicodeEncodeError, OverflowError):
+            escaped = json.dumps(plain, separators=(",", ":"), default=lambda _not_json: nan)
+            return escaped.encode() + b"\n"
+    except InvalidRequest as error:
+        field, message = error.errors[0]
+        raise invalid(f"line {number}", f"{field}: {message}" if field else message) from None
+
+
+def choice(name: str, value: str, allowed: Iterable[str]) -> str:
+    """`value`, if it is allowed. Raises InvalidRequest naming the nearest word that is."""
+    words = list(allowed)
+    if value not in words:
+        raise invalid(name, f"{value!r} is not allowed; {_nearest(str(value), words)}")
+    return value
+
+
+def kind(value: str) -> str:
+    """A kind of record as the core spells it, from dashes or underscores."""
+    return choice("kind", str(value).replace("_", "-"), KINDS)
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return "allowed are " + ", ".join(names)
+
+
+def _kind_of(value: object) -> str:
+    if value is None:
+        return "None"
+    noun = type(value).__name__
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+
+
+def _inexact(name: str, value: float) -> InvalidRequest:
+    return invalid(
+        name, f"{value!r} is a float, which is not exact; give a Decimal, an int or a str"
+    )
+
+
+def _unicode(name: str, value: str) -> str:
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise invalid(name, "it holds a lone surrogate, which is no character") from None
+    return value
+
+
+def _integer(name: str, value: int) -> str:
+    if value.bit_length() > _MAX_EXPONENT * 3:
+        raise invalid(name, "the number is too long")
+    return str(value)
+
+
+def _decimal(name: str, value: Decimal) -> str:
+    if not value.is_finite():
+        raise invalid(name, f"{value} is no amount; give a finite Decimal")
+    if abs(value.adjusted()) > _MAX_EXPONENT:
+        raise invalid(name, f"{value} has too many digits; at most 20 and 18 fraction digits")
+    return format(value, "f")
+
+
+def _moment(name: str, value: datetime) -> str:
+    try:
+        offset = value.utcoffset()
+    except ValueError:  # pandas.NaT calls itself a datetime
+        raise invalid(name, f"{value} is no moment") from None
+    if offset is None:
+        raise invalid(
+            name,
+            f"{value.isoformat()} has no time zone; give an aware datetime, such as "
+            "datetime(..., tzinfo=timezone.utc), or a str such as '2026-01-31T12:00:00Z'",
+        )
+    try:
+        utc = value.astimezone(UTC)
+    except OverflowError:
+        raise invalid(name, f"{value.isoformat()} is not in the years 0001-9999 in UTC") from None
+    return utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def _attributes(value: msgspec.Struct) -> dict[str, object]:
+    return {name: getattr(value, name) for name in value.__struct_fields__}
+
+
+def _members(
+    path: str, members: Mapping[str, object], *, exact: bool, depth: int
+) -> dict[str, object]:
+    # None is "not given" everywhere but among metadata, where the core has to see and refuse it.
+    keep_none = path == "metadata"
+    plain: dict[str, object] = {}
+    for name, value in members.items():
+        if not isinstance(name, str):
+            raise invalid(path or "record", f"{name!r} is no member's name; names are str")
+        if value is None and not keep_none:
+            continue
+        place = f"{path}.{name}" if path else name
+        if depth == 1 and name in _MONEY_MEMBERS and exact:
+            plain[name] = money(place, value)
+        elif depth == 1 and name in _MONEY_MEMBERS and type(value) is int:
+            plain[name] = _integer(place, value)
+        else:
+            plain[name] = _plain(place, value, exact=exact, depth=depth)
+    return plain
+
+
+def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
+    if isinstance(value, str):
+        return _unicode(path, str.__str__(value)) if exact else str.__str__(value)
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, (datetime, Decimal, UUID)):
+        return text(path, value) if exact else _as_it_is(path, value)
+    if isinstance(value, float):
+        if exact:
+            raise _inexact(path, value)
+        return value if isfinite(value) else _NOT_JSON
+    if depth >= _MAX_DEPTH:
+        raise invalid(path, f"it is nested deeper than {_MAX_DEPTH}")
+    if isinstance(value, msgspec.Struct):
+        return _members(path, _attributes(value), exact=exact, depth=depth + 1)
+    if isinstance(value, Mapping):
+        return _members(path, value, exact=exact, depth=depth + 1)
+    if isinstance(value, (list, tuple)):
+        return [_plain(path, item, exact=exact, depth=depth + 1) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted(
+            (_plain(path, item, exact=exact, depth=depth + 1) for item in value), key=repr
+        )
+    raise invalid(path, f"{_kind_of(value)} cannot be written as JSON; {_ALLOWED}, list or dict")
+
+
+def _as_it_is(path: str, value: datetime | Decimal | UUID) -> object:
+    try:
+        return text(path, value)
+    except InvalidRequest:
+        return value.isoformat() if isinstance(value, datetime) else _NOT_JSON
+
+
+def _encode(value: object, name: str) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except OverflowError:
+        raise invalid(name, "it holds an integer that is too long") from None
+    except UnicodeEncodeError:
+        raise invalid(name, "it holds a lone surrogate, which is no character") from None

@@ -1,0 +1,211 @@
+"""What a load takes, made readable for the core, and what it answers."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
+
+import msgspec
+
+from comptroller import arguments
+from comptroller.errors import invalid
+
+if TYPE_CHECKING:
+    from comptroller._core import Readable
+
+Progress: TypeAlias = Callable[[int, int | None, int], None]
+LoadSource: TypeAlias = (
+    str | os.PathLike[str] | BinaryIO | Iterable[Mapping[str, object] | msgspec.Struct]
+)
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class Rejection(msgspec.Struct, frozen=True):
+    """A line that was not taken: its number from 1, the problem code, and what was wrong."""
+
+    line: int
+    code: str
+    message: str
+
+
+class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The account of a load: read = inserted + updated + unchanged + rejected + blank.
+
+    `committed` says whether anything was kept; where it is False the counts are what would have
+    been. `rejections` are the first 1,000, `unknown_members` counts members that were left out.
+    """
+
+    committed: bool
+    read: int
+    inserted: int
+    updated: int
+    unchanged: int
+    rejected: int
+    blank: int
+    unknown_members: dict[str, int] = {}
+    rejections: list[Rejection] = []
+
+    def __repr__(self) -> str:
+        names = ("inserted", "updated", "unchanged", "rejected", "blank")
+        counts = ", ".join(f"{getattr(self, name):,} {name}" for name in names)
+        state = "committed" if self.committed else "not committed"
+        return f"<LoadResult {state}: {self.read:,} read = {counts}>"
+
+
+class Opened(NamedTuple):
+    """A source for the core: a path or something to read, its size, and who hears of progress."""
+
+    source: str | Readable
+    total_bytes: int | None
+    progress: Progress | None
+
+
+@contextmanager
+def opened(source: LoadSource, progress: Progress | None) -> Iterator[Opened]:
+    """`source` as the core takes it, gzip undone; what was opened here is closed at the end.
+
+    Raises InvalidRequest for what is no source, and for a file that cannot be read to its end.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        with _reading(path), Path(path).open("rb") as file:
+            yield _from_path(path, file, progress)
+    elif hasattr(source, "readinto") or hasattr(source, "read"):
+        with _reading(str(getattr(source, "name", "the file"))):
+            yield _from_file(cast("BinaryIO", source), progress)
+    elif isinstance(source, (bytes, bytearray, memoryview, Mapping)) or not isinstance(
+        source, Iterable
+    ):
+        raise invalid(
+            "source",
+            f"{type(source).__name__} is not allowed; give a path, a binary file "
+            "(io.BytesIO for bytes) or an iterable of dicts",
+        )
+    else:
+        yield Opened(RowReader(source), None, progress)
+
+
+class RowReader(io.RawIOBase):
+    """Rows read as NDJSON, each encoded when it is wanted. For one reader."""
+
+    def __init__(self, rows: Iterable[object]) -> None:
+        self._rows = enumerate(rows, start=1)
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        """Whether it can be read: yes."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Fills `buffer` as far as rows reach; 0 at their end."""
+        target = memoryview(buffer).cast("B")
+        filled = 0
+        while filled < len(target):
+            if not self._left:
+                numbered = next(self._rows, None)
+                if numbered is None:
+                    break
+                number, row = numbered
+                self._left = memoryview(arguments.line(row, number))
+            size = min(len(self._left), len(target) - filled)
+            target[filled : filled + size] = self._left[:size]
+            self._left = self._left[size:]
+            filled += size
+        return filled
+
+
+class _ReadInto(io.RawIOBase):
+    """An object that has only `read`, as one that has `readinto`."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._file.read(len(buffer))
+        if isinstance(data, str):
+            raise _text_file()
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise invalid("source", f"{name} cannot be read: {why}") from error
+
+
+def _from_path(path: str, file: io.BufferedReader, progress: Progress | None) -> Opened:
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode) or file.peek(2)[:2] == _GZIP_MAGIC:
+        return _from_file(file, progress)
+    return Opened(path, status.st_size, progress)
+
+
+def _from_file(file: BinaryIO, progress: Progress | None) -> Opened:
+    if isinstance(file, io.TextIOBase):
+        raise _text_file()
+    readable = cast("io.BufferedReader", file)
+    if not hasattr(file, "readinto"):
+        readable = cast("io.BufferedReader", io.BufferedReader(_ReadInto(file)))
+    head, readable = _head(readable)
+    total = _remaining(readable)
+    if head == _GZIP_MAGIC:
+        return _unzipped(readable, total, progress)
+    return Opened(cast("Readable", readable), total, progress)
+
+
+def _text_file() -> Exception:
+    return invalid("source", "the file is open for text; open it in binary mode ('rb')")
+
+
+def _head(file: io.BufferedReader) -> tuple[bytes, io.BufferedReader]:
+    """The first two bytes, and the file from which they have not been taken."""
+    if hasattr(file, "peek"):
+        return bytes(file.peek(2)[:2]), file
+    if hasattr(file, "seekable") and file.seekable():
+        start = file.tell()
+        head = file.read(2)
+        file.seek(start)
+        return bytes(head or b""), file
+    # Through `read`: a BufferedReader over the caller's own file would close it in the end.
+    buffered = cast("io.BufferedReader", io.BufferedReader(_ReadInto(file)))
+    return bytes(buffered.peek(2)[:2]), buffered
+
+
+def _remaining(file: object) -> int | None:
+    if isinstance(file, io.BytesIO):
+        return max(len(file.getbuffer()) - file.tell(), 0)
+    raw = file.raw if isinstance(file, io.BufferedReader) else file
+    # Only a file's own descriptor tells its size: a GzipFile lends that of what it unpacks.
+    if isinstance(raw, io.FileIO):
+        status = os.fstat(raw.fileno())
+        if stat.S_ISREG(status.st_mode):
+            return max(status.st_size - cast("io.IOBase", file).tell(), 0)
+    return None
+
+
+def _unzipped(file: io.BufferedReader, packed: int | None, progress: Progress | None) -> Opened:
+    """The content of a gzip file; its progress is told in packed bytes, whose total is known."""
+    content = gzip.GzipFile(fileobj=file, mode="rb")
+    if progress is None or packed is None:
+        return Opened(cast("Readable", content), None, progress)
+    tell, start = progress, file.tell()
+
+    def packed_progress(_done: int, _total: int | None, rows: int) -> None:
+        tell(file.tell() - start, packed, rows)
+
+    return Opened(cast("Readable", content), None, packed_progress)

@@ -1,0 +1,31 @@
+"""Writing a stream as a parquet file, through DuckDB."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from comptroller.errors import unavailable
+from comptroller.streams import Stream, require
+
+
+def write_parquet(stream: Stream, path: str) -> int:
+    """Writes all rows beside `path` and then renames; returns how many.
+
+    Raises Unavailable where DuckDB is not installed or the file cannot be written.
+    """
+    duckdb = require("duckdb", "a parquet export", "comptroller[analysis]")
+    whole = Path(path)
+    partial = whole.with_name(f".{whole.name}.{os.getpid()}.partial")
+    try:
+        with duckdb.connect() as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.register("stream", stream)
+            copy = "COPY (SELECT * FROM stream) TO $1 (FORMAT parquet, COMPRESSION zstd)"
+            (rows,) = connection.execute(copy, [str(partial)]).fetchone()
+        partial.replace(whole)
+    except (OSError, duckdb.IOException) as error:
+        raise unavailable(f"{path} cannot be written: {error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return int(rows)

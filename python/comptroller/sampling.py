@@ -1,0 +1,105 @@
+"""Sample data: realistic, referentially whole, the same for the same seed."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, overload
+
+from comptroller import _core, arguments
+from comptroller.errors import invalid, unavailable
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+_CHUNK_BYTES = 1 << 20
+
+
+class _SampleBytes(io.RawIOBase):
+    """The core's generator as a file."""
+
+    def __init__(self, sample: _core.Sample) -> None:
+        self._sample = sample
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        return self._sample.readinto(memoryview(cast("Any", buffer)))
+
+
+@overload
+def sample(
+    kind: str, rows: int = 1000, seed: int = 1, customer: str | None = None, out: None = None
+) -> io.BufferedReader: ...
+@overload
+def sample(
+    kind: str,
+    rows: int = 1000,
+    seed: int = 1,
+    customer: str | None = None,
+    *,
+    out: str | os.PathLike[str],
+) -> Path: ...
+def sample(
+    kind: str,
+    rows: int = 1000,
+    seed: int = 1,
+    customer: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> io.BufferedReader | Path:
+    """Sample records as NDJSON: a binary file to read or load, or written to `out`.
+
+    Args:
+        kind: a kind of record, such as ``claims``; or ``all``, which writes KIND.ndjson for each
+            kind into the directory `out`.
+        rows: how many; with ``all`` the number of claims, to which the rest is in proportion.
+        seed: the same seed gives the same bytes.
+        customer: whose the records are; ``default`` when left out.
+        out: where to write instead of returning a file.
+
+    Raises:
+        InvalidRequest: an unknown kind, or ``all`` without `out`.
+        Unavailable: `out` cannot be written.
+    """
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
+        raise invalid("rows", f"{rows!r} is not allowed; give 0 or more")
+    if kind == "all":
+        if out is None:
+            raise invalid("out", "all kinds go to a directory; name it")
+        return _write_all(Path(out), rows, seed, customer)
+    word = arguments.choice("kind", kind.replace("_", "-"), [*arguments.KINDS, "all"])
+    file = _sample_file(word, rows, seed, customer)
+    return file if out is None else _write(file, Path(out))
+
+
+def _sample_file(kind: str, rows: int, seed: int, customer: str | None) -> io.BufferedReader:
+    return io.BufferedReader(
+        _SampleBytes(_core.sample(kind, rows, seed, customer)), buffer_size=_CHUNK_BYTES
+    )
+
+
+def _write_all(directory: Path, claims: int, seed: int, customer: str | None) -> Path:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unavailable(f"{directory} cannot be made: {error.strerror}") from error
+    for kind in arguments.KINDS:
+        rows = _core.sample_rows(kind, claims)
+        _write(_sample_file(kind, rows, seed, customer), directory / f"{kind}.ndjson")
+    return directory
+
+
+def _write(file: io.BufferedReader, path: Path) -> Path:
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as written:
+            shutil.copyfileobj(file, written, _CHUNK_BYTES)
+        partial.replace(path)
+    except OSError as error:
+        raise unavailable(f"{path} cannot be written: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return path

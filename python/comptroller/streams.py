@@ -1,0 +1,81 @@
+"""Rows in bulk, as an Arrow stream that data frames and engines take as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from comptroller.errors import unavailable
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import, unused-ignore]
+    import polars  # type: ignore[import, unused-ignore]
+    import pyarrow  # type: ignore[import, unused-ignore]
+
+
+class ArrowStream(Protocol):
+    """The Arrow PyCapsule interface: https://arrow.apache.org/docs/format/CDataInterface."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+
+class Stream:
+    """Records as columns, for data frames and engines.
+
+    Amounts are decimal(38, 18), times UTC microseconds, closed sets dictionaries of words.
+    polars, DuckDB, pyarrow, pandas and narwhals take the object itself, any number of times; each
+    reading begins anew and shows the store at one moment. A reading left idle for ten minutes ends
+    with an error.
+    """
+
+    def __init__(self, kind: str, source: ArrowStream) -> None:
+        self.kind = kind
+        self._source = source
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._source.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self._source.__arrow_c_schema__()
+
+    def to_polars(self) -> polars.DataFrame:
+        """All rows as a polars frame. Raises Unavailable where polars is not installed."""
+        frame: polars.DataFrame
+        frame = require("polars", "to_polars()", "comptroller[analysis]").DataFrame(self)
+        return frame
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All rows as a pyarrow table. Raises Unavailable where pyarrow is not installed."""
+        table: pyarrow.Table = require("pyarrow", "to_arrow()", "pyarrow").table(self)
+        return table
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All rows as a pandas frame: amounts as Arrow decimals, times aware.
+
+        Amounts are no column of Python Decimals, because summing those rounds to the 28 digits of
+        Python's context. Raises Unavailable where pandas or pyarrow is not installed.
+        """
+        frames = require("pandas", "to_pandas()", "pandas pyarrow")
+        arrow = require("pyarrow", "to_pandas()", "pandas pyarrow")
+
+        def exact(arrow_type: Any) -> Any:
+            decimal = arrow.types.is_decimal(arrow_type)
+            return frames.ArrowDtype(arrow_type) if decimal else None
+
+        frame: pandas.DataFrame = arrow.table(self).to_pandas(types_mapper=exact)
+        return frame
+
+    def __repr__(self) -> str:
+        return f"<Stream of {self.kind}>"
+
+
+def require(module: str, purpose: str, packages: str) -> Any:
+    """The optional module. Raises Unavailable saying what to install where it is missing."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise unavailable(
+            f"{purpose} needs {module}, which is not installed: pip install {packages}"
+        ) from error

@@ -1,0 +1,175 @@
+#include "load/csv.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "db/sqlite/database.hpp"
+
+namespace comptroller::load {
+namespace {
+
+using json::Audience;
+
+template <Record R>
+std::string header(Audience audience) {
+  std::string out;
+  append_csv_header<R>(out, audience);
+  return out;
+}
+
+// The CSV of the rows of a statement whose columns are those of R.
+template <Record R>
+std::string rows(db::Connection& connection, const std::string& sql,
+                 Audience audience = Audience::provider) {
+  std::string out;
+  db::Query query = connection.query(sql);
+  while (query.step()) append_csv_row<R>(out, query, connection.symbols(), audience);
+  return out;
+}
+
+// What a record's columns become once it is bound and read back.
+template <Record R>
+std::string row_of(const R& record, Audience audience = Audience::provider) {
+  const auto database = db::sqlite::open(":memory:", {.is_temporary = true});
+  std::string out;
+  database->write([&](db::Connection& connection) {
+    std::string sql;
+    int index = 0;
+    for_each_field<R>([&]<class F>() {
+      sql += sql.empty() ? "SELECT " : ", ";
+      sql += store::storage_of<F> == store::StorageClass::computed ? "NULL"
+                                                                   : "?" + std::to_string(++index);
+    });
+    store::Parameters parameters(connection.symbols());
+    db::Query query = connection.query(sql);
+    store::bind_record(query, record, parameters);
+    while (query.step()) append_csv_row<R>(out, query, connection.symbols(), audience);
+  });
+  return out;
+}
+
+TEST_CASE("the header names what the audience is shown") {
+  CHECK(header<Balance>(Audience::client) == "address_id,balance,at\r\n");
+  CHECK(header<RewardAddress>(Audience::client) ==
+        "id,ledger,address,name,payout_group_id,balance,status,created_at\r\n");
+  CHECK(header<RewardAddress>(Audience::provider) ==
+        "id,ledger,address,name,payout_group_id,balance,status,created_at,customer_id\r\n");
+  CHECK(header<StoredIdentity>(Audience::client) ==
+        "id,customer_id,ref_id,metadata,created_at,updated_at\r\n");
+}
+
+TEST_CASE("texts are quoted where they must be and defused where they begin a formula") {
+  struct Case {
+    std::string_view text;
+    std::string_view cell;
+  };
+  const std::vector<Case> cases{
+      {"plain", "plain"},
+      {"two words", "two words"},
+      {"", "\"\""},
+      {"a,b", "\"a,b\""},
+      {"say \"x\"", "\"say \"\"x\"\"\""},
+      {"\"", "\"\"\"\""},
+      {"line\nline", "\"line\nline\""},
+      {"a\rb", "\"a\rb\""},
+      {"=1+1", "'=1+1"},
+      {"+1", "'+1"},
+      {"-1", "'-1"},
+      {"@SUM(A1)", "'@SUM(A1)"},
+      {"\tx", "'\tx"},
+      {"\rx", "\"'\rx\""},
+      {"=a,\"b\"", "\"'=a,\"\"b\"\"\""},
+      {"  =1", "'  =1"},
+      {"   ", "   "},
+      {"1-1", "1-1"},
+      {"a=b", "a=b"},
+      {"'=1", "'=1"},
+      {"\xC3\xA9\xE2\x82\xAC", "\xC3\xA9\xE2\x82\xAC"},
+  };
+  for (const Case& row : cases) {
+    CAPTURE(row.text);
+    std::string out = "before,";
+    append_csv_text(out, row.text);
+    CHECK(out == "before," + std::string(row.cell));
+  }
+}
+
+TEST_CASE("JSON text is one quoted cell") {
+  const auto quoted = [](std::string_view text) {
+    std::string out;
+    append_csv_quoted(out, text);
+    return out;
+  };
+  CHECK(quoted(R"({"a":"b,c"})") == R"("{""a"":""b,c""}")");
+  CHECK(quoted("[]") == "\"[]\"");
+  CHECK(quoted("\"\"") == "\"\"\"\"\"\"");
+}
+
+TEST_CASE("a claim: moments and amounts are plain, lists are JSON, unset is empty") {
+  Claim claim;
+  claim.id = Id{"=claim"};
+  claim.payout_group_id.value = "0198f3a2-7c31-7d5e-9b20-4f1a6c8e2d77";
+  claim.claim_type.value = "CLAIM_ALL";
+  claim.onchain_status = ClaimStatus::failed;
+  claim.amount.text = "1.500";
+  claim.tx_hash = TransactionHash{"0x" + std::string(64, 'a')};
+  claim.addresses = Addresses{{"0x" + std::string(40, 'b')}, {"0x" + std::string(40, 'c')}};
+  claim.error_message = Note{""};
+  claim.asset_type = Term{"-ETH"};
+  claim.created_at = *Timestamp::parse("2026-01-31T23:59:59Z");
+  claim.updated_at.microseconds = claim.created_at.microseconds + 1;
+  claim.customer_id.emplace().value = "a,b";
+  const std::string row =
+      "'=claim,0198f3a2-7c31-7d5e-9b20-4f1a6c8e2d77,CLAIM_ALL,,FAILED,1.500,0x" +
+      std::string(64, 'a') + ",\"[\"\"0x" + std::string(40, 'b') + "\"\",\"\"0x" +
+      std::string(40, 'c') +
+      "\"\"]\",\"\",,'-ETH,,,2026-01-31T23:59:59.000000Z,2026-01-31T23:59:59.000001Z";
+  CHECK(row_of(claim) == row + ",\"a,b\"\r\n");
+  CHECK(row_of(claim, Audience::client) == row + "\r\n");
+}
+
+TEST_CASE("an orchestration: negative amounts stay as they are, nested objects are JSON") {
+  Orchestration orchestration;
+  orchestration.id = Id{"0198f3a2-7c31-7d5e-9b20-4f1a6c8e2d77"};
+  orchestration.customer_id.value = "default";
+  orchestration.status.value = "FAILED";
+  orchestration.source_amount = Amount{"-0.10"};
+  orchestration.source_transfer = Transfer{Label{"t"}, Word{"PENDING"}};
+  orchestration.metadata = Metadata{{{"k", "\"=v\""}}};
+  CHECK(row_of(orchestration) ==
+        "0198f3a2-7c31-7d5e-9b20-4f1a6c8e2d77,,,,default,,,,-0.10,"
+        "\"{\"\"transfer_id\"\":\"\"t\"\",\"\"status\"\":\"\"PENDING\"\"}\",,FAILED,,,,,"
+        "1970-01-01T00:00:00.000000Z,1970-01-01T00:00:00.000000Z,"
+        "\"{\"\"k\"\":\"\"\\\"\"=v\\\"\"\"\"}\"\r\n");
+}
+
+TEST_CASE("a control: words, booleans, and null as an empty cell") {
+  Control control;
+  control.id = Id{"c1"};
+  control.type = ControlType::dormant;
+  control.set_by = SetBy::provider;
+  control.is_overridable = true;
+  control.reason = Note{"away, again"};
+  control.identity_id = Id{"i1"};
+  CHECK(row_of(control, Audience::client) ==
+        "c1,DORMANT,PROVIDER,true,,\"away, again\",1970-01-01T00:00:00.000000Z,,i1,,,\r\n");
+  control.deleted_at.value = control.created_at;
+  CHECK(row_of(control, Audience::client) ==
+        "c1,DORMANT,PROVIDER,true,,\"away, again\",1970-01-01T00:00:00.000000Z,"
+        "1970-01-01T00:00:00.000000Z,i1,,,\r\n");
+}
+
+TEST_CASE("a balance that was asked for is shown, one line a row") {
+  const auto database = db::sqlite::open(":memory:", {.is_temporary = true});
+  const db::Lease connection = database->reader();
+  CHECK(rows<RewardAddress>(*connection,
+                            "SELECT 'a', 0, '0xA', NULL, NULL, '12.5', NULL, 0, NULL UNION ALL "
+                            "SELECT 'b', 1, '@B', '', NULL, NULL, NULL, 0, NULL") ==
+        "a,ETHEREUM,0xA,,,12.5,,1970-01-01T00:00:00.000000Z,\r\n"
+        "b,SOLANA,'@B,\"\",,,,1970-01-01T00:00:00.000000Z,\r\n");
+}
+
+}  // namespace
+}  // namespace comptroller::load

@@ -1,0 +1,38 @@
+#include "model/hexadecimal.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+
+namespace comptroller {
+namespace {
+
+TEST_CASE("every byte has two lower-case digits, and they have it") {
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    const char in = static_cast<char>(byte);
+    std::string text(2, '\0');
+    write_hexadecimal(&in, 1, text.data());
+    CHECK(text == std::string{digits[byte / 16], digits[byte % 16]});
+    char out = 0;
+    REQUIRE(read_lower_hexadecimal(text.data(), 1, &out));
+    CHECK(out == in);
+  }
+}
+
+TEST_CASE("no other character is a digit, first or second") {
+  constexpr std::string_view digits = "0123456789abcdef";
+  for (int byte = 0; byte < 256; ++byte) {
+    const char c = static_cast<char>(byte);
+    const bool expected = digits.find(c) != std::string_view::npos;
+    char out = 0;
+    const char first[] = {c, '0'};
+    const char second[] = {'f', c};
+    CHECK(read_lower_hexadecimal(first, 1, &out) == expected);
+    CHECK(read_lower_hexadecimal(second, 1, &out) == expected);
+  }
+}
+
+}  // namespace
+}  // namespace comptroller

@@ -1,0 +1,110 @@
+#include "model/ledger_address.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cctype>
+#include <initializer_list>
+
+namespace comptroller {
+namespace {
+
+constexpr Ledger evm_ledgers[] = {Ledger::ethereum, Ledger::ink, Ledger::xlayer,
+                                  Ledger::arbitrum_one};
+
+std::string changed(std::string_view address, int (*change)(int)) {
+  std::string result(address);
+  for (std::size_t i = 2; i < result.size(); ++i) {
+    result[i] = static_cast<char>(change(static_cast<unsigned char>(result[i])));
+  }
+  return result;
+}
+
+TEST_CASE("an EVM address in one case or with a right checksum takes its EIP-55 form") {
+  for (const std::string_view checksummed : {
+           // The test addresses of EIP-55.
+           "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+           "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+           "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
+           "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+           // Those that are all upper or all lower case as they stand.
+           "0x52908400098527886E0F7030069857D2E4169EE7",
+           "0x8617E340B3D01FA5F11F306F4090FD50E238070D",
+           "0xde709f2102306220921060314715629080e2fb77",
+           "0x27b1fdb04752bbc536007a920d24acb045561c26",
+           "0x0000000000000000000000000000000000000000",
+           "0x1234567890123456789012345678901234567890",
+       }) {
+    CAPTURE(checksummed);
+    for (const Ledger ledger : evm_ledgers) {
+      CHECK(canonical_address(ledger, checksummed) == checksummed);
+      CHECK(canonical_address(ledger, changed(checksummed, std::tolower)) == checksummed);
+      CHECK(canonical_address(ledger, changed(checksummed, std::toupper)) == checksummed);
+    }
+  }
+}
+
+TEST_CASE("an EVM address with one letter in the wrong case is refused") {
+  const std::string right = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+  for (std::size_t i = 2; i < right.size(); ++i) {
+    const auto letter = static_cast<unsigned char>(right[i]);
+    if (std::isalpha(letter) == 0) continue;
+    std::string wrong = right;
+    wrong[i] =
+        static_cast<char>(std::islower(letter) != 0 ? std::toupper(letter) : std::tolower(letter));
+    CAPTURE(wrong);
+    CHECK_FALSE(canonical_address(Ledger::ethereum, wrong).has_value());
+  }
+}
+
+TEST_CASE("what is no EVM address is refused") {
+  for (const std::string_view text :
+       {"", "0x", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae",
+        "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed0",
+        "0X5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED", "0X5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
+        "1x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaeg",
+        "0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAEG", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae ",
+        "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae/", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae:",
+        "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae@", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae`",
+        "So11111111111111111111111111111111111111112"}) {
+    CAPTURE(text);
+    for (const Ledger ledger : evm_ledgers)
+      CHECK_FALSE(canonical_address(ledger, text).has_value());
+  }
+}
+
+TEST_CASE("a Solana address is base58 of exactly 32 bytes, kept as given") {
+  for (const std::string_view text : {
+           "So11111111111111111111111111111111111111112",
+           "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+           "Vote111111111111111111111111111111111111111",
+           "11111111111111111111111111111111",              // 32 zero bytes
+           "JEKNVnkbo3jma5nREBBJCDoXFVeKkD56V3xKrvRmWxFG",  // 32 times ff
+           "14uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofL",  // a zero byte before 31 times ff
+       }) {
+    CAPTURE(text);
+    CHECK(canonical_address(Ledger::solana, text) == text);
+  }
+  for (const std::string_view text : {
+           "",
+           "1111111111111111111111111111111",                 // 31 bytes
+           "111111111111111111111111111111111",               // 33 bytes
+           "4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofL",     // 31 bytes
+           "JEKNVnkbo3jma5nREBBJCDoXFVeKkD56V3xKrvRmWxFH",    // 2^256: 33 bytes in 44 characters
+           "2K3n5t4wSaF5mj27Tw9vStXWLWyRjjiH5Cp3CFLpKVCr1c",  // 33 bytes
+           "So1111111111111111111111111111111111111111l",     // not of the alphabet
+           "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+       }) {
+    CAPTURE(text);
+    CHECK_FALSE(canonical_address(Ledger::solana, text).has_value());
+  }
+}
+
+TEST_CASE("addresses say what their ledger expects") {
+  CHECK(address_expectation(Ledger::solana) == "an address of SOLANA: 32 bytes in base58");
+  CHECK(address_expectation(Ledger::ink) ==
+        "an address of INK: 0x and 40 hexadecimal digits, all lower case, all upper case or with a "
+        "right EIP-55 checksum");
+}
+
+}  // namespace
+}  // namespace comptroller

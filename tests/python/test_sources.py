@@ -1,0 +1,216 @@
+"""What a load may be given, as the bytes the core reads of it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from comptroller import loading, records
+from comptroller.errors import InvalidRequest
+
+NDJSON = b'{"id":"1"}\n{"id":"2"}\n'
+
+
+def content(source: Any, chunk: int = 7) -> tuple[bytes, int | None]:
+    """All that the core would read of a source, and the size it would be told."""
+    with loading.opened(source, None) as given:
+        if isinstance(given.source, str):
+            return Path(given.source).read_bytes(), given.total_bytes
+        read = bytearray()
+        buffer = bytearray(chunk)
+        while count := given.source.readinto(memoryview(buffer)):
+            read += buffer[:count]
+        return bytes(read), given.total_bytes
+
+
+def test_a_plain_file_is_left_to_the_core(tmp_path: Path) -> None:
+    path = tmp_path / "rows.ndjson"
+    path.write_bytes(NDJSON)
+    with loading.opened(path, None) as given:
+        assert given.source == str(path)
+        assert given.total_bytes == len(NDJSON)
+
+
+@pytest.mark.parametrize("name", ["rows.ndjson.gz", "rows"])
+def test_a_gzip_file_is_known_by_its_content(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(NDJSON))
+    assert content(str(path)) == (NDJSON, None)
+
+
+def test_a_plain_file_may_be_named_gz(tmp_path: Path) -> None:
+    path = tmp_path / "rows.gz"
+    path.write_bytes(NDJSON)
+    assert content(path) == (NDJSON, len(NDJSON))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_binary_file_is_read_from_where_it_stands(packed: bool) -> None:
+    data = gzip.compress(NDJSON) if packed else NDJSON
+    file = io.BytesIO(b"skip" + data)
+    file.seek(4)
+    assert content(file) == (NDJSON, None if packed else len(NDJSON))
+    assert not file.closed
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("buffering", [0, -1])
+def test_a_pipe_is_read_to_its_end(packed: bool, buffering: int) -> None:
+    reading, writing = os.pipe()
+    data = gzip.compress(NDJSON) if packed else NDJSON
+
+    def write() -> None:
+        with os.fdopen(writing, "wb") as sink:
+            sink.write(data)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with os.fdopen(reading, "rb", buffering=buffering) as source:
+        assert content(source) == (NDJSON, None)
+        assert not source.closed
+    writer.join()
+
+
+def test_a_file_that_only_reads_will_do() -> None:
+    class Body:
+        def __init__(self) -> None:
+            self.read = io.BytesIO(NDJSON).read
+
+    assert content(Body()) == (NDJSON, None)
+
+
+def test_a_gzip_file_object_is_not_unpacked_twice() -> None:
+    with gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(NDJSON))) as file:
+        assert content(file) == (NDJSON, None)
+
+
+@pytest.mark.parametrize(
+    "broken", [gzip.compress(NDJSON)[:-9], gzip.compress(NDJSON)[:4], b"\x1f\x8bnot gzip at all"]
+)
+def test_a_broken_gzip_file_is_refused(tmp_path: Path, broken: bytes) -> None:
+    path = tmp_path / "rows.gz"
+    path.write_bytes(broken)
+    for source in (path, io.BytesIO(broken)):
+        with pytest.raises(InvalidRequest, match=r"source: .*cannot be read"):
+            content(source)
+
+
+def test_a_path_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "absent"):
+        with pytest.raises(InvalidRequest, match=r"source: .*cannot be read"):
+            content(path)
+
+
+@pytest.mark.parametrize("source", [b"{}", bytearray(), {"id": "1"}, 7, None])
+def test_what_is_no_source_is_refused(source: object) -> None:
+    with pytest.raises(InvalidRequest, match=r"source: .*is not allowed; give a path"):
+        content(source)
+
+
+def test_a_text_file_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="binary mode"):
+        content(io.StringIO("{}"))
+
+
+def test_rows_are_written_when_they_are_wanted() -> None:
+    taken = []
+
+    def rows() -> Iterator[dict[str, object]]:
+        for number in range(1000):
+            taken.append(number)
+            yield {"id": str(number)}
+
+    with loading.opened(rows(), None) as given:
+        assert not isinstance(given.source, str)
+        given.source.readinto(memoryview(bytearray(100)))
+        assert len(taken) < 20
+
+
+@pytest.mark.parametrize("chunk", [1, 10, 1000])
+def test_rows_become_lines(chunk: int) -> None:
+    noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    rows = [
+        {"id": UUID(int=1), "amount": Decimal("1E-18"), "at": noon, "name": None},
+        records.Balance(address_id="a", balance=Decimal("1.50"), at=noon),
+    ]
+    read, total = content(rows, chunk)
+    assert total is None
+    assert [json.loads(line) for line in read.splitlines()] == [
+        {
+            "id": "00000000-0000-0000-0000-000000000001",
+            "amount": "0.000000000000000001",
+            "at": "2026-01-31T12:00:00.000000Z",
+        },
+        {"address_id": "a", "balance": "1.50", "at": "2026-01-31T12:00:00.000000Z"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "line"),
+    [
+        ({"amount": 1.5}, b'{"amount":1.5}'),
+        ({"amount": float("nan")}, b'{"amount":NaN}'),
+        ({"amount": Decimal("NaN")}, b'{"amount":NaN}'),
+        ({"amount": 2}, b'{"amount":"2"}'),
+        ({"at": datetime(2026, 1, 1)}, b'{"at":"2026-01-01T00:00:00"}'),
+        ({"amount": Decimal("1E+999999999")}, b'{"amount":NaN}'),
+        ({"tx_hash": float("inf"), "n": "\ud800"}, b'{"tx_hash":NaN,"n":"\\ud800"}'),
+        ({"name": "\ud800"}, b'{"name":"\\ud800"}'),
+        ({"n": 10**30}, b'{"n":1000000000000000000000000000000}'),
+        (None, b"null"),
+        ([], b"[]"),
+        ("id", b'"id"'),
+    ],
+)
+def test_a_row_the_core_will_refuse_still_has_its_line(row: object, line: bytes) -> None:
+    assert content([row])[0] == line + b"\n"
+
+
+def test_a_row_that_json_cannot_hold_is_refused_with_its_line() -> None:
+    with pytest.raises(InvalidRequest, match="line 2: name: an object cannot be written"):
+        content([{"name": "a"}, {"name": object()}])
+
+
+def test_an_error_of_the_rows_own_comes_through() -> None:
+    def rows() -> Iterator[dict[str, str]]:
+        yield {"id": "1"}
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        content(rows())
+
+
+def test_progress_over_gzip_counts_packed_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "rows.gz"
+    path.write_bytes(gzip.compress(NDJSON * 1000))
+    told: list[tuple[int, int | None, int]] = []
+    with loading.opened(path, lambda *figures: told.append(figures)) as given:
+        assert not isinstance(given.source, str)
+        assert given.progress is not None
+        given.progress(0, None, 0)
+        while given.source.readinto(memoryview(bytearray(4096))):
+            pass
+        given.progress(22000, None, 2000)
+    size = path.stat().st_size
+    assert told[0] == (0, size, 0)
+    assert told[1] == (size, size, 2000)
+
+
+def test_a_result_prints_its_account() -> None:
+    result = loading.LoadResult(
+        committed=False, read=1003, inserted=1000, updated=0, unchanged=1, rejected=2, blank=0
+    )
+    assert repr(result) == (
+        "<LoadResult not committed: 1,003 read = "
+        "1,000 inserted, 0 updated, 1 unchanged, 2 rejected, 0 blank>"
+    )

@@ -1,0 +1,130 @@
+"""A stream of records in the hands of each library that may take it."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from comptroller.errors import Unavailable
+from comptroller.parquet import write_parquet
+from comptroller.streams import Stream
+
+pa = pytest.importorskip("pyarrow")
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+# More digits than Python's decimal context keeps by default, and than a float has.
+BIG = Decimal("12345678901234567890.123456789012345678")
+TOTAL = Decimal("37037036703703703670.370370367037037034")
+
+
+@pytest.fixture(name="stream")
+def _stream() -> Stream:
+    rows = pa.table(
+        {
+            "id": ["a", "b", "c", "d"],
+            "amount": pa.array([BIG, BIG, BIG, None], pa.decimal128(38, 18)),
+            "created_at": pa.array([NOON] * 4, pa.timestamp("us", "UTC")),
+            "onchain_status": pa.array(["FAILED", "PENDING"] * 2).dictionary_encode(),
+            "addresses": pa.array([["x", "y"], [], None, ["z"]]),
+        }
+    )
+
+    class Rows:
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+            return rows.__arrow_c_stream__(requested_schema)
+
+        def __arrow_c_schema__(self) -> object:
+            return rows.schema.__arrow_c_schema__()
+
+    return Stream("claims", Rows())
+
+
+def by_polars(stream: Stream) -> Any:
+    frame = stream.to_polars()
+    assert str(frame.schema["created_at"]) == "Datetime(time_unit='us', time_zone='UTC')"
+    return frame["amount"].sum()
+
+
+def by_pandas(stream: Stream) -> Any:
+    frame = stream.to_pandas()
+    assert frame["created_at"][0] == NOON
+    return frame["amount"].sum()
+
+
+def by_arrow(stream: Stream) -> Any:
+    import pyarrow.compute
+
+    table = stream.to_arrow()
+    assert table.schema.field("created_at").type == pa.timestamp("us", "UTC")
+    return pyarrow.compute.sum(table["amount"]).as_py()
+
+
+def by_duckdb(stream: Stream) -> Any:
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        connection.register("claims", stream)
+        return connection.execute("SELECT sum(amount) FROM claims").fetchone()[0]
+
+
+def by_narwhals(stream: Stream) -> Any:
+    narwhals = pytest.importorskip("narwhals.stable.v2")
+    return narwhals.from_arrow(stream, backend="pyarrow")["amount"].sum()
+
+
+@pytest.mark.parametrize("total", [by_polars, by_pandas, by_arrow, by_duckdb, by_narwhals])
+def test_every_library_sums_the_same_to_the_last_digit_again_and_again(
+    stream: Stream, total: Any
+) -> None:
+    pytest.importorskip("polars")
+    pytest.importorskip("pandas")
+    assert [total(stream), total(stream)] == [TOTAL, TOTAL]
+
+
+def test_pandas_groups_sum_exactly(stream: Stream) -> None:
+    frame = pytest.importorskip("pandas") and stream.to_pandas()
+    sums = frame.groupby("onchain_status", observed=True)["amount"].sum()
+    assert sums["FAILED"] == Decimal("24691357802469135780.246913578024691356")
+    assert sums["PENDING"] == BIG
+
+
+def test_the_schema_is_known_without_reading(stream: Stream) -> None:
+    assert pa.schema(stream).names[:2] == ["id", "amount"]
+
+
+def test_a_library_that_is_not_there_is_named(
+    stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("polars", "pandas", "pyarrow", "duckdb"):
+        monkeypatch.setitem(sys.modules, name, None)
+    for wanted, act in {
+        r"polars.*pip install comptroller\[analysis\]": stream.to_polars,
+        "pandas.*pip install pandas pyarrow": stream.to_pandas,
+        "pyarrow.*pip install pyarrow": stream.to_arrow,
+        r"duckdb.*pip install comptroller\[analysis\]": lambda: write_parquet(stream, "x"),
+    }.items():
+        with pytest.raises(Unavailable, match=wanted):
+            act()
+
+
+def test_a_parquet_file_keeps_amounts_and_times(stream: Stream, tmp_path: Any) -> None:
+    pytest.importorskip("duckdb")
+    import pyarrow.parquet
+
+    path = tmp_path / "it's.parquet"
+    assert write_parquet(stream, str(path)) == 4
+    table = pyarrow.parquet.read_table(path)
+    assert table.schema.field("amount").type == pa.decimal128(38, 18)
+    assert table.schema.field("created_at").type == pa.timestamp("us", "UTC")
+    assert table["amount"].to_pylist() == [BIG, BIG, BIG, None]
+    assert [file.name for file in tmp_path.iterdir()] == ["it's.parquet"]
+
+
+def test_a_parquet_file_that_cannot_be_written_is_unavailable(
+    stream: Stream, tmp_path: Any
+) -> None:
+    pytest.importorskip("duckdb")
+    with pytest.raises(Unavailable, match="cannot be written"):
+        write_parquet(stream, str(tmp_path / "absent" / "claims.parquet"))
