@@ -6,7 +6,9 @@ namespace comptroller::arrow {
 
 namespace {
 
-Builder text_builder() { return Builder({.name = "", .format = "u", .shape = Shape::text}); }
+Builder text_builder() {
+  return Builder({.name = "", .format = "u", .shape = Shape::text});
+}
 
 }  // namespace
 

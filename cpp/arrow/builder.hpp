@@ -1,5 +1,5 @@
-// Values of one Arrow type, gathered one by one. A struct, a list or a map contains other builders, and a
-// map is a list of structs.
+// Values of one Arrow type, gathered one by one. A struct, a list or a map contains other builders,
+// and a map is a list of structs.
 #pragma once
 
 #include <cstdint>

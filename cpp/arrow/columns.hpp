@@ -1,5 +1,5 @@
-// Fields of records as Arrow columns: the type each takes, and values from a record or straight from a
-// row of the store.
+// Fields of records as Arrow columns: the type each takes, and values from a record or straight
+// from a row of the store.
 #pragma once
 
 #include <string>
@@ -115,7 +115,8 @@ void append_value(Builder& builder, const T& value, Audience audience) {
   }
 }
 
-// The texts of the symbols met lately, found faster than in the connection's own map. For one thread.
+// The texts of the symbols met lately, found faster than in the connection's own map. For one
+// thread.
 class SymbolTexts {
  public:
   explicit SymbolTexts(db::Symbols& symbols) : symbols_(symbols) {}
@@ -145,7 +146,8 @@ class SymbolTexts {
 void append_identifier(Builder& builder, const db::Value& value);
 void append_hash(Builder& builder, const db::Value& value);
 void append_addresses(Builder& builder, const db::Value& value);
-// Throws unavailable for a code that stands for no word: an index beyond a dictionary crashes readers.
+// Throws unavailable for a code that stands for no word: an index beyond a dictionary crashes
+// readers.
 void append_code(Builder& builder, const db::Value& value, std::size_t words);
 
 // Appends a column of a row to that of a field of type T.

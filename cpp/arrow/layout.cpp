@@ -150,7 +150,8 @@ class IdentityLayout final : public ChosenColumns<FromIdentity> {
   using ChosenColumns::ChosenColumns;
 
   void select(store::Listing& listing) const override {
-    listing.select(store::select_list<StoredIdentity>() + ", key", StoredIdentity::fields::count + 1);
+    listing.select(store::select_list<StoredIdentity>() + ", key",
+                   StoredIdentity::fields::count + 1);
   }
   std::unique_ptr<Rows> make_rows(db::Connection& connection) const override {
     return std::make_unique<IdentityRows>(*this, connection);
@@ -164,9 +165,9 @@ class IdentityLayout final : public ChosenColumns<FromIdentity> {
 
     void append(db::Query& row) override {
       constexpr int key_column = static_cast<int>(StoredIdentity::fields::count);
-      const Identity identity = rules::show_identity(
-          store::read_row<StoredIdentity>(row, connection_.symbols()),
-          store::active_controls(connection_, row.column(key_column).integer));
+      const Identity identity =
+          rules::show_identity(store::read_row<StoredIdentity>(row, connection_.symbols()),
+                               store::active_controls(connection_, row.column(key_column).integer));
       for (std::size_t index = 0; index < layout_.columns().size(); ++index) {
         layout_.columns()[index].append(batch().child(index), identity, layout_.audience());
       }

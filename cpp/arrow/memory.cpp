@@ -16,8 +16,8 @@ constexpr std::size_t rounded_up(std::size_t size) {
   return (size + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
 }
 
-// What the private_data of a structure owns. A child that a consumer moved out of its place has lost its
-// release callback there, and is let be.
+// What the private_data of a structure owns. A child that a consumer moved out of its place has
+// lost its release callback there, and is let be.
 template <class Parts, class Raw>
 struct Shared {
   explicit Shared(Parts its_parts) : parts(std::move(its_parts)) {
@@ -38,7 +38,9 @@ using SharedSchema = Shared<SchemaParts, ArrowSchema>;
 
 }  // namespace
 
-const void* Buffer::address() const { return data_ != nullptr ? data_ : nothing.data(); }
+const void* Buffer::address() const {
+  return data_ != nullptr ? data_ : nothing.data();
+}
 
 Buffer Buffer::take() {
   expected_ = size_ + size_ / 16;

@@ -16,8 +16,8 @@ namespace comptroller::arrow {
 
 inline constexpr std::size_t buffer_alignment = 64;
 
-// Bytes that grow at their end, aligned as Arrow recommends. It remembers how much was taken from it:
-// the next batch, which is about as large, is allocated once.
+// Bytes that grow at their end, aligned as Arrow recommends. It remembers how much was taken from
+// it: the next batch, which is about as large, is allocated once.
 class Buffer {
  public:
   Buffer() = default;
@@ -85,7 +85,8 @@ class Owned {
 using Array = Owned<ArrowArray>;
 using Schema = Owned<ArrowSchema>;
 
-// What an Arrow array is made of. All its buffers are there, but for a validity bitmap without nulls.
+// What an Arrow array is made of. All its buffers are there, but for a validity bitmap without
+// nulls.
 struct ArrayParts {
   std::int64_t length = 0;
   std::int64_t null_count = 0;

@@ -99,7 +99,9 @@ Scan::~Scan() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool Scan::is_of_this_process() const { return process_ == ::getpid(); }
+bool Scan::is_of_this_process() const {
+  return process_ == ::getpid();
+}
 
 Array Scan::next() {
   source_.check();
@@ -146,8 +148,7 @@ void Scan::start_threads() {
     most_ahead_ = chunks_ahead_a_thread * static_cast<std::int64_t>(count);
   }
   for (SnapshotLease& snapshot : snapshots) {
-    threads_.emplace_back(
-        [this, mine = std::move(snapshot)]() mutable { work(std::move(mine)); });
+    threads_.emplace_back([this, mine = std::move(snapshot)]() mutable { work(std::move(mine)); });
   }
 }
 

@@ -1,6 +1,6 @@
 // One reading of a table as it stands at one moment, chunk by chunk. A small table is read by the
-// caller at once. A larger one is read by threads that take chunks of keys in turn, at most two ahead
-// each; they also give up the snapshot when nobody asks for more.
+// caller at once. A larger one is read by threads that take chunks of keys in turn, at most two
+// ahead each; they also give up the snapshot when nobody asks for more.
 #pragma once
 
 #include <sys/types.h>
@@ -40,7 +40,8 @@ class SnapshotLease {
 class Scan {
  public:
   Scan(std::shared_ptr<const Layout> layout, Source source, Limits limits);
-  // Waits for the threads, which stop soon. Must not run in a forked child: its threads are not there.
+  // Waits for the threads, which stop soon. Must not run in a forked child: its threads are not
+  // there.
   ~Scan();
   Scan(const Scan&) = delete;
   Scan& operator=(const Scan&) = delete;

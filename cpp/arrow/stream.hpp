@@ -1,8 +1,8 @@
 // Records of the store as Arrow C streams, with the columns that are asked for.
 //
-// Timestamps are timestamp[us, UTC], amounts decimal128(38, 18), closed sets dictionary<int8, utf8>,
-// lists and nested records lists and structs, metadata map<utf8, utf8>, all else utf8. A column is
-// nullable where its field may be unset. Rows come in order of arrival.
+// Timestamps are timestamp[us, UTC], amounts decimal128(38, 18), closed sets dictionary<int8,
+// utf8>, lists and nested records lists and structs, metadata map<utf8, utf8>, all else utf8. A
+// column is nullable where its field may be unset. Rows come in order of arrival.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,9 @@ namespace comptroller::arrow {
 // What a stream reads. Its functions are called from several threads at once.
 struct Source {
   std::shared_ptr<db::Database> database;  // kept alive by every open stream
-  // Which rows, on a connection of the stream's; its select list is replaced. A listing of identities
-  // must be identities_scan, one of reward addresses must have a moment for their balances.
+  // Which rows, on a connection of the stream's; its select list is replaced. A listing of
+  // identities must be identities_scan, one of reward addresses must have a moment for their
+  // balances.
   std::function<store::Listing(db::Connection&)> listing;
   // Throws when nothing may be read any more: the service is closed, this is a forked child.
   std::function<void()> check;
@@ -51,9 +52,10 @@ class Table {
   virtual void open(ArrowArrayStream* out) const = 0;
 };
 
-// The records of a kind (claims, orchestrations, reward_addresses, payout_groups, controls, identities,
-// balances) with these columns, in this order; all of them without. A client is not shown whose records
-// they are. Throws invalid_request for an unknown kind and for unknown, repeated or no columns.
+// The records of a kind (claims, orchestrations, reward_addresses, payout_groups, controls,
+// identities, balances) with these columns, in this order; all of them without. A client is not
+// shown whose records they are. Throws invalid_request for an unknown kind and for unknown,
+// repeated or no columns.
 std::unique_ptr<Table> make_table(std::string_view kind,
                                   std::optional<std::vector<std::string>> columns,
                                   json::Audience audience, Source source, Limits limits = {});

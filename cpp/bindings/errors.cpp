@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <exception>
+#include <utility>
 
 namespace py = pybind11;
 
@@ -26,7 +27,7 @@ void set_python_error(const Error& error) {
 void register_errors() {
   py::register_local_exception_translator([](std::exception_ptr thrown) {
     try {
-      std::rethrow_exception(thrown);
+      std::rethrow_exception(std::move(thrown));
     } catch (const Error& error) {
       set_python_error(error);
     } catch (const std::bad_alloc&) {

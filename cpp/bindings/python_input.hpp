@@ -3,6 +3,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <utility>
+
 #include "load/input.hpp"
 #include "model/error.hpp"
 
@@ -20,7 +22,7 @@ class PythonInput : public load::Input {
     const pybind11::object read = source_.attr("readinto")(buffer);
     buffer.attr("release")();
     const auto size = read.is_none() ? 0 : read.cast<pybind11::ssize_t>();
-    if (size < 0 || static_cast<std::size_t>(size) > capacity) {
+    if (size < 0 || std::cmp_greater(size, capacity)) {
       throw Error(Code::unavailable, "readinto gave a size outside its buffer");
     }
     return static_cast<std::size_t>(size);

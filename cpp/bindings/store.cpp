@@ -150,8 +150,7 @@ ArrowSource stream(const Store& store, const Principal& principal, const std::st
 template <class Struct>
 py::capsule to_capsule(std::unique_ptr<Struct> held, const char* name) {
   return py::capsule(held.release(), name, [](PyObject* capsule) {
-    auto* pointer =
-        static_cast<Struct*>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
+    auto* pointer = static_cast<Struct*>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
     if (pointer->release != nullptr) pointer->release(pointer);
     delete pointer;
   });

@@ -139,6 +139,9 @@ class Database {
   // it. `work` returns whether to keep what it did.
   virtual void write_bulk(const std::function<bool(Connection&)>& work) = 0;
 
+  // Whether a path leads to one of the database's own files, which nothing else may be written to.
+  virtual bool owns(const std::string& path) const = 0;
+
   // Reads the whole database.
   virtual Health health() = 0;
 

@@ -60,6 +60,9 @@ std::uint64_t export_rows(service::Service& service, const Principal& principal,
   if (options.format != "ndjson" && options.format != "csv") {
     throw Error::invalid("format", "must be ndjson or csv, not \"" + options.format + "\"");
   }
+  if (service.database()->owns(options.path)) {
+    throw Error::invalid("path", "is the store itself; name another file");
+  }
   const db::Lease connection = service.database()->reader();
   const db::Snapshot snapshot(*connection);
   return writer_of(options.kind)(*connection, scan.listing(*connection), scan.audience, options);

@@ -51,7 +51,7 @@ class Run {
       } catch (...) {
         // The batch in hand is undone, and with it its part of the account.
         if (!was_interrupted_) throw;
-        throw Interrupted{std::current_exception(), before};
+        throw Interrupted(std::current_exception(), before);
       }
     }
   }

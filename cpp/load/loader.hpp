@@ -46,7 +46,10 @@ struct Result {
 };
 
 // A load that keeps going was ended by what `progress` threw; what had been committed stays.
-struct Interrupted {
+struct Interrupted : std::exception {
+  Interrupted(std::exception_ptr why, Result kept)
+      : cause(std::move(why)), result(std::move(kept)) {}
+
   std::exception_ptr cause;
   Result result;
 };

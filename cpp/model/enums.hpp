@@ -1,5 +1,5 @@
 // Closed sets: every word is listed here, any other is refused. The position of a word is the small
-// code the store keeps, so a released list only ever grows at its end (decisions 1).
+// code the store keeps, so a released list only ever grows at its end.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What can go wrong, as the caller is told (decisions 8). A refusal carries its code from birth;
+// What can go wrong, as the caller is told. A refusal carries its code from birth;
 // nothing is ever guessed from a message.
 #pragma once
 

@@ -17,7 +17,7 @@ namespace comptroller {
 
 template <std::size_t N>
 struct Literal {
-  char text[N];
+  char text[N]{};
   constexpr Literal(const char (&literal)[N]) { std::copy_n(literal, N, text); }
   constexpr std::string_view view() const { return {text, N - 1}; }
 };

@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::size_t most_groups_remembered = 100'000;
 
+// The record whose id a new one could not take.
+template <Record R>
+store::Stored<R> stored_already(db::Connection& connection, std::string_view id) {
+  if (auto stored = store::find<R>(connection, id)) return *std::move(stored);
+  throw Error(Code::internal, "an id is taken and not there");
+}
+
 // Raises a group's line to what its claims have confirmed already, so that a line from before them
 // says the same as the store.
 void raise_to_claims(db::Connection& connection, PayoutGroup& line) {
@@ -85,7 +92,7 @@ store::Stored<StoredIdentity> Arrivals::identity_of(const Control& line) {
     if (stored->record.customer_id.value != customer_of(line)) {
       throw Error(Code::already_exists, "the identity belongs to another customer");
     }
-    return *stored;
+    return {stored->key, stored->record};
   }
   StoredIdentity identity;
   identity.id = line.identity_id;
@@ -122,10 +129,10 @@ Arrival Arrivals::take(Control line) {
 Arrival Arrivals::take(Orchestration line) {
   complete(line);
   if (store::insert_orchestration(connection_, line)) return Arrival::inserted;
-  const auto stored = store::find<Orchestration>(connection_, line.id.value);
-  const auto merged = rules::merge(stored->record, line);
+  const auto stored = stored_already<Orchestration>(connection_, line.id.value);
+  const auto merged = rules::merge(stored.record, line);
   if (!merged) return Arrival::unchanged;
-  store::update_orchestration(connection_, stored->key, *merged);
+  store::update_orchestration(connection_, stored.key, *merged);
   return Arrival::updated;
 }
 
@@ -200,15 +207,15 @@ Arrival Arrivals::take(Claim line) {
     note_confirmation(line);
     return Arrival::inserted;
   }
-  const auto stored = store::find<Claim>(connection_, line.id.value);
-  const auto merged = rules::merge(stored->record, line);
+  const auto stored = stored_already<Claim>(connection_, line.id.value);
+  const auto merged = rules::merge(stored.record, line);
   if (!merged) return Arrival::unchanged;
-  store::update_claim(connection_, stored->key, *merged, facts.jurisdiction);
+  store::update_claim(connection_, stored.key, *merged, facts.jurisdiction);
   note_confirmation(*merged);
   return Arrival::updated;
 }
 
-Arrival Arrivals::take(Balance line) {
+Arrival Arrivals::take(const Balance& line) {
   if (!store::find<RewardAddress>(connection_, line.address_id.value)) {
     throw Error::field(Code::not_found, "address_id", "no such reward address");
   }

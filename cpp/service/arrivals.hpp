@@ -28,7 +28,7 @@ class Arrivals {
   Arrival take(PayoutGroup line);
   Arrival take(RewardAddress line);
   Arrival take(Claim line);
-  Arrival take(Balance line);
+  Arrival take(const Balance& line);
 
   // Writes what was gathered for the end of the transaction; before it commits.
   void finish();

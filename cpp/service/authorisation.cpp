@@ -60,7 +60,7 @@ std::string written_customer(const Principal& principal, const std::optional<Id>
 }
 
 bool can_see(const Principal& principal, std::string_view customer) {
-  return principal.is_operator() || *principal.customer == customer;
+  return principal.is_operator() || principal.customer == customer;
 }
 
 }  // namespace comptroller::service

@@ -119,7 +119,7 @@ template <auto Handler>
 Answer run_read(Service& service, const Principal& principal, const Operation& operation,
                 const Call& call) {
   using Request = typename Signature<decltype(Handler)>::Request;
-  const Request request = read_query<Request>(operation, call);
+  const auto request = read_query<Request>(operation, call);
   const db::Lease connection = service.database()->reader();
   const db::Snapshot snapshot(*connection);
   Context context{*connection,      principal,      service.environment(),
@@ -131,7 +131,7 @@ template <auto Handler, Shape shape>
 Answer run_write(Service& service, const Principal& principal, const Operation& operation,
                  const Call& call) {
   using Request = typename Signature<decltype(Handler)>::Request;
-  const Request request = read_command<Request, shape>(call);
+  const auto request = read_command<Request, shape>(call);
   const auto write = [&](db::Connection& connection) {
     Context context{connection,       principal,      service.environment(),
                     service.secret(), operation.name, service.environment().now()};

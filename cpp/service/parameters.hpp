@@ -37,6 +37,35 @@ class ParameterErrors {
 // Refuses all of them, for what takes none.
 void refuse_parameters(std::span<const Parameter> parameters);
 
+// Sets the member that a parameter names.
+template <class F, Record R>
+void read_parameter(const Parameter& parameter, bool is_repeated, R& request,
+                    ParameterErrors& errors) {
+  using T = typename F::Type;
+  if constexpr (is_array<T>) {
+    using Element = typename T::value_type;
+    auto& values = request.*F::member;
+    if (values.size() == most_array_values) {
+      errors.add(F::name, "takes at most 100 values");
+    } else if (auto value = parse_scalar<Element>(parameter.value)) {
+      values.push_back(*std::move(value));
+    } else {
+      errors.add(F::name, refused_text(expectation<Element>(), parameter.value));
+    }
+  } else if constexpr (!std::same_as<bare<T>, Metadata>) {
+    auto value = parse_scalar<bare<T>>(parameter.value);
+    if (is_repeated) {
+      errors.add(F::name, "is there twice");
+    } else if (!value) {
+      errors.add(F::name, refused_text(expectation<bare<T>>(), parameter.value));
+    } else if constexpr (is_optional<T>) {
+      request.*F::member = std::move(value);
+    } else {
+      request.*F::member = *std::move(value);
+    }
+  }
+}
+
 // Sets the members of `request` that parameters name. Refuses with invalid_request unknown names,
 // single-valued ones that come twice, more than 100 values of an array, and values that are none.
 template <Record R>
@@ -44,39 +73,24 @@ void read_parameters(std::span<const Parameter> parameters, R& request,
                      std::span<const std::string_view> allowed) {
   ParameterErrors errors;
   std::bitset<R::fields::count> seen;
+  const auto is_allowed = [&](std::string_view name) {
+    return std::ranges::find(allowed, name) != allowed.end();
+  };
   for (const Parameter& parameter : parameters) {
-    bool is_known = false;
+    if (!is_allowed(parameter.name)) {
+      errors.add(parameter.name, unknown_name_message(parameter.name, allowed));
+      continue;
+    }
     for_each_indexed_field<R>([&]<class F, std::size_t I>() {
-      if (F::name != parameter.name || std::ranges::find(allowed, F::name) == allowed.end()) return;
-      is_known = true;
-      using T = typename F::Type;
-      if constexpr (is_array<T>) {
-        auto& values = request.*F::member;
-        if (values.size() == most_array_values) {
-          if (!seen[I]) errors.add(F::name, "takes at most 100 values");
-          seen.set(I);
-        } else if (auto value = parse_scalar<typename T::value_type>(parameter.value)) {
-          values.push_back(*std::move(value));
-        } else {
-          errors.add(F::name, refused_text(expectation<typename T::value_type>(), parameter.value));
-        }
-      } else if constexpr (!std::same_as<bare<T>, Metadata>) {
-        if (seen[I]) {
-          errors.add(F::name, "is there twice");
-        } else if (auto value = parse_scalar<bare<T>>(parameter.value)) {
-          request.*F::member = *std::move(value);
-        } else {
-          errors.add(F::name, refused_text(expectation<bare<T>>(), parameter.value));
-        }
-        seen.set(I);
-      }
+      if (F::name != parameter.name) return;
+      read_parameter<F>(parameter, seen[I], request, errors);
+      seen.set(I);
     });
-    if (!is_known) errors.add(parameter.name, unknown_name_message(parameter.name, allowed));
   }
   for_each_indexed_field<R>([&]<class F, std::size_t I>() {
     using T = typename F::Type;
-    const bool is_asked = std::ranges::find(allowed, F::name) != allowed.end();
-    if (!is_optional<T> && !is_array<T> && is_asked && !seen[I]) errors.add(F::name, "is required");
+    constexpr bool is_required = !is_optional<T> && !is_array<T>;
+    if (is_required && is_allowed(F::name) && !seen[I]) errors.add(F::name, "is required");
   });
   errors.throw_if_any();
 }

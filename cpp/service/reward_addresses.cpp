@@ -11,8 +11,8 @@ namespace {
 
 // The group an address is attributed to must be there, of the address's own customer, on its
 // ledger.
-void check_group(Context& context, const RewardAddress& address) {
-  const std::string& id = address.payout_group_id->value;
+void check_group(Context& context, const RewardAddress& address, const GroupId& named) {
+  const std::string& id = named.value;
   const auto group = require<PayoutGroup>(context, "payout group", id);
   if (customer_of(group.record) != customer_of(address)) throw not_found("payout group", id);
   rules::check_attribution(address, group.record);
@@ -39,7 +39,7 @@ RewardAddress create_reward_address(Context& context, const CreateRewardAddress&
   RewardAddress address =
       rules::create_address(request, context.now, context.environment.make_id());
   customer_of(address) = written_customer(context.principal, request.customer_id);
-  if (address.payout_group_id) check_group(context, address);
+  if (request.payout_group_id) check_group(context, address, *request.payout_group_id);
   if (const auto taken =
           store::find_address(context.connection, address.ledger, address.address.value)) {
     constexpr const char* detail = "the address is registered on this ledger already";
@@ -56,7 +56,7 @@ RewardAddress create_reward_address(Context& context, const CreateRewardAddress&
 RewardAddress update_reward_address(Context& context, const UpdateRewardAddress& request) {
   const auto stored = require<RewardAddress>(context, "reward address", request.id.value);
   RewardAddress address = rules::update_address(stored.record, request);
-  if (request.payout_group_id) check_group(context, address);
+  if (request.payout_group_id) check_group(context, address, *request.payout_group_id);
   store::update(context.connection, stored.key, address);
   return address;
 }

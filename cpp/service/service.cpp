@@ -67,9 +67,9 @@ void check_idempotency_key(std::string_view key) {
 Environment system_environment() {
   if (sodium_init() < 0) throw Error(Code::unavailable, "no source of randomness");
   const auto now = [] {
-    using namespace std::chrono;
-    const auto since_epoch = system_clock::now().time_since_epoch();
-    return Timestamp{duration_cast<microseconds>(since_epoch).count()};
+    using std::chrono::microseconds;
+    const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+    return Timestamp{std::chrono::duration_cast<microseconds>(since_epoch).count()};
   };
   const auto make_id = [now] {
     std::array<unsigned char, 10> random{};
@@ -116,7 +116,7 @@ Answer Service::call(const Principal& principal, const Call& call) {
 Answer Service::write_once(const Principal& principal, const Call& call, std::string_view request,
                            const Write& write) {
   const store::IdempotencyKey key{principal.customer.value_or(""), call.operation,
-                                  *call.idempotency_key};
+                                  call.idempotency_key.value_or("")};
   const auto in_flight = std::tuple(key.customer, key.operation, key.key);
   {
     const std::lock_guard guard(mutex_);

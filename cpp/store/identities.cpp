@@ -28,7 +28,7 @@ Condition any_control(Listing& listing, std::string_view column, const std::vect
     condition.sql += equal.sql;
     condition.values.push_back(equal.values.front());
   }
-  condition.sql += ")";
+  condition.sql += ')';
   return condition;
 }
 
@@ -51,7 +51,7 @@ void drive_by_controls(Listing& listing, std::string_view column, const std::vec
         " earlier WHERE earlier.identity_key = controls.identity_key"
         " AND earlier.deleted_at IS NULL AND earlier.key < controls.key AND ";
     append(condition, matching);
-    condition.sql += ")";
+    condition.sql += ')';
     conditions.push_back(std::move(condition));
   }
   listing.choose(std::move(conditions), true);
@@ -65,7 +65,7 @@ void filter_by_controls(Listing& listing, std::string_view identity_key, std::st
                           std::string(identity_key) + " AND other.deleted_at IS NULL AND ",
                       {}};
   append(condition, any_control<Kept>(listing, "other." + std::string(column), values));
-  condition.sql += ")";
+  condition.sql += ')';
   listing.filter(std::move(condition));
 }
 

@@ -16,7 +16,7 @@ Condition any_of(const std::vector<Condition>& conditions) {
     any.sql += "(" + condition.sql + ")";
     any.values.insert(any.values.end(), condition.values.begin(), condition.values.end());
   }
-  any.sql += ")";
+  any.sql += ')';
   return any;
 }
 

@@ -67,6 +67,7 @@ class Listing {
   template <class Kept, class T>
   void among(std::string_view column, const std::vector<T>& values) {
     std::vector<Condition> conditions;
+    conditions.reserve(values.size());
     for (const T& value : values) conditions.push_back(equals<Kept>(column, value));
     choose(std::move(conditions), true);
   }

@@ -40,6 +40,7 @@ Listing orchestrations_listing(db::Connection& connection, const ListOrchestrati
   Listing listing("orchestrations", select_list<Orchestration>(), Orchestration::fields::count,
                   std::move(ownership), connection.symbols());
   std::vector<Condition> ids;
+  ids.reserve(request.orchestration_id.size());
   for (const Id& id : request.orchestration_id) ids.push_back(listing.equals<Id>("id", id));
   listing.choose(std::move(ids), false);
   listing.among<Label>("ref_id", request.ref_id);

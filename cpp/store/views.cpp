@@ -54,7 +54,7 @@ std::string code_expression(const std::string& column) {
 template <class F>
 std::string expression() {
   using T = bare<typename F::Type>;
-  const std::string column = "t." + std::string(F::name);
+  std::string column = "t." + std::string(F::name);
   switch (storage_of<F>) {
     case StorageClass::symbol:
       return "(SELECT text FROM symbols WHERE symbols.key = " + column + ")";

@@ -53,7 +53,8 @@ class LocalTransport:
         self, kind: str, columns: list[str] | None, parameters: list[tuple[str, str]]
     ) -> Stream:
         """All records of a kind that pass the filters, as columns."""
-        return Stream(kind, self._store.stream(self._principal, kind, columns, parameters))
+        noun = kind.replace("-", "_")
+        return Stream(kind, self._store.stream(self._principal, noun, columns, parameters))
 
 
 class Service:
@@ -75,7 +76,7 @@ class Service:
         self._store = store
         self._principal = principal
         self._title = title
-        transport = LocalTransport(store, principal)
+        self._transport = transport = LocalTransport(store, principal)
         self.identities = Identities(transport)
         self.controls = Controls(transport)
         self.orchestrations = Orchestrations(transport)
@@ -158,11 +159,12 @@ class Service:
         parameters = arguments.query(filters)
         place = os.fspath(path)
         if format != "parquet":
-            return self._store.export(self._principal, word, place, format, parameters)
+            noun = word.replace("-", "_")
+            return self._store.export(self._principal, noun, place, format, parameters)
         if place == "-":
             raise invalid("path", "parquet needs a file, standard output is not one")
-        source = self._store.stream(self._principal, word, None, parameters)
-        return write_parquet(Stream(word, source), place)
+        stream = self._transport.stream(word, None, parameters)
+        return write_parquet(stream, place)
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copies the store to another file, consistent while others write.

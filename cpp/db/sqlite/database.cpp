@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +30,7 @@ constexpr std::chrono::seconds longest_wait_to_open{30};
 constexpr int cache_kib_of_writer = 65536;
 constexpr int cache_kib_of_reader = 8192;
 constexpr int pages_a_backup_step = 1024;
+constexpr std::array<const char*, 4> file_suffixes{"", "-wal", "-shm", "-lock"};
 
 LockFile::Hold hold_to_open(LockFile& lock) {
   return {lock, std::chrono::steady_clock::now() + longest_wait_to_open};
@@ -65,6 +68,7 @@ class SqliteDatabase final : public Database {
   bool is_writable() const override { return writer_ != nullptr; }
   void write(const std::function<void(Connection&)>& work) override;
   void write_bulk(const std::function<bool(Connection&)>& work) override;
+  bool owns(const std::string& path) const override;
   Health health() override;
   void backup(const std::string& destination) override;
 
@@ -108,7 +112,7 @@ SqliteDatabase::~SqliteDatabase() {
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the members close themselves
   }
   if (!options_.is_temporary) return;
-  for (const char* suffix : {"", "-wal", "-shm", "-lock"}) {
+  for (const char* suffix : file_suffixes) {
     std::error_code ignored;
     filesystem::remove(path_ + suffix, ignored);
   }
@@ -163,6 +167,19 @@ void SqliteDatabase::write(const std::function<void(Connection&)>& work) {
 
 void SqliteDatabase::write_bulk(const std::function<bool(Connection&)>& work) {
   writer().write_bulk(work);
+}
+
+// The file itself, whatever links lead to it, so that all its users share one lock file.
+std::string resolve(const std::string& path) {
+  std::error_code failure;
+  const filesystem::path absolute = filesystem::weakly_canonical(path, failure);
+  return failure ? path : absolute.string();
+}
+
+bool SqliteDatabase::owns(const std::string& path) const {
+  const std::string resolved = resolve(path);
+  return std::ranges::any_of(file_suffixes,
+                             [&](const char* suffix) { return path_ + suffix == resolved; });
 }
 
 // The files of SQLite's library that are mapped into this process, where the system tells.
@@ -224,13 +241,6 @@ void SqliteDatabase::backup(const std::string& destination) {
   filesystem::rename(unfinished, destination);
   const filesystem::path folder = filesystem::absolute(destination).parent_path();
   sync_to_disk(folder.string());
-}
-
-// The file itself, whatever links lead to it, so that all its users share one lock file.
-std::string resolve(const std::string& path) {
-  std::error_code failure;
-  const filesystem::path absolute = filesystem::weakly_canonical(path, failure);
-  return failure ? path : absolute.string();
 }
 
 std::string make_temporary_file() {

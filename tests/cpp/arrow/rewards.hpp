@@ -1,0 +1,65 @@
+// A small store of claims to stream from.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "arrow/stream.hpp"
+#include "db/sqlite/database.hpp"
+#include "store/claims.hpp"
+#include "store/customers.hpp"
+#include "store/records.hpp"
+
+namespace comptroller::arrow {
+
+using Database = std::shared_ptr<db::Database>;
+
+inline Database temporary_database() {
+  return db::sqlite::open("", {.read_only = false, .is_temporary = true});
+}
+
+template <Record R>
+R owned_by_default(R record) {
+  customer_of(record) = "default";
+  return record;
+}
+
+inline Claim claim_at(std::int64_t moment) {
+  Claim claim;
+  claim.id = Id{"claim-" + std::to_string(moment)};
+  claim.payout_group_id = GroupId{{"0190163d-8694-739b-aea5-966c26f8ad91"}};
+  claim.claim_type = Word{"CLAIM_ALL"};
+  claim.onchain_status = ClaimStatus::pending;
+  claim.amount = NonNegativeAmount{std::to_string(moment) + ".5"};
+  claim.created_at = Timestamp{moment};
+  claim.updated_at = UpdatedAt{{moment}};
+  return owned_by_default(claim);
+}
+
+inline void add(const Database& database, const Claim& claim) {
+  database->write([&](db::Connection& connection) {
+    store::ensure_customer(connection, claim.customer_id->value);
+    store::insert_claim(connection, claim, std::nullopt);
+  });
+}
+
+// Claims with keys and moments 1 to `count`.
+inline void add_claims(const Database& database, std::int64_t count) {
+  database->write([&](db::Connection& connection) {
+    store::ensure_customer(connection, "default");
+    for (std::int64_t i = 1; i <= count; ++i) {
+      store::insert_claim(connection, claim_at(i), std::nullopt);
+    }
+  });
+}
+
+inline Source claims_of(const Database& database, const ListClaims& request = {}) {
+  return {database,
+          [request](db::Connection& connection) {
+            return store::claims_listing(connection, request,
+                                         store::ownership(connection, std::nullopt));
+          },
+          [] {}};
+}
+
+}  // namespace comptroller::arrow

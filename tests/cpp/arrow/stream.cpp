@@ -1,0 +1,234 @@
+#include "arrow/stream.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <thread>
+
+#include "arrow/consumer.hpp"
+#include "arrow/rewards.hpp"
+
+namespace comptroller::arrow {
+namespace {
+
+constexpr json::Audience provider = json::Audience::provider;
+
+std::unique_ptr<Table> claims(const Source& source, std::vector<std::string> columns,
+                              Limits limits = {}) {
+  return make_table("claims", std::move(columns), provider, source, limits);
+}
+
+// Chunks so small that a few rows take many of them, and threads.
+Limits small_chunks() {
+  Limits limits;
+  limits.keys_a_chunk = 16;
+  return limits;
+}
+
+std::string refusal(const std::vector<std::string>& columns,
+                    json::Audience audience = provider) {
+  try {
+    make_table("claims", columns, audience, {});
+  } catch (const Error& error) {
+    CHECK(error.code() == Code::invalid_request);
+    REQUIRE(error.errors().size() == 1);
+    CHECK(error.errors().front().field == "columns");
+    return error.errors().front().message;
+  }
+  return "";
+}
+
+TEST_CASE("an empty table is a schema and an end") {
+  Consumer consumer(*make_table("claims", {}, provider, claims_of(temporary_database())));
+  CHECK(consumer.next() == 0);
+  CHECK(consumer.next() == 0);
+  CHECK(consumer.message().empty());
+}
+
+TEST_CASE("columns come in the order asked for, and are refused by name") {
+  const auto database = temporary_database();
+  add_claims(database, 1);
+  const auto table = claims(claims_of(database), {"amount", "id"});
+  CHECK(table->column_names() == std::vector<std::string>{"amount", "id"});
+  CHECK(rows_of(table) == std::vector<std::string>{"{1.5, claim-1}"});
+
+  CHECK(refusal({"amuont"}) == "amuont is not known; did you mean amount?");
+  CHECK(refusal({"id", "amount", "id"}) == "id is there twice");
+  CHECK(refusal({}) == "must name at least one column");
+  CHECK(refusal({"customer_id"}).empty());
+  CHECK_FALSE(refusal({"customer_id"}, json::Audience::client).empty());
+  CHECK_THROWS_AS(make_table("claim", {}, provider, {}), Error);
+}
+
+TEST_CASE("many chunks are read whole, in order, whatever gaps they have") {
+  const auto database = temporary_database();
+  add_claims(database, 1000);
+  database->write([](db::Connection& connection) {
+    connection.execute("DELETE FROM claims WHERE key BETWEEN 100 AND 299 OR key % 7 = 0");
+  });
+  std::vector<std::string> expected;
+  for (int key = 1; key <= 1000; ++key) {
+    if ((key >= 100 && key <= 299) || key % 7 == 0) continue;
+    expected.push_back("{claim-" + std::to_string(key) + "}");
+  }
+  const auto table = claims(claims_of(database), {"id"}, small_chunks());
+  CHECK(rows_of(table) == expected);
+  CHECK(rows_of(table) == expected);
+  CHECK(rows_of(claims(claims_of(database), {"id"})) == expected);
+
+  ListClaims late;
+  late.start_time = Timestamp{997};
+  CHECK(rows_of(claims(claims_of(database, late), {"id"}, small_chunks())) ==
+        std::vector<std::string>{"{claim-997}", "{claim-998}", "{claim-999}", "{claim-1000}"});
+}
+
+TEST_CASE("a stream shows one moment") {
+  const auto database = temporary_database();
+  add_claims(database, 1000);
+  const auto table = claims(claims_of(database), {"id"}, small_chunks());
+  Consumer consumer(*table);
+  CHECK(consumer.next() == 16);
+  database->write([](db::Connection& connection) { connection.execute("DELETE FROM claims"); });
+  CHECK(consumer.all().size() == 1000);
+  CHECK(rows_of(table).empty());
+}
+
+TEST_CASE("a batch is cut when its values are long") {
+  const auto database = temporary_database();
+  add_claims(database, 3000);
+  Limits limits;
+  limits.bytes_a_batch = 1;
+  Consumer consumer(*claims(claims_of(database), {"id"}, limits));
+  CHECK(consumer.next() == 1024);
+  CHECK(consumer.next() == 1024);
+  CHECK(consumer.next() == 952);
+  CHECK(consumer.next() == 0);
+  CHECK(consumer.rows.back() == "{claim-3000}");
+}
+
+TEST_CASE("several streams are read at once, in several threads") {
+  const auto database = temporary_database();
+  add_claims(database, 500);
+  const auto table = claims(claims_of(database), {"id"}, small_chunks());
+  std::vector<std::thread> threads;
+  std::vector<std::size_t> counts(4);
+  for (std::size_t& count : counts) {
+    threads.emplace_back([&] {
+      ArrowArrayStream stream{};
+      table->open(&stream);
+      ArrowArray array{};
+      while (stream.get_next(&stream, &array) == 0 && array.release != nullptr) {
+        count += static_cast<std::size_t>(array.length);
+        array.release(&array);
+      }
+      stream.release(&stream);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(counts == std::vector<std::size_t>(4, 500));
+}
+
+TEST_CASE("a stream may be left at any time, and outlives its table") {
+  const auto database = temporary_database();
+  add_claims(database, 500);
+  { Consumer unread(*claims(claims_of(database), {"id"}, small_chunks())); }
+  {
+    Consumer begun(*claims(claims_of(database), {"id"}, small_chunks()));
+    CHECK(begun.next() == 16);
+  }
+  // What it lent came back, without a transaction: the log can be folded into the file.
+  database->write_bulk([](db::Connection&) { return true; });
+  CHECK(rows_of(claims(claims_of(database), {"id"}, small_chunks())).size() == 500);
+}
+
+TEST_CASE("a batch outlives its stream, and a column its batch") {
+  const auto database = temporary_database();
+  add_claims(database, 3);
+  ArrowArray batch{};
+  ArrowSchema schema{};
+  {
+    Consumer consumer(*claims(claims_of(database), {"amount", "id"}));
+    REQUIRE(consumer.stream().get_next(&consumer.stream(), &batch) == 0);
+    REQUIRE(consumer.stream().get_schema(&consumer.stream(), &schema) == 0);
+  }
+  ArrowArray moved = *batch.children[1];
+  batch.children[1]->release = nullptr;
+  batch.release(&batch);
+  CHECK(show(*schema.children[1], moved, 2) == "claim-3");
+  moved.release(&moved);
+  schema.release(&schema);
+}
+
+TEST_CASE("a stream that is idle for too long ends with an error, and its snapshot by itself") {
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("comptroller-idle-" + std::to_string(::getpid()) + ".db");
+  const Database database = db::sqlite::open(path.string(), {});
+  add_claims(database, 500);
+  Limits limits = small_chunks();
+  limits.longest_idle = std::chrono::milliseconds(0);
+  Consumer consumer(*claims(claims_of(database), {"id"}, limits));
+  CHECK(consumer.next() == 16);
+
+  // Folding the log waits for readers to end, up to five seconds; only then the log is empty.
+  add_claims(database, 0);
+  database->write_bulk([](db::Connection& connection) {
+    connection.execute("DELETE FROM claims WHERE key = 500");
+    return true;
+  });
+  CHECK(std::filesystem::file_size(path.string() + "-wal") == 0);
+
+  CHECK(consumer.next() == -EIO);
+  CHECK(consumer.message() == "the stream was idle for too long and has ended; begin another");
+  CHECK(consumer.next() == -EIO);
+  for (const char* suffix : {"", "-wal", "-shm", "-lock"}) {
+    std::filesystem::remove(path.string() + suffix);
+  }
+}
+
+TEST_CASE("a stream that needs its snapshot no more is not ended by idleness") {
+  const auto database = temporary_database();
+  add_claims(database, 20);
+  Limits limits = small_chunks();
+  limits.longest_idle = std::chrono::milliseconds(0);
+  CHECK(Consumer(*claims(claims_of(database), {"id"}, limits)).all().size() == 20);
+}
+
+TEST_CASE("what closes the service ends its streams") {
+  const auto database = temporary_database();
+  add_claims(database, 40);
+  bool is_closed = false;
+  Source source = claims_of(database);
+  source.check = [&] {
+    if (is_closed) throw Error(Code::unavailable, "the service is closed");
+  };
+  const auto table = claims(source, {"id"}, small_chunks());
+  Consumer consumer(*table);
+  CHECK(consumer.next() == 16);
+  is_closed = true;
+  CHECK(consumer.next() == -EIO);
+  CHECK(consumer.message() == "the service is closed");
+  ArrowArrayStream stream{};
+  CHECK_THROWS_AS(table->open(&stream), Error);
+}
+
+TEST_CASE("what goes wrong in a thread is told, again and again") {
+  const auto database = temporary_database();
+  add_claims(database, 200);
+  database->write([](db::Connection& connection) {
+    connection.execute("UPDATE claims SET onchain_status = 9 WHERE key = 150");
+  });
+  for (const Limits& limits : {Limits{}, small_chunks()}) {
+    Consumer consumer(*claims(claims_of(database), {"onchain_status"}, limits));
+    while (consumer.next() > 0) {
+    }
+    CHECK(consumer.next() == -EIO);
+    CHECK(consumer.message() == "the store is damaged: a code stands for no word");
+  }
+  Source source = claims_of(database);
+  source.listing = [](db::Connection&) -> store::Listing {
+    throw Error::invalid("chain", "is refused");
+  };
+  CHECK(Consumer(*claims(source, {"id"})).next() == -EINVAL);
+}
+
+}  // namespace
+}  // namespace comptroller::arrow

@@ -1,0 +1,106 @@
+#include "rules/claims.hpp"
+
+#include <doctest/doctest.h>
+
+#include "rules/loads.hpp"
+#include "rules/vectors.hpp"
+
+namespace comptroller::rules {
+namespace {
+
+Claim claim_that_is(ClaimStatus status) {
+  Claim claim;
+  claim.id = Id{"cl1"};
+  claim.claim_type = Word{"CLAIM_ALL"};
+  claim.onchain_status = status;
+  claim.amount = NonNegativeAmount{"1.5"};
+  claim.created_at = earlier_moment;
+  claim.updated_at = UpdatedAt{earlier_moment};
+  return claim;
+}
+
+ClaimStatus status_of(const Case& row, std::string_view name) {
+  return find_word<ClaimStatus>(row.text(name)).value();
+}
+
+Claim moved(const Claim& claim, const std::string& move, std::optional<Timestamp> at) {
+  if (move == "submit") {
+    SubmitClaim request;
+    request.tx_hash = Label{"0xhash"};
+    request.at = at;
+    return submit_claim(claim, request, moment);
+  }
+  if (move == "confirm") {
+    ConfirmClaim request;
+    request.at = at;
+    return confirm_claim(claim, request, moment);
+  }
+  FailClaim request;
+  request.error_message = Note{"out of gas"};
+  return fail_claim(claim, request, moment);
+}
+
+TEST_CASE("a claim moves along its path and in no other way") {
+  for (const Case& row : Vectors("claim-moves")) {
+    CAPTURE(row.shown());
+    const Claim before = claim_that_is(status_of(row, "from"));
+    Claim after = before;
+    const std::string code = code_of([&] { after = moved(before, row.text("move"), {}); });
+    CHECK(code == row.code());
+    if (!code.empty()) continue;
+    CHECK(after.onchain_status == status_of(row, "to"));
+    CHECK(may_move(before.onchain_status, after.onchain_status));
+    CHECK(after.updated_at == UpdatedAt{moment});
+    CHECK(after.created_at == before.created_at);
+  }
+}
+
+TEST_CASE("a move records what it is told of, and now where it is told no moment") {
+  const Claim pending = claim_that_is(ClaimStatus::pending);
+  const Claim submitted = moved(pending, "submit", {});
+  CHECK(submitted.tx_hash == TransactionHash{"0xhash"});
+  CHECK(submitted.submitted_at == moment);
+  CHECK(moved(pending, "submit", earlier_moment).submitted_at == earlier_moment);
+  CHECK(moved(submitted, "confirm", {}).confirmed_at == moment);
+  CHECK(moved(submitted, "confirm", later_moment).confirmed_at == later_moment);
+  CHECK(moved(submitted, "fail", {}).error_message == Note{"out of gas"});
+}
+
+TEST_CASE("a loaded claim may arrive further along, never behind") {
+  for (const Case& row : Vectors("claim-arrivals")) {
+    CAPTURE(row.shown());
+    Claim stored = claim_that_is(status_of(row, "stored"));
+    stored.updated_at = UpdatedAt{moment};
+    Claim line = stored;
+    line.onchain_status = status_of(row, "line");
+    const std::string relation = row.text("updated_at");
+    if (relation != "equal") {
+      line.updated_at = UpdatedAt{relation == "earlier" ? earlier_moment : later_moment};
+    }
+    if (row.text("content") == "other") line.amount = NonNegativeAmount{"1.6"};
+    std::optional<Claim> merged;
+    const std::string code = code_of([&] { merged = merge(stored, line); });
+    CHECK(code == row.code());
+    if (!code.empty()) continue;
+    CHECK((merged ? "updated" : "unchanged") == row.text("outcome"));
+    if (merged) CHECK(same_content(*merged, line));
+  }
+}
+
+TEST_CASE("the confirmation of a CLAIM_ALL counts for its group") {
+  Claim claim = claim_that_is(ClaimStatus::confirmed);
+  CHECK_FALSE(claims_all_at(claim).has_value());  // a loaded one may lack confirmed_at
+  claim.confirmed_at = moment;
+  CHECK(claims_all_at(claim) == moment);
+  claim.claim_type = Word{"CLAIM_SOME"};
+  CHECK_FALSE(claims_all_at(claim).has_value());
+  claim.claim_type = Word{"CLAIM_ALL"};
+  for (const ClaimStatus status :
+       {ClaimStatus::pending, ClaimStatus::submitted, ClaimStatus::failed}) {
+    claim.onchain_status = status;
+    CHECK_FALSE(claims_all_at(claim).has_value());
+  }
+}
+
+}  // namespace
+}  // namespace comptroller::rules

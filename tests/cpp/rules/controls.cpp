@@ -1,0 +1,94 @@
+#include "rules/controls.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "rules/vectors.hpp"
+
+namespace comptroller::rules {
+namespace {
+
+CreateControl request_of(const Case& row) {
+  CreateControl request;
+  request.identity_id = Id{"i1"};
+  request.type = require_scalar<ControlType>("type", row.text("type"));
+  request.reason_code = Word{"TEST"};
+  request.reason = Note{"because"};
+  request.is_overridable = row.flag_if_there("is_overridable");
+  return request;
+}
+
+TEST_CASE("who may create which control") {
+  for (const Case& row : Vectors("create-control")) {
+    CAPTURE(row.shown());
+    const std::vector<Control> standing = controls_of(row.texts("standing"));
+    const Principal principal = principal_of(row.text("who"));
+    Control created;
+    const std::string code = code_of([&] {
+      created = create_control(request_of(row), standing, principal, moment, "new");
+    });
+    CHECK(code == row.code());
+    if (!code.empty()) continue;
+    CHECK(created.id == Id{"new"});
+    CHECK(created.identity_id == Id{"i1"});
+    CHECK(word(created.type) == row.text("type"));
+    CHECK(word(created.set_by) == row.text("set_by"));
+    CHECK(created.is_overridable == row.flag("overridable"));
+    CHECK(created.reason_code == Word{"TEST"});
+    CHECK(created.reason == Note{"because"});
+    CHECK(created.created_at == moment);
+    CHECK_FALSE(created.deleted_at.value.has_value());
+    CHECK(created.created_by == Label{principal.actor()});
+    CHECK_FALSE(created.deleted_by.has_value());
+    CHECK_FALSE(created.deletion_reason.has_value());
+  }
+}
+
+TEST_CASE("a control that stands in the way is named") {
+  CreateControl request;
+  request.type = ControlType::closed;
+  const std::vector<Control> standing = controls_of({"DORMANT/CLIENT", "CLOSED/CLIENT"});
+  try {
+    create_control(request, standing, principal_of("client"), moment, "new");
+    FAIL("not refused");
+  } catch (const Error& error) {
+    CHECK(error.existing() == standing[1].id.value);
+  }
+}
+
+TEST_CASE("who may delete which control, and what is left of the identity") {
+  for (const Case& row : Vectors("delete-control")) {
+    CAPTURE(row.shown());
+    Control control = control_of(row.text("type") + "/" + row.text("set_by"), "target");
+    control.is_overridable = row.flag("is_overridable");
+    if (row.flag("deleted")) control.deleted_at.value = earlier_moment;
+    const Principal principal = principal_of(row.text("who"));
+    std::vector<Control> left = controls_of(row.texts("others"));
+    Control deleted = control;
+    const std::string code = code_of([&] {
+      deleted = delete_control(control, Note{"over"}, principal, moment);
+    });
+    CHECK(code == row.code());
+    if (code.empty()) {
+      CHECK(deleted.deleted_at.value == moment);
+      CHECK(deleted.deleted_by == Label{principal.actor()});
+      CHECK(deleted.deletion_reason == Note{"over"});
+      deleted.deleted_at = control.deleted_at;
+      CHECK(describe(deleted) == describe(control));
+    } else if (!row.flag("deleted")) {
+      left.push_back(control);
+    }
+    CHECK(word(status_of(left)) == row.text("status"));
+    CHECK(words_of(permitted_actions(left)) == row.texts("permitted_actions"));
+  }
+}
+
+TEST_CASE("a deletion without a reason has none") {
+  const Control deleted = delete_control(control_of("CLOSED/CLIENT/overridable"), std::nullopt,
+                                         principal_of("client"), moment);
+  CHECK_FALSE(deleted.deletion_reason.has_value());
+}
+
+}  // namespace
+}  // namespace comptroller::rules

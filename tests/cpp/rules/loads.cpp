@@ -1,0 +1,128 @@
+#include "rules/loads.hpp"
+
+#include <doctest/doctest.h>
+
+#include "rules/vectors.hpp"
+
+namespace comptroller::rules {
+namespace {
+
+template <class R>
+R stored_record() {
+  R record{};
+  customer_of(record) = "acme";
+  record.created_at = earlier_moment;
+  if constexpr (requires { record.updated_at; }) record.updated_at = UpdatedAt{moment};
+  return record;
+}
+
+// What a line with other content says: one member that the kind has.
+void change(StoredIdentity& line) { line.ref_id = Label{"other"}; }
+void change(Orchestration& line) { line.status = Word{"FAILED"}; }
+void change(PayoutGroup& line) { line.name = Name{"other"}; }
+void change(Claim& line) { line.error_message = Note{"other"}; }
+
+TEST_CASE_TEMPLATE("a line changes a record only with a later updated_at", R, StoredIdentity,
+                   Orchestration, PayoutGroup, Claim) {
+  const R stored = stored_record<R>();
+  CHECK_FALSE(merge(stored, stored).has_value());
+  R line = stored;
+  change(line);
+  CHECK(code_of([&] { merge(stored, line); }) == "already-exists");
+  line.updated_at = UpdatedAt{earlier_moment};
+  CHECK(code_of([&] { merge(stored, line); }) == "already-exists");
+  line.updated_at = UpdatedAt{later_moment};
+  const std::optional<R> merged = merge(stored, line);
+  REQUIRE(merged.has_value());
+  CHECK(same_content(*merged, line));
+}
+
+TEST_CASE_TEMPLATE("no record ever changes its customer or created_at", R, StoredIdentity,
+                   Orchestration, PayoutGroup, Claim, Control, RewardAddress) {
+  const R stored = stored_record<R>();
+  R line = stored;
+  if constexpr (requires { line.updated_at; }) line.updated_at = UpdatedAt{later_moment};
+  R foreign = line;
+  customer_of(foreign) = "other";
+  CHECK(code_of([&] { merge(stored, foreign); }) == "already-exists");
+  R younger = line;
+  younger.created_at = moment;
+  CHECK(code_of([&] { merge(stored, younger); }) == "already-exists");
+}
+
+TEST_CASE("a stored control changes once, by its deletion") {
+  const Control stored = stored_record<Control>();
+  CHECK_FALSE(merge(stored, stored).has_value());
+
+  Control lifted = stored;
+  lifted.deleted_at.value = moment;
+  lifted.deleted_by = Label{"operator"};
+  lifted.deletion_reason = Note{"over"};
+  const auto merged = merge(stored, lifted);
+  REQUIRE(merged.has_value());
+  CHECK(same_content(*merged, lifted));
+  CHECK_FALSE(merge(lifted, lifted).has_value());
+
+  Control other = stored;
+  other.reason = Note{"other"};
+  CHECK(code_of([&] { merge(stored, other); }) == "already-exists");
+  other.deleted_at.value = moment;
+  CHECK(code_of([&] { merge(stored, other); }) == "already-exists");
+  Control later = lifted;
+  later.deleted_at.value = later_moment;
+  CHECK(code_of([&] { merge(lifted, later); }) == "already-exists");
+  CHECK(code_of([&] { merge(lifted, stored); }) == "already-exists");
+}
+
+TEST_CASE("a stored control gains nothing but a deletion") {
+  const Control stored = stored_record<Control>();
+  Control line = stored;
+  line.deletion_reason = Note{"not deleted at all"};
+  CHECK(code_of([&] { merge(stored, line); }) == "already-exists");
+  line = stored;
+  line.deleted_by = Label{"operator"};
+  CHECK(code_of([&] { merge(stored, line); }) == "already-exists");
+}
+
+TEST_CASE("an address takes name, status and group from the line, and nothing else") {
+  RewardAddress stored = stored_record<RewardAddress>();
+  stored.ledger = Ledger::ethereum;
+  stored.address = Label{"0x1"};
+  stored.name = Name{"Mine"};
+  stored.status = Word{"ACTIVE"};
+  stored.payout_group_id = GroupId{{"g1"}};
+  CHECK_FALSE(merge(stored, stored).has_value());
+
+  RewardAddress line = stored;
+  line.name.reset();
+  line.status.reset();
+  line.payout_group_id.reset();
+  CHECK_FALSE(merge(stored, line).has_value());
+
+  line.name = Name{"Yours"};
+  CHECK(merge(stored, line)->name == Name{"Yours"});
+  CHECK(merge(stored, line)->status == stored.status);
+  line = stored;
+  line.status = Word{"GONE"};
+  CHECK(merge(stored, line)->status == Word{"GONE"});
+  line = stored;
+  line.payout_group_id = GroupId{{"g2"}};
+  CHECK(merge(stored, line)->payout_group_id == line.payout_group_id);
+  CHECK(merge(stored, line)->name == stored.name);
+
+  line = stored;
+  line.ledger = Ledger::ink;
+  CHECK(code_of([&] { merge(stored, line); }) == "already-exists");
+  line = stored;
+  line.address = Label{"0x2"};
+  CHECK(code_of([&] { merge(stored, line); }) == "already-exists");
+}
+
+TEST_CASE("a balance of one moment has one value") {
+  const Balance stored{{"a1"}, {"1.5"}, moment};
+  CHECK_FALSE(merge(stored, Balance{{"a1"}, {"1.50"}, moment}).has_value());
+  CHECK(code_of([&] { merge(stored, Balance{{"a1"}, {"1.6"}, moment}); }) == "already-exists");
+}
+
+}  // namespace
+}  // namespace comptroller::rules

@@ -1,0 +1,130 @@
+"""A store of its own for each test, and the people who open it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from comptroller._core import Principal, Store
+from hypothesis import settings
+
+# A busy machine is no reason to fail, and the same examples every time keep a failure reproducible.
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.load_profile("suite")
+
+
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with nothing in it; copying it is cheaper than making the next one."""
+    path = tmp_path_factory.mktemp("empty") / "empty.db"
+    comptroller.open(path).close()
+    return path
+
+
+def _opener(path: Path, closing: ExitStack) -> Callable[..., comptroller.Service]:
+    def opened(**how: Any) -> comptroller.Service:
+        return closing.enter_context(comptroller.open(path, **how))
+
+    return opened
+
+
+@pytest.fixture
+def store_path(tmp_path: Path, empty_store: Path) -> Path:
+    """The file of this test's own store."""
+    return Path(shutil.copyfile(empty_store, tmp_path / "store.db"))
+
+
+@pytest.fixture
+def open_as(store_path: Path) -> Iterator[Callable[..., comptroller.Service]]:
+    """Opens this test's store as whoever the arguments say; closed at the end."""
+    with ExitStack() as closing:
+        yield _opener(store_path, closing)
+
+
+@pytest.fixture
+def operator(open_as: Callable[..., comptroller.Service]) -> comptroller.Service:
+    """The operator of this test's store."""
+    return open_as()
+
+
+@pytest.fixture
+def acme(open_as: Callable[..., comptroller.Service]) -> comptroller.Service:
+    """A client of the customer acme, with every client scope."""
+    return open_as(customer="acme")
+
+
+@pytest.fixture
+def globex(open_as: Callable[..., comptroller.Service]) -> comptroller.Service:
+    """A client of another customer of the same store."""
+    return open_as(customer="globex")
+
+
+@pytest.fixture(scope="module")
+def shared_open_as(
+    tmp_path_factory: pytest.TempPathFactory, empty_store: Path
+) -> Iterator[Callable[..., comptroller.Service]]:
+    """Opens a store that the tests of a module share: for tables of reads, and of refusals."""
+    path = shutil.copyfile(empty_store, tmp_path_factory.mktemp("shared") / "store.db")
+    with ExitStack() as closing:
+        yield _opener(Path(path), closing)
+
+
+@pytest.fixture(scope="module")
+def shared_operator(shared_open_as: Callable[..., comptroller.Service]) -> comptroller.Service:
+    """The operator of the module's shared store."""
+    return shared_open_as()
+
+
+@pytest.fixture(scope="module")
+def shared_acme(shared_open_as: Callable[..., comptroller.Service]) -> comptroller.Service:
+    """A client of acme at the module's shared store."""
+    return shared_open_as(customer="acme")
+
+
+class Door:
+    """The core's own door, for bodies and parameters that the Python face cannot produce."""
+
+    def __init__(self, path: Path, customer: str | None) -> None:
+        self._store = Store(str(path))
+        self._principal = Principal(customer)
+
+    def __call__(
+        self,
+        operation: str,
+        parameters: dict[str, str] | list[tuple[str, str]] | None = None,
+        body: bytes | str | dict[str, Any] | None = None,
+        key: str | None = None,
+    ) -> dict[str, Any]:
+        """The answer, as the JSON that was written."""
+        pairs = list(parameters.items()) if isinstance(parameters, dict) else parameters or []
+        if isinstance(body, dict):
+            body = json.dumps(body)
+        raw = body.encode() if isinstance(body, str) else body
+        answer, _replayed = self._store.call(self._principal, operation, pairs, raw, key)
+        decoded: dict[str, Any] = json.loads(answer)
+        return decoded
+
+    def close(self) -> None:
+        self._store.close()
+
+
+@pytest.fixture
+def door(store_path: Path) -> Iterator[Door]:
+    """The operator at the core's door."""
+    opened = Door(store_path, None)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def acme_door(store_path: Path) -> Iterator[Door]:
+    """A client of acme at the core's door."""
+    opened = Door(store_path, "acme")
+    yield opened
+    opened.close()

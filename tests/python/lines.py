@@ -1,0 +1,131 @@
+"""A line of each kind with what it must have and an id of its own; members add or replace."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+import comptroller
+import pytest
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+ALL_ACTIONS = ("BUY", "SELL", "DEPOSIT", "WITHDRAW")
+LEDGERS = ("ETHEREUM", "SOLANA", "INK", "XLAYER", "ARBITRUM_ONE")
+
+_numbers = count(1)
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def at(seconds: float = 0, *, days: float = 0) -> datetime:
+    """So long after the moment at which these tests begin to tell."""
+    return START + timedelta(days=days, seconds=seconds)
+
+
+def fresh(noun: str) -> str:
+    """An id that no other record of this process has."""
+    return f"{noun}-{next(_numbers)}"
+
+
+def evm() -> str:
+    """An address of an EVM ledger, in lower case, that no other call has given."""
+    return f"0x{next(_numbers) + (0xABCDEF << 64):040x}"
+
+
+def base58(data: bytes) -> str:
+    """The usual text of bytes on Solana."""
+    number, text = int.from_bytes(data, "big"), ""
+    while number:
+        number, digit = divmod(number, 58)
+        text = _BASE58[digit] + text
+    return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
+
+
+def solana() -> str:
+    """A Solana address that no other call has given."""
+    return base58((next(_numbers) + (0xABCDEF << 200)).to_bytes(32, "big"))
+
+
+def address_on(ledger: str) -> str:
+    """A valid address on a ledger."""
+    return solana() if ledger == "SOLANA" else evm()
+
+
+def identity(**members: Any) -> dict[str, Any]:
+    return {"id": fresh("identity"), "created_at": START, **members}
+
+
+def control(**members: Any) -> dict[str, Any]:
+    given = {
+        "id": fresh("control"),
+        "type": "SELL_ONLY",
+        "set_by": "CLIENT",
+        "is_overridable": True,
+        "reason_code": "REQUESTED",
+        "created_at": START,
+    }
+    return given | members
+
+
+def orchestration(**members: Any) -> dict[str, Any]:
+    return {"id": fresh("move"), "status": "PROCESSING", "created_at": START, **members}
+
+
+def group(**members: Any) -> dict[str, Any]:
+    return {"id": str(uuid4()), "ledger": "ETHEREUM", "created_at": START, **members}
+
+
+def address(**members: Any) -> dict[str, Any]:
+    given = {"id": str(uuid4()), "ledger": "ETHEREUM", "created_at": START}
+    made = {"address": address_on(members.get("ledger", "ETHEREUM"))}
+    return given | made | members
+
+
+def claim(**members: Any) -> dict[str, Any]:
+    given = {
+        "id": fresh("claim"),
+        "payout_group_id": str(uuid4()),
+        "claim_type": "CLAIM_ALL",
+        "onchain_status": "PENDING",
+        "amount": "1.5",
+        "created_at": START,
+    }
+    return given | members
+
+
+def load(operator: comptroller.Service, kind: str, *lines: dict[str, Any], **how: Any) -> None:
+    """Loads lines that must all be taken."""
+    result = operator.load(kind, list(lines), **how)
+    assert result.committed, result.rejections
+
+
+def made_group(service: comptroller.Service, **members: Any) -> comptroller.PayoutGroup:
+    """A payout group made through the service."""
+    given = {
+        "ledger": "ETHEREUM",
+        "asset_type": "ETH",
+        "jurisdiction": "CH",
+        "name": "North",
+        **members,
+    }
+    given.setdefault("claimer_address", address_on(given["ledger"]))
+    return service.payout_groups.create(**given)
+
+
+def ids(items: Any) -> list[str]:
+    """The ids of records, in their order."""
+    return [item.id for item in items]
+
+
+@contextmanager
+def refused(code: str, status: int | None = None) -> Iterator[pytest.ExceptionInfo[Any]]:
+    """What is inside must be refused with this code; the refusal explains itself."""
+    with pytest.raises(comptroller.Error) as caught:
+        yield caught
+    error = caught.value
+    assert error.code == code, str(error)
+    assert status is None or error.status == status
+    assert error.detail

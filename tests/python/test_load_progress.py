@@ -1,0 +1,109 @@
+"""Whoever watches a load, and ends it."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from comptroller import Service
+from examples import accounted, ndjson, short_line
+
+ROWS = 12_000
+
+
+@pytest.fixture(name="data", scope="module")
+def _data() -> bytes:
+    """Claims of several megabytes, so that a load comes up for air more than once."""
+    note = "x" * 600
+    return ndjson(short_line("claims", id=f"claim-{n}", error_message=note) for n in range(ROWS))
+
+
+class Slow(io.RawIOBase):
+    """A source that takes its time, so that a tenth of a second passes again and again."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        end = time.monotonic() + 0.03
+        while time.monotonic() < end:
+            time.sleep(0.01)
+        return self._data.readinto(buffer[: 1 << 19])
+
+
+def test_progress_is_told_ten_times_a_second_at_the_most(operator: Service, data: bytes) -> None:
+    told: list[tuple[float, int, int | None, int]] = []
+    started = time.monotonic()
+    result = accounted(
+        operator.load(
+            "claims",
+            Slow(data),
+            dry_run=True,
+            progress=lambda *figures: told.append((time.monotonic(), *figures)),
+        )
+    )
+    took = time.monotonic() - started
+    assert result.read == ROWS
+    assert 2 <= len(told) <= took * 10 + 2
+    for before, after in itertools.pairwise(told):
+        assert after[0] - before[0] > 0.09
+        assert after[1] >= before[1]
+        assert after[3] >= before[3]
+    assert {total for _, _, total, _ in told} == {None}
+
+
+def test_progress_knows_the_size_of_a_file(operator: Service, data: bytes) -> None:
+    told: list[tuple[int, int | None, int]] = []
+    operator.load("claims", io.BytesIO(data), progress=lambda *figures: told.append(figures))
+    assert told
+    for done, total, rows in told:
+        assert total == len(data)
+        assert 0 <= done <= len(data)
+        assert 0 <= rows <= ROWS
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, LookupError])
+def test_what_progress_raises_ends_the_load_and_nothing_is_kept(
+    operator: Service, data: bytes, raised: type[BaseException]
+) -> None:
+    def stop(_done: int, _total: int | None, rows: int) -> None:
+        if rows:
+            raise raised("enough")
+
+    with pytest.raises(raised, match="enough"):
+        operator.load("claims", Slow(data), progress=stop)
+    assert len(operator.claims.list()) == 0
+    # The store is free for the next.
+    operator.identities.put(id="next")
+    assert operator.load("claims", io.BytesIO(data)).inserted == ROWS
+
+
+def test_an_interrupted_load_that_keeps_going_keeps_and_counts_what_was_committed(
+    operator: Service,
+) -> None:
+    state = {"rows": 0}
+
+    def endless() -> Iterator[dict[str, Any]]:
+        for number in itertools.count():
+            yield {"id": f"i-{number}", "created_at": "2026-01-31T12:00:00Z"}
+
+    def stop(_done: int, _total: int | None, rows: int) -> None:
+        state["rows"] = rows
+        if rows > 100_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        operator.load("identities", endless(), keep_going=True, progress=stop)
+    kept = operator.check()["rows"]["identities"]
+    assert kept >= 100_000
+    assert kept <= state["rows"]
+    result: Any = interrupted.value
+    assert result.load_result.inserted == result.load_result.read == kept
+    assert result.load_result.committed

@@ -1,0 +1,218 @@
+"""Every line of a load is accounted for, and all is kept or nothing."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import comptroller
+import pytest
+from comptroller import Service
+from examples import (
+    GROUP,
+    KINDS,
+    NOON,
+    REQUIRED,
+    accounted,
+    line,
+    loaded,
+    ndjson,
+    outcome,
+    short_line,
+)
+
+
+def claims(count: int, first: int = 0) -> Iterator[dict[str, Any]]:
+    return (short_line("claims", id=f"claim-{n}") for n in range(first, first + count))
+
+
+def ids(operator: Service) -> set[str]:
+    return {claim.id for claim in operator.claims.iter()}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_line_needs_only_what_is_required(operator: Service, kind: str) -> None:
+    if kind == "balances":
+        loaded(operator, "reward-addresses", line("reward-addresses"))
+    assert outcome(operator, kind, short_line(kind)) == "inserted"
+    assert outcome(operator, kind, short_line(kind)) == "unchanged"
+
+
+@pytest.mark.parametrize(
+    ("kind", "member"), [(kind, member) for kind in KINDS for member in REQUIRED[kind]]
+)
+@pytest.mark.parametrize("how", ["left out", "null"])
+def test_a_line_without_a_required_member_is_rejected(
+    shared_operator: Service, kind: str, member: str, how: str
+) -> None:
+    row = line(kind, **{member: ... if how == "left out" else None})
+    result = accounted(shared_operator.load(kind, io.BytesIO(ndjson([row]))))
+    assert not result.committed
+    (rejection,) = result.rejections
+    assert (rejection.line, rejection.code) == (1, "invalid-request")
+    assert member in rejection.message
+
+
+# ---- all or nothing -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "committed", "kept"),
+    [
+        ({}, False, set()),
+        ({"dry_run": True}, False, set()),
+        ({"dry_run": True, "keep_going": True}, False, set()),
+        ({"keep_going": True}, True, {"claim-0", "claim-1", "claim-2"}),
+    ],
+)
+def test_what_is_kept_of_a_file_with_a_bad_line(
+    operator: Service, options: dict[str, bool], committed: bool, kept: set[str]
+) -> None:
+    rows = [*claims(1), short_line("claims", amount="a lot"), *claims(2, first=1), *claims(1)]
+    result = loaded(operator, "claims", *rows, **options)
+    counts = (result.read, result.inserted, result.unchanged, result.rejected)
+    assert counts == (5, 3, 1, 1)
+    assert result.committed is committed
+    assert ids(operator) == kept
+
+
+def test_a_dry_run_of_a_good_file_keeps_nothing(operator: Service) -> None:
+    result = loaded(operator, "claims", *claims(3), dry_run=True)
+    assert (result.committed, result.inserted) == (False, 3)
+    assert ids(operator) == set()
+    assert loaded(operator, "claims", *claims(3)).committed
+
+
+def test_an_empty_file_is_a_load_of_nothing(shared_operator: Service) -> None:
+    result = accounted(shared_operator.load("claims", io.BytesIO()))
+    assert (result.committed, result.read, result.blank) == (True, 0, 0)
+
+
+def test_the_first_thousand_rejections_are_listed_and_all_are_counted(
+    shared_operator: Service,
+) -> None:
+    rows = [*claims(1), *({"id": str(number)} for number in range(1500))]
+    result = loaded(shared_operator, "claims", *rows, dry_run=True)
+    assert (result.read, result.rejected, result.inserted) == (1501, 1500, 1)
+    assert [rejection.line for rejection in result.rejections] == list(range(2, 1002))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_unknown_members_are_counted_and_left_out(operator: Service, kind: str) -> None:
+    if kind == "balances":
+        loaded(operator, "reward-addresses", line("reward-addresses"))
+    row = short_line(kind)
+    result = loaded(operator, kind, row | {"colour": "red", "size": {"id": 1}}, row | {"size": []})
+    assert (result.committed, result.inserted, result.unchanged) == (True, 1, 1)
+    assert result.unknown_members == {"colour": 1, "size": 2}
+
+
+def test_the_same_files_twice_insert_and_update_nothing(operator: Service, tmp_path: Path) -> None:
+    comptroller.sample("all", rows=400, out=tmp_path)
+    for again in (False, True):
+        for kind in KINDS:
+            result = accounted(operator.load(kind, tmp_path / f"{kind}.ndjson"))
+            assert result.committed
+            assert result.rejected == result.blank == result.updated == 0
+            assert result.inserted == (0 if again else result.read)
+    assert operator.check()["ok"]
+
+
+# ---- rows of Python -------------------------------------------------------------------------------
+
+
+def test_rows_of_python_are_taken_as_they_are(operator: Service) -> None:
+    moment = datetime(2026, 1, 31, 13, tzinfo=timezone(timedelta(hours=1)))
+    row = short_line("claims", amount=Decimal("1E-18"), payout_group_id=UUID(GROUP))
+    assert outcome(operator, "claims", row | {"created_at": moment}) == "inserted"
+    claim = operator.claims.get("claim-1")
+    assert claim.amount == Decimal("0.000000000000000001")
+    assert claim.payout_group_id == GROUP
+    assert claim.created_at == datetime(2026, 1, 31, 12, tzinfo=UTC)
+    assert outcome(operator, "claims", claim) == "unchanged"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"amount": 1.5},
+        {"amount": float("nan")},
+        {"amount": Decimal("NaN")},
+        {"amount": Decimal("Infinity")},
+        {"amount": True},
+        {"created_at": datetime(2026, 1, 31, 12)},
+        {"created_at": 1769860800},
+        {"claim_type": "\ud800"},
+    ],
+)
+def test_a_row_of_python_that_is_not_exact_is_rejected_at_its_line(
+    shared_operator: Service, changes: dict[str, object]
+) -> None:
+    rows = [*claims(1), short_line("claims", **changes)]
+    result = loaded(shared_operator, "claims", *rows)
+    assert [rejection.line for rejection in result.rejections] == [2]
+    assert not result.committed
+
+
+def test_an_error_of_the_source_comes_through_and_nothing_is_kept(operator: Service) -> None:
+    class Breaking(io.RawIOBase):
+        def __init__(self) -> None:
+            self.left = [ndjson(claims(2)), ndjson(claims(2, first=2))]
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any, /) -> int:
+            if not self.left:
+                raise LookupError("the connection was lost")
+            data = self.left.pop(0)
+            buffer[: len(data)] = data
+            return len(data)
+
+    def breaking() -> Iterator[dict[str, Any]]:
+        yield from claims(2)
+        raise LookupError("the connection was lost")
+
+    makes: list[Callable[[], Any]] = [Breaking, breaking]
+    for make in makes:
+        with pytest.raises(LookupError, match="the connection was lost"):
+            operator.load("claims", make())
+        assert ids(operator) == set()
+
+
+# ---- who may, and what -----------------------------------------------------------------------------
+
+
+def test_a_client_may_not_load(acme: Service) -> None:
+    with pytest.raises(comptroller.Forbidden) as refused:
+        acme.load("claims", claims(1))
+    assert refused.value.code == "insufficient-scope"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "field"),
+    [
+        ("claim", {}, "kind"),
+        ("", {}, "kind"),
+        ("claims", {"customer_id": ""}, "customer_id"),
+        ("claims", {"customer_id": "a b"}, "customer_id"),
+        ("claims", {"customer_id": "x" * 129}, "customer_id"),
+    ],
+)
+def test_a_load_of_nonsense_is_refused(
+    shared_operator: Service, kind: str, options: dict[str, str], field: str
+) -> None:
+    with pytest.raises(comptroller.InvalidRequest) as refused:
+        shared_operator.load(kind, claims(1), **options)
+    assert [error.field for error in refused.value.errors] == [field]
+
+
+@pytest.mark.parametrize("kind", ["payout-groups", "payout_groups"])
+def test_a_kind_is_spelled_with_dashes_or_underscores(shared_operator: Service, kind: str) -> None:
+    result = shared_operator.load(kind, [line("payout-groups")], dry_run=True)
+    assert (result.inserted, NOON in str(result)) == (1, False)
