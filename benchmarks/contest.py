@@ -1,7 +1,8 @@
 """Contenders, each run in a process of its own and in turn, and the medians of what they took.
 
-A contender is a public function of a row's module that takes the folder of the data and returns what
-it measured: names with numbers. `python contest.py MODULE FUNCTION FOLDER` runs one and prints that.
+A contender is a public function of a row's module that takes the folder of the data and returns
+what it measured: names with numbers. `python contest.py MODULE FUNCTION FOLDER` runs one and
+prints that.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from pathlib import Path
 from statistics import median
 
 HERE = Path(__file__).parent
-SLOW_SECONDS = 30.0
-RUNS_OF_SLOW = 2
+# Seconds of a first run, and how many runs there are at most beyond them.
+SLOW = ((90.0, 1), (30.0, 2))
 
 
 @dataclass
@@ -28,11 +29,14 @@ class Outcome:
     runs: list[dict[str, float]] = field(default_factory=list)
     failure: str = ""
 
-    def median(self, name: str = "seconds") -> float:
-        return median(run[name] for run in self.runs)
+    def median(self, name: str = "seconds") -> float | None:
+        return median(run[name] for run in self.runs) if self.runs else None
 
-    def best(self, name: str = "seconds") -> float:
-        return min(run[name] for run in self.runs)
+    @property
+    def most_runs(self) -> int:
+        """How often it may run, after how long the first one took."""
+        first = self.runs[0].get("seconds", 0.0) if self.runs else 0.0
+        return next((runs for seconds, runs in SLOW if first > seconds), sys.maxsize)
 
 
 def run_once(module: str, contender: str, folder: Path) -> dict[str, float]:
@@ -48,12 +52,11 @@ def run_once(module: str, contender: str, folder: Path) -> dict[str, float]:
 def run_in_turn(
     module: str, contenders: Sequence[str], folder: Path, runs: int
 ) -> dict[str, Outcome]:
-    """Each contender `runs` times, alternating; one that takes over 30 s twice, one that fails once."""
+    """Each contender `runs` times, in turn; fewer if it is slow, no more once it failed."""
     outcomes = {contender: Outcome(contender) for contender in contenders}
     for _ in range(runs):
         for outcome in outcomes.values():
-            is_slow = bool(outcome.runs) and outcome.runs[0].get("seconds", 0) > SLOW_SECONDS
-            if outcome.failure or (is_slow and len(outcome.runs) >= RUNS_OF_SLOW):
+            if outcome.failure or len(outcome.runs) >= outcome.most_runs:
                 continue
             try:
                 outcome.runs.append(run_once(module, outcome.contender, folder))

@@ -29,6 +29,11 @@ def microseconds(page: Page, calls: int) -> float:
     return median(times) / 1000
 
 
+def next_cursor(answer: bytes) -> str:
+    cursor: str = json.loads(answer[-1000:].rpartition(b'"next_page_cursor":')[2][:-1])
+    return cursor
+
+
 def _measure(page: Callable[[int, str], Page], slowdown: int = 1) -> dict[str, float]:
     return {
         f"{size} {place}": microseconds(page(size, place), max(CALLS[size] // slowdown, 10))
@@ -48,8 +53,7 @@ def comptroller(folder: Path) -> dict[str, float]:
     rows = _rows(folder)
     cursor = ""
     for _ in range(rows // 2 // 1000):
-        answer = read([("limit", "1000"), ("page_cursor", cursor)])
-        cursor = json.loads(answer[-1000:].rpartition(b'"next_page_cursor":')[2][:-1])
+        cursor = next_cursor(read([("limit", "1000"), ("page_cursor", cursor)]))
 
     def page(size: int, place: str) -> Page:
         at = cursor if place == "middle" else ""

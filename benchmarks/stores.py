@@ -6,7 +6,6 @@ import json
 import sqlite3
 import subprocess
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 
 import comptroller
@@ -162,8 +161,3 @@ def last_line(program: Path, *arguments: object) -> list[str]:
         [program, *map(str, arguments)], check=True, capture_output=True, text=True
     )
     return done.stdout.split()
-
-
-def first_lines(path: Path, count: int) -> list[bytes]:
-    with path.open("rb") as lines:
-        return list(islice(lines, count))

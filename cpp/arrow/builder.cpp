@@ -36,6 +36,10 @@ void Builder::append_null() {
   validity_.push_bit(length_++, false);
 }
 
+void Builder::mark_valid() {
+  validity_.push_bit(length_, true);
+}
+
 std::size_t Builder::size() const {
   std::size_t size = values_.size() + ends_.size();
   for (const Builder& child : children_) size += child.size();
@@ -49,14 +53,12 @@ Array Builder::take() {
                    .children = {},
                    .dictionary = {}};
   parts.buffers.push_back(validity_.take());
-  if (column_.shape == Shape::text || column_.shape == Shape::list) {
-    if (ends_.size() == 0) ends_.push(std::int32_t{0});
-    parts.buffers.push_back(ends_.take());
-  }
+  if (has_ends()) parts.buffers.push_back(ends_.take());
   if (column_.shape != Shape::list && column_.shape != Shape::record) {
     parts.buffers.push_back(values_.take());
   }
   for (Builder& child : children_) parts.children.push_back(child.take());
+  begin();
   if (column_.words.empty()) return make_array(std::move(parts));
   Builder words = text_builder();
   for (const std::string_view word : column_.words) words.append_text(word);
@@ -69,6 +71,7 @@ Array Builder::take() {
 
 Schema Builder::describe() const {
   std::vector<Schema> children;
+  children.reserve(children_.size());
   for (const Builder& child : children_) children.push_back(child.describe());
   return make_schema({.name = column_.name,
                       .format = std::string(column_.format),

@@ -29,7 +29,9 @@ struct Column {
 class Builder {
  public:
   explicit Builder(Column column, std::vector<Builder> children = {})
-      : column_(std::move(column)), children_(std::move(children)) {}
+      : column_(std::move(column)), children_(std::move(children)) {
+    begin();
+  }
 
   // A value of a builder of numbers of just this width.
   template <class Number>
@@ -74,13 +76,15 @@ class Builder {
 
  private:
   void append_valid() {
-    if (null_count_ > 0) validity_.push_bit(length_, true);
+    if (null_count_ > 0) mark_valid();
     ++length_;
   }
-  void push_end(std::size_t end) {
-    if (ends_.size() == 0) ends_.push(std::int32_t{0});
-    ends_.push(static_cast<std::int32_t>(end));
+  void mark_valid();
+  bool has_ends() const { return column_.shape == Shape::text || column_.shape == Shape::list; }
+  void begin() {
+    if (has_ends()) push_end(0);
   }
+  void push_end(std::size_t end) { ends_.push(static_cast<std::int32_t>(end)); }
 
   Column column_;
   std::vector<Builder> children_;

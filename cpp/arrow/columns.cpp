@@ -1,5 +1,7 @@
 #include "arrow/columns.hpp"
 
+#include <utility>
+
 #include "model/hexadecimal.hpp"
 
 namespace comptroller::arrow {
@@ -67,7 +69,7 @@ void append_addresses(Builder& builder, const db::Value& value) {
 }
 
 void append_code(Builder& builder, const db::Value& value, std::size_t words) {
-  if (value.integer < 0 || static_cast<std::size_t>(value.integer) >= words) {
+  if (value.integer < 0 || std::cmp_greater_equal(value.integer, words)) {
     throw Error(Code::unavailable, "the store is damaged: a code stands for no word");
   }
   builder.append_number(static_cast<std::int8_t>(value.integer));

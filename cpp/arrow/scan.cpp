@@ -34,17 +34,17 @@ class Scan::ChunkReader {
       : scan_(scan),
         connection_(connection),
         listing_(scan.source_.listing(connection)),
-        rows_(scan.layout_->make_rows(connection)) {
+        rows_(*scan.layout_, connection) {
     scan.layout_->select(listing_);
   }
 
   Chunk read(std::int64_t index) {
     const std::int64_t keys = scan_.limits_.keys_a_chunk;
     db::Query query = listing_.scan(connection_, index * keys + 1, (index + 1) * keys + 1);
-    Builder& batch = rows_->batch();
+    Builder& batch = rows_.batch();
     Chunk chunk;
     for (std::int64_t row = 1; query.step(); ++row) {
-      rows_->append(query);
+      rows_.append(query);
       if (row % rows_between_looks != 0) continue;
       if (scan_.is_stopping_) break;
       if (batch.size() >= scan_.limits_.bytes_a_batch) chunk.push_back(batch.take());
@@ -57,7 +57,7 @@ class Scan::ChunkReader {
   Scan& scan_;
   db::Connection& connection_;
   store::Listing listing_;
-  std::unique_ptr<Rows> rows_;
+  Rows rows_;
 };
 
 class Scan::Pull {

@@ -1,6 +1,8 @@
 #include "arrow/stream.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <new>
 
 #include "arrow/layout.hpp"
@@ -59,17 +61,22 @@ void release(ArrowArrayStream* stream) {
 
 class LaidOutTable final : public Table {
  public:
-  LaidOutTable(std::unique_ptr<const Layout> layout, Source source, Limits limits)
+  LaidOutTable(std::shared_ptr<const Layout> layout, Source source, Limits limits)
       : layout_(std::move(layout)), source_(std::move(source)), limits_(limits) {}
 
-  std::vector<std::string> column_names() const override { return layout_->column_names(); }
+  std::vector<std::string> column_names() const override {
+    std::vector<std::string> names;
+    std::ranges::transform(layout_->columns(), std::back_inserter(names),
+                           [](const ShownColumn& column) { return std::string(column.name); });
+    return names;
+  }
   void export_schema(ArrowSchema* out) const override {
     layout_->make_batch().describe().give(out);
   }
   void open(ArrowArrayStream* out) const override {
     source_.check();
-    auto* open = new OpenStream{Scan(layout_, source_, limits_), {}};
-    *out = {get_schema, get_next, get_last_error, release, open};
+    *out = {get_schema, get_next, get_last_error, release,
+            new OpenStream{Scan(layout_, source_, limits_), {}}};
   }
 
  private:
@@ -81,10 +88,10 @@ class LaidOutTable final : public Table {
 }  // namespace
 
 std::unique_ptr<Table> make_table(std::string_view kind,
-                                  std::optional<std::vector<std::string>> columns,
+                                  const std::optional<std::vector<std::string>>& columns,
                                   json::Audience audience, Source source, Limits limits) {
-  return std::make_unique<LaidOutTable>(make_layout(kind, columns, audience), std::move(source),
-                                        limits);
+  return std::make_unique<LaidOutTable>(std::make_shared<const Layout>(kind, columns, audience),
+                                        std::move(source), limits);
 }
 
 }  // namespace comptroller::arrow

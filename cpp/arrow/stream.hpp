@@ -57,7 +57,7 @@ class Table {
 // shown whose records they are. Throws invalid_request for an unknown kind and for unknown,
 // repeated or no columns.
 std::unique_ptr<Table> make_table(std::string_view kind,
-                                  std::optional<std::vector<std::string>> columns,
+                                  const std::optional<std::vector<std::string>>& columns,
                                   json::Audience audience, Source source, Limits limits = {});
 
 }  // namespace comptroller::arrow

@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include <exception>
+#include <system_error>
 #include <utility>
 
 namespace py = pybind11;
@@ -30,6 +31,8 @@ void register_errors() {
       std::rethrow_exception(std::move(thrown));
     } catch (const Error& error) {
       set_python_error(error);
+    } catch (const std::system_error& error) {  // what a file system refuses
+      set_python_error(Error(Code::unavailable, error.what()));
     } catch (const std::bad_alloc&) {
       set_python_error(Error(Code::unavailable, "out of memory"));
     }

@@ -12,9 +12,9 @@
 #include "load/loader.hpp"
 #include "model/error.hpp"
 #include "service/authorisation.hpp"
-#include "service/check.hpp"
 #include "service/scans.hpp"
 #include "service/service.hpp"
+#include "service/whole_store.hpp"
 
 namespace py = pybind11;
 
@@ -138,12 +138,13 @@ struct ArrowSource {
 };
 
 ArrowSource stream(const Store& store, const Principal& principal, const std::string& kind,
-                   std::optional<std::vector<std::string>> columns, const Parameters& parameters) {
+                   const std::optional<std::vector<std::string>>& columns,
+                   const Parameters& parameters) {
   const std::shared_ptr<Service> service = store.service();
   const service::Scan scan =
       service::scan(*service, principal, kind, to_parameters(parameters), service::Balances::shown);
   arrow::Source source{service->database(), scan.listing, [service] { service->check_usable(); }};
-  return {arrow::make_table(kind, std::move(columns), scan.audience, std::move(source))};
+  return {arrow::make_table(kind, columns, scan.audience, std::move(source))};
 }
 
 // A capsule that owns what it points to until a consumer moves it out.
@@ -196,21 +197,21 @@ void bind_store(py::module_& module) {
       .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"))
       .def(
           "backup",
-          [](const Store& store, const std::string& destination) {
-            const std::shared_ptr<Service> service = store.service();
-            service->check_usable();
-            service->database()->backup(destination);
+          [](const Store& store, const Principal& principal, const std::string& destination) {
+            service::backup(*store.service(), principal, destination);
           },
-          arg("destination"), py::call_guard<py::gil_scoped_release>())
-      .def("check",
-           [](const Store& store) {
-             std::string findings;
-             {
-               const py::gil_scoped_release release;
-               findings = service::check(*store.service());
-             }
-             return py::bytes(findings);
-           })
+          arg("principal"), arg("destination"), py::call_guard<py::gil_scoped_release>())
+      .def(
+          "check",
+          [](const Store& store, const Principal& principal) {
+            std::string findings;
+            {
+              const py::gil_scoped_release release;
+              findings = service::check(*store.service(), principal);
+            }
+            return py::bytes(findings);
+          },
+          arg("principal"))
       .def("close", &Store::close, py::call_guard<py::gil_scoped_release>());
 }
 

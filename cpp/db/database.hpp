@@ -29,6 +29,7 @@ struct Value {
   static Value of(std::string_view text) { return {Kind::text, 0, text}; }
   static Value blob(std::string_view bytes) { return {Kind::blob, 0, bytes}; }
   bool is_null() const { return kind == Kind::null; }
+  friend bool operator==(const Value&, const Value&) = default;
 };
 
 class Statement {

@@ -1,5 +1,7 @@
 #include "db/symbols.hpp"
 
+#include <algorithm>
+
 #include "db/database.hpp"
 #include "model/error.hpp"
 
@@ -12,14 +14,17 @@ constexpr std::size_t most_remembered = 200'000;
 
 }  // namespace
 
-std::string_view Symbols::text(std::int64_t key) {
-  if (const auto known = texts_.find(key); known != texts_.end()) return known->second;
+std::string_view Symbols::look_up(std::int64_t key) {
   Query query = connection_.query("SELECT text FROM symbols WHERE key = $key");
   if (!query.bind("$key", Value::of(key)).step()) {
     throw Error(Code::unavailable, "the store is damaged: a reference leads nowhere");
   }
-  if (texts_.size() >= most_remembered) texts_.clear();
-  return texts_.emplace(key, query.column(0).bytes).first->second;
+  const auto index = static_cast<std::size_t>(key);
+  if (index >= most_remembered) return beyond_ = query.column(0).bytes;
+  if (index >= texts_.size()) {
+    texts_.resize(std::min(most_remembered, std::max(index + 1, texts_.size() * 2)));
+  }
+  return texts_[index] = query.column(0).bytes;
 }
 
 std::optional<std::int64_t> Symbols::find(std::string_view text) {

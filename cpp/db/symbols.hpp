@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace comptroller::db {
 
@@ -19,7 +20,11 @@ class Symbols {
   explicit Symbols(Connection& connection) : connection_(connection) {}
 
   // The text of a key. The view holds until the next call.
-  std::string_view text(std::int64_t key);
+  std::string_view text(std::int64_t key) {
+    const auto index = static_cast<std::size_t>(key);
+    if (index < texts_.size() && !texts_[index].empty()) return texts_[index];
+    return look_up(key);
+  }
   // The key of a text, if it has one.
   std::optional<std::int64_t> find(std::string_view text);
   // The key of a text, made now if need be: inside a write transaction only.
@@ -36,11 +41,13 @@ class Symbols {
     }
   };
 
+  std::string_view look_up(std::int64_t key);
   void remember(std::string_view text, std::int64_t key);
 
   Connection& connection_;
   std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> keys_;
-  std::unordered_map<std::int64_t, std::string> texts_;
+  std::vector<std::string> texts_;  // by key; empty: not remembered
+  std::string beyond_;              // the last of the keys that are not remembered
 };
 
 }  // namespace comptroller::db

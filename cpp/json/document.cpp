@@ -9,8 +9,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-constexpr std::size_t most_refusals_told = 20;
-
 // A surrogate half that an escape smuggled into UTF-8: U+D800 to U+DFFF, ED A0..BF.
 bool has_surrogate(std::string_view text) {
   for (std::size_t at = text.find('\xED'); at != std::string_view::npos;
@@ -167,14 +165,6 @@ void refuse_duplicates(const dom::element& element) {
     const dom::array array = element.get_array().value_unsafe();
     for (const dom::element child : array) refuse_duplicates(child);
   }
-}
-
-void throw_refused(std::vector<FieldError>& refused) {
-  if (refused.empty()) return;
-  std::string detail = refused.front().field + ": " + refused.front().message;
-  if (refused.size() > 1) detail += " (and " + std::to_string(refused.size() - 1) + " more)";
-  if (refused.size() > most_refusals_told) refused.resize(most_refusals_told);
-  throw Error(Code::invalid_request, std::move(detail), std::exchange(refused, {}));
 }
 
 Reader::Reader() : state_(std::make_unique<State>()) {}

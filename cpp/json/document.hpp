@@ -24,7 +24,4 @@ struct Reader::State {
 void refuse_duplicates(const simdjson::dom::object& object);
 void refuse_duplicates(const simdjson::dom::element& element);
 
-// Throws invalid_request with all that was refused, if anything was.
-void throw_refused(std::vector<FieldError>& refused);
-
 }  // namespace comptroller::json

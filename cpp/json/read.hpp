@@ -211,7 +211,7 @@ void Reader::read(std::string_view document, R& record, const ReadOptions& optio
     prefix = std::string(options.envelope) + ".";
   }
   Walk(state_->refused, options, std::move(prefix)).read(object, record);
-  throw_refused(state_->refused);
+  if (!state_->refused.empty()) throw Error::fields(std::exchange(state_->refused, {}));
 }
 
 template <Record R>

@@ -28,9 +28,9 @@ void append_csv_cell(std::string& out, const store::Value& value, db::Symbols& s
   } else if constexpr (kept == StorageClass::hash) {
     append_csv_text(out, store::hash_text(value));
   } else if constexpr (kept == StorageClass::timestamp) {
-    out += to_string(Timestamp{value.integer});
+    out += to_string(store::decode_time(value.integer));
   } else if constexpr (kept == StorageClass::code) {
-    out += word(static_cast<T>(value.integer));
+    out += word(store::decode<T>(value.integer));
   } else if constexpr (kept == StorageClass::boolean) {
     out += value.integer != 0 ? "true" : "false";
   } else if constexpr (kept == StorageClass::addresses) {

@@ -57,8 +57,7 @@ class Run {
   }
 
   void take_lines(db::Connection& connection, std::uint64_t most) {
-    service::Arrivals arrivals(connection, principal_,
-                               options_.customer_id.value_or(default_customer),
+    service::Arrivals arrivals(connection, principal_, options_.customer_id,
                                service_.environment().now(), service_.environment().make_id);
     for (std::uint64_t taken = 0; taken < most; ++taken) {
       if (position_ == lines_.size() && !fetch()) break;

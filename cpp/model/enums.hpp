@@ -63,7 +63,9 @@ concept ClosedSet = requires { Words<E>::list; };
 
 template <ClosedSet E>
 constexpr std::string_view word(E value) {
-  return Words<E>::list[static_cast<std::size_t>(value)];
+  const auto code = static_cast<std::size_t>(value);
+  // A damaged store can hold any code.
+  return code < Words<E>::list.size() ? Words<E>::list[code] : "(unknown)";
 }
 
 template <ClosedSet E>

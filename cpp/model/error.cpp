@@ -1,10 +1,27 @@
 #include "model/error.hpp"
 
+#include <algorithm>
+
 namespace comptroller {
 
 Error Error::field(Code code, std::string_view field, std::string message) {
   std::string detail = std::string(field) + ": " + message;
   return {code, std::move(detail), {FieldError{std::string(field), std::move(message)}}};
+}
+
+Error Error::fields(std::vector<FieldError> errors) {
+  constexpr std::size_t most_in_detail = 5;
+  constexpr std::size_t most_told = 20;
+  std::string detail;
+  for (std::size_t index = 0; index < std::min(errors.size(), most_in_detail); ++index) {
+    if (index > 0) detail += "; ";
+    detail += errors[index].field + ": " + errors[index].message;
+  }
+  if (errors.size() > most_in_detail) {
+    detail += "; and " + std::to_string(errors.size() - most_in_detail) + " more";
+  }
+  if (errors.size() > most_told) errors.erase(errors.begin() + most_told, errors.end());
+  return {Code::invalid_request, std::move(detail), std::move(errors)};
 }
 
 Error Error::conflict(std::string detail, std::string existing) {

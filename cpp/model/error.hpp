@@ -90,6 +90,8 @@ class Error : public std::exception {
   static Error invalid(std::string_view field, std::string message) {
     return Error::field(Code::invalid_request, field, std::move(message));
   }
+  // The refusal of several; the detail repeats the first few. `errors` must not be empty.
+  static Error fields(std::vector<FieldError> errors);
   // A conflict with something the caller may see: its id is shown as `meta.existing`.
   static Error conflict(std::string detail, std::string existing);
 

@@ -34,6 +34,25 @@ inline constexpr std::array<char, 512> hexadecimal_pairs = [] {
   return pairs;
 }();
 
+// Writes the 32 digits of 16 bytes at once.
+inline void write_block(const char* bytes, char* out) {
+  using Block [[gnu::vector_size(16)]] = unsigned char;
+  Block block;
+  std::memcpy(&block, bytes, sizeof block);
+  const auto digits_of = [](Block nibbles) {
+    const auto is_letter = static_cast<Block>(nibbles > 9);
+    return nibbles + '0' + (is_letter & ('a' - '0' - 10));
+  };
+  const Block high = digits_of(block >> 4);
+  const Block low = digits_of(block & 0x0f);
+  const Block first =
+      __builtin_shufflevector(high, low, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const Block second = __builtin_shufflevector(high, low, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13,
+                                               29, 14, 30, 15, 31);
+  std::memcpy(out, &first, sizeof first);
+  std::memcpy(out + sizeof first, &second, sizeof second);
+}
+
 }  // namespace detail
 
 // Reads 2 * `bytes` digits into `out`. False when one is not of 0-9a-f; `out` is then unspecified.
@@ -50,6 +69,7 @@ inline bool read_lower_hexadecimal(const char* digits, std::size_t bytes, char* 
 
 // Writes 2 * `count` digits.
 inline void write_hexadecimal(const char* bytes, std::size_t count, char* out) {
+  for (; count >= 16; count -= 16, bytes += 16, out += 32) detail::write_block(bytes, out);
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t byte = static_cast<unsigned char>(bytes[i]);
     std::memcpy(out + 2 * i, &detail::hexadecimal_pairs[2 * byte], 2);

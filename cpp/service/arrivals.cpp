@@ -22,19 +22,10 @@ store::Stored<R> stored_already(db::Connection& connection, std::string_view id)
   throw Error(Code::internal, "an id is taken and not there");
 }
 
-// Raises a group's line to what its claims have confirmed already, so that a line from before them
-// says the same as the store.
-void raise_to_claims(db::Connection& connection, PayoutGroup& line) {
-  const auto latest = store::latest_claim_all(connection, line.id.value);
-  if (latest && (!line.last_claim_all_at || *line.last_claim_all_at < *latest)) {
-    line.last_claim_all_at = latest;
-  }
-}
-
 }  // namespace
 
-Arrivals::Arrivals(db::Connection& connection, const Principal& principal, std::string customer,
-                   Timestamp now, rules::MakeId make_id)
+Arrivals::Arrivals(db::Connection& connection, const Principal& principal,
+                   std::optional<std::string> customer, Timestamp now, rules::MakeId make_id)
     : connection_(connection),
       principal_(principal),
       customer_(std::move(customer)),
@@ -44,9 +35,10 @@ Arrivals::Arrivals(db::Connection& connection, const Principal& principal, std::
 template <Record R>
 void Arrivals::complete(R& line) {
   std::string& customer = customer_of(line);
-  if (customer.empty()) customer = customer_;
-  if (known_customers_.emplace(customer, true).second) {
+  if (customer.empty()) customer = customer_.value_or(default_customer);
+  if (customer != last_customer_) {
     store::ensure_customer(connection_, customer);
+    last_customer_ = customer;
   }
 }
 
@@ -104,6 +96,10 @@ store::Stored<StoredIdentity> Arrivals::identity_of(const Control& line) {
 }
 
 Arrival Arrivals::take(Control line) {
+  if (customer_of(line).empty() && !customer_) {
+    const auto identity = store::find_identity(connection_, line.identity_id.value);
+    if (identity) customer_of(line) = identity->record.customer_id.value;
+  }
   complete(line);
   if (const auto stored = store::find<Control>(connection_, line.id.value)) {
     const auto merged = rules::merge(stored->record, line);
@@ -144,7 +140,8 @@ Arrival Arrivals::take(PayoutGroup line) {
     store::insert_payout_group(connection_, std::move(line));
     return Arrival::inserted;
   }
-  raise_to_claims(connection_, line);
+  // A line from before its claims were confirmed says the same as the store.
+  store::raise_to_claims(connection_, line);
   const auto merged = rules::merge(stored->record, line);
   if (!merged) return Arrival::unchanged;
   store::update_payout_group(connection_, *stored, *merged);
@@ -156,7 +153,8 @@ Arrival Arrivals::take(RewardAddress line) {
   const auto stored = store::find<RewardAddress>(connection_, line.id.value);
   const bool has_status = line.status.has_value();
   rules::complete(line);
-  if (stored && !has_status && line.payout_group_id == stored->record.payout_group_id) {
+  if (stored && !has_status &&
+      (!line.payout_group_id || line.payout_group_id == stored->record.payout_group_id)) {
     line.status = stored->record.status;
   }
   if (line.payout_group_id) {

@@ -18,9 +18,10 @@ enum class Arrival : std::uint8_t { inserted, updated, unchanged };
 // transaction can go on after a refusal.
 class Arrivals {
  public:
-  // `customer` is that of lines that name none.
-  Arrivals(db::Connection& connection, const Principal& principal, std::string customer,
-           Timestamp now, rules::MakeId make_id);
+  // `customer` is that of lines that name none, else `default`; a control's is that of its
+  // identity.
+  Arrivals(db::Connection& connection, const Principal& principal,
+           std::optional<std::string> customer, Timestamp now, rules::MakeId make_id);
 
   Arrival take(IdentityLine line);
   Arrival take(Control line);
@@ -49,11 +50,11 @@ class Arrivals {
 
   db::Connection& connection_;
   const Principal& principal_;
-  std::string customer_;
+  std::optional<std::string> customer_;
   Timestamp now_;
   rules::MakeId make_id_;
   std::unordered_map<std::string, Group> groups_;
-  std::unordered_map<std::string, bool> known_customers_;
+  std::string last_customer_;  // is known to be there
 };
 
 }  // namespace comptroller::service

@@ -30,7 +30,7 @@ PageOf<Claim> list_claims(Context& context, const ListClaims& request) {
 }
 
 Claim put_claim(Context& context, const Claim& request) {
-  Arrivals arrivals(context.connection, context.principal, default_customer, context.now,
+  Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
                     context.environment.make_id);
   arrivals.take(request);
   arrivals.finish();

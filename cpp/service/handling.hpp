@@ -58,12 +58,17 @@ PageRequest page_request(const Context& context, const Request& request) {
 void append_next_cursor(std::string& answer, const Context& context, const PageRequest& page,
                         const std::optional<store::Position>& next);
 
+// Room for an item of most pages, so that an answer seldom has to move while it grows.
+inline constexpr std::size_t usual_item_bytes = 800;
+
 // The page of R that a listing gives.
 template <Record R, Record Request>
 PageOf<R> answer_page(Context& context, const Request& request, store::Listing listing) {
   const PageRequest page = page_request(context, request);
   db::Query rows = listing.run(context.connection, page.order, page.position, page.limit + 1);
-  std::string answer = "{";
+  std::string answer;
+  answer.reserve(static_cast<std::size_t>(page.limit) * usual_item_bytes);
+  answer += '{';
   const auto next = store::append_items<R>(answer, rows, context.connection.symbols(),
                                            audience_of(context.principal), page.limit);
   append_next_cursor(answer, context, page, next);

@@ -60,11 +60,16 @@ void merge_agreeing(const Request& query, Request& request) {
   });
 }
 
+// Whether a body may hold the request as {"address": {...}} (specification 4.4).
+template <Record Request>
+inline constexpr bool is_in_envelope =
+    std::same_as<Request, CreateRewardAddress> || std::same_as<Request, UpdateRewardAddress>;
+
 // The request of a write: its body, and what the operation's shape lets parameters say.
 template <Record Request, Shape shape>
 Request read_command(const Call& call) {
   json::ReadOptions options;
-  options.envelope = "address";
+  if constexpr (is_in_envelope<Request>) options.envelope = "address";
   Request request{};
   if constexpr (shape == Shape::either) {
     Request query{};
@@ -127,6 +132,19 @@ Answer run_read(Service& service, const Principal& principal, const Operation& o
   return {to_json(Handler(context, request), principal), false};
 }
 
+// The request as a text that all requests share that say the same: free pairs in one order.
+template <Record Request>
+std::string canonical_text(Request request) {
+  for_each_field<Request>([&]<class F>() {
+    if constexpr (std::same_as<bare<typename F::Type>, Metadata>) {
+      if (request.*F::member) std::ranges::sort((request.*F::member)->pairs);
+    }
+  });
+  std::string text;
+  json::append_record(text, request, json::Audience::provider);
+  return text;
+}
+
 template <auto Handler, Shape shape>
 Answer run_write(Service& service, const Principal& principal, const Operation& operation,
                  const Call& call) {
@@ -138,9 +156,7 @@ Answer run_write(Service& service, const Principal& principal, const Operation& 
     return to_json(Handler(context, request), principal);
   };
   if (call.idempotency_key) {
-    std::string validated;
-    json::append_record(validated, request, json::Audience::provider);
-    return service.write_once(principal, call, validated, write);
+    return service.write_once(principal, call, canonical_text(request), write);
   }
   Answer answer;
   service.database()->write([&](db::Connection& connection) { answer.body = write(connection); });

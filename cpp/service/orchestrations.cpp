@@ -17,7 +17,7 @@ PageOf<Orchestration> list_orchestrations(Context& context, const ListOrchestrat
 }
 
 Orchestration put_orchestration(Context& context, const Orchestration& request) {
-  Arrivals arrivals(context.connection, context.principal, default_customer, context.now,
+  Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
                     context.environment.make_id);
   arrivals.take(request);
   arrivals.finish();

@@ -22,42 +22,32 @@ struct Parameter {
 // The most values an array parameter takes (specification 8).
 inline constexpr std::size_t most_array_values = 100;
 
-// Gathers what is refused, so that a caller learns all at once.
-class ParameterErrors {
- public:
-  void add(std::string_view field, std::string message) {
-    errors_.push_back({std::string(field), std::move(message)});
-  }
-  void throw_if_any();
-
- private:
-  std::vector<FieldError> errors_;
-};
-
 // Refuses all of them, for what takes none.
 void refuse_parameters(std::span<const Parameter> parameters);
 
 // Sets the member that a parameter names.
 template <class F, Record R>
 void read_parameter(const Parameter& parameter, bool is_repeated, R& request,
-                    ParameterErrors& errors) {
+                    std::vector<FieldError>& errors) {
   using T = typename F::Type;
   if constexpr (is_array<T>) {
     using Element = typename T::value_type;
     auto& values = request.*F::member;
     if (values.size() == most_array_values) {
-      errors.add(F::name, "takes at most 100 values");
+      errors.push_back({std::string(F::name), "takes at most 100 values"});
     } else if (auto value = parse_scalar<Element>(parameter.value)) {
       values.push_back(*std::move(value));
     } else {
-      errors.add(F::name, refused_text(expectation<Element>(), parameter.value));
+      errors.push_back(
+          {std::string(F::name), refused_text(expectation<Element>(), parameter.value)});
     }
   } else if constexpr (!std::same_as<bare<T>, Metadata>) {
     auto value = parse_scalar<bare<T>>(parameter.value);
     if (is_repeated) {
-      errors.add(F::name, "is there twice");
+      errors.push_back({std::string(F::name), "is there twice"});
     } else if (!value) {
-      errors.add(F::name, refused_text(expectation<bare<T>>(), parameter.value));
+      errors.push_back(
+          {std::string(F::name), refused_text(expectation<bare<T>>(), parameter.value)});
     } else if constexpr (is_optional<T>) {
       request.*F::member = std::move(value);
     } else {
@@ -71,14 +61,14 @@ void read_parameter(const Parameter& parameter, bool is_repeated, R& request,
 template <Record R>
 void read_parameters(std::span<const Parameter> parameters, R& request,
                      std::span<const std::string_view> allowed) {
-  ParameterErrors errors;
+  std::vector<FieldError> errors;
   std::bitset<R::fields::count> seen;
   const auto is_allowed = [&](std::string_view name) {
     return std::ranges::find(allowed, name) != allowed.end();
   };
   for (const Parameter& parameter : parameters) {
     if (!is_allowed(parameter.name)) {
-      errors.add(parameter.name, unknown_name_message(parameter.name, allowed));
+      errors.push_back({parameter.name, unknown_name_message(parameter.name, allowed)});
       continue;
     }
     for_each_indexed_field<R>([&]<class F, std::size_t I>() {
@@ -90,9 +80,10 @@ void read_parameters(std::span<const Parameter> parameters, R& request,
   for_each_indexed_field<R>([&]<class F, std::size_t I>() {
     using T = typename F::Type;
     constexpr bool is_required = !is_optional<T> && !is_array<T>;
-    if (is_required && is_allowed(F::name) && !seen[I]) errors.add(F::name, "is required");
+    if (is_required && is_allowed(F::name) && !seen[I])
+      errors.push_back({std::string(F::name), "is required"});
   });
-  errors.throw_if_any();
+  if (!errors.empty()) throw Error::fields(std::move(errors));
 }
 
 }  // namespace comptroller::service

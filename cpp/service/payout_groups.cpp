@@ -40,7 +40,9 @@ PayoutGroup update_payout_group(Context& context, const UpdatePayoutGroup& reque
 
 PayoutGroup observe_payout_group(Context& context, const ObservePayoutGroup& request) {
   const auto stored = require<PayoutGroup>(context, "payout group", request.id.value);
-  return save(context, stored, rules::observe_group(stored.record, request, context.now));
+  PayoutGroup group = rules::observe_group(stored.record, request, context.now);
+  if (request.last_claim_all_at) store::raise_to_claims(context.connection, group);
+  return save(context, stored, std::move(group));
 }
 
 }  // namespace comptroller::service

@@ -74,7 +74,7 @@ PageOf<Balance> list_balances(Context& context, const ListBalances& request) {
 }
 
 Balance record_balance(Context& context, const Balance& request) {
-  Arrivals arrivals(context.connection, context.principal, default_customer, context.now,
+  Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
                     context.environment.make_id);
   arrivals.take(request);
   return request;

@@ -1,5 +1,7 @@
 #include "store/columns.hpp"
 
+#include <algorithm>
+
 namespace comptroller::store {
 
 std::string identifier_text(const Value& value) {
@@ -23,25 +25,38 @@ Addresses addresses_of(const Value& value) {
   return addresses;
 }
 
+std::string_view Parameters::keep(std::string_view bytes) {
+  char* copy = nullptr;
+  if (used_ + bytes.size() <= space_bytes) {
+    if (!space_) space_ = std::make_unique_for_overwrite<char[]>(space_bytes);
+    copy = space_.get() + used_;
+    used_ += bytes.size();
+  } else {
+    copy = more_space_.emplace_back(std::make_unique_for_overwrite<char[]>(bytes.size())).get();
+  }
+  std::ranges::copy(bytes, copy);
+  return {copy, bytes.size()};
+}
+
 Value Parameters::identifier(std::string_view id) {
   std::array<char, packed_uuid_length> packed{};
   if (!pack_uuid(id, packed.data())) return Value::of(id);
-  return Value::blob(owned_.emplace_back(packed.data(), packed.size()));
+  return Value::blob(keep({packed.data(), packed.size()}));
 }
 
 Value Parameters::hash(const TransactionHash& hash) {
   std::array<char, TransactionHash::packed_length> packed{};
   if (!hash.pack(packed)) return Value::of(std::string_view(hash.value));
-  return Value::blob(owned_.emplace_back(packed.data(), packed.size()));
+  return Value::blob(keep({packed.data(), packed.size()}));
 }
 
 Value Parameters::addresses(const Addresses& addresses) {
   if (std::optional<std::string> packed = pack_addresses(addresses)) {
-    return Value::blob(owned_.emplace_back(*std::move(packed)));
+    return Value::blob(keep(*packed));
   }
   std::string text;
   json::append_value(text, addresses, json::Audience::provider);
-  return own(std::move(text));
+  return own(text);
 }
 
 }  // namespace comptroller::store

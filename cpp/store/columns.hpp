@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -48,13 +48,13 @@ T value_from(const Value& value, db::Symbols& symbols) {
   } else if constexpr (kept == StorageClass::timestamp) {
     T result{};
     if constexpr (std::same_as<T, NullableTimestamp>) {
-      result.value = Timestamp{value.integer};
+      result.value = decode_time(value.integer);
     } else {
-      result.microseconds = value.integer;
+      result.microseconds = decode_time(value.integer).microseconds;
     }
     return result;
   } else if constexpr (kept == StorageClass::code) {
-    return static_cast<T>(value.integer);
+    return decode<T>(value.integer);
   } else if constexpr (kept == StorageClass::boolean) {
     return value.integer != 0;
   } else if constexpr (kept == StorageClass::addresses) {
@@ -91,8 +91,8 @@ class Parameters {
   Value identifier(std::string_view id);
   Value hash(const TransactionHash& hash);
   Value addresses(const Addresses& addresses);
-  Value own(std::string text) { return Value::of(owned_.emplace_back(std::move(text))); }
-  void clear() { owned_.clear(); }
+  // A copy of a text that the caller does not keep.
+  Value own(std::string_view text) { return Value::of(keep(text)); }
 
   template <class T>
   Value of(const T& value) {
@@ -116,7 +116,7 @@ class Parameters {
     } else if constexpr (kept == StorageClass::document) {
       std::string text;
       json::append_value(text, value, json::Audience::provider);
-      return own(std::move(text));
+      return own(text);
     } else if constexpr (kept == StorageClass::amount) {
       return Value::of(std::string_view(value.text));
     } else {
@@ -125,8 +125,14 @@ class Parameters {
   }
 
  private:
+  // A copy that stays where it is, even when this object moves.
+  std::string_view keep(std::string_view bytes);
+
+  static constexpr std::size_t space_bytes = 512;
   db::Symbols& symbols_;
-  std::deque<std::string> owned_;
+  std::unique_ptr<char[]> space_;  // enough for the ids and hashes of a record
+  std::size_t used_ = 0;
+  std::vector<std::unique_ptr<char[]>> more_space_;
 };
 
 // Binds the columns of a record to parameters 1, 2, ... in the order of its fields; gives the last.

@@ -8,6 +8,9 @@ namespace {
 
 // SQLite joins at most 500 SELECTs, and a cursor doubles them.
 constexpr std::size_t most_drivers = 200;
+// SQLite takes 32,766 parameters where it was not built for more, and a cursor doubles these too.
+constexpr std::size_t most_values = 16'000;
+constexpr std::size_t most_times = 2;  // what append_select binds of times
 
 Condition any_of(const std::vector<Condition>& conditions) {
   Condition any;
@@ -33,17 +36,27 @@ void bound(TimeRange& range, const CreatedAtBounds& bounds) {
   if (bounds.gt) range.after(*bounds.gt);
 }
 
-void Listing::choose(std::vector<Condition> conditions, bool is_by_customer) {
-  if (conditions.empty()) return;
+void Listing::choose(std::vector<Condition> conditions, bool is_by_customer,
+                     std::optional<Condition> as_filter) {
+  // A value that is named twice selects its rows once.
+  std::vector<Condition> distinct;
+  for (Condition& condition : conditions) {
+    if (std::ranges::find(distinct, condition) == distinct.end()) {
+      distinct.push_back(std::move(condition));
+    }
+  }
+  if (distinct.empty()) return;
   if (!has_choice_) {
     has_choice_ = true;
-    choices_ = std::move(conditions);
+    choices_ = std::move(distinct);
     is_by_customer_ = is_by_customer;
-    return;
+  } else if (as_filter) {
+    filters_.push_back(*std::move(as_filter));
+  } else {
+    // A unary plus keeps the database from driving by this column.
+    for (Condition& condition : distinct) condition.sql.insert(0, 1, '+');
+    filters_.push_back(any_of(distinct));
   }
-  // A unary plus keeps the database from driving by this column.
-  for (Condition& condition : conditions) condition.sql.insert(0, 1, '+');
-  filters_.push_back(any_of(conditions));
 }
 
 std::vector<Condition> Listing::drivers() const {
@@ -60,24 +73,29 @@ std::vector<Condition> Listing::drivers() const {
       driver.values.push_back(Value::of(customer));
     }
   }
+  if (drivers.empty()) return {{"0", {}}};  // no customer at all
   if (drivers.size() <= most_drivers) return drivers;
   // Too many to merge (an operator's list over hundreds of customers): one pass over the choices.
   return {has_choice_ ? any_of(choices_) : Condition{"1", {}}};
 }
 
-void Listing::append_select(std::string& sql, const Condition& driver, const std::string& time,
-                            std::initializer_list<Value> times) {
-  if (!sql.empty()) sql += " UNION ALL ";
-  sql += "SELECT " + columns_ + ", " + created_at_ + ", " + key_ + " FROM " + table_ + " WHERE " +
-         driver.sql;
-  bound_.insert(bound_.end(), column_values_.begin(), column_values_.end());
-  bound_.insert(bound_.end(), driver.values.begin(), driver.values.end());
-  for (const Condition& filter : filters_) {
-    sql += " AND " + filter.sql;
-    bound_.insert(bound_.end(), filter.values.begin(), filter.values.end());
+std::string Listing::number(const Condition& condition) {
+  if (condition.values.empty()) return condition.sql;
+  std::string numbered;
+  auto value = condition.values.begin();
+  for (const char character : condition.sql) {
+    numbered += character;
+    if (character != '?') continue;
+    bound_.push_back(*value++);
+    numbered += std::to_string(bound_.size());
   }
-  sql += " AND " + time;
-  bound_.insert(bound_.end(), times);
+  return numbered;
+}
+
+std::string Listing::number_filters() {
+  std::string numbered;
+  for (const Condition& filter : filters_) numbered += " AND " + number(filter);
+  return numbered;
 }
 
 db::Query Listing::run(db::Connection& connection, Order order,
@@ -86,52 +104,53 @@ db::Query Listing::run(db::Connection& connection, Order order,
   TimeRange range = range_;
   if (position && is_descending) range.before = std::min(range.before, position->created_at);
   if (position && !is_descending) range.from = std::max(range.from, position->created_at + 1);
-  const std::string beyond = created_at_ + " >= ? AND " + created_at_ + " < ?";
-  const std::string same_moment =
-      created_at_ + " = ? AND " + key_ + (is_descending ? " < ?" : " > ?");
 
-  std::string sql;
+  // Parameters are numbered, so that what all SELECTs share is bound once.
   bound_.clear();
-  for (const Condition& driver : drivers()) {
-    if (position) {
-      append_select(sql, driver, same_moment,
-                    {Value::of(position->created_at), Value::of(position->key)});
-    }
-    append_select(sql, driver, beyond, {Value::of(range.from), Value::of(range.before)});
+  const std::string select = "SELECT " + number({columns_, column_values_}) + ", " + created_at_ +
+                             ", " + key_ + " FROM " + table_ + " WHERE ";
+  const std::string filters = number_filters();
+  const std::string beyond = " AND " + number({created_at_ + " >= ? AND " + created_at_ + " < ?",
+                                               {Value::of(range.from), Value::of(range.before)}});
+  std::string same_moment;
+  if (position) {
+    same_moment =
+        " AND " + number({created_at_ + " = ? AND " + key_ + (is_descending ? " < ?" : " > ?"),
+                          {Value::of(position->created_at), Value::of(position->key)}});
   }
-  if (sql.empty()) {  // no customer at all
-    append_select(sql, {"0", {}}, beyond, {Value::of(range.from), Value::of(range.before)});
+  std::string sql;
+  for (const Condition& driver : drivers()) {
+    const std::string rows = select + number(driver) + filters;
+    for (const std::string& time : {same_moment, beyond}) {
+      if (time.empty()) continue;
+      if (!sql.empty()) sql += " UNION ALL ";
+      sql += rows + time;
+    }
   }
   const std::string direction = is_descending ? " DESC" : "";
   sql += " ORDER BY " + std::to_string(column_count_ + 1) + direction + ", " +
-         std::to_string(column_count_ + 2) + direction + " LIMIT ?";
-  bound_.push_back(Value::of(most_rows));
-
+         std::to_string(column_count_ + 2) + direction +
+         number({" LIMIT ?", {Value::of(most_rows)}});
   return bind_all(connection.query(sql));
 }
 
 db::Query Listing::scan(db::Connection& connection, std::int64_t from, std::int64_t before) {
+  bound_.clear();
   std::string sql =
-      "SELECT " + columns_ + " FROM " + table_ + " WHERE " + key_ + " >= ? AND " + key_ + " < ?";
-  bound_ = column_values_;
-  bound_.insert(bound_.end(), {Value::of(from), Value::of(before)});
-  const auto add = [&](const Condition& condition) {
-    sql += " AND " + condition.sql;
-    bound_.insert(bound_.end(), condition.values.begin(), condition.values.end());
-  };
+      "SELECT " + number({columns_, column_values_}) + " FROM " + table_ + " WHERE " +
+      number({key_ + " >= ? AND " + key_ + " < ?", {Value::of(from), Value::of(before)}});
   // A unary plus keeps every other column from driving: the scan is in order of the key.
   if (ownership_.is_restricted) {
-    const bool is_known = !ownership_.customers.empty();
-    add({"+" + customer_id_ + " = ?", {Value::of(is_known ? ownership_.customers.front() : 0)}});
+    const std::int64_t customer = ownership_.customers.empty() ? 0 : ownership_.customers.front();
+    sql += " AND " + number({"+" + customer_id_ + " = ?", {Value::of(customer)}});
   }
-  if (has_choice_) add(any_of(choices_));
-  for (const Condition& filter : filters_) add(filter);
+  if (has_choice_) sql += " AND " + number(any_of(choices_));
+  sql += number_filters();
   if (range_.from != TimeRange{}.from || range_.before != TimeRange{}.before) {
-    add({"+" + created_at_ + " >= ? AND +" + created_at_ + " < ?",
-         {Value::of(range_.from), Value::of(range_.before)}});
+    sql += " AND " + number({"+" + created_at_ + " >= ? AND +" + created_at_ + " < ?",
+                             {Value::of(range_.from), Value::of(range_.before)}});
   }
-  sql += " ORDER BY " + key_;
-  return bind_all(connection.query(sql));
+  return bind_all(connection.query(sql + " ORDER BY " + key_));
 }
 
 db::Query Listing::bind_all(db::Query query) const {

@@ -48,6 +48,8 @@ struct Ownership {
 struct Condition {
   std::string sql;
   std::vector<Value> values;
+
+  friend bool operator==(const Condition&, const Condition&) = default;
 };
 
 class Listing {
@@ -68,8 +70,14 @@ class Listing {
   void among(std::string_view column, const std::vector<T>& values) {
     std::vector<Condition> conditions;
     conditions.reserve(values.size());
-    for (const T& value : values) conditions.push_back(equals<Kept>(column, value));
-    choose(std::move(conditions), true);
+    Condition in{"+" + std::string(column) + " IN (", {}};
+    for (const T& value : values) {
+      conditions.push_back(equals<Kept>(column, value));
+      in.sql += in.values.empty() ? "?" : ", ?";
+      in.values.push_back(conditions.back().values.front());
+    }
+    in.sql += ')';
+    choose(std::move(conditions), true, std::move(in));
   }
   template <class Kept, class T>
   void equal(std::string_view column, const std::optional<T>& value) {
@@ -80,8 +88,10 @@ class Listing {
   void equal_anywhere(std::string_view column, const std::optional<T>& value) {
     if (value) choose({equals<Kept>(column, *value)}, false);
   }
-  // Rows that satisfy one of the conditions; no row may satisfy two.
-  void choose(std::vector<Condition> conditions, bool is_by_customer);
+  // Rows that satisfy one of the conditions; no row may satisfy two that differ. Where another
+  // choice drives, the conditions filter, or `as_filter` does in their place.
+  void choose(std::vector<Condition> conditions, bool is_by_customer,
+              std::optional<Condition> as_filter = std::nullopt);
   void filter(Condition condition) { filters_.push_back(std::move(condition)); }
 
   // `column = ?` with the value as a column of type Kept has it. A text that the store never saw
@@ -90,7 +100,7 @@ class Listing {
   Condition equals(std::string_view column, const T& value) {
     return {std::string(column) + " = ?", {as_kept<Kept>(value)}};
   }
-  Value own(std::string text) { return parameters_.own(std::move(text)); }
+  Value own(std::string_view text) { return parameters_.own(text); }
 
   // Where created_at and key are found; for listings that join.
   void keyed_by(std::string created_at, std::string key) {
@@ -133,9 +143,11 @@ class Listing {
   }
 
   std::vector<Condition> drivers() const;
+  bool can_merge(const std::vector<Condition>& drivers) const;
   db::Query bind_all(db::Query query) const;
-  void append_select(std::string& sql, const Condition& driver, const std::string& time,
-                     std::initializer_list<Value> times);
+  // The SQL with its parameters numbered on, which are bound from now.
+  std::string number(const Condition& condition);
+  std::string number_filters();
 
   std::string table_;
   std::string columns_;

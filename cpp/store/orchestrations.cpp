@@ -15,22 +15,24 @@ Value destination_profile(const Orchestration& orchestration, Parameters& parame
 // A profile is met in two columns; a row that has one of the profiles in both counts for the first.
 void choose_profiles(Listing& listing, const std::vector<Id>& profiles) {
   std::vector<Condition> conditions;
-  Condition not_own{" AND (profile_id IS NULL OR profile_id NOT IN (", {}};
+  std::vector<Value> values;
+  std::string list;
   for (const Id& profile : profiles) {
-    Condition own = listing.equals<Id>("profile_id", profile);
-    not_own.sql += not_own.values.empty() ? "?" : ", ?";
-    not_own.values.push_back(own.values.front());
-    conditions.push_back(std::move(own));
+    conditions.push_back(listing.equals<Id>("profile_id", profile));
+    values.push_back(conditions.back().values.front());
+    list += list.empty() ? "?" : ", ?";
   }
-  not_own.sql += "))";
-  for (const Id& profile : profiles) {
-    Condition destination = listing.equals<Id>("destination_profile_id", profile);
-    destination.sql += not_own.sql;
-    destination.values.insert(destination.values.end(), not_own.values.begin(),
-                              not_own.values.end());
-    conditions.push_back(std::move(destination));
+  for (const Value& profile : values) {
+    Condition& destination = conditions.emplace_back();
+    destination.sql =
+        "destination_profile_id = ? AND (profile_id IS NULL OR profile_id NOT IN (" + list + "))";
+    destination.values.push_back(profile);
+    destination.values.insert(destination.values.end(), values.begin(), values.end());
   }
-  listing.choose(std::move(conditions), true);
+  Condition either{"(profile_id IN (" + list + ") OR destination_profile_id IN (" + list + "))",
+                   values};
+  either.values.insert(either.values.end(), values.begin(), values.end());
+  listing.choose(std::move(conditions), true, std::move(either));
 }
 
 }  // namespace

@@ -48,6 +48,19 @@ void carry_jurisdiction(db::Connection& connection, std::int64_t group,
       .run();
 }
 
+// The latest confirmation among the group's CLAIM_ALL claims.
+std::optional<Timestamp> latest_claim_all(db::Connection& connection, std::string_view group_id) {
+  db::Query query = connection.query(
+      "SELECT max(confirmed_at) FROM claims WHERE payout_group_id = $group"
+      " AND onchain_status = $confirmed AND claim_type = $claim_all");
+  query.bind("$group", Value::of(connection.symbols().find(group_id).value_or(0)))
+      .bind("$confirmed", Value::of(static_cast<std::int64_t>(ClaimStatus::confirmed)))
+      .bind("$claim_all", Value::of(connection.symbols().find("CLAIM_ALL").value_or(0)));
+  const Value latest = query.step() ? query.column(0) : Value::null();
+  if (latest.is_null()) return std::nullopt;
+  return Timestamp{latest.integer};
+}
+
 }  // namespace
 
 Listing payout_groups_listing(db::Connection& connection, const ListPayoutGroups& request,
@@ -56,8 +69,8 @@ Listing payout_groups_listing(db::Connection& connection, const ListPayoutGroups
                   std::move(ownership), connection.symbols());
   listing.equal_anywhere<GroupId>("id", request.id);
   if (request.claimer_address) {
-    std::string address = stored_form(request.ledger, request.claimer_address->value);
-    listing.choose({{"claimer_address = ?", {listing.own(std::move(address))}}}, true);
+    const std::string address = stored_form(request.ledger, request.claimer_address->value);
+    listing.choose({{"claimer_address = ?", {listing.own(address)}}}, true);
   }
   listing.equal<Term>("jurisdiction", request.jurisdiction);
   listing.among<Word>("onchain_status", request.onchain_status);
@@ -77,10 +90,7 @@ void insert_payout_group(db::Connection& connection, PayoutGroup group) {
   const std::int64_t symbol = connection.symbols().intern(group.id.value);
   check_claims_agree(connection, symbol, connection.symbols().intern(customer_of(group)));
   check_ledger_agrees(connection, symbol, group.ledger);
-  const std::optional<Timestamp> latest = latest_claim_all(connection, group.id.value);
-  if (latest && (!group.last_claim_all_at || *group.last_claim_all_at < *latest)) {
-    group.last_claim_all_at = latest;
-  }
+  raise_to_claims(connection, group);
   insert(connection, group);
   if (group.jurisdiction) carry_jurisdiction(connection, symbol, group.jurisdiction);
 }
@@ -95,16 +105,11 @@ void update_payout_group(db::Connection& connection, const Stored<PayoutGroup>& 
   }
 }
 
-std::optional<Timestamp> latest_claim_all(db::Connection& connection, std::string_view group_id) {
-  db::Query query = connection.query(
-      "SELECT max(confirmed_at) FROM claims WHERE payout_group_id = $group"
-      " AND onchain_status = $confirmed AND claim_type = $claim_all");
-  query.bind("$group", Value::of(connection.symbols().find(group_id).value_or(0)))
-      .bind("$confirmed", Value::of(static_cast<std::int64_t>(ClaimStatus::confirmed)))
-      .bind("$claim_all", Value::of(connection.symbols().find("CLAIM_ALL").value_or(0)));
-  const Value latest = query.step() ? query.column(0) : Value::null();
-  if (latest.is_null()) return std::nullopt;
-  return Timestamp{latest.integer};
+void raise_to_claims(db::Connection& connection, PayoutGroup& group) {
+  const std::optional<Timestamp> latest = latest_claim_all(connection, group.id.value);
+  if (latest && (!group.last_claim_all_at || *group.last_claim_all_at < *latest)) {
+    group.last_claim_all_at = latest;
+  }
 }
 
 void raise_last_claim_all(db::Connection& connection, std::string_view group_id, Timestamp at) {

@@ -19,8 +19,8 @@ void insert_payout_group(db::Connection& connection, PayoutGroup group);
 void update_payout_group(db::Connection& connection, const Stored<PayoutGroup>& before,
                          const PayoutGroup& after);
 
-// The latest confirmation among the group's CLAIM_ALL claims.
-std::optional<Timestamp> latest_claim_all(db::Connection& connection, std::string_view group_id);
+// Raises the group's last_claim_all_at to what its claims have confirmed already.
+void raise_to_claims(db::Connection& connection, PayoutGroup& group);
 
 // Raises last_claim_all_at to a confirmation that is later; a group that is not there yet will find
 // it.

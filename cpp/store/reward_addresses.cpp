@@ -17,11 +17,10 @@ Listing reward_addresses_listing(db::Connection& connection, const ListRewardAdd
     for (std::size_t code = 0; code < Words<Ledger>::list.size(); ++code) {
       const auto ledger = static_cast<Ledger>(code);
       if (request.ledger && ledger != *request.ledger) continue;
-      std::string form =
+      const std::string form =
           canonical_address(ledger, request.address->value).value_or(request.address->value);
-      conditions.push_back(
-          {"ledger = ? AND address = ?",
-           {Value::of(static_cast<std::int64_t>(code)), listing.own(std::move(form))}});
+      conditions.push_back({"ledger = ? AND address = ?",
+                            {Value::of(static_cast<std::int64_t>(code)), listing.own(form)}});
     }
     listing.choose(std::move(conditions), false);
   }

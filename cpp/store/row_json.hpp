@@ -2,6 +2,9 @@
 // between. The text is the one json::append_record gives for the same record.
 #pragma once
 
+#include <algorithm>
+#include <array>
+
 #include "store/columns.hpp"
 
 namespace comptroller::store {
@@ -20,9 +23,9 @@ void append_column(std::string& out, const Value& value, db::Symbols& symbols) {
   } else if constexpr (kept == StorageClass::hash) {
     append_hash(out, value);
   } else if constexpr (kept == StorageClass::timestamp) {
-    json::append_timestamp(out, Timestamp{value.integer});
+    json::append_timestamp(out, decode_time(value.integer));
   } else if constexpr (kept == StorageClass::code) {
-    out.append(1, '"').append(word(static_cast<T>(value.integer))).append(1, '"');
+    out.append(1, '"').append(word(decode<T>(value.integer))).append(1, '"');
   } else if constexpr (kept == StorageClass::boolean) {
     out += value.integer != 0 ? "true" : "false";
   } else if constexpr (kept == StorageClass::addresses) {
@@ -36,23 +39,33 @@ void append_column(std::string& out, const Value& value, db::Symbols& symbols) {
   }
 }
 
-// Appends the object of a row selected with `select_list<R>`.
+// `{"name":` of a record's first field, `,"name":` of the others, as one piece of text each.
+template <class F, std::size_t I>
+inline constexpr auto opening_of = [] {
+  std::array<char, F::name.size() + 4> text{};
+  text[0] = I == 0 ? '{' : ',';
+  text[1] = '"';
+  std::ranges::copy(F::name, text.begin() + 2);
+  text[text.size() - 2] = '"';
+  text[text.size() - 1] = ':';
+  return text;
+}();
+
+// Appends the object of a row selected with `select_list<R>`, whose first column is never NULL.
 template <Record R>
 void append_row(std::string& out, db::Query& row, db::Symbols& symbols, json::Audience audience) {
-  out += '{';
   for_each_indexed_field<R>([&]<class F, std::size_t I>() {
     using T = bare<typename F::Type>;
     if (!json::is_shown<T>(audience)) return;
     const Value value = row.column(static_cast<int>(I));
-    if (value.is_null()) {
-      if constexpr (std::same_as<T, NullableTimestamp>) {
-        json::append_name(out, F::name);
-        out += "null";
-      }
-      return;
+    const bool is_null = value.is_null();
+    if (is_null && !std::same_as<T, NullableTimestamp>) return;
+    out.append(opening_of<F, I>.data(), opening_of<F, I>.size());
+    if (is_null) {
+      out += "null";
+    } else {
+      append_column<T>(out, value, symbols);
     }
-    json::append_name(out, F::name);
-    append_column<T>(out, value, symbols);
   });
   out += '}';
 }

@@ -51,6 +51,24 @@ constexpr StorageClass storage_class() {
   }
 }
 
+// The word that a stored code stands for. Throws unavailable for one that no version wrote.
+template <ClosedSet E>
+E decode(std::int64_t code) {
+  if (code < 0 || code >= static_cast<std::int64_t>(Words<E>::list.size())) {
+    throw Error(Code::unavailable, "the store is damaged: a code stands for no word");
+  }
+  return static_cast<E>(code);
+}
+
+// The moment that a column holds. Throws unavailable for one outside years 0001 to 9999.
+inline Timestamp decode_time(std::int64_t microseconds) {
+  const Timestamp moment{microseconds};
+  if (moment < earliest_timestamp || moment > latest_timestamp) {
+    throw Error(Code::unavailable, "the store is damaged: a time is out of range");
+  }
+  return moment;
+}
+
 template <class F>
 inline constexpr StorageClass storage_of = storage_class<bare<typename F::Type>>();
 

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import msgspec
 
-from comptroller import arguments
+from comptroller import arguments, records
 from comptroller._core import Principal, Store
 from comptroller.arguments import Filter
 from comptroller.errors import invalid
@@ -110,7 +110,8 @@ class Service:
             keep_going: keeps the good lines, in batches.
             dry_run: keeps nothing, and counts what would have been.
             progress: called with bytes done, bytes in all (None if unknown) and rows, at most ten
-                times a second.
+                times a second. What it raises, and Ctrl-C, ends the load; with `keep_going` what
+                is committed stays, and the exception's ``load_result`` is its LoadResult.
 
         Raises:
             InvalidRequest: an unknown kind, a source that cannot be read.
@@ -118,19 +119,25 @@ class Service:
             Unavailable: the store cannot be written.
         """
         with opened(source, progress) as given:
-            answer = self._store.load(
-                self._principal,
-                arguments.kind(kind),
-                given.source,
-                customer_id=None
-                if customer_id is None
-                else arguments.text("customer_id", customer_id),
-                keep_going=keep_going,
-                dry_run=dry_run,
-                total_bytes=given.total_bytes,
-                progress=given.progress,
-            )
-        return msgspec.json.decode(answer, type=LoadResult)
+            try:
+                answer = self._store.load(
+                    self._principal,
+                    arguments.kind(kind),
+                    given.source,
+                    customer_id=None
+                    if customer_id is None
+                    else arguments.text("customer_id", customer_id),
+                    keep_going=keep_going,
+                    dry_run=dry_run,
+                    total_bytes=given.total_bytes,
+                    progress=given.progress,
+                )
+            except BaseException as error:
+                kept = vars(error).get("load_result")
+                if kept is not None:
+                    vars(error)["load_result"] = records.read(kept, LoadResult)
+                raise
+        return records.read(answer, LoadResult)
 
     def export(
         self,
@@ -148,7 +155,8 @@ class Service:
             kind: as for `load`.
             path: the file; ``-`` is standard output (not for parquet).
             format: ndjson, csv or parquet (amounts decimal(38, 18), times UTC; needs DuckDB).
-            filters: those of the kind's `list`.
+            filters: those of the kind's `list`; deleted controls are there unless
+                ``include_deleted=False``.
 
         Raises:
             InvalidRequest: an unknown kind, format or filter.
@@ -156,6 +164,8 @@ class Service:
         """
         word = arguments.kind(kind)
         arguments.choice("format", format, _FORMATS)
+        if word == "controls":
+            filters = {"include_deleted": True} | filters
         parameters = arguments.query(filters)
         place = os.fspath(path)
         if format != "parquet":
@@ -172,11 +182,11 @@ class Service:
         Raises:
             Unavailable: the file cannot be written.
         """
-        self._store.backup(os.fspath(destination))
+        self._store.backup(self._principal, os.fspath(destination))
 
     def check(self) -> dict[str, Any]:
         """What an examination of the whole store found. Writes nothing."""
-        found: dict[str, Any] = msgspec.json.decode(self._store.check())
+        found: dict[str, Any] = msgspec.json.decode(self._store.check(self._principal))
         return found
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from comptroller.errors import unavailable
@@ -15,7 +16,9 @@ def write_parquet(stream: Stream, path: str) -> int:
     Raises Unavailable where DuckDB is not installed or the file cannot be written.
     """
     duckdb = require("duckdb", "a parquet export", "comptroller[analysis]")
-    whole = Path(path)
+    if Path(path).exists() and not Path(path).is_file():
+        raise unavailable(f"{path} cannot be written: it is no file")
+    whole = Path(path).resolve()
     partial = whole.with_name(f".{whole.name}.{os.getpid()}.partial")
     try:
         with duckdb.connect() as connection:
@@ -27,5 +30,6 @@ def write_parquet(stream: Stream, path: str) -> int:
     except (OSError, duckdb.IOException) as error:
         raise unavailable(f"{path} cannot be written: {error}") from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
     return int(rows)

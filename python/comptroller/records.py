@@ -11,7 +11,7 @@ import re
 from abc import ABC
 from datetime import datetime
 from decimal import Decimal
-from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import msgspec
@@ -264,9 +264,17 @@ def _amount(wanted: type[Any], value: object) -> Decimal:
     return Decimal(value)
 
 
-@lru_cache(maxsize=64)
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+_one_at_a_time = Lock()
+
+
 def _decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(wanted, dec_hook=_amount)
+    decoder = _decoders.get(wanted)
+    if decoder is None:
+        # msgspec crashes where two threads are the first to decode into a class at the same time.
+        with _one_at_a_time:
+            decoder = _decoders.setdefault(wanted, msgspec.json.Decoder(wanted, dec_hook=_amount))
+    return decoder
 
 
 def read(data: bytes, wanted: type[R]) -> R:

@@ -20,8 +20,10 @@ settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with nothing in it; copying it is cheaper than making the next one."""
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty store. Tests get copies, which cost less than making the next one; a module may
+    put a furnished one in its place.
+    """
     path = tmp_path_factory.mktemp("empty") / "empty.db"
     comptroller.open(path).close()
     return path
@@ -35,9 +37,9 @@ def _opener(path: Path, closing: ExitStack) -> Callable[..., comptroller.Service
 
 
 @pytest.fixture
-def store_path(tmp_path: Path, empty_store: Path) -> Path:
+def store_path(tmp_path: Path, template: Path) -> Path:
     """The file of this test's own store."""
-    return Path(shutil.copyfile(empty_store, tmp_path / "store.db"))
+    return Path(shutil.copyfile(template, tmp_path / "store.db"))
 
 
 @pytest.fixture
@@ -66,13 +68,16 @@ def globex(open_as: Callable[..., comptroller.Service]) -> comptroller.Service:
 
 
 @pytest.fixture(scope="module")
-def shared_open_as(
-    tmp_path_factory: pytest.TempPathFactory, empty_store: Path
-) -> Iterator[Callable[..., comptroller.Service]]:
-    """Opens a store that the tests of a module share: for tables of reads, and of refusals."""
-    path = shutil.copyfile(empty_store, tmp_path_factory.mktemp("shared") / "store.db")
+def shared_path(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
+    """The file of a store that the tests of a module share: for tables of reads, of refusals."""
+    return Path(shutil.copyfile(template, tmp_path_factory.mktemp("shared") / "store.db"))
+
+
+@pytest.fixture(scope="module")
+def shared_open_as(shared_path: Path) -> Iterator[Callable[..., comptroller.Service]]:
+    """Opens the module's shared store as whoever the arguments say."""
     with ExitStack() as closing:
-        yield _opener(Path(path), closing)
+        yield _opener(shared_path, closing)
 
 
 @pytest.fixture(scope="module")
@@ -126,5 +131,13 @@ def door(store_path: Path) -> Iterator[Door]:
 def acme_door(store_path: Path) -> Iterator[Door]:
     """A client of acme at the core's door."""
     opened = Door(store_path, "acme")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def shared_door(shared_path: Path) -> Iterator[Door]:
+    """The operator at the core's door of the module's shared store."""
+    opened = Door(shared_path, None)
     yield opened
     opened.close()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -129,3 +129,37 @@ def refused(code: str, status: int | None = None) -> Iterator[pytest.ExceptionIn
     assert error.code == code, str(error)
     assert status is None or error.status == status
     assert error.detail
+
+
+def balance(**members: Any) -> dict[str, Any]:
+    return {"address_id": str(uuid4()), "balance": "1", "at": START, **members}
+
+
+#: How a line of each noun is made, what its kind is called in a load, and when it is from.
+NOUNS = {
+    "identities": (identity, "identities", "created_at"),
+    "controls": (lambda **m: control(identity_id=fresh("owner"), **m), "controls", "created_at"),
+    "orchestrations": (orchestration, "orchestrations", "created_at"),
+    "payout_groups": (group, "payout-groups", "created_at"),
+    "reward_addresses": (address, "reward-addresses", "created_at"),
+    "claims": (claim, "claims", "created_at"),
+    "balances": (balance, "balances", "at"),
+}
+
+
+def key_of(record: Any) -> str:
+    """What tells records of one noun apart."""
+    return getattr(record, "id", None) or record.address_id
+
+
+def fill(
+    operator: comptroller.Service, noun: str, moments: list[datetime], **how: Any
+) -> list[str]:
+    """Loads a line for each moment, in that order; gives what tells each apart."""
+    make, kind, time = NOUNS[noun]
+    lines = [make(**{time: moment}) for moment in moments]
+    if noun == "balances":
+        owners = [address(id=line["address_id"]) for line in lines]
+        load(operator, "reward-addresses", *owners, **how)
+    load(operator, kind, *lines, **how)
+    return [line.get("id") or line["address_id"] for line in lines]

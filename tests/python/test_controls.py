@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import comptroller
 import pytest
-from lines import at, control, fresh, ids, identity, load, refused
+from lines import at, control, fresh, identity, ids, load, refused
 
 TYPES = ("SELL_ONLY", "CLOSED", "FROZEN", "DORMANT")
 
@@ -258,58 +258,3 @@ def test_the_list_refuses_words_that_are_none(listed, name, word):
     with refused("invalid-request", 400) as caught:
         listed.controls.list(**{name: word})
     assert [error.field for error in caught.value.errors] == [name]
-
-
-def test_a_control_is_shown_with_a_null_only_for_deleted_at(acme_door, acme, alice):
-    made = set_on(acme, alice)
-    shown = acme_door("controls.get", {"id": made.id})
-    assert shown["deleted_at"] is None
-    assert [name for name, value in shown.items() if value is None] == ["deleted_at"]
-    assert "reason" not in shown
-    assert shown == acme_door("controls.list")["items"][0]
-
-
-@pytest.mark.parametrize(
-    ("parameters", "body"),
-    [
-        ({"control_id": "c"}, None),
-        ({"id": "c"}, None),
-        ({}, {"control_id": "c"}),
-        ({}, {"id": "c"}),
-        ({"control_id": "c"}, {"id": "c"}),
-        ({"id": "c"}, {"control_id": "c", "identity_id": "alice", "reason": "done"}),
-        ({"control_id": "c", "id": "c", "reason": "done"}, {"reason": "done"}),
-        ({"control_id": "c", "identity_id": "alice"}, {}),
-    ],
-)
-def test_delete_takes_the_control_by_either_name_in_query_or_body(
-    acme_door, operator, alice, parameters, body
-):
-    load(operator, "controls", control(id="c", identity_id=alice, customer_id="acme"))
-    assert acme_door("controls.delete", parameters, body)["deleted_at"] is not None
-
-
-@pytest.mark.parametrize(
-    ("parameters", "body"),
-    [
-        ({}, None),
-        ({"identity_id": "alice"}, {"reason": "no control named"}),
-        ({"control_id": "c"}, {"control_id": "d"}),
-        ({"control_id": "c"}, {"id": "d"}),
-        ({"control_id": "c", "id": "d"}, None),
-        ({}, {"control_id": "c", "id": "d"}),
-        ({"control_id": "c", "reason": "one"}, {"reason": "two"}),
-        ({"control_id": "c", "identity_id": "alice"}, {"identity_id": "bob"}),
-        ({"control_id": "c", "set_by": "CLIENT"}, None),
-        ({"control_id": "c"}, {"is_overridable": True}),
-    ],
-)
-def test_delete_refuses_what_disagrees_or_names_no_control(
-    acme_door, operator, alice, parameters, body
-):
-    for name, identity_id in (("c", alice), ("d", "bob")):
-        line = control(id=name, identity_id=identity_id)
-        load(operator, "controls", line, customer_id="acme")
-    with refused("invalid-request", 400):
-        acme_door("controls.delete", parameters, body)
-    assert acme_door("controls.get", {"id": "c"})["deleted_at"] is None

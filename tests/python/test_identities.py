@@ -7,7 +7,7 @@ from itertools import combinations
 
 import comptroller
 import pytest
-from lines import ALL_ACTIONS, at, control, fresh, ids, identity, load, refused
+from lines import ALL_ACTIONS, at, control, fresh, identity, ids, load, refused
 
 TYPES = ("SELL_ONLY", "CLOSED", "FROZEN", "DORMANT")
 EVERY_SET = [chosen for size in range(5) for chosen in combinations(TYPES, size)]
@@ -174,7 +174,7 @@ def test_update_answers_the_identity_and_replaces_metadata(operator, acme):
 
 @pytest.fixture(scope="module")
 def listed(shared_open_as):
-    """Three of acme's a second apart, one of globex's; SELL_ONLY and CLOSED among their controls."""
+    """Three of acme's a second apart, one of globex's; several with controls."""
     operator = shared_open_as()
     lines = [identity(id=f"acme-{n}", customer_id="acme", created_at=at(n)) for n in range(3)]
     lines[1]["ref_id"] = "R 1"
@@ -218,6 +218,21 @@ def test_the_list_filters(listed, filters, expected):
 def test_the_list_refuses_a_control_type_outside_the_closed_set(listed, word):
     with refused("invalid-request", 400):
         listed.identities.list(control_types=word)
+
+
+def test_an_identity_with_several_controls_that_match_is_listed_once(operator, acme):
+    operator.identities.put(id="a", customer_id="acme")
+    for maker in (operator, acme):
+        for type in ("CLOSED", "DORMANT"):
+            maker.controls.create(identity_id="a", type=type, reason_code="TWICE")
+    for service in (operator, acme):
+        for filters in (
+            {"control_types": "CLOSED"},
+            {"control_types": ["CLOSED", "DORMANT"]},
+            {"control_reason_codes": "TWICE"},
+            {"control_types": "CLOSED", "control_reason_codes": "TWICE"},
+        ):
+            assert ids(service.identities.iter(limit=1, **filters)) == ["a"]
 
 
 def test_times_are_aware_and_words_plain(operator):

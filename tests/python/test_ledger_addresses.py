@@ -117,8 +117,10 @@ def test_the_three_addresses_of_a_loaded_group_are_checked(operator, member, led
     number = "01900000-0000-7000-8000-00000000000"
     result = operator.load(
         "payout-groups",
-        [line | {"id": number + "0", member: good.lower() if ledger != "SOLANA" else good},
-         line | {"id": number + "1", member: bad}],
+        [
+            line | {"id": number + "0", member: good.lower() if ledger != "SOLANA" else good},
+            line | {"id": number + "1", member: bad},
+        ],
         keep_going=True,
     )
     assert [(r.line, r.code) for r in result.rejections] == [(2, "invalid-request")]

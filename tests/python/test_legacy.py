@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lines import at, control, ids, identity, load, refused
+from lines import at, control, identity, ids, load, refused
 
 # What a flag set to true stands for: type, set_by, is_overridable, reason_code.
 MEANING = {
@@ -191,7 +191,9 @@ def test_loading_true_beside_one_of_that_type_and_setter_makes_none(operator, al
     type, set_by, overridable, _ = MEANING[flag]
     line = control(type=type, set_by=set_by, is_overridable=overridable, identity_id=alice)
     load(operator, "controls", line, customer_id="acme")
-    again = identity(id=alice, customer_id="acme", created_at=operator.identities.get(alice).created_at)
+    again = identity(
+        id=alice, customer_id="acme", created_at=operator.identities.get(alice).created_at
+    )
     operator.load("identities", [again | {flag: True, "updated_at": at(days=9999)}])
     assert ids(operator.controls.list(include_deleted=True)) == [line["id"]]
 

@@ -58,7 +58,7 @@ def test_a_line_without_a_required_member_is_rejected(
     assert member in rejection.message
 
 
-# ---- all or nothing -------------------------------------------------------------------------------
+# ---- all or nothing ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_the_same_files_twice_insert_and_update_nothing(operator: Service, tmp_p
     assert operator.check()["ok"]
 
 
-# ---- rows of Python -------------------------------------------------------------------------------
+# ---- rows of Python ------------------------------------------------------------------------------
 
 
 def test_rows_of_python_are_taken_as_they_are(operator: Service) -> None:
@@ -185,7 +185,7 @@ def test_an_error_of_the_source_comes_through_and_nothing_is_kept(operator: Serv
         assert ids(operator) == set()
 
 
-# ---- who may, and what -----------------------------------------------------------------------------
+# ---- who may, and what ---------------------------------------------------------------------------
 
 
 def test_a_client_may_not_load(acme: Service) -> None:

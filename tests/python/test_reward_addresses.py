@@ -106,9 +106,7 @@ def test_one_address_may_be_on_several_ledgers(acme):
 
 def test_a_new_group_makes_the_address_pending_again(operator, acme):
     first, second = made_group(acme), made_group(acme)
-    made = acme.reward_addresses.create(
-        ledger="ETHEREUM", address=MIXED, payout_group_id=first.id
-    )
+    made = acme.reward_addresses.create(ledger="ETHEREUM", address=MIXED, payout_group_id=first.id)
     operator.reward_addresses.observe(made.id, status="REGISTERED")
     renamed = acme.reward_addresses.update(made.id, name="Cold")
     assert (renamed.name, renamed.status) == ("Cold", "REGISTERED")
@@ -124,12 +122,12 @@ def test_an_address_without_group_gains_one(acme):
     assert (moved.payout_group_id, moved.status) == (group.id, "PENDING")
 
 
-@pytest.mark.parametrize("body", [{"payout_group_id": None}, {"address": {"payout_group_id": None}}])
+@pytest.mark.parametrize(
+    "body", [{"payout_group_id": None}, {"address": {"payout_group_id": None}}]
+)
 def test_an_update_cannot_clear_the_group(acme_door, acme, body):
     group = made_group(acme)
-    made = acme.reward_addresses.create(
-        ledger="ETHEREUM", address=MIXED, payout_group_id=group.id
-    )
+    made = acme.reward_addresses.create(ledger="ETHEREUM", address=MIXED, payout_group_id=group.id)
     with refused("invalid-request", 400):
         acme_door("reward_addresses.update", {"id": made.id}, body)
     assert acme.reward_addresses.get(made.id) == made
@@ -153,7 +151,7 @@ def test_the_operator_observes_any_status_of_an_open_set(operator, acme, status)
 @pytest.mark.parametrize("id", [UNKNOWN, "no-uuid", ""])
 def test_an_unknown_or_malformed_id_is_not_found(shared_operator, id):
     asked = shared_operator.reward_addresses
-    for ask in (asked.get, asked.update, lambda id: asked.observe(id, status="X")):
+    for ask in (asked.get, asked.update, lambda name: asked.observe(name, status="X")):
         with refused("not-found", 404):
             ask(id)
 
@@ -228,7 +226,12 @@ def test_the_list_filters(listed, filters, expected):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("id", "no-uuid"), ("ledger", "BITCOIN"), ("payout_group_id", "x"), ("include_balance", "yes")],
+    [
+        ("id", "no-uuid"),
+        ("ledger", "BITCOIN"),
+        ("payout_group_id", "x"),
+        ("include_balance", "yes"),
+    ],
 )
 def test_the_list_refuses_what_is_malformed(listed, name, value):
     with refused("invalid-request", 400) as caught:

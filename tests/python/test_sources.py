@@ -95,7 +95,8 @@ def test_a_gzip_file_object_is_not_unpacked_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    "broken", [gzip.compress(NDJSON)[:-9], gzip.compress(NDJSON)[:4], b"\x1f\x8bnot gzip at all"]
+    "broken",
+    [gzip.compress(NDJSON, mtime=0)[:-9], gzip.compress(NDJSON)[:4], b"\x1f\x8bnot gzip at all"],
 )
 def test_a_broken_gzip_file_is_refused(tmp_path: Path, broken: bytes) -> None:
     path = tmp_path / "rows.gz"

@@ -168,10 +168,11 @@ CREATE TABLE claims (
   jurisdiction INTEGER  -- the present one of the payout group, rewritten when that changes
 );
 CREATE INDEX claims_by_customer ON claims (customer_id, created_at);
-CREATE INDEX claims_by_group ON claims (payout_group_id, created_at);
+CREATE INDEX claims_by_group ON claims (payout_group_id, onchain_status, created_at);
 CREATE INDEX claims_by_status ON claims (customer_id, onchain_status, created_at);
-CREATE INDEX claims_by_chain ON claims (customer_id, blockchain, created_at);
-CREATE INDEX claims_by_jurisdiction ON claims (customer_id, jurisdiction, created_at);
+CREATE INDEX claims_by_chain ON claims (customer_id, blockchain, onchain_status, created_at);
+CREATE INDEX claims_by_jurisdiction
+  ON claims (customer_id, jurisdiction, onchain_status, created_at);
 
 -- Answers kept for retries, a day long.
 CREATE TABLE idempotency_keys (

@@ -30,28 +30,55 @@ constexpr std::chrono::seconds longest_wait_to_open{30};
 constexpr int cache_kib_of_writer = 65536;
 constexpr int cache_kib_of_reader = 8192;
 constexpr int pages_a_backup_step = 1024;
-constexpr std::array<const char*, 4> file_suffixes{"", "-wal", "-shm", "-lock"};
+constexpr std::array<const char*, 5> file_suffixes{"", "-wal", "-shm", "-lock", "-moment"};
 
-LockFile::Hold hold_to_open(LockFile& lock) {
+LockFile::Hold wait_for(LockFile& lock) {
   return {lock, std::chrono::steady_clock::now() + longest_wait_to_open};
+}
+
+// Leaves the log as it is when this connection closes.
+void keep_log(SqliteConnection& connection) {
+  sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
 void set_cache(SqliteConnection& connection, int kib) {
   connection.execute("PRAGMA cache_size = -" + std::to_string(kib));
 }
 
-std::unique_ptr<SqliteConnection> open_reader(const std::string& path, int more_flags = 0) {
-  auto reader = std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READONLY | more_flags);
-  // Only the writer folds the log into the file.
-  sqlite3_db_config(reader->handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+// The path as a URI of a file that nobody changes, which SQLite reads without its lock and index
+// files.
+std::string immutable_uri(const std::string& path) {
+  constexpr std::string_view hexadecimal = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char character : path) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte <= ' ' || byte >= 0x7F || character == '?' || character == '#' || character == '%') {
+      uri += '%';
+      uri += hexadecimal[byte >> 4U];
+      uri += hexadecimal[byte & 0xFU];
+    } else {
+      uri += character;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+std::unique_ptr<SqliteConnection> open_reader(const std::string& path, bool is_immutable) {
+  auto reader = is_immutable ? std::make_unique<SqliteConnection>(
+                                   immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+                             : std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READONLY);
+  keep_log(*reader);  // only the writer folds it into the file
   set_cache(*reader, cache_kib_of_reader);
   return reader;
 }
 
-std::unique_ptr<SqliteConnection> open_writer(const std::string& path) {
+std::unique_ptr<SqliteConnection> open_writer(const std::string& path, LockFile& write_lock) {
   auto writer =
       std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  migrate(*writer, path);
+  if (schema_version(*writer, path) < newest_schema_version()) {
+    const LockFile::Hold hold = wait_for(write_lock);
+    migrate(*writer, path);
+  }
   writer->execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
   writer->execute("PRAGMA threads = 2");
   set_cache(*writer, cache_kib_of_writer);
@@ -74,13 +101,15 @@ class SqliteDatabase final : public Database {
 
  private:
   Writer& writer();
+  void copy_to(const std::string& path);
   std::unique_ptr<SqliteConnection> take_idle();
   Lease lend(std::unique_ptr<SqliteConnection> connection);
 
   std::string path_;
   OpenOptions options_;
-  int reader_flags_ = 0;
-  LockFile lock_;
+  bool is_immutable_ = false;
+  LockFile write_lock_;
+  LockFile moment_lock_;
   std::unique_ptr<SqliteConnection> write_connection_;
   std::unique_ptr<Writer> writer_;
   std::mutex mutex_;
@@ -88,14 +117,20 @@ class SqliteDatabase final : public Database {
 };
 
 SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
-    : path_(std::move(path)), options_(options), lock_(path_ + "-lock", options.read_only) {
-  const LockFile::Hold hold = hold_to_open(lock_);
+    : path_(std::move(path)),
+      options_(options),
+      write_lock_(path_ + "-lock", options.read_only),
+      moment_lock_(path_ + "-moment", options.read_only) {
+  const LockFile::Hold hold = wait_for(moment_lock_);
+  // Where not even the log's index can be made, a store without a log can still be read.
+  is_immutable_ = options_.read_only && !filesystem::exists(path_ + "-wal") &&
+                  ::access(filesystem::path(path_).parent_path().c_str(), W_OK) != 0;
   if (!options_.read_only) {
-    write_connection_ = open_writer(path_);
-    writer_ = std::make_unique<Writer>(*write_connection_, lock_);
+    write_connection_ = open_writer(path_, write_lock_);
+    writer_ = std::make_unique<Writer>(*write_connection_, write_lock_, moment_lock_);
   }
   // One connection stays open for life: the log and its index are never torn down under others.
-  idle_.push_back(open_reader(path_, reader_flags_));
+  idle_.push_back(open_reader(path_, is_immutable_));
   if (options_.read_only && schema_version(*idle_.front(), path_) < newest_schema_version()) {
     throw Error(Code::unavailable, path_ +
                                        " has an older schema; open it for writing once, or run "
@@ -105,9 +140,13 @@ SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
 
 SqliteDatabase::~SqliteDatabase() {
   try {
-    const LockFile::Hold hold = hold_to_open(lock_);
+    const LockFile::Hold hold = wait_for(moment_lock_);
     idle_.clear();
     writer_.reset();
+    // The last to close folds the log into the file, unless someone is writing: then that is the
+    // last.
+    const LockFile::Hold writing(write_lock_, std::try_to_lock);
+    if (write_connection_ && !writing.is_held()) keep_log(*write_connection_);
     write_connection_.reset();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the members close themselves
   }
@@ -127,7 +166,7 @@ std::unique_ptr<SqliteConnection> SqliteDatabase::take_idle() {
       return connection;
     }
   }
-  return open_reader(path_, reader_flags_);
+  return open_reader(path_, is_immutable_);
 }
 
 Lease SqliteDatabase::lend(std::unique_ptr<SqliteConnection> connection) {
@@ -146,7 +185,7 @@ std::vector<Lease> SqliteDatabase::readers_of_one_moment(std::size_t count) {
   std::vector<std::unique_ptr<SqliteConnection>> connections;
   while (connections.size() < count) connections.push_back(take_idle());
   std::vector<Lease> leases;
-  const LockFile::Hold hold = hold_to_open(lock_);
+  const LockFile::Hold hold = wait_for(moment_lock_);
   for (auto& connection : connections) {
     connection->execute("BEGIN");
     // A transaction sees the moment of its first read.
@@ -172,7 +211,8 @@ void SqliteDatabase::write_bulk(const std::function<bool(Connection&)>& work) {
 // The file itself, whatever links lead to it, so that all its users share one lock file.
 std::string resolve(const std::string& path) {
   std::error_code failure;
-  const filesystem::path absolute = filesystem::weakly_canonical(path, failure);
+  const filesystem::path absolute =
+      filesystem::weakly_canonical(filesystem::absolute(path), failure);
   return failure ? path : absolute.string();
 }
 
@@ -213,32 +253,39 @@ void sync_to_disk(const std::string& path) {
   if (!is_synced) throw Error(Code::unavailable, "cannot write " + path + " to disk");
 }
 
+// All of the store, as it is at one moment, in a new file.
+void SqliteDatabase::copy_to(const std::string& path) {
+  const Lease source = reader();
+  SqliteConnection copy(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  sqlite3_backup* backup = sqlite3_backup_init(
+      copy.handle(), "main", static_cast<SqliteConnection&>(*source).handle(), "main");
+  if (backup == nullptr) throw_failure(sqlite3_errcode(copy.handle()));
+  // One reading transaction from the first step to the last: the copy is of one moment.
+  const Snapshot snapshot(*source);
+  source->query("SELECT count(*) FROM customers").step();
+  int result = SQLITE_OK;
+  while (result == SQLITE_OK) result = sqlite3_backup_step(backup, pages_a_backup_step);
+  sqlite3_backup_finish(backup);
+  if (result != SQLITE_DONE) throw_failure(result);
+}
+
 void SqliteDatabase::backup(const std::string& destination) {
+  if (destination.empty()) throw Error::invalid("destination", "must name a file");
   if (filesystem::exists(destination)) {
     throw Error(Code::unavailable, destination + " exists already; choose another name");
   }
   const std::string unfinished = destination + ".part";
-  filesystem::remove(unfinished);
+  std::error_code none_there;
+  filesystem::remove(unfinished, none_there);
   try {
-    const Lease source = reader();
-    SqliteConnection copy(unfinished, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-    sqlite3_backup* backup = sqlite3_backup_init(
-        copy.handle(), "main", static_cast<SqliteConnection&>(*source).handle(), "main");
-    if (backup == nullptr) throw_failure(sqlite3_errcode(copy.handle()));
-    // One reading transaction from the first step to the last: the copy is of one moment.
-    const Snapshot snapshot(*source);
-    source->query("SELECT count(*) FROM customers").step();
-    int result = SQLITE_OK;
-    while (result == SQLITE_OK) result = sqlite3_backup_step(backup, pages_a_backup_step);
-    sqlite3_backup_finish(backup);
-    if (result != SQLITE_DONE) throw_failure(result);
+    copy_to(unfinished);
+    sync_to_disk(unfinished);
+    filesystem::rename(unfinished, destination);
   } catch (...) {
     std::error_code ignored;
     filesystem::remove(unfinished, ignored);
     throw;
   }
-  sync_to_disk(unfinished);
-  filesystem::rename(unfinished, destination);
   const filesystem::path folder = filesystem::absolute(destination).parent_path();
   sync_to_disk(folder.string());
 }

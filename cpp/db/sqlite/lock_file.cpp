@@ -40,10 +40,15 @@ LockFile::Hold::Hold(LockFile& lock, std::chrono::steady_clock::time_point deadl
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(1ms));
   }
+  is_held_ = true;
 }
 
+LockFile::Hold::Hold(LockFile& lock, std::try_to_lock_t)
+    : lock_(lock),
+      is_held_(lock.descriptor_ >= 0 && ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) == 0) {}
+
 LockFile::Hold::~Hold() {
-  if (lock_.descriptor_ >= 0) ::flock(lock_.descriptor_, LOCK_UN);
+  if (is_held_) ::flock(lock_.descriptor_, LOCK_UN);
 }
 
 }  // namespace comptroller::db::sqlite

@@ -1,9 +1,14 @@
-// The lock under which a database is opened, written, checkpointed and closed: one holder at a
-// time, among all services of this process and of others. It is the whole-file lock of a file
-// beside the database, so that nothing is left locked when a process dies.
+// A lock that one holder has at a time, among all services of this process and of others. It is the
+// whole-file lock of a file beside the database, so that nothing is left locked when a process
+// dies.
+//
+// A database has two. Whoever writes holds the first for the whole transaction and checkpoint. The
+// second is held for moments only: to open, to commit, to begin a read on several connections, to
+// close. So nobody has to wait for a long load to open or read the database.
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <string>
 
 namespace comptroller::db::sqlite {
@@ -21,12 +26,16 @@ class LockFile {
   class Hold {
    public:
     Hold(LockFile& lock, std::chrono::steady_clock::time_point deadline);
+    // Holds the lock if it is free.
+    Hold(LockFile& lock, std::try_to_lock_t how);
     ~Hold();
+    bool is_held() const { return is_held_; }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
 
    private:
     LockFile& lock_;
+    bool is_held_ = false;
   };
 
  private:

@@ -18,8 +18,8 @@ std::chrono::steady_clock::time_point deadline_from_now() {
 
 }  // namespace
 
-Writer::Writer(SqliteConnection& connection, LockFile& lock)
-    : connection_(connection), lock_(lock) {
+Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& moment_lock)
+    : connection_(connection), write_lock_(write_lock), moment_lock_(moment_lock) {
   sqlite3_wal_hook(
       connection_.handle(),
       [](void* frames, sqlite3*, const char*, int count) {
@@ -82,14 +82,14 @@ void Writer::write(const std::function<void(Connection&)>& work) {
 
 void Writer::run(std::span<Task* const> batch, Deadline deadline) {
   try {
-    const LockFile::Hold hold(lock_, deadline);
+    const LockFile::Hold hold(write_lock_, deadline);
     connection_.query("BEGIN IMMEDIATE").run();
     for (Task* task : batch) run_one(*task, batch.size() == 1);
     if (std::ranges::all_of(batch, [](const Task* task) { return task->failure != nullptr; })) {
       undo();
       return;
     }
-    connection_.query("COMMIT").run();
+    commit(deadline);
     checkpoint_if_due();
   } catch (...) {
     undo();
@@ -116,6 +116,11 @@ void Writer::run_one(Task& task, bool is_alone) {
   connection_.query("RELEASE task").run();
 }
 
+void Writer::commit(Deadline deadline) {
+  const LockFile::Hold hold(moment_lock_, deadline);
+  connection_.query("COMMIT").run();
+}
+
 void Writer::undo() {
   connection_.symbols().forget();
   if (connection_.in_transaction()) {
@@ -140,7 +145,7 @@ void Writer::while_idle(const std::function<void(SqliteConnection&)>& action) {
     std::erase(queue_, &task);
   }
   try {
-    const LockFile::Hold hold(lock_, deadline);
+    const LockFile::Hold hold(write_lock_, deadline);
     action(connection_);
   } catch (...) {
     task.failure = std::current_exception();
@@ -157,7 +162,7 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
       undo();
       return;
     }
-    connection.query("COMMIT").run();
+    commit(deadline_from_now());
     sqlite3_wal_checkpoint_v2(connection.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
                               nullptr);
   });

@@ -18,8 +18,8 @@ namespace comptroller::db::sqlite {
 
 class Writer {
  public:
-  // Both must outlive the writer.
-  Writer(SqliteConnection& connection, LockFile& lock);
+  // All must outlive the writer.
+  Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& moment_lock);
 
   // See Database::write and Database::write_bulk.
   void write(const std::function<void(Connection&)>& work);
@@ -43,11 +43,13 @@ class Writer {
   void stop_leading(std::span<Task* const> finished);
   void run(std::span<Task* const> batch, Deadline deadline);
   void run_one(Task& task, bool is_alone);
+  void commit(Deadline deadline);
   void undo();
   void checkpoint_if_due();
 
   SqliteConnection& connection_;
-  LockFile& lock_;
+  LockFile& write_lock_;
+  LockFile& moment_lock_;
   int frames_in_log_ = 0;
 
   std::mutex mutex_;

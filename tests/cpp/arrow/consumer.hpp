@@ -1,5 +1,5 @@
-// Reads Arrow streams as their specification says, and shows values as text: null, numbers as they are
-// kept, texts without quotes, [lists], {records}.
+// Reads Arrow streams as their specification says, and shows values as text: null, numbers as they
+// are kept, texts without quotes, [lists], {records}.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -18,7 +18,8 @@ namespace comptroller::arrow {
 template <class T>
 T at(const void* buffer, std::int64_t index) {
   T value;
-  std::memcpy(&value, static_cast<const char*>(buffer) + index * static_cast<std::int64_t>(sizeof(T)),
+  std::memcpy(&value,
+              static_cast<const char*>(buffer) + index * static_cast<std::int64_t>(sizeof(T)),
               sizeof(T));
   return value;
 }
@@ -104,7 +105,7 @@ class Consumer {
     for (std::int64_t i = 0; i < array.length; ++i) rows.push_back(show(schema_, array, i));
     const std::int64_t length = array.length;
     array.release(&array);
-    CHECK(array.release == nullptr);
+    CHECK((array.release == nullptr));
     CHECK(length > 0);
     return length;
   }

@@ -83,7 +83,8 @@ TEST_CASE("a claim arrives whole, and what it lacks is null") {
   full.onchain_status = ClaimStatus::failed;
   full.amount = NonNegativeAmount{"99999999999999999999.999999999999999999"};
   full.tx_hash = TransactionHash{"0x" + std::string(62, '0') + "9f"};
-  full.addresses = Addresses{Label{"0x" + std::string(40, 'a')}, Label{"0x" + std::string(40, '1')}};
+  full.addresses =
+      Addresses{Label{"0x" + std::string(40, 'a')}, Label{"0x" + std::string(40, '1')}};
   full.error_message = Note{""};
   full.blockchain = Term{"INK"};
   full.asset_type = Term{"\xc3\xa9"};
@@ -98,7 +99,8 @@ TEST_CASE("a claim arrives whole, and what it lacks is null") {
   CHECK(rows[1] == "{" + uuid + ", " + uuid +
                        ", CLAIM_ALL, daily, FAILED, 99999999999999999999.999999999999999999, 0x" +
                        std::string(62, '0') + "9f, [0x" + std::string(40, 'a') + ", 0x" +
-                       std::string(40, '1') + "], , INK, \xc3\xa9, -62135596800000000,"
+                       std::string(40, '1') +
+                       "], , INK, \xc3\xa9, -62135596800000000,"
                        " 253402300799999999, 2, 2, default}");
 }
 
@@ -149,7 +151,7 @@ TEST_CASE("an orchestration's nested records are structs") {
     full.source_transfer = Transfer{Label{"t1"}, Word{"COMPLETED"}};
     full.destination_transfer = Transfer{};
     full.fail_reason = FailReason{Note{"\"why\""}};
-    full.source = Source{};
+    full.source = comptroller::Source{};
     full.source->crypto = CryptoEndpoint{Label{"a1"}, Label{"0xA"}, std::nullopt};
     full.destination = Destination{};
     full.destination->profile = ProfileEndpoint{Id{"p1"}};
@@ -178,8 +180,8 @@ TEST_CASE("an address shows its balance as of the listing's moment, when that is
     address.address = Label{"9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"};
     store::insert(connection, owned_by_default(address));
     for (const std::int64_t at : {5, 10, 20}) {
-      store::insert(connection, Balance{Uuid{uuid}, NonNegativeAmount{std::to_string(at)},
-                                        Timestamp{at}});
+      store::insert(connection,
+                    Balance{Uuid{uuid}, NonNegativeAmount{std::to_string(at)}, Timestamp{at}});
     }
   });
   const auto addresses_at = [&](std::int64_t moment) {
@@ -191,19 +193,21 @@ TEST_CASE("an address shows its balance as of the listing's moment, when that is
     });
   };
   const auto shown = [&](std::vector<std::string> columns, std::int64_t moment) {
-    return rows_of(make_table("reward_addresses", std::move(columns), provider,
-                              addresses_at(moment)));
+    return rows_of(
+        make_table("reward_addresses", std::move(columns), provider, addresses_at(moment)));
   };
   CHECK(shown({"ledger", "balance", "name"}, 12) == Rows{"{SOLANA, 10, null}"});
   CHECK(shown({"balance"}, 4) == Rows{"{0}"});
   CHECK(shown({"ledger", "status"}, 12) == Rows{"{SOLANA, null}"});
   CHECK(rows_of(make_table("reward_addresses", {}, json::Audience::client, addresses_at(20))) ==
-        Rows{"{" + uuid + ", SOLANA, 9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM, null, null, 20,"
+        Rows{"{" + uuid +
+             ", SOLANA, 9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM, null, null, 20,"
              " null, 0}"});
-  CHECK(rows_of(make_table("balances", {}, provider, source_of(database, [](auto& connection) {
-                             return store::balances_listing(connection, {});
-                           }))) ==
-        Rows{"{" + uuid + ", 5, 5}", "{" + uuid + ", 10, 10}", "{" + uuid + ", 20, 20}"});
+  CHECK(
+      rows_of(make_table(
+          "balances", {}, provider, source_of(database, [](auto& connection) {
+            return store::balances_listing(connection, {});
+          }))) == Rows{"{" + uuid + ", 5, 5}", "{" + uuid + ", 10, 10}", "{" + uuid + ", 20, 20}"});
 }
 
 TEST_CASE("a payout group shows its schedule") {
@@ -258,14 +262,13 @@ TEST_CASE("an identity shows what follows from its active controls") {
   CHECK(rows_of(make_table("identities", {{"metadata", "id"}}, provider, identities)) ==
         Rows{"{null, free}", "{[{k, v}], bound}"});
 
-  CHECK(rows_of(make_table("controls", {{"id", "type", "is_overridable", "deleted_at"}}, provider,
-                           source_of(database, [](db::Connection& connection) {
-                             ListControls request;
-                             request.include_deleted = true;
-                             return store::controls_listing(connection, request,
-                                                            everyone(connection));
-                           }))) ==
-        Rows{"{active, SELL_ONLY, true, null}", "{lifted, FROZEN, true, 9}"});
+  CHECK(rows_of(make_table(
+            "controls", {{"id", "type", "is_overridable", "deleted_at"}}, provider,
+            source_of(database, [](db::Connection& connection) {
+              ListControls request;
+              request.include_deleted = true;
+              return store::controls_listing(connection, request, everyone(connection));
+            }))) == Rows{"{active, SELL_ONLY, true, null}", "{lifted, FROZEN, true, 9}"});
 }
 
 TEST_CASE("nulls and booleans keep their places over many rows") {

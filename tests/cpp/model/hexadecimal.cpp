@@ -21,6 +21,21 @@ TEST_CASE("every byte has two lower-case digits, and they have it") {
   }
 }
 
+TEST_CASE("many bytes have the digits of each") {
+  std::string bytes;
+  std::string expected;
+  for (int byte = 0; byte < 256; ++byte) {
+    bytes += static_cast<char>(byte * 7);
+    expected += "0123456789abcdef"[byte * 7 % 256 / 16];
+    expected += "0123456789abcdef"[byte * 7 % 16];
+  }
+  for (std::size_t count = 0; count <= bytes.size(); ++count) {
+    std::string text(2 * count, '\0');
+    write_hexadecimal(bytes.data(), count, text.data());
+    CHECK(text == expected.substr(0, 2 * count));
+  }
+}
+
 TEST_CASE("no other character is a digit, first or second") {
   constexpr std::string_view digits = "0123456789abcdef";
   for (int byte = 0; byte < 256; ++byte) {

@@ -1,5 +1,6 @@
-#include "service/check.hpp"
+#include "service/whole_store.hpp"
 
+#include "service/authorisation.hpp"
 #include "store/invariants.hpp"
 
 namespace comptroller::service {
@@ -20,8 +21,9 @@ void append_finding(std::string& out, std::string_view check, std::string_view m
 
 }  // namespace
 
-std::string check(Service& service) {
+std::string check(Service& service, const Principal& principal) {
   service.check_usable();
+  require_scope(principal, operator_read, false);
   const db::Health health = service.database()->health();
   const db::Lease connection = service.database()->reader();
   const db::Snapshot snapshot(*connection);
@@ -53,6 +55,12 @@ std::string check(Service& service) {
   }
   out += "}}";
   return out;
+}
+
+void backup(Service& service, const Principal& principal, const std::string& destination) {
+  service.check_usable();
+  require_scope(principal, operator_read, false);
+  service.database()->backup(destination);
 }
 
 }  // namespace comptroller::service

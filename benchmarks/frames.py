@@ -1,0 +1,142 @@
+"""Row 2: all claims, every column, typed, as a polars frame (of pandas: a pandas frame)."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import stores
+
+CONTENDERS = (
+    "comptroller",
+    "comptroller_one_core",
+    "pandas_read_sql",
+    "polars_read_database",
+    "adbc",
+    "connectorx_read_sql",
+    "duckdb_own_file",
+    "limit",
+)
+SELECT = f"SELECT {', '.join(stores.COLUMNS)} FROM claims"
+
+
+def _timed(read: Callable[[], Any]) -> dict[str, float]:
+    started = time.perf_counter()
+    frame = read()
+    seconds = time.perf_counter() - started
+    return {"seconds": seconds, "rows": len(frame)}
+
+
+def comptroller(folder: Path) -> dict[str, float]:
+    import comptroller as package
+    import polars  # noqa: F401  (imported before the clock starts)
+
+    with package.open(stores.need_store(folder), read_only=True) as service:
+        return _timed(lambda: service.claims.stream(columns=list(stores.COLUMNS)).to_polars())
+
+
+def comptroller_one_core(folder: Path) -> dict[str, float]:
+    os.sched_setaffinity(0, {0})
+    return comptroller(folder)
+
+
+def _typed(frame: Any) -> Any:
+    """A polars frame of text with the types that a stream of claims has."""
+    import polars as pl
+
+    closed = pl.Categorical()
+    times = [
+        pl.col(name)
+        .str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us")
+        .dt.replace_time_zone("UTC")
+        for name in stores.TIMES
+    ]
+    return frame.with_columns(
+        *times,
+        pl.col("amount").cast(pl.Decimal(38, 18)),
+        pl.col("addresses").str.json_decode(pl.List(pl.String)),
+        pl.col("onchain_status").cast(closed),
+    )
+
+
+def pandas_read_sql(folder: Path) -> dict[str, float]:
+    import json
+
+    import pandas as pd
+    import pyarrow as pa
+
+    amount = pd.ArrowDtype(pa.decimal128(38, 18))
+
+    def read() -> Any:
+        with sqlite3.connect(stores.need_text_database(folder)) as connection:
+            frame = pd.read_sql(SELECT, connection)
+        for name in stores.TIMES:
+            frame[name] = pd.to_datetime(frame[name], format="ISO8601", utc=True)
+        text = pa.array(frame["amount"], type=pa.string())
+        frame["amount"] = pd.array(text.cast(amount.pyarrow_dtype), dtype=amount)
+        frame["addresses"] = frame["addresses"].map(json.loads)
+        frame["onchain_status"] = frame["onchain_status"].astype("category")
+        return frame
+
+    return _timed(read)
+
+
+def polars_read_database(folder: Path) -> dict[str, float]:
+    import polars as pl
+
+    def read() -> Any:
+        with sqlite3.connect(stores.need_text_database(folder)) as connection:
+            schema = dict.fromkeys(stores.COLUMNS, pl.String)
+            return _typed(pl.read_database(SELECT, connection, schema_overrides=schema))
+
+    return _timed(read)
+
+
+def adbc(folder: Path) -> dict[str, float]:
+    import adbc_driver_sqlite.dbapi as driver
+    import polars as pl
+
+    # Many rows at once, so that a column's type is not guessed from a few that are all NULL.
+    def read() -> Any:
+        with (
+            driver.connect(str(stores.need_text_database(folder))) as connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.adbc_statement.set_options(**{"adbc.sqlite.query.batch_rows": "65536"})
+            cursor.execute(SELECT)
+            return _typed(pl.from_arrow(cursor.fetch_arrow_table()))
+
+    return _timed(read)
+
+
+def connectorx_read_sql(folder: Path) -> dict[str, float]:
+    import connectorx
+
+    path = stores.need_text_database(folder)
+    return _timed(
+        lambda: _typed(connectorx.read_sql(f"sqlite://{path}", SELECT, return_type="polars"))
+    )
+
+
+def duckdb_own_file(folder: Path) -> dict[str, float]:
+    import duckdb
+    import polars as pl
+
+    path = stores.need_duckdb(folder)
+
+    def read() -> Any:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            frame = connection.sql(SELECT).pl()
+            return frame.with_columns(pl.col("onchain_status").cast(pl.Categorical()))
+
+    return _timed(read)
+
+
+def limit(folder: Path) -> dict[str, float]:
+    words = stores.last_line(stores.limit(folder, "scan"), stores.need_store(folder))
+    return {"seconds": float(words[0]), "rows": float(words[1])}

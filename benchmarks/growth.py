@@ -1,0 +1,100 @@
+"""Row 6: a page of 100 as the store grows: filters and common pairs, first page and deep."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pages
+import stores
+
+SIZE = 100
+DEPTH = 0.9
+CALLS = 200
+ENOUGH_ROWS = 1000  # for full pages at that depth
+
+Filters = list[tuple[str, str]]
+
+
+def _text(connection: sqlite3.Connection, column: str) -> str:
+    """The most frequent word of a column, so that a deep page is a full one."""
+    (word,) = connection.execute(
+        f"SELECT text FROM symbols WHERE key = (SELECT {column} FROM claims"
+        f" WHERE {column} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 1)"
+    ).fetchone()
+    return str(word)
+
+
+def _window(connection: sqlite3.Connection) -> Filters:
+    """The middle half of the claims' time."""
+    sql = (
+        "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', created_at / 1000000, 'unixepoch') FROM claims"
+        " ORDER BY created_at LIMIT 1 OFFSET (SELECT count(*) * {} / 4 FROM claims)"
+    )
+    bounds = [connection.execute(sql.format(quarter)).fetchone()[0] for quarter in (1, 3)]
+    return [("start_time", bounds[0]), ("end_time", bounds[1])]
+
+
+def names(measured: dict[str, float]) -> list[str]:
+    """The filters that were measured."""
+    return [name.removesuffix(": rows") for name in measured if name.endswith(": rows")]
+
+
+def filters(store: Path) -> dict[str, Filters]:
+    with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as connection:
+        group = [("payout_group_id", _text(connection, "payout_group_id"))]
+        chain = [("chain", _text(connection, "blockchain"))]
+        jurisdiction = [("jurisdiction", _text(connection, "jurisdiction"))]
+        window = _window(connection)
+    confirmed, failed = [("statuses", "CONFIRMED")], [("statuses", "FAILED")]
+    return {
+        "none": [],
+        "group": group,
+        "status CONFIRMED": confirmed,
+        "status FAILED": failed,
+        "chain": chain,
+        "jurisdiction": jurisdiction,
+        "window": window,
+        "group + CONFIRMED": group + confirmed,
+        "group + FAILED": group + failed,
+        "chain + CONFIRMED": chain + confirmed,
+        "chain + FAILED": chain + failed,
+        "jurisdiction + CONFIRMED": jurisdiction + confirmed,
+        "jurisdiction + FAILED": jurisdiction + failed,
+        "CONFIRMED + window": confirmed + window,
+        "FAILED + window": failed + window,
+    }
+
+
+def comptroller(folder: Path) -> dict[str, float]:
+    """Medians in microseconds, and how many rows the pages had, by filter and place."""
+    from comptroller._core import Principal, Store
+
+    path = stores.need_store(folder)
+    store, operator = Store(str(path), True), Principal()
+
+    def read(parameters: Filters) -> bytes:
+        return store.call(operator, "claims.list", parameters, None, None)[0]
+
+    def cursors(chosen: Filters) -> Iterator[tuple[int, str]]:
+        """How many rows lie before each page, and its cursor."""
+        before, cursor = 0, ""
+        while True:
+            yield before, cursor
+            answer = read([*chosen, ("limit", "1000"), ("page_cursor", cursor)])
+            before, cursor = before + answer.count(b'{"id":'), pages.next_cursor(answer)
+            if not cursor:
+                yield before, ""
+                return
+
+    measured = {}
+    for name, chosen in filters(path).items():
+        *reached, (rows, _) = cursors(chosen)
+        deep = max((at for at in reached if at[0] <= DEPTH * rows), key=lambda at: at[0])
+        measured[f"{name}: rows"] = rows
+        for place, cursor in (("first", ""), ("deep", deep[1])):
+            parameters = [*chosen, ("limit", str(SIZE)), ("page_cursor", cursor)]
+            measured[f"{name}: {place}"] = pages.microseconds(lambda p=parameters: read(p), CALLS)
+    store.close()
+    return measured

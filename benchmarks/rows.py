@@ -1,0 +1,227 @@
+"""The rows of the results: which contenders run, and what their medians are held against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import CalledProcessError
+
+import frames
+import growth
+import loading
+import pages
+import starting
+import stores
+from contest import Outcome, run_in_turn
+from results import Aim, Row, ratio
+
+MIB = 2**20
+SECONDS = ["", "seconds", "rows/s", "time / comptroller's", "runs"]
+
+
+@dataclass
+class Plan:
+    """What is run, and where the data lies."""
+
+    folder: Path
+    rows: int
+    runs: int
+    growth_sizes: tuple[int, ...]
+
+    def sample(self, rows: int) -> Path:
+        place = self.folder / str(rows)
+        stores.make_sample(place, rows)
+        return place
+
+    @property
+    def data(self) -> Path:
+        return self.sample(self.rows)
+
+
+def named(contender: str) -> str:
+    return contender.replace("_", " ")
+
+
+def compared(outcomes: dict[str, Outcome], rows: int) -> list[list[str]]:
+    """A line for each contender."""
+    ours = outcomes["comptroller"].median()
+    lines = []
+    for outcome in outcomes.values():
+        seconds, name = outcome.median(), named(outcome.contender)
+        if seconds is None or ours is None:
+            lines.append([name, f"failed: {outcome.failure}", "", "", "0"])
+            continue
+        figures = [f"{seconds:.2f}", f"{rows / seconds:,.0f}", f"{seconds / ours:.2f} x"]
+        lines.append([name, *figures, str(len(outcome.runs))])
+    return lines
+
+
+def load_row(plan: Plan) -> Row:
+    stores.need_rows(plan.data)
+    results = run_in_turn("loading", loading.CONTENDERS, plan.data, plan.runs)
+    seconds = {name: outcome.median() for name, outcome in results.items()}
+    ours = seconds["comptroller"]
+    ndjson = (plan.data / "claims.ndjson").stat().st_size
+    sizes = [ratio(outcome.median("bytes"), ndjson) for outcome in results.values()]
+    lines = compared(results, plan.rows)
+    for line, size in zip(lines, sizes, strict=True):
+        line.append("-" if size is None else f"{size:.2f}")
+    return Row(
+        1,
+        f"Load {plan.rows:,} claims into an indexed, durable store",
+        [
+            "Everyone ends with indexes for the id and for time, group, status and chain, on disk"
+            " (sqlite: synchronous FULL, WAL, checkpoint). stdlib and msgspec fill a table of text"
+            " through executemany, with comptroller's cache and sorter settings; the indexes come"
+            " after the rows. The limit inserts the rows of the same compact table, parsed"
+            " beforehand, with all its indexes (one by jurisdiction too)."
+        ],
+        [*SECONDS, "file / NDJSON"],
+        lines,
+        [
+            Aim("speed against stdlib", ratio(seconds["stdlib"], ours), 4),
+            Aim("speed against msgspec", ratio(seconds["msgspec_structs"], ours), 2.3),
+            Aim("speed against DuckDB", ratio(seconds["duckdb_json"], ours), 1),
+            Aim("speed against the limit", ratio(seconds["limit"], ours), 0.9),
+            Aim("file / NDJSON", sizes[0], 0.55, is_upper=True),
+        ],
+    )
+
+
+def frames_row(plan: Plan) -> Row:
+    for need in (stores.need_store, stores.need_text_database, stores.need_duckdb):
+        need(plan.data)
+    results = run_in_turn("frames", frames.CONTENDERS, plan.data, plan.runs)
+    seconds = {name: outcome.median() for name, outcome in results.items()}
+    ours, one_core = seconds["comptroller"], seconds["comptroller_one_core"]
+    return Row(
+        2,
+        f"{plan.rows:,} claims, all columns, typed, as a frame",
+        [
+            "To a polars frame (pandas: its own) with times in UTC microseconds, decimal(38, 18)"
+            " and lists. The peers on a table of text cast after reading. comptroller uses as many"
+            " threads as there are cores from two chunks of 65,536 claims on; one core: pinned to"
+            " one. The limit steps the same SELECT on one core and touches every column, making"
+            " nothing of it."
+        ],
+        SECONDS,
+        compared(results, plan.rows),
+        [
+            Aim("speed against ADBC", ratio(seconds["adbc"], ours), 4),
+            Aim("speed against DuckDB's own file", ratio(seconds["duckdb_own_file"], ours), 2),
+            Aim("speed on one core against the limit", ratio(seconds["limit"], one_core), 0.8),
+            Aim("two cores against one", ratio(one_core, ours), 1.8),
+        ],
+    )
+
+
+def pages_row(plan: Plan) -> Row:
+    for need in (stores.need_store, stores.need_text_database):
+        need(plan.data)
+    results = run_in_turn("pages", pages.CONTENDERS, plan.data, plan.runs)
+    ours = results["comptroller"]
+    cases = [f"{size} {place}" for size in pages.SIZES for place in pages.PLACES]
+    lines = []
+    for outcome in results.values():
+        times = [outcome.median(case) for case in cases]
+        cells = ["failed" if time is None else f"{time:,.0f}" for time in times]
+        lines.append([named(outcome.contender), *cells])
+    aims = []
+    for case in cases:
+        time = ours.median(case)
+        against = {name: outcome.median(case) for name, outcome in results.items()}
+        of_views = ratio(against["json_in_sql_of_views"], time)
+        of_limit = ratio(time, against["limit"])
+        aims += [
+            Aim(f"{case}: speed against JSON in SQL", ratio(against["json_in_sql"], time), 1.5),
+            Aim(f"{case}: the same over the compact table", of_views, 6),
+            Aim(f"{case}: time / limit", of_limit, 1.15, is_upper=True),
+        ]
+    return Row(
+        3,
+        "One page of claims as JSON bytes, in process",
+        [
+            "Microseconds, the newest page and one from the middle by cursor. stdlib is sqlite3 and"
+            " json.dumps; JSON in SQL is json_group_array(json_object(...)), over a table of text"
+            " (its best case) and over comptroller's readable view. The limit steps comptroller's"
+            " own statement and copies the bytes of every column."
+        ],
+        ["", *cases],
+        lines,
+        aims,
+    )
+
+
+def growth_row(plan: Plan) -> Row:
+    results = {}
+    for rows in plan.growth_sizes:
+        print(f" {rows:,} rows", flush=True)
+        results[rows] = run_in_turn("growth", ["comptroller"], plan.sample(rows), 2)["comptroller"]
+    growths, depths, lines = {}, {}, []
+    smallest, largest = plan.growth_sizes[0], plan.growth_sizes[-1]
+    plain = results[smallest].median("none: first")
+    for name in growth.names(results[largest].runs[0]):
+        counts = {rows: outcome.median(f"{name}: rows") for rows, outcome in results.items()}
+        full = [rows for rows, count in counts.items() if count >= growth.ENOUGH_ROWS]
+        first = {rows: outcome.median(f"{name}: first") for rows, outcome in results.items()}
+        deep = {rows: outcome.median(f"{name}: deep") for rows, outcome in results.items()}
+        cells = [f"{first[rows]:,.0f} / {deep[rows]:,.0f}" for rows in plan.growth_sizes]
+        was_full = bool(full) and full[0] != largest
+        before = (first[full[0]], deep[full[0]]) if was_full else (plain, plain)
+        growths[name] = max(first[largest] / before[0], deep[largest] / before[1])
+        if largest in full:
+            depths[name] = deep[largest] / first[largest]
+        shown = [f"{of[name]:.2f}" if name in of else "-" for of in (growths, depths)]
+        lines.append([name, *cells, *shown])
+    aims = []
+    for what, of, goal in (("growth", growths, 1.5), ("depth", depths, 1.3)):
+        worst = max(of, key=lambda name: of[name], default="none")
+        aims.append(Aim(f"worst {what} ({worst})", of.get(worst), goal, is_upper=True))
+    return Row(
+        6,
+        f"A page of {growth.SIZE} as the store grows to {largest:,} claims",
+        [
+            f"Microseconds of the first page / of the one at {growth.DEPTH:.0%} depth. Growth: the"
+            " largest store against the smallest in which the filter finds"
+            f" {growth.ENOUGH_ROWS:,} claims (below that pages are not full), or, where no smaller"
+            " one has as many, against the first page without a filter in the smallest store; the"
+            " worse of the two places. Depth: deep page against first, in the largest store."
+            " Filters take the most frequent word; the window is the middle half of the time."
+        ],
+        ["", *(f"{rows:,}" for rows in plan.growth_sizes), "growth", "depth"],
+        lines,
+        aims,
+    )
+
+
+def start_row(plan: Plan) -> Row:
+    results = run_in_turn("starting", starting.CONTENDERS, plan.data, max(4 * plan.runs, 10))
+    alone = results["python_alone"].median()
+    imported = results["import_comptroller"].median()
+    more = None if imported is None or alone is None else (imported - alone) * 1000
+    lines = [
+        [named(name), "failed" if time is None else f"{time * 1000:.0f}"]
+        for name, time in ((name, outcome.median()) for name, outcome in results.items())
+    ]
+    try:
+        wheel: float | None = starting.wheel_bytes() / MIB
+    except CalledProcessError:
+        wheel = None
+    return Row(
+        8,
+        "To begin",
+        [
+            "The import over `python -c pass`, the wheel, and `comptroller --version`. The first"
+            " answer of `serve` is not measured yet: it comes with HTTP, as do rows 4 and 5."
+        ],
+        ["", "ms"],
+        lines,
+        [
+            Aim("import", more, 50, "ms", True),
+            Aim("wheel", wheel, 3, "MiB", True),
+            Aim("trivial command", results["trivial_command"].median(), 0.15, "s", True),
+        ],
+    )
+
+
+ROWS = {1: load_row, 2: frames_row, 3: pages_row, 6: growth_row, 8: start_row}

@@ -1,0 +1,77 @@
+"""The benchmarks: the same work by comptroller, by its peers and by a limit, in one run.
+
+python benchmarks/run.py                the full run, about 15 minutes
+python benchmarks/run.py --quick        50,000 claims, 3 runs
+python benchmarks/run.py --only 3,1     some of the rows, into a file of their own
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import stores
+from results import write
+from rows import ROWS, Plan
+
+HERE = Path(__file__).parent
+SMALLEST_GROWTH = 10_000
+LARGEST_GROWTH = 10_000_000
+INTRODUCTION = """\
+Written by `make bench` on {date} in {minutes:.0f} minutes. {rows:,} claims of the sample generator
+(seed {seed}, {size:,.0f} MB as NDJSON); {runs} runs of each contender (2 where one takes over 30 s,
+1 where it takes over 90 s; row 6: 2 of 200 calls each), every run in a process of its own, the
+contenders in turn; the figures are medians. Only the ratios of one run count. A limit is the least
+that the work can cost on SQLite, written in C (`limits/`). Rows 4, 5 and 7 of the plan are not
+measured yet."""
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=1_000_000, help="how many claims")
+    parser.add_argument("--runs", type=int, default=5, help="of each contender")
+    parser.add_argument("--quick", action="store_true", help="50,000 claims, 3 runs")
+    parser.add_argument("--only", default="1,2,3,6,8", help="rows, such as 1,3")
+    parser.add_argument(
+        "--ten-million", action="store_true", help="let row 6 grow to 10,000,000 claims"
+    )
+    parser.add_argument("--folder", type=Path, default=HERE.parent / "build" / "bench")
+    parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
+    parser.add_argument("--keep", action="store_true", help="keep the data for the next run")
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = options()
+    rows, runs = (50_000, 3) if given.quick else (given.rows, given.runs)
+    sizes = {size for size in (SMALLEST_GROWTH, 100_000) if size < rows} | {rows}
+    if given.ten_million:
+        sizes.add(LARGEST_GROWTH)
+    started = time.monotonic()
+    if not given.keep:
+        shutil.rmtree(given.folder, ignore_errors=True)
+    plan = Plan(given.folder, rows, runs, tuple(sorted(sizes)))
+    done = []
+    for number in map(int, given.only.split(",")):
+        print(f"== row {number}", flush=True)
+        done.append(ROWS[number](plan))
+    done.sort(key=lambda row: row.number)
+    introduction = INTRODUCTION.format(
+        date=datetime.now(UTC).date(),
+        minutes=(time.monotonic() - started) / 60,
+        rows=rows,
+        seed=stores.SEED,
+        size=(plan.data / "claims.ndjson").stat().st_size / 1e6,
+        runs=runs,
+    )
+    write(given.out, introduction, done)
+    if not given.keep:
+        shutil.rmtree(given.folder, ignore_errors=True)
+    print(f"see {given.out}")
+
+
+if __name__ == "__main__":
+    main()

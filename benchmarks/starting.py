@@ -1,0 +1,46 @@
+"""Row 8: what it takes to begin: the import, a trivial command, the wheel."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+CONTENDERS = ("python_alone", "import_comptroller", "import_and_open", "trivial_command")
+
+
+def _timed(command: list[str | Path]) -> dict[str, float]:
+    started = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return {"seconds": time.perf_counter() - started}
+
+
+def python_alone(_folder: Path) -> dict[str, float]:
+    return _timed([sys.executable, "-c", "pass"])
+
+
+def import_comptroller(_folder: Path) -> dict[str, float]:
+    return _timed([sys.executable, "-c", "import comptroller"])
+
+
+def import_and_open(_folder: Path) -> dict[str, float]:
+    """With what the first use loads: the core, msgspec, the service over them."""
+    return _timed([sys.executable, "-c", "import comptroller; comptroller.open(':memory:')"])
+
+
+def trivial_command(_folder: Path) -> dict[str, float]:
+    return _timed([Path(sys.executable).with_name("comptroller"), "--version"])
+
+
+def wheel_bytes() -> int:
+    """The size of the wheel, built with what the installed package left, if it is there."""
+    compiled = ROOT / "build" / "editable"
+    build = compiled if compiled.exists() else ROOT / "build" / "wheel"
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation"]
+        command += ["--no-deps", f"-Cbuild-dir={build}", "-w", folder, str(ROOT)]
+        subprocess.run(command, check=True)
+        return next(Path(folder).glob("*.whl")).stat().st_size

@@ -1,0 +1,27 @@
+"""The command line: `comptroller demo`, `load`, `report` and the others.
+
+Exit codes: 0 done; 1 refused, failed, or with bad lines; 2 asked in a way it does not know; 130
+interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command, of `sys.argv` if none is given, and return its exit code."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("click", "rich") if find_spec(name) is None]
+    if missing:
+        print(
+            f"comptroller: the command line needs {' and '.join(missing)}: "
+            'pip install "comptroller[cli]"',
+            file=sys.stderr,
+        )
+        return 1
+    from comptroller.cli.program import run
+
+    return run(arguments)

@@ -1,0 +1,314 @@
+"""Commands that move many records: sample, load, export."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from comptroller.cli import screen
+from comptroller.cli.screen import db_option, json_option
+
+if TYPE_CHECKING:
+    from comptroller.loading import LoadResult
+
+# Written out, because importing them would cost every command; a test holds them against the core.
+KINDS = (
+    "identities",
+    "controls",
+    "orchestrations",
+    "payout-groups",
+    "reward-addresses",
+    "claims",
+    "balances",
+)
+_SHOWN_REJECTIONS = 20
+_BOUNDS = {
+    "claims": ("start_time", "end_time"),
+    "identities": ("created_at.gte", "created_at.lte"),
+    "controls": ("created_at.gte", "created_at.lte"),
+    "orchestrations": ("created_at.gte", "created_at.lte"),
+}
+
+
+class Kind(click.Choice[str]):
+    """A kind of record, with dashes or underscores."""
+
+    name = "kind"
+
+    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
+        """Spell `choice` as it is compared."""
+        return str(choice).replace("_", "-")
+
+
+@click.command()
+@click.argument("kind", type=Kind([*KINDS, "all"]), metavar="KIND|all")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="How many; with `all` the number of claims, the rest in proportion.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=1,
+    show_default=True,
+    help="The same seed gives the same records.",
+)
+@click.option("--out", type=click.Path(), help="A file or -; with `all` a directory.")
+@click.option("--customer", metavar="ID", help="Whose they are; `default` when left out.")
+@json_option
+def sample(
+    kind: str, rows: int, seed: int, out: str | None, customer: str | None, as_json: bool
+) -> None:
+    r"""Make up realistic records to load, as NDJSON.
+
+    \b
+    comptroller sample all --rows 100000 --out sample/
+    comptroller load claims sample/claims.ndjson
+    """
+    import comptroller
+
+    if kind == "all" and out in (None, "-"):
+        raise click.UsageError("all kinds go to a directory; name it with --out DIR")
+    if out in (None, "-"):
+        if as_json:
+            raise click.UsageError(
+                "--json needs --out FILE, since the records go to standard output"
+            )
+        records = comptroller.sample(kind, rows, seed, customer)
+        to = sys.stdout.buffer
+        while chunk := records.read(1 << 20):
+            to.write(chunk)
+        to.flush()
+        return
+    with screen.waiting(f"making up {kind}"):
+        path = comptroller.sample(kind, rows, seed, customer, out=str(out))
+    files = [path / f"{each}.ndjson" for each in KINDS] if kind == "all" else [path]
+    if as_json:
+        screen.write_json({"kind": kind, "files": [str(file) for file in files]})
+        return
+    written = screen.table("~file", ">bytes")
+    for file in files:
+        written.add_row(*screen.cells([file, file.stat().st_size]))
+    screen.show(written)
+
+
+@click.command()
+@click.argument("kind", type=Kind(KINDS), metavar="KIND")
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option("--customer", metavar="ID", help="Whose the records are that name no customer.")
+@click.option("--keep-going", is_flag=True, help="Keep the good lines of a file with bad ones.")
+@click.option("--dry-run", is_flag=True, help="Keep nothing; say what would have been.")
+@db_option
+@json_option
+def load(
+    kind: str,
+    file: str,
+    customer: str | None,
+    keep_going: bool,
+    dry_run: bool,
+    db: str,
+    as_json: bool,
+) -> int:
+    r"""Load records from FILE into the store; - is standard input.
+
+    NDJSON, a JSON array or a saved list answer, also gzipped. All or nothing: where a line is
+    rejected nothing is kept, unless --keep-going says otherwise.
+
+    \b
+    KIND is one of identities, controls, orchestrations, payout-groups,
+    reward-addresses, claims, balances.
+    """
+    import comptroller
+
+    _require_readable(file)
+    source: Any = sys.stdin.buffer if file == "-" else file
+    interrupted = False
+    with comptroller.open(db) as svc, screen.progress(f"loading {kind}") as advance:
+        try:
+            result = svc.load(
+                kind,
+                source,
+                customer_id=customer,
+                keep_going=keep_going,
+                dry_run=dry_run,
+                progress=advance,
+            )
+        except KeyboardInterrupt as error:
+            kept: LoadResult | None = getattr(error, "load_result", None)
+            if kept is None:
+                click.echo("comptroller: interrupted; nothing was kept", err=True)
+                return 130
+            result, interrupted = kept, True
+    if as_json:
+        screen.write_json({**_members(result), "dry_run": dry_run, "interrupted": interrupted})
+    else:
+        screen.show(account({kind: result}))
+        _show_faults(result)
+        if not interrupted:
+            click.echo()
+            click.echo(_outcome(result, dry_run=dry_run))
+    if interrupted:
+        kept_what = "what is counted above was kept" if result.committed else "nothing was kept"
+        click.echo(f"comptroller: interrupted; {kept_what}", err=True)
+        return 130
+    return 1 if result.rejected else 0
+
+
+def _require_readable(file: str) -> None:
+    """Look, before a store is made for a file that is not there."""
+    from comptroller.errors import invalid
+
+    if file == "-":
+        return
+    if not Path(file).exists():
+        raise invalid("file", f"there is no file {file}")
+    if Path(file).is_dir():
+        raise invalid("file", f"{file} is a directory; load its files one by one")
+    if not os.access(file, os.R_OK):
+        raise invalid("file", f"{file} may not be read")
+
+
+def account(results: dict[str, LoadResult]) -> Any:
+    """Draw the accounts of loads as a table, one row for each kind."""
+    counted = screen.table(
+        "kind", ">read", ">inserted", ">updated", ">unchanged", ">rejected", ">blank"
+    )
+    for kind, result in results.items():
+        counted.add_row(
+            kind,
+            *screen.cells(
+                [
+                    result.read,
+                    result.inserted,
+                    result.updated,
+                    result.unchanged,
+                    result.rejected,
+                    result.blank,
+                ]
+            ),
+        )
+    return counted
+
+
+def _members(result: LoadResult) -> dict[str, Any]:
+    members = screen.fields_of(result)
+    return {**members, "rejections": [screen.fields_of(each) for each in result.rejections]}
+
+
+def _show_faults(result: LoadResult) -> None:
+    if result.rejections:
+        click.echo()
+        screen.show(rejections(result))
+        left = result.rejected - min(len(result.rejections), _SHOWN_REJECTIONS)
+        if left:
+            click.echo(f"... and {left:,} more; --json lists the first 1,000")
+    if result.unknown_members:
+        unknown = screen.table("~member left out", ">lines", title="Members that are not known")
+        for name, lines in result.unknown_members.items():
+            unknown.add_row(*screen.cells([name, lines]))
+        click.echo()
+        screen.show(unknown)
+
+
+def rejections(result: LoadResult) -> Any:
+    """Draw the first rejected lines as a table."""
+    listed = screen.table(">line", "code", "~why", title="Rejected")
+    for rejection in result.rejections[:_SHOWN_REJECTIONS]:
+        listed.add_row(*screen.cells([rejection.line, rejection.code, rejection.message]))
+    return listed
+
+
+def _outcome(result: LoadResult, *, dry_run: bool) -> str:
+    if dry_run:
+        return "A dry run: nothing was kept."
+    if result.committed:
+        return "The good lines were kept." if result.rejected else "All was kept."
+    if result.rejected:
+        return (
+            "Nothing was kept, because lines were rejected: the counts say what would have been.\n"
+            "--keep-going keeps the good lines."
+        )
+    return "Nothing was kept."
+
+
+@click.command()
+@click.argument("kind", type=Kind(KINDS), metavar="KIND")
+@click.argument("file", type=click.Path(allow_dash=True))
+@click.option(
+    "--format",
+    type=click.Choice(["ndjson", "csv", "parquet"]),
+    help="As the file's name ends, else ndjson.",
+)
+@click.option("--customer", metavar="ID", help="Only this customer's.")
+@click.option("--start", metavar="TIME", help="Created at this time or date, or later.")
+@click.option("--end", metavar="TIME", help="Created at this time or date, or before.")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A filter of the kind's list, such as statuses=FAILED; repeatable.",
+)
+@db_option
+@json_option
+def export(
+    kind: str,
+    file: str,
+    format: str | None,
+    customer: str | None,
+    start: str | None,
+    end: str | None,
+    where: tuple[str, ...],
+    db: str,
+    as_json: bool,
+) -> None:
+    r"""Write records of KIND to FILE; - is standard output.
+
+    NDJSON loads back to an equal store.
+
+    \b
+    comptroller export claims failed.csv --where statuses=FAILED --start 2026-01-01
+    """
+    if file == "-" and as_json:
+        raise click.UsageError("--json needs a FILE, since the records go to standard output")
+    chosen = format or {".csv": "csv", ".parquet": "parquet"}.get(Path(file).suffix, "ndjson")
+    filters = _filters(kind, customer, start, end, where)
+    with screen.existing_store(db) as svc, screen.waiting(f"writing {kind}"):
+        rows = svc.export(kind, file, chosen, **filters)
+    if as_json:
+        screen.write_json({"kind": kind, "file": file, "format": chosen, "rows": rows})
+    else:
+        click.echo(
+            f"{rows:,} {kind} written to {'standard output' if file == '-' else file}",
+            err=file == "-",
+        )
+
+
+def _filters(
+    kind: str, customer: str | None, start: str | None, end: str | None, where: tuple[str, ...]
+) -> dict[str, list[str]]:
+    from comptroller.report import day_bounds
+
+    filters: defaultdict[str, list[str]] = defaultdict(list)
+    if customer is not None:
+        filters["customer_id"].append(customer)
+    bounds = _BOUNDS.get(kind)
+    for place, moment in enumerate(day_bounds(start, end)):
+        if moment is None:
+            continue
+        if bounds is None:
+            raise click.UsageError(f"--start and --end: {kind} are not filtered by time")
+        filters[bounds[place]].append(moment)
+    for each in where:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise click.UsageError(f"--where {each}: give NAME=VALUE, such as statuses=FAILED")
+        filters[name].append(value)
+    return dict(filters)

@@ -1,0 +1,93 @@
+"""The program and its commands, and how what goes wrong in them is told."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+
+import click
+
+from comptroller.cli.bulk import export, load, sample
+from comptroller.cli.reporting import report
+from comptroller.cli.store import backup, check, migrate
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option("--db", type=click.Path(), help="Keep the store of the tour in this new file.")
+def demo(db: str | None) -> int:
+    """Take the tour: real rewards, controls, pages, bad input, a report.
+
+    Works in a temporary store; touches nothing of yours.
+    """
+    from comptroller.cli.demo import tour
+
+    return tour(db)
+
+
+class Program(click.Group):
+    """The commands, listed in the order in which a newcomer meets them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands."""
+        return list(self.commands)
+
+
+@click.command(
+    cls=Program,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="New here? Run: comptroller demo",
+)
+@click.version_option(package_name="comptroller", message="comptroller %(version)s")
+def program() -> None:
+    """Identity controls, orchestrations and rewards, in a file of your own."""
+
+
+for command in (demo, sample, load, export, report, check, backup, migrate):
+    program.add_command(command)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; errors are told in a line, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A name the terminal has no letters for is shown escaped.
+            stream.reconfigure(errors="backslashreplace")
+    given = None if arguments is None else list(arguments)
+    try:
+        code = program.main(given, prog_name="comptroller", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("comptroller: interrupted", err=True)
+        return 130
+    except SystemExit as stopped:  # click's own answer to a closed pipe
+        return stopped.code if isinstance(stopped.code, int) else 1
+    except Exception as error:
+        return _tell(error)
+    return code if isinstance(code, int) else 0
+
+
+def _tell(error: Exception) -> int:
+    import os
+
+    from comptroller.cli.screen import printable
+
+    if os.environ.get("COMPTROLLER_TRACEBACK"):
+        raise error
+    from comptroller.errors import Error
+
+    if isinstance(error, Error):
+        told = str(error)
+    elif isinstance(error, OSError):
+        told = f"unavailable: {error}"
+    elif isinstance(error, MemoryError):
+        told = "unavailable: out of memory"
+    else:
+        told = (
+            f"internal: {type(error).__name__}: {error}\n"
+            "This is a defect of comptroller; with COMPTROLLER_TRACEBACK=1 it shows its place."
+        )
+    click.echo("comptroller: " + "\n".join(printable(line) for line in told.split("\n")), err=True)
+    return 1

@@ -1,0 +1,219 @@
+"""What commands share: options, opening the store, and how things are shown.
+
+rich is imported where something is drawn, so that a command that draws nothing starts fast.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+    from comptroller.local import Service
+
+db_option = click.option(
+    "--db",
+    type=click.Path(),
+    default="comptroller.db",
+    envvar="COMPTROLLER_DB",
+    show_default=True,
+    show_envvar=True,
+    help="The store file.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for machines.")
+
+#: Bytes done, bytes in all if known, rows done.
+Advance: TypeAlias = Callable[[int, "int | None", int], None]
+
+# Wider than any table of values within their limits.
+_UNBOUND = 10_000
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def existing_store(db: str) -> Service:
+    """The store for reading. Raises Unavailable where there is none: reading never makes one."""
+    import comptroller
+
+    require_store(db)
+    return comptroller.open(db, read_only=True)
+
+
+def require_store(db: str) -> None:
+    """Raises Unavailable where there is no file `db`."""
+    from comptroller.errors import unavailable
+
+    if not Path(db).exists():
+        raise unavailable(
+            f"there is no store {db}; `comptroller load` makes one, --db names another"
+        )
+
+
+def write_json(answer: Mapping[str, object]) -> None:
+    """An answer for machines, on standard output; amounts as text, without an exponent."""
+    click.echo(json.dumps(answer, indent=2, default=_plain))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    raise TypeError(f"{type(value).__name__} is not written as JSON")
+
+
+def console(*, error: bool = False) -> Console:
+    """Standard output (or error) to draw on; what is printed is text, never markup."""
+    from rich.console import Console
+
+    return Console(stderr=error, markup=False, highlight=False, emoji=False, soft_wrap=False)
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """An empty table. Columns named ``>x`` hold numbers; only those named ``~x`` may be broken."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        collapse_padding=True,
+        header_style="bold",
+    )
+    for column in columns:
+        made.add_column(
+            column.lstrip(">~"),
+            justify="right" if column.startswith(">") else "left",
+            no_wrap=not column.startswith("~"),
+            overflow="fold",
+        )
+    return made
+
+
+def show(*things: RenderableType) -> None:
+    """Draws on standard output, an empty line between; what must not be broken is not."""
+    from rich.measure import Measurement
+
+    for number, thing in enumerate(things):
+        out = console()
+        unbound = out.options.update(width=_UNBOUND)
+        out.width = max(out.width, Measurement.get(out, unbound, thing).minimum)
+        if number:
+            out.print()
+        out.print(thing)
+
+
+def printable(text: object) -> str:
+    """Text whose control characters, which could steer a terminal, are shown as escapes."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", str(text))
+
+
+def cells(values: Iterable[object]) -> list[str]:
+    """Values as a table's cells: counts with separators, None as a dash."""
+    return [cell(value) for value in values]
+
+
+def cell(value: object) -> str:
+    """One value as a table's cell."""
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return printable(value)
+
+
+def aligned(amounts: Sequence[Decimal]) -> list[str]:
+    """Exact amounts, all with as many fraction digits as the longest has."""
+    digits = max((_fraction_digits(amount) for amount in amounts), default=0)
+    return [with_fraction(amount, digits) for amount in amounts]
+
+
+def with_fraction(amount: Decimal, digits: int) -> str:
+    """An exact amount with separators and `digits` fraction digits, no less than it has."""
+    whole, _, fraction = format(amount, "f").partition(".")
+    negative, whole = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
+    padded = fraction.ljust(digits, "0")
+    return f"{negative}{int(whole):,}" + (f".{padded}" if padded else "")
+
+
+def _fraction_digits(amount: Decimal) -> int:
+    return len(format(amount, "f").partition(".")[2])
+
+
+def duration(microseconds: int) -> str:
+    """A time span for people: ``12.3 s``, ``4 min 07 s``, ``3 h 05 min``, ``2 d 04 h``."""
+    if microseconds < 0:
+        return "-" + duration(-microseconds)
+    seconds = microseconds / 1_000_000
+    if seconds < 1:
+        return f"{microseconds // 1000} ms"
+    if seconds < 60:
+        return f"{microseconds // 100_000 / 10:.1f} s"
+    whole = int(seconds)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600:02} h"
+
+
+def percent(ratio: float | None) -> str:
+    """A ratio as a percentage; 100 % and 0 % are exact."""
+    if ratio is None:
+        return "-"
+    if 0 < ratio < 0.0001 or 0.9999 < ratio < 1:
+        return "< 0.01 %" if ratio < 0.5 else "> 99.99 %"
+    return f"{ratio * 100:.2f} %"
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Advance | None]:
+    """A bar on standard error while a terminal looks on, else nothing."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich import progress as bars
+
+    with bars.Progress(
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(),
+        bars.TaskProgressColumn(),
+        bars.TextColumn("{task.fields[rows]:,} rows"),
+        bars.TimeElapsedColumn(),
+        console=console(error=True),
+        transient=True,
+    ) as bar:
+        task = bar.add_task(label, total=None, rows=0)
+
+        def advance(done: int, total: int | None, rows: int) -> None:
+            bar.update(task, completed=done if total else 0, total=total, rows=rows)
+
+        yield advance
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[None]:
+    """A sign of life on standard error while a terminal looks on, for work of unknown length."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with console(error=True).status(label):
+        yield
+
+
+def fields_of(record: Any) -> dict[str, Any]:
+    """A struct's members by name."""
+    return {name: getattr(record, name) for name in record.__struct_fields__}

@@ -1,0 +1,196 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <latch>
+#include <thread>
+
+#include "service/world.hpp"
+
+namespace comptroller::service {
+namespace {
+
+constexpr std::int64_t one_day_us = 24 * one_hour_us;
+
+struct Keyed : World {
+  Keyed() {
+    put_identity("i1", "acme");
+    put_identity("z1", "zenith");
+    now = start;
+  }
+  static std::string closing(const std::string& identity, const std::string& reason = "TEST") {
+    return body_of({{"identity_id", identity}, {"type", "CLOSED"}, {"reason_code", reason}});
+  }
+  Answer create(const std::string& key, const std::string& body = closing("i1")) {
+    return answer(acme, "controls.create", {}, body, key);
+  }
+  Refusal refused_create(const std::string& key, const std::string& body = closing("i1")) {
+    return refused(acme, "controls.create", {}, body, key);
+  }
+};
+
+TEST_CASE_FIXTURE(Keyed, "the same request under its key is answered again, byte for byte") {
+  const Answer first = create("k");
+  CHECK_FALSE(first.is_replay);
+  now.microseconds += 1;
+  const Answer again = create("k");
+  CHECK(again.is_replay);
+  CHECK(again.body == first.body);
+  CHECK(count(acme, "controls.list") == 1);
+}
+
+TEST_CASE_FIXTURE(Keyed, "requests are compared by what they say, not by their bytes") {
+  create("k");
+  CHECK(create("k", " {\"type\" : \"CLOSED\", \"reason_code\":\"TEST\","
+                    "\"identity_\\u0069d\":\"i1\"}")
+            .is_replay);
+  const auto update = [&](const std::string& metadata) {
+    return answer(acme, "identities.update", {{"id", "i1"}}, R"({"metadata":)" + metadata + "}",
+                  "m");
+  };
+  CHECK_FALSE(update(R"({"a":"1","b":"2"})").is_replay);
+  CHECK(update(R"({"b":"2","a":"1"})").is_replay);
+}
+
+TEST_CASE_FIXTURE(Keyed, "another request under a key that is taken is refused") {
+  create("k");
+  const Refusal refusal = refused_create("k", closing("i1", "OTHER"));
+  CHECK(refusal.code == "idempotency-key-reused");
+  CHECK(count(acme, "controls.list") == 1);
+  CHECK(create("k").is_replay);
+}
+
+TEST_CASE_FIXTURE(Keyed, "a key is kept for a day, to the microsecond") {
+  const Answer first = create("k");
+  const std::string id = Json(first.body).at("/id");
+  now.microseconds = start.microseconds + one_day_us - 1;
+  CHECK(create("k").is_replay);
+  now.microseconds = start.microseconds + one_day_us;
+  CHECK(refused_create("k").code == "already-exists");  // run again: the control stands
+  call(acme, "controls.delete", {{"control_id", id}});
+  const Answer second = create("k");
+  CHECK_FALSE(second.is_replay);
+  CHECK(second.body != first.body);
+  now.microseconds += one_day_us - 1;
+  CHECK(create("k").body == second.body);
+}
+
+TEST_CASE_FIXTURE(Keyed, "after a day the key may carry another request") {
+  create("k");
+  now.microseconds += one_day_us;
+  CHECK_FALSE(create("k", body_of({{"identity_id", "i1"},
+                                   {"type", "DORMANT"},
+                                   {"reason_code", "TEST"}}))
+                  .is_replay);
+}
+
+TEST_CASE_FIXTURE(Keyed, "a refusal leaves the key free") {
+  CHECK(refused_create("k", closing("nobody")).code == "not-found");
+  CHECK(refused_create("k", "{").code == "malformed-json");
+  CHECK_FALSE(create("k").is_replay);
+  CHECK(create("k").is_replay);
+}
+
+TEST_CASE_FIXTURE(Keyed, "a key belongs to its customer and its operation") {
+  create("k");
+  const Answer foreign = answer(zenith, "controls.create", {}, closing("z1"), "k");
+  CHECK_FALSE(foreign.is_replay);
+  const Answer of_operator = answer(provider, "controls.create", {}, closing("i1"), "k");
+  CHECK_FALSE(of_operator.is_replay);
+  const std::string id = Json(foreign.body).at("/id");
+  CHECK_FALSE(answer(zenith, "controls.delete", {}, body_of({{"control_id", id}}), "k").is_replay);
+}
+
+TEST_CASE_FIXTURE(Keyed, "one customer never sees another's answer by its key") {
+  create("k");
+  CHECK(refused(zenith, "controls.create", {}, closing("i1"), "k").code == "not-found");
+}
+
+TEST_CASE_FIXTURE(Keyed, "a deletion that is sent again is answered again") {
+  const std::string id = Json(create("c").body).at("/id");
+  const auto remove = [&] {
+    return answer(acme, "controls.delete", {{"control_id", id}}, "", "d");
+  };
+  const Answer first = remove();
+  now.microseconds += one_hour_us;
+  CHECK(remove().body == first.body);
+  CHECK(code(acme, "controls.delete", {{"control_id", id}}) == "already-deleted");
+}
+
+TEST_CASE_FIXTURE(Keyed, "a key is 1 to 255 printable characters") {
+  CHECK_FALSE(create(std::string(255, 'k')).is_replay);
+  for (const std::string& key :
+       {std::string(), std::string(256, 'k'), std::string("a\nb"), std::string("a\0b", 3),
+        std::string("\x7f"), std::string("k\xc3\xa9")}) {
+    CAPTURE(key);
+    const Refusal refusal = refused_create(key);
+    CHECK(refusal.code == "invalid-request");
+    CHECK(refusal.field == "Idempotency-Key");
+  }
+  put_identity("i2", "acme");
+  CHECK_FALSE(create(" ~", closing("i2")).is_replay);
+}
+
+TEST_CASE_FIXTURE(Keyed, "a read takes no key") {
+  CHECK(refused(acme, "controls.list", {}, "", "k").field == "Idempotency-Key");
+}
+
+TEST_CASE_FIXTURE(Keyed, "scopes are asked for before a kept answer is given") {
+  create("k");
+  acme.scopes.clear();
+  CHECK(refused_create("k").code == "insufficient-scope");
+}
+
+TEST_CASE_FIXTURE(Keyed, "of many threads with one key one runs; the rest wait for it or are told") {
+  constexpr std::size_t threads = 8;
+  for (int round = 0; round < 20; ++round) {
+    const std::string key = "race" + std::to_string(round);
+    const std::string identity = "r" + std::to_string(round);
+    put_identity(identity, "acme");
+    std::array<std::string, threads> outcomes;
+    std::array<std::string, threads> bodies;
+    std::latch together(threads);
+    {
+      std::vector<std::jthread> running;
+      for (std::size_t i = 0; i < threads; ++i) {
+        running.emplace_back([&, i] {
+          together.arrive_and_wait();
+          outcomes[i] = refusal_of([&] {
+                          const Answer given = create(key, closing(identity));
+                          bodies[i] = given.body + (given.is_replay ? "" : "!");
+                        }).code;
+        });
+      }
+    }
+    std::size_t ran = 0;
+    for (std::size_t i = 0; i < threads; ++i) {
+      CHECK((outcomes[i].empty() || outcomes[i] == "idempotency-in-flight"));
+      ran += bodies[i].ends_with('!') ? 1 : 0;
+    }
+    CHECK(ran == 1);
+    CHECK(count(acme, "controls.list", {{"identity_id", identity}}) == 1);
+    CHECK(create(key, closing(identity)).is_replay);
+  }
+}
+
+TEST_CASE_FIXTURE(Keyed, "while a request runs, its key is in flight and other keys are free") {
+  std::latch inside(1);
+  std::latch go_on(1);
+  const Call call{"controls.create", {}, "", "k"};
+  std::jthread first([&] {
+    service.write_once(acme, call, "request", [&](db::Connection&) {
+      inside.count_down();
+      go_on.wait();
+      return std::string("{}");
+    });
+  });
+  inside.wait();
+  CHECK(refused_create("k").code == "idempotency-in-flight");
+  CHECK(refused(zenith, "controls.create", {}, "{", "k").code == "malformed-json");
+  go_on.count_down();
+  first.join();
+  CHECK(refused_create("k").code == "idempotency-key-reused");
+  CHECK_FALSE(create("k2").is_replay);
+}
+
+}  // namespace
+}  // namespace comptroller::service

@@ -1,0 +1,165 @@
+// A service on a store of its own, with a clock and ids that the test decides.
+#pragma once
+
+#include <doctest/doctest.h>
+#include <simdjson.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "db/sqlite/database.hpp"
+#include "model/error.hpp"
+#include "service/authorisation.hpp"
+#include "service/service.hpp"
+
+namespace comptroller::service {
+
+// JSON text that was answered; reads members by pointer, such as "/items/0/id".
+class Json {
+ public:
+  explicit Json(std::string text)
+      : text_(std::move(text)), parser_(std::make_shared<simdjson::dom::parser>()) {
+    root_ = parser_->parse(text_).value();
+  }
+
+  const std::string& text() const { return text_; }
+  bool has(std::string_view pointer) const {
+    return root_.at_pointer(pointer).error() == simdjson::SUCCESS;
+  }
+  // A string as it is, another value as its JSON text; "(none)" where there is nothing.
+  std::string at(std::string_view pointer) const {
+    simdjson::dom::element element;
+    if (root_.at_pointer(pointer).get(element) != simdjson::SUCCESS) return "(none)";
+    std::string_view string;
+    if (element.get_string().get(string) == simdjson::SUCCESS) return std::string(string);
+    return simdjson::minify(element);
+  }
+  std::size_t size(std::string_view pointer) const {
+    return root_.at_pointer(pointer).get_array().value().size();
+  }
+  // `member` of each element of an array.
+  std::vector<std::string> each(const std::string& pointer, const std::string& member) const {
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < size(pointer); ++i) {
+      values.push_back(at(pointer + "/" + std::to_string(i) + "/" + member));
+    }
+    return values;
+  }
+
+ private:
+  std::string text_;
+  std::shared_ptr<simdjson::dom::parser> parser_;
+  simdjson::dom::element root_;
+};
+
+// A refusal as a caller sees it; nothing where there was none.
+struct Refusal {
+  std::string code;
+  std::string detail;
+  std::string field;  // of the first error
+  std::string existing;
+};
+
+template <class Action>
+Refusal refusal_of(const Action& action) {
+  try {
+    action();
+    return {};
+  } catch (const Error& error) {
+    const std::string field = error.errors().empty() ? "" : error.errors().front().field;
+    return {std::string(problem(error.code()).code), error.detail(), field, error.existing()};
+  }
+}
+
+using Parameters = std::vector<Parameter>;
+
+inline const Timestamp start = *Timestamp::parse("2026-03-01T12:00:00Z");
+constexpr std::int64_t one_hour_us = 3'600'000'000;
+
+class World {
+ public:
+  World() : World(db::sqlite::open("", {.is_temporary = true})) {}
+  explicit World(std::unique_ptr<db::Database> database)
+      : service(std::move(database), environment()) {}
+
+  // "00000000-0000-7000-8000-000000000001", ...02, as the service makes them.
+  static std::string made_id(int number) {
+    std::array<char, 37> text{};
+    std::snprintf(text.data(), text.size(), "00000000-0000-7000-8000-%012d", number);
+    return text.data();
+  }
+
+  Answer answer(const Principal& who, const std::string& operation, Parameters parameters = {},
+                std::string body = "", std::optional<std::string> key = {}) {
+    return service.call(who, {operation, std::move(parameters), std::move(body), std::move(key)});
+  }
+  Json call(const Principal& who, const std::string& operation, Parameters parameters = {},
+            std::string body = "") {
+    return Json(answer(who, operation, std::move(parameters), std::move(body)).body);
+  }
+  Refusal refused(const Principal& who, const std::string& operation, Parameters parameters = {},
+                  std::string body = "", std::optional<std::string> key = {}) {
+    return refusal_of([&] {
+      answer(who, operation, std::move(parameters), std::move(body), std::move(key));
+    });
+  }
+  std::string code(const Principal& who, const std::string& operation, Parameters parameters = {},
+                   std::string body = "") {
+    return refused(who, operation, std::move(parameters), std::move(body)).code;
+  }
+
+  // What most tests need to be there.
+  void put_identity(const std::string& id, const std::string& customer) {
+    call(provider, "identities.put", {}, R"({"id":")" + id + R"(","customer_id":")" + customer + "\"}");
+  }
+  std::string create_control(const Principal& who, const std::string& identity,
+                             const std::string& type) {
+    return call(who, "controls.create", {},
+                R"({"identity_id":")" + identity + R"(","type":")" + type +
+                    R"(","reason_code":"TEST"})")
+        .at("/id");
+  }
+  std::string create_group(const Principal& who, const std::string& ledger = "ETHEREUM",
+                           const std::string& more = "") {
+    const std::string address = ledger == "SOLANA" ? "So11111111111111111111111111111111111111112"
+                                                   : "0x0000000000000000000000000000000000000001";
+    return call(who, "payout_groups.create", {},
+                R"({"ledger":")" + ledger +
+                    R"(","asset_type":"ETH","jurisdiction":"DE","name":"Main","claimer_address":")" +
+                    address + '"' + more + "}")
+        .at("/id");
+  }
+  std::size_t count(const Principal& who, const std::string& list, Parameters parameters = {}) {
+    parameters.push_back({"limit", "1000"});
+    return call(who, list, std::move(parameters)).size("/items");
+  }
+
+  Timestamp now = start;
+  Service service;
+  Principal provider = make_principal({}, {}, {});
+  Principal acme = make_principal("acme", "acme-app", {});
+  Principal zenith = make_principal("zenith", "zenith-app", {});
+
+ private:
+  Environment environment() {
+    return {[this] { return now; },
+            [number = std::make_shared<std::atomic<int>>(0)] { return made_id(++*number); }};
+  }
+};
+
+// A body with one text member for each pair.
+inline std::string body_of(const std::vector<std::pair<std::string, std::string>>& members) {
+  std::string body = "{";
+  for (const auto& [name, value] : members) {
+    json::append_name(body, name);
+    json::append_string(body, value);
+  }
+  return body + "}";
+}
+
+}  // namespace comptroller::service

@@ -1,0 +1,126 @@
+#include <doctest/doctest.h>
+
+#include <map>
+
+#include "store/brute_force.hpp"
+
+namespace comptroller::store {
+namespace {
+
+const std::vector<std::string> chains{"ethereum", "solana", "base"};
+const std::vector<std::string> statuses{"PENDING", "SUBMITTED", "CONFIRMED", "FAILED"};
+const std::vector<std::string> jurisdictions{"DE", "FR"};
+
+struct Claims : World {
+  Dice dice{31};
+  std::vector<PayoutGroup> groups;
+  std::vector<Claim> claims;
+  std::map<std::string, std::string> jurisdiction_of_group;
+
+  Claims() {
+    for (int i = 0; i < 8; ++i) {
+      PayoutGroup group;
+      group.id.value = made_id(1000 + i);
+      customer_of(group) = customers[std::size_t(i) % 3];
+      group.jurisdiction = dice.maybe<Term>(jurisdictions);
+      if (group.jurisdiction) jurisdiction_of_group[group.id.value] = group.jurisdiction->value;
+      groups.push_back(std::move(group));
+    }
+    for (int i = 0; i < 70; ++i) {
+      Claim claim;
+      claim.id = *Id::parse(i % 2 == 0 ? "c" + std::to_string(i) : made_id(i + 5000));
+      // The last group is not there; its claims are the default customer's.
+      const std::size_t group = dice.below(groups.size() + 1);
+      const bool is_there = group < groups.size();
+      claim.payout_group_id.value = is_there ? groups[group].id.value : made_id(1999);
+      customer_of(claim) = is_there ? std::string(customer_of(groups[group])) : "default";
+      claim.claim_type = Word{"CLAIM_ALL"};
+      claim.onchain_status = static_cast<ClaimStatus>(dice.below(4));
+      claim.amount = NonNegativeAmount{"1"};
+      claim.blockchain = dice.maybe<Term>(chains);
+      claim.created_at = dice.moment();
+      claim.updated_at = UpdatedAt{claim.created_at};
+      claims.push_back(std::move(claim));
+    }
+    // Half of the groups come after the claims that name them.
+    arrive(*this, std::vector(groups.begin(), groups.begin() + 4));
+    arrive(*this, claims);
+    arrive(*this, std::vector(groups.begin() + 4, groups.end()));
+  }
+
+  void check(const Filter<Claim>& filter, const Asker& asker) {
+    check_filter<Claim>(*this, "claims.list", claims, filter, asker);
+  }
+  void add_filters(Filter<Claim>& filter, std::size_t percent) {
+    if (dice.chance(percent / 3)) {
+      filter.among("id", {dice.pick(claims).id.value},
+                   [](const Claim& claim) { return text_of(claim.id); });
+    }
+    if (dice.chance(percent)) {
+      filter.among("payout_group_id", {dice.pick(claims).payout_group_id.value},
+                   [](const Claim& claim) { return text_of(claim.payout_group_id); });
+    }
+    if (dice.chance(percent)) {
+      std::vector<std::string> values;
+      for (std::size_t n = 1 + dice.below(4); n > 0; --n) values.push_back(dice.pick(statuses));
+      filter.among("statuses", values,
+                   [](const Claim& claim) { return text_of(claim.onchain_status); });
+    }
+    if (dice.chance(percent)) {
+      filter.among("chain", {dice.chance(15) ? "never seen" : dice.pick(chains)},
+                   [](const Claim& claim) { return text_of(claim.blockchain); });
+    }
+    if (dice.chance(percent)) {
+      const std::string wanted = dice.pick(jurisdictions);
+      filter.condition("jurisdiction", wanted, [this, wanted](const Claim& claim) {
+        const auto found = jurisdiction_of_group.find(claim.payout_group_id.value);
+        return found != jurisdiction_of_group.end() && found->second == wanted;
+      });
+    }
+    for (const Bound& bound : claim_bounds) {
+      if (dice.chance(percent)) filter.bound(bound.name, dice.moment(), bound.holds);
+    }
+  }
+};
+
+TEST_CASE_FIXTURE(Claims, "claims: every filter, alone and together, for everyone") {
+  for (const Asker& asker : askers(*this)) {
+    check({}, asker);
+    for (int round = 0; round < 30; ++round) {
+      Filter<Claim> filter;
+      add_filters(filter, round < 15 ? 15 : 40);
+      check(filter, asker);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Claims, "claims: both bounds hold the moment itself") {
+  for (const Bound& bound : claim_bounds) {
+    for (const Timestamp moment : Dice::moments()) {
+      for (const std::int64_t off : {-1, 0, 1}) {
+        Filter<Claim> filter;
+        filter.bound(bound.name, Timestamp{moment.microseconds + off}, bound.holds);
+        check(filter, askers(*this)[dice.below(2)]);
+      }
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Claims, "claims: a group's new jurisdiction is that of its claims at once") {
+  for (PayoutGroup& group : groups) {
+    const std::string jurisdiction = dice.pick(jurisdictions);
+    call(provider, "payout_groups.update", {{"id", group.id.value}},
+         service::body_of({{"jurisdiction", jurisdiction}}));
+    jurisdiction_of_group[group.id.value] = jurisdiction;
+  }
+  for (const Asker& asker : askers(*this)) {
+    Filter<Claim> filter;
+    filter.condition("jurisdiction", "FR", [this](const Claim& claim) {
+      return jurisdiction_of_group[claim.payout_group_id.value] == "FR";
+    });
+    check(filter, asker);
+  }
+}
+
+}  // namespace
+}  // namespace comptroller::store

@@ -1,0 +1,117 @@
+"""A copy of one moment, taken while others write, that opens and serves."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import comptroller
+import pytest
+from comptroller import Service, Unavailable
+from examples import KINDS, LINES, loaded, short_line
+
+
+def test_a_backup_is_an_equal_store(operator: Service, tmp_path: Path) -> None:
+    for kind in KINDS:
+        loaded(operator, kind, LINES[kind])
+    operator.backup(tmp_path / "copy.db")
+    with comptroller.open(tmp_path / "copy.db") as copy:
+        assert copy.check()["ok"]
+        for kind in KINDS:
+            for service, name in ((operator, "one"), (copy, "other")):
+                assert service.export(kind, tmp_path / name) == 1
+            assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+        # It is a store of its own, and takes the same secrets and keys with it.
+        copy.identities.put(id="bob")
+        assert len(operator.identities.list()) == 1
+
+
+def test_a_cursor_goes_on_in_a_copy(operator: Service, tmp_path: Path) -> None:
+    loaded(operator, "claims", *(short_line("claims", id=f"c{n}") for n in range(4)))
+    first = operator.claims.list(limit=2)
+    operator.backup(tmp_path / "copy.db")
+    with comptroller.open(tmp_path / "copy.db", read_only=True) as copy:
+        rest = copy.claims.list(limit=2, page_cursor=first.next_page_cursor)
+        assert {claim.id for claim in [*first, *rest]} == {"c0", "c1", "c2", "c3"}
+
+
+def test_a_backup_under_writers_holds_every_write_answered_before_it(
+    operator: Service, tmp_path: Path
+) -> None:
+    answered = [-1, -1]
+    stop = threading.Event()
+
+    def write(thread: int) -> None:
+        for number in range(100_000):
+            # Both or neither: one transaction.
+            operator.identities.put(id=f"t{thread}-{number}", user_disabled=True)
+            answered[thread] = number
+            if stop.is_set():
+                return
+
+    writers = [threading.Thread(target=write, args=(n,)) for n in range(2)]
+    for writer in writers:
+        writer.start()
+    try:
+        copies = []
+        for number in range(4):
+            before = list(answered)
+            path = tmp_path / f"copy-{number}.db"
+            operator.backup(path)
+            copies.append((path, before))
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join()
+    for path, before in copies:
+        with comptroller.open(path) as copy:
+            assert copy.check()["ok"]
+            found = {identity.id: identity for identity in copy.identities.iter()}
+            for thread, last in enumerate(before):
+                assert all(f"t{thread}-{number}" in found for number in range(last + 1))
+            assert all(identity.user_disabled for identity in found.values())
+
+
+@pytest.mark.parametrize("place", ["absent/copy.db", "file/copy.db", "folder", "file"])
+def test_a_place_that_cannot_be_written_is_unavailable(
+    operator: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(Unavailable):
+        operator.backup(place)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_backup_never_replaces_a_file(operator: Service, store_path: Path) -> None:
+    with pytest.raises(Unavailable, match="exists already"):
+        operator.backup(store_path)
+    operator.identities.put(id="alice")
+    assert operator.check()["ok"]
+
+
+def test_a_read_only_service_makes_a_backup(store_path: Path, tmp_path: Path) -> None:
+    with comptroller.open(store_path) as svc:
+        loaded(svc, "claims", *(short_line("claims", id=f"c{n}") for n in range(100)))
+    with comptroller.open(store_path, read_only=True) as svc:
+        svc.backup(tmp_path / "copy.db")
+    with comptroller.open(tmp_path / "copy.db") as copy:
+        assert len(copy.claims.list()) == 100
+    beside = {
+        path.name.removeprefix("copy.db").removeprefix("store.db") for path in tmp_path.iterdir()
+    }
+    assert not {name for name in beside if "." in name}
+
+
+def test_a_client_makes_no_backup(acme: Service, tmp_path: Path) -> None:
+    with pytest.raises(comptroller.Forbidden):
+        acme.backup(tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()
+
+
+def test_a_backup_needs_a_name(operator: Service) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match="destination"):
+        operator.backup("")

@@ -1,0 +1,130 @@
+"""What an examination of a store finds, when somebody has been at it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import comptroller
+import pytest
+from examples import ADDRESS, KINDS, LINES, loaded, short_line
+
+# What is done to the store behind its back, and the check that finds it.
+DAMAGES: list[tuple[str, str]] = [
+    ("UPDATE controls SET identity_id = 'bob'", "controls"),
+    ("UPDATE controls SET identity_key = 999", "controls"),
+    ("UPDATE controls SET customer_id = (SELECT key FROM symbols WHERE text = 'acme')", "controls"),
+    ("UPDATE controls SET type = 99", "controls"),
+    ("UPDATE controls SET reason_code = 999999", "controls"),
+    ("DROP INDEX controls_active; " + "INSERT INTO controls (id, type, set_by, is_overridable, "
+     "created_at, identity_id, customer_id, identity_key, identity_created_at) SELECT 'twin', type,"
+     " set_by, is_overridable, created_at, identity_id, customer_id, identity_key,"
+     " identity_created_at FROM controls", "controls"),
+    ("UPDATE identities SET created_at = created_at + 1", "controls"),
+    ("UPDATE identities SET customer_id = 999999", "identities"),
+    ("UPDATE identities SET metadata = '{'", "identities"),
+    ("UPDATE identities SET metadata = '[]'", "identities"),
+    ("UPDATE claims SET amount = '1e3'", "claims"),
+    ("UPDATE claims SET amount = '-1'", "claims"),
+    ("UPDATE claims SET onchain_status = 7", "claims"),
+    ("UPDATE claims SET jurisdiction = NULL", "claims"),
+    ("UPDATE claims SET customer_id = (SELECT key FROM symbols WHERE text = 'acme')", "claims"),
+    ("UPDATE claims SET id = 'a b' WHERE id = 'claim-1'", "claims"),
+    ("UPDATE claims SET payout_group_id = 999999", "claims"),
+    ("UPDATE payout_groups SET last_claim_all_at = NULL", "payout_groups"),
+    ("UPDATE payout_groups SET ledger = 3", "reward_addresses"),
+    ("UPDATE payout_groups SET balance = 'much'", "payout_groups"),
+    ("UPDATE reward_addresses SET customer_id = 999999", "reward_addresses"),
+    ("UPDATE reward_addresses SET ledger = 3", "reward_addresses"),
+    ("UPDATE balances SET address_id = 'nobody'", "balances"),
+    ("UPDATE balances SET balance = 'NaN'", "balances"),
+    ("UPDATE orchestrations SET status = 999999", "orchestrations"),
+    ("UPDATE orchestrations SET source_amount = '1.'", "orchestrations"),
+    ("UPDATE orchestrations SET source = 'here'", "orchestrations"),
+]  # fmt: skip
+
+
+@pytest.fixture(name="full", scope="module")
+def _full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with one whole record of every kind, closed."""
+    path = tmp_path_factory.mktemp("full") / "store.db"
+    with comptroller.open(path) as svc:
+        for kind in KINDS:
+            loaded(svc, kind, LINES[kind])
+        confirmed = {"onchain_status": "CONFIRMED", "confirmed_at": "2026-01-31T12:00:00Z"}
+        loaded(svc, "claims", short_line("claims", id="claim-2", **confirmed))
+        svc.identities.put(id="somebody", customer_id="acme")
+    return path
+
+
+@pytest.fixture(name="path")
+def _path(full: Path, tmp_path: Path) -> Path:
+    path = tmp_path / "store.db"
+    path.write_bytes(full.read_bytes())
+    return path
+
+
+def test_a_whole_store_has_nothing_to_find(path: Path) -> None:
+    with comptroller.open(path, read_only=True) as svc:
+        found = svc.check()
+    assert (found["ok"], found["findings"]) == (True, [])
+    assert found["engine"].startswith("SQLite 3.")
+    assert len(found["copies"]) <= 1
+    assert found["rows"] == {
+        "identities": 2,
+        "controls": 1,
+        "orchestrations": 1,
+        "payout_groups": 1,
+        "reward_addresses": 1,
+        "balances": 1,
+        "claims": 2,
+    }
+
+
+@pytest.mark.parametrize(("damage", "expected"), DAMAGES)
+def test_each_damage_is_found(path: Path, damage: str, expected: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(damage)
+    with comptroller.open(path, read_only=True) as svc:
+        found = svc.check()
+    assert not found["ok"]
+    assert expected in {finding["check"] for finding in found["findings"]}
+    assert all(finding["message"] for finding in found["findings"])
+
+
+def test_an_index_that_lies_is_found(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            """
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = replace(sql, 'created_at)', 'amount)')
+              WHERE name = 'claims_by_customer';
+            """
+        )
+    with comptroller.open(path, read_only=True) as svc:
+        found = svc.check()
+    assert not found["ok"]
+    assert {finding["check"] for finding in found["findings"]} == {"integrity"}
+
+
+def test_overwritten_pages_are_found_or_refused(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    for page in range(3, len(data) // 4096):
+        data[page * 4096 : page * 4096 + 64] = b"\xa5" * 64
+    path.write_bytes(data)
+    try:
+        with comptroller.open(path, read_only=True) as svc:
+            found = svc.check()
+            assert not found["ok"]
+            with pytest.raises(comptroller.Unavailable):
+                svc.reward_addresses.get(ADDRESS)
+    except comptroller.Unavailable:
+        pass
+
+
+def test_a_check_writes_nothing(path: Path) -> None:
+    before = path.read_bytes()
+    with comptroller.open(path, read_only=True) as svc:
+        svc.check()
+    assert path.read_bytes() == before

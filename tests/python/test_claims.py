@@ -1,0 +1,297 @@
+"""Claims: how they move, what a load of one line does, and what their list finds."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from lines import at, claim, fresh, group, ids, load, refused
+
+STATES = ("PENDING", "SUBMITTED", "CONFIRMED", "FAILED")
+NUMBERED = "01900000-0000-7000-8000-00000000000"
+
+# State, move, and where it leads; a move that is not here is refused.
+MOVES = {
+    ("PENDING", "submit"): "SUBMITTED",
+    ("PENDING", "fail"): "FAILED",
+    ("SUBMITTED", "confirm"): "CONFIRMED",
+    ("SUBMITTED", "fail"): "FAILED",
+}
+NEEDED = {"submit": {"tx_hash": "0xabc"}, "confirm": {}, "fail": {"error_message": "reverted"}}
+
+# From, to: further along the path may be loaded, a step back or out of an end may not.
+FORWARD = {
+    ("PENDING", "SUBMITTED"),
+    ("PENDING", "CONFIRMED"),
+    ("PENDING", "FAILED"),
+    ("SUBMITTED", "CONFIRMED"),
+    ("SUBMITTED", "FAILED"),
+}
+
+
+@pytest.mark.parametrize("move", NEEDED)
+@pytest.mark.parametrize("state", STATES)
+def test_a_claim_makes_the_moves_it_may_and_no_other(shared_operator, state, move):
+    claims = shared_operator.claims
+    before = claims.put(claim(onchain_status=state))
+    wanted = MOVES.get((state, move))
+    if wanted is None:
+        with refused("illegal-transition", 409):
+            getattr(claims, move)(before.id, **NEEDED[move])
+        assert claims.get(before.id) == before
+    else:
+        after = getattr(claims, move)(before.id, **NEEDED[move])
+        assert after.onchain_status == wanted
+        assert after.updated_at > before.updated_at
+        assert claims.get(before.id) == after
+
+
+def test_the_whole_way_of_a_claim_is_recorded(operator):
+    claims, made = operator.claims, operator.claims.put(claim(amount="2.50"))
+    before = datetime.now(UTC)
+    sent = claims.submit(made.id, tx_hash="0xAbC")
+    assert sent.tx_hash == "0xAbC"
+    assert before <= sent.submitted_at <= datetime.now(UTC)
+    assert sent.confirmed_at is None
+    done = claims.confirm(made.id)
+    assert sent.submitted_at <= done.confirmed_at <= datetime.now(UTC)
+    assert (done.tx_hash, done.submitted_at) == (sent.tx_hash, sent.submitted_at)
+    assert (str(done.amount), done.created_at) == ("2.50", made.created_at)
+    assert done.error_message is None
+
+
+def test_moves_may_name_their_moment(operator):
+    claims, made = operator.claims, operator.claims.put(claim())
+    assert claims.submit(made.id, tx_hash="t", at=at(5)).submitted_at == at(5)
+    # The order of a record's timestamps is not checked.
+    assert claims.confirm(made.id, at=at(-5)).confirmed_at == at(-5)
+
+
+@pytest.mark.parametrize("state", ["PENDING", "SUBMITTED"])
+def test_a_failed_claim_says_why(operator, state):
+    made = operator.claims.put(claim(onchain_status=state))
+    failed = operator.claims.fail(made.id, error_message="out of gas ⛽")
+    assert failed.error_message == "out of gas ⛽"
+    assert failed.confirmed_at is None
+
+
+@pytest.mark.parametrize(
+    ("operation", "body"),
+    [("claims.submit", {}), ("claims.fail", {}), ("claims.submit", {"at": "x"})],
+)
+def test_a_move_without_what_it_needs_is_refused(door, operator, operation, body):
+    made = operator.claims.put(claim())
+    with refused("invalid-request", 400):
+        door(operation, {"id": made.id}, body)
+    assert operator.claims.get(made.id) == made
+
+
+@pytest.mark.parametrize("tx_hash", ["", "x" * 129, "a\x00b"])
+def test_a_malformed_transaction_hash_is_refused(shared_operator, tx_hash):
+    made = shared_operator.claims.put(claim())
+    with refused("invalid-request", 400):
+        shared_operator.claims.submit(made.id, tx_hash=tx_hash)
+
+
+@pytest.mark.parametrize("id", ["nobody", "a b", ""])
+def test_an_unknown_or_malformed_claim_is_not_found(shared_operator, id):
+    claims = shared_operator.claims
+    with refused("not-found", 404):
+        claims.get(id)
+    for move, needed in NEEDED.items():
+        with refused("not-found", 404):
+            getattr(claims, move)(id, **needed)
+
+
+@pytest.mark.parametrize("to", STATES)
+@pytest.mark.parametrize("state", STATES)
+def test_a_line_may_carry_a_claim_forward_but_never_back(shared_operator, state, to):
+    line = claim(onchain_status=state)
+    before = shared_operator.claims.put(line)
+    later = line | {"onchain_status": to, "updated_at": at(60)}
+    if state == to or (state, to) in FORWARD:
+        after = shared_operator.claims.put(later)
+        assert (after.onchain_status, after.updated_at) == (to, at(60))
+    else:
+        with refused("illegal-transition", 409):
+            shared_operator.claims.put(later)
+        assert shared_operator.claims.get(before.id) == before
+
+
+def test_a_loaded_claim_may_lack_what_a_move_needs(operator):
+    for state in STATES:
+        made = operator.claims.put(claim(onchain_status=state))
+        assert made.onchain_status == state
+        assert (made.tx_hash, made.error_message, made.confirmed_at) == (None, None, None)
+        assert made.updated_at == made.created_at
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({}, None),
+        ({"amount": "1.50"}, None),
+        ({"amount": "1.5000000000"}, None),
+        ({"created_at": "2026-01-01T01:00:00+01:00"}, None),
+        ({"asset_type": "ETH"}, "already-exists"),
+        ({"amount": "1.6"}, "already-exists"),
+        ({"asset_type": "ETH", "updated_at": at(-1)}, "already-exists"),
+        ({"created_at": at(1)}, "already-exists"),
+        ({"created_at": at(1), "updated_at": at(2)}, "already-exists"),
+        ({"customer_id": "globex", "updated_at": at(2)}, "already-exists"),
+    ],
+    ids=repr,
+)
+def test_the_same_id_again(operator, change, code):
+    line = claim()
+    before = operator.claims.put(line)
+    if code is None:
+        answer = operator.claims.put(line | change)
+        assert answer == before
+        assert str(answer.amount) == "1.5"
+    else:
+        with refused(code, 409):
+            operator.claims.put(line | change)
+    assert operator.claims.get(line["id"]) == before
+
+
+@pytest.mark.parametrize(
+    "missing", ["id", "payout_group_id", "claim_type", "onchain_status", "amount", "created_at"]
+)
+def test_a_line_must_have_six_members(operator, missing):
+    line = claim()
+    del line[missing]
+    with refused("invalid-request", 400) as caught:
+        operator.claims.put(line)
+    assert [error.field for error in caught.value.errors] == [missing]
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("amount", "-1"),
+        ("amount", "-0.000000000000000001"),
+        ("amount", 1.5),
+        ("onchain_status", "DONE"),
+        ("claim_type", "claim_all"),
+        ("payout_group_id", "no-uuid"),
+        ("created_at", datetime(2026, 1, 1)),
+        ("addresses", "one"),
+        ("addresses", [""]),
+        ("tx_hash", ""),
+    ],
+)
+def test_a_line_with_a_malformed_member_is_refused(shared_operator, member, value):
+    line = claim(**{member: value})
+    with refused("invalid-request", 400) as caught:
+        shared_operator.claims.put(line)
+    assert member in caught.value.errors[0].field
+    with refused("not-found"):
+        shared_operator.claims.get(line["id"])
+
+
+@pytest.mark.parametrize("word", ["CLAIM_ALL", "CLAIM_SOME_DAY"])
+def test_a_claim_type_is_any_word(shared_operator, word):
+    assert shared_operator.claims.put(claim(claim_type=word)).claim_type == word
+
+
+def test_a_claim_of_a_group_that_is_not_there_has_no_jurisdiction_until_it_arrives(operator):
+    line = operator.claims.put(claim(payout_group_id=NUMBERED + "1"))
+    assert operator.claims.list(jurisdiction="CH").items == []
+    load(operator, "payout-groups", group(id=NUMBERED + "1", jurisdiction="CH"))
+    assert operator.claims.list(jurisdiction="CH").items == [line]
+
+
+def test_jurisdiction_follows_the_group(operator):
+    home = group(id=NUMBERED + "1", jurisdiction="CH")
+    load(operator, "payout-groups", home)
+    made = operator.claims.put(claim(payout_group_id=home["id"]))
+    operator.payout_groups.update(home["id"], jurisdiction="LI")
+    assert operator.claims.list(jurisdiction="CH").items == []
+    assert ids(operator.claims.list(jurisdiction="LI")) == [made.id]
+    later = datetime.now(UTC).replace(year=9999)
+    load(operator, "payout-groups", home | {"jurisdiction": "FR", "updated_at": later})
+    assert ids(operator.claims.list(jurisdiction="FR")) == [made.id]
+
+
+@pytest.mark.parametrize("group_first", [True, False])
+def test_a_claim_and_its_group_must_be_of_one_customer(operator, group_first):
+    steps = [
+        ("payout-groups", [group(id=NUMBERED + "1")], "acme"),
+        ("claims", [claim(payout_group_id=NUMBERED + "1")], "globex"),
+    ]
+    (kind, lines, whose), second = steps if group_first else reversed(steps)
+    load(operator, kind, *lines, customer_id=whose)
+    result = operator.load(second[0], second[1], customer_id=second[2])
+    assert (result.committed, result.rejected) == (False, 1)
+
+
+@pytest.fixture(scope="module")
+def listed(shared_open_as):
+    """Four of acme's, a second apart, of two groups; one of globex's."""
+    operator = shared_open_as()
+    homes = [NUMBERED + "a", NUMBERED + "b"]
+    for home, where in zip(homes, ("CH", "LI"), strict=True):
+        load(operator, "payout-groups", group(id=home, jurisdiction=where), customer_id="acme")
+    lines = [
+        claim(payout_group_id=homes[0], blockchain="ethereum", onchain_status="PENDING"),
+        claim(payout_group_id=homes[0], blockchain="ink", onchain_status="SUBMITTED"),
+        claim(payout_group_id=homes[1], blockchain="ethereum", onchain_status="CONFIRMED"),
+        claim(payout_group_id=NUMBERED + "c", onchain_status="FAILED"),
+    ]
+    for second, line in enumerate(lines):
+        line |= {"id": str(second), "created_at": at(second)}
+    load(operator, "claims", *lines, customer_id="acme")
+    load(operator, "claims", claim(id=fresh("9"), blockchain="ethereum"), customer_id="globex")
+    return shared_open_as(customer="acme")
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, "3210"),
+        ({"order": "ASC"}, "0123"),
+        ({"payout_group_id": NUMBERED + "A"}, "10"),
+        ({"payout_group_id": NUMBERED + "d"}, ""),
+        ({"statuses": "PENDING"}, "0"),
+        ({"statuses": ["PENDING", "FAILED", "CONFIRMED"]}, "320"),
+        ({"statuses": list(STATES)}, "3210"),
+        ({"chain": "ethereum"}, "20"),
+        ({"chain": "ETHEREUM"}, ""),
+        ({"jurisdiction": "CH"}, "10"),
+        ({"jurisdiction": "LI"}, "2"),
+        ({"start_time": at(1)}, "321"),
+        ({"start_time": at(1.000001)}, "32"),
+        ({"end_time": at(1)}, "10"),
+        ({"end_time": at(0.999999)}, "0"),
+        ({"start_time": at(1), "end_time": at(2)}, "21"),
+        ({"start_time": at(2), "end_time": at(1)}, ""),
+        ({"start_time": at(1), "end_time": at(1)}, "1"),
+        ({"id": "2"}, "2"),
+        ({"id": "7"}, ""),
+        ({"chain": "ethereum", "jurisdiction": "CH", "statuses": "PENDING"}, "0"),
+        ({"chain": "ink", "jurisdiction": "LI"}, ""),
+        ({"customer_id": "acme", "statuses": "FAILED"}, "3"),
+    ],
+    ids=repr,
+)
+def test_the_list_filters(listed, filters, expected):
+    assert "".join(ids(listed.claims.list(**filters))) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("statuses", "DONE"), ("payout_group_id", "x"), ("start_time", "yesterday")]
+)
+def test_the_list_refuses_what_is_malformed(listed, name, value):
+    with refused("invalid-request", 400) as caught:
+        listed.claims.list(**{name: value})
+    assert [error.field for error in caught.value.errors] == [name]
+
+
+def test_amounts_add_up_exactly_in_any_order(operator):
+    amounts = ["0.1", "0.2", "99999999999999999999.999999999999999999", "0.000000000000000001"]
+    load(operator, "claims", *[claim(amount=amount) for amount in amounts])
+    for order in ("ASC", "DESC"):
+        total = sum((c.amount for c in operator.claims.list(order=order)), Decimal(0))
+        assert total == sum(map(Decimal, amounts), Decimal(0))

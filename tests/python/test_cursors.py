@@ -1,0 +1,202 @@
+"""Cursors: opaque, bound to what they were given for, and complete while others write."""
+
+from __future__ import annotations
+
+from collections import Counter
+from string import ascii_letters, digits
+from threading import Event, Semaphore, Thread
+
+import comptroller
+import pytest
+from lines import NOUNS, at, control, fill, fresh, ids, load, orchestration, refused
+
+each_noun = pytest.mark.parametrize("noun", NOUNS)
+
+
+@pytest.fixture(scope="module")
+def filled(shared_open_as):
+    """The operator of a store with three rows of each noun, all of acme and of one moment."""
+    operator = shared_open_as()
+    for noun in NOUNS:
+        fill(operator, noun, [at(0)] * 3, customer_id="acme")
+    return operator
+
+
+@pytest.fixture(scope="module")
+def client(shared_open_as):
+    return shared_open_as(customer="acme")
+
+
+def cursor_of(service: comptroller.Service, noun: str, **filters) -> str:
+    cursor = getattr(service, noun).list(limit=1, **filters).next_page_cursor
+    assert cursor
+    return cursor
+
+
+@each_noun
+def test_an_empty_cursor_is_the_first_page(filled, noun):
+    listed = getattr(filled, noun)
+    assert listed.list(page_cursor="") == listed.list()
+
+
+@each_noun
+def test_the_limit_may_change_from_page_to_page(filled, noun):
+    listed, cursor = getattr(filled, noun), cursor_of(filled, noun)
+    assert listed.list(page_cursor=cursor, limit=2).items == listed.list().items[1:3]
+
+
+@each_noun
+def test_a_cursor_can_be_used_again(filled, noun):
+    listed, cursor = getattr(filled, noun), cursor_of(filled, noun)
+    assert listed.list(page_cursor=cursor) == listed.list(page_cursor=cursor)
+
+
+def test_every_changed_character_of_a_cursor_is_noticed(filled):
+    cursor = cursor_of(filled, "claims")
+    for place, letter in enumerate(cursor):
+        is_last = place == len(cursor) - 1
+        for other in set(ascii_letters + digits + "-_=." if is_last else "ABg5-=.") - {letter}:
+            with refused("invalid-cursor", 400):
+                filled.claims.list(page_cursor=cursor[:place] + other + cursor[place + 1 :])
+
+
+@each_noun
+def test_a_cursor_that_was_cut_or_prolonged_is_noticed(filled, noun):
+    cursor = cursor_of(filled, noun)
+    changed = [cursor[:-1], cursor[1:], cursor + "A", cursor + "=", " " + cursor, cursor * 2]
+    for text in [*changed, cursor.swapcase(), cursor[::-1], "x", "0", "null", "é", "A" * 5000]:
+        with refused("invalid-cursor", 400):
+            getattr(filled, noun).list(page_cursor=text)
+
+
+@each_noun
+@pytest.mark.parametrize("other", NOUNS)
+def test_a_cursor_of_another_operation_is_refused(filled, noun, other):
+    if noun != other:
+        with refused("invalid-cursor", 400):
+            getattr(filled, other).list(page_cursor=cursor_of(filled, noun))
+
+
+@each_noun
+def test_a_cursor_of_the_other_order_is_refused(filled, noun):
+    with refused("invalid-cursor", 400):
+        getattr(filled, noun).list(page_cursor=cursor_of(filled, noun), order="ASC")
+    with refused("invalid-cursor", 400):
+        getattr(filled, noun).list(page_cursor=cursor_of(filled, noun, order="ASC"))
+
+
+UUID_A, UUID_B = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
+FILTERS = [
+    ("identities", {"created_at_gte": at(-1)}, {"created_at_gte": at(-2)}),
+    ("identities", {}, {"control_types": ["CLOSED"]}),
+    ("identities", {}, {"control_reason_codes": ["REQUESTED"]}),
+    ("identities", {}, {"ref_id": "r"}),
+    ("controls", {"type": "SELL_ONLY"}, {"type": ["SELL_ONLY", "CLOSED"]}),
+    ("controls", {}, {"include_deleted": True}),
+    ("controls", {"set_by": "CLIENT"}, {"reason_code": "REQUESTED"}),
+    ("controls", {"active_at": at(1)}, {"active_at": at(2)}),
+    ("controls", {}, {"identity_id": "i"}),
+    ("orchestrations", {"created_at_lt": at(5)}, {"created_at_lte": at(5)}),
+    ("orchestrations", {"status": "PROCESSING"}, {}),
+    ("orchestrations", {}, {"source_asset": "USD"}),
+    ("orchestrations", {}, {"destination_asset": "USD"}),
+    ("orchestrations", {}, {"ref_id": "a"}),
+    ("orchestrations", {}, {"profile_id": "a"}),
+    ("orchestrations", {}, {"orchestration_id": "a"}),
+    ("orchestrations", {}, {"orchestration_rule_id": "a"}),
+    ("payout_groups", {"ledger": "ETHEREUM"}, {"ledger": "INK"}),
+    ("payout_groups", {}, {"id": UUID_A}),
+    ("payout_groups", {}, {"asset_type": "a"}),
+    ("payout_groups", {}, {"jurisdiction": "a"}),
+    ("payout_groups", {}, {"name_prefix": "a"}),
+    ("payout_groups", {}, {"onchain_status": "A"}),
+    ("reward_addresses", {"ledger": "ETHEREUM"}, {"ledger": "INK"}),
+    ("reward_addresses", {}, {"id": UUID_A}),
+    ("reward_addresses", {}, {"payout_group_id": UUID_A}),
+    ("claims", {"start_time": at(-1)}, {"end_time": at(5)}),
+    ("claims", {"statuses": ["PENDING", "FAILED"]}, {"statuses": ["PENDING", "CONFIRMED"]}),
+    ("claims", {}, {"chain": "a"}),
+    ("claims", {}, {"jurisdiction": "a"}),
+    ("claims", {}, {"payout_group_id": UUID_A}),
+    ("claims", {}, {"id": "a"}),
+    ("balances", {}, {"address_id": UUID_B}),
+]
+
+
+@pytest.mark.parametrize(("noun", "given", "used"), FILTERS)
+def test_a_cursor_of_other_filters_is_refused(filled, noun, given, used):
+    with refused("invalid-cursor", 400):
+        getattr(filled, noun).list(page_cursor=cursor_of(filled, noun, **given), **used)
+
+
+@pytest.mark.parametrize("noun", [noun for noun in NOUNS if noun != "balances"])
+def test_a_cursor_of_another_customer_is_refused(filled, client, shared_open_as, noun):
+    other = shared_open_as(customer="globex")
+    for cursor in (cursor_of(filled, noun), cursor_of(client, noun)):
+        with refused("invalid-cursor", 400):
+            getattr(other, noun).list(page_cursor=cursor)
+    with refused("invalid-cursor", 400):
+        getattr(client, noun).list(page_cursor=cursor_of(filled, noun))
+    with refused("invalid-cursor", 400):
+        cursor = cursor_of(filled, noun, customer_id="acme")
+        getattr(filled, noun).list(page_cursor=cursor, customer_id="globex")
+
+
+def test_a_cursor_of_another_store_is_refused(filled):
+    with comptroller.open(":memory:") as other:
+        fill(other, "claims", [at(0)] * 3)
+        with refused("invalid-cursor", 400):
+            other.claims.list(page_cursor=cursor_of(filled, "claims"))
+
+
+def test_a_cursor_does_not_tell_what_it_holds(client):
+    for noun in ("claims", "orchestrations"):
+        cursor = cursor_of(client, noun)
+        shown = getattr(client, noun).list()
+        assert cursor.isascii()
+        assert not any(id in cursor for id in [*ids(shown), "acme", "2026"])
+
+
+# Half of these share one moment, and the writers add to that moment.
+BEFORE = [at(0)] * 60 + [at(second) for second in range(60)]
+
+
+@pytest.mark.parametrize("order", ["ASC", "DESC"])
+def test_rows_that_exist_throughout_appear_once_while_four_threads_insert(open_as, order):
+    reader, stop, written = open_as(), Event(), Semaphore(0)
+    present = fill(reader, "orchestrations", BEFORE)
+    inserted: Counter[int] = Counter()
+
+    def write(number: int) -> None:
+        writer = open_as()
+        moments = [at(0), at(30), at(-1), at(99)]
+        while not stop.is_set():
+            moment = moments[inserted[number] % len(moments)]
+            writer.orchestrations.put(orchestration(id=fresh(f"new-{number}"), created_at=moment))
+            inserted[number] += 1
+            written.release()
+
+    writers = [Thread(target=write, args=(number,)) for number in range(4)]
+    for writer in writers:
+        writer.start()
+    try:
+        for _ in range(8):
+            assert written.acquire(timeout=30)
+        seen = ids(reader.orchestrations.iter(order=order, limit=5))
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join()
+    counted = Counter(seen)
+    assert {counted[id] for id in present} == {1}
+    assert max(counted.values()) == 1
+
+
+def test_rows_that_leave_the_filter_do_not_hide_others(operator):
+    lines = [control(id=f"c{n}", identity_id=f"i{n}", created_at=at(n // 3)) for n in range(12)]
+    load(operator, "controls", *lines)
+    seen = []
+    for shown in operator.controls.iter(order="ASC", limit=2):
+        seen.append(shown.id)
+        operator.controls.delete(shown.id)
+    assert seen == [f"c{n}" for n in range(12)]

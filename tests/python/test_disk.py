@@ -1,0 +1,101 @@
+"""A full disk: writes are refused, reads go on, and writes come back when there is room."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import comptroller
+from examples import loaded, short_line
+
+# A limit on the size of files stands in for the end of the disk: what is written past it fails.
+PROGRAM = """
+import json, os, resource, signal, sys, comptroller
+from examples import short_line
+store = sys.argv[1]
+told = {"refused": [], "messages": []}
+
+def limit(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+def refused(write):
+    try:
+        write()
+        told["refused"].append("written")
+    except comptroller.Error as error:
+        told["refused"].append(error.code)
+        told["messages"].append(str(error))
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+svc = comptroller.open(store)
+writes = {
+    "identity": lambda n: svc.identities.put(id=f"i{n}", metadata={"note": "x" * 500}),
+    "flag": lambda n: svc.identities.update("alice", user_disabled=True),
+    "control": lambda n: svc.controls.create(
+        identity_id="alice", type="CLOSED", reason_code="X", reason="x" * 1000
+    ),
+    "claim": lambda n: svc.claims.put(short_line("claims", id=f"c{n}")),
+    "move": lambda n: svc.claims.submit("claim-1", tx_hash="0x"),
+    "keyed": lambda n: svc.identities.put(id="keyed", idempotency_key="key"),
+    "load": lambda n: svc.load("claims", [short_line("claims", id=f"l{i}") for i in range(2000)]),
+    "keep": lambda n: svc.load(
+        "claims", [short_line("claims", id=f"k{i}") for i in range(2000)], keep_going=True
+    ),
+}
+for wanted in sys.argv[2:]:
+    # Fill what there is until the first write fails; then all do.
+    limit(os.path.getsize(store + "-wal") + 20_000)
+    fill = 0
+    while True:
+        try:
+            svc.identities.put(id=f"{wanted}-{fill}", metadata={"note": "x" * 500})
+            fill += 1
+        except comptroller.Unavailable:
+            break
+    told[wanted] = fill
+    refused(lambda: writes[wanted](1))
+    refused(lambda: writes[wanted](2))
+    assert svc.identities.get("alice").status == "APPROVED"
+    assert len(svc.claims.list()) == 1
+    limit(resource.RLIM_INFINITY)
+    svc.identities.put(id=f"after-{wanted}")
+    svc.identities.get(f"after-{wanted}")
+told["ok"] = svc.check()
+svc.close()
+print(json.dumps(told))
+"""
+
+KINDS_OF_WRITES = ("identity", "flag", "control", "claim", "move", "keyed", "load", "keep")
+
+
+def run(store: Path, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-c", PROGRAM, str(store), *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=Path(__file__).parent, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def test_writes_are_refused_while_the_disk_is_full_and_come_back(store_path: Path) -> None:
+    with comptroller.open(store_path) as svc:
+        svc.identities.put(id="alice")
+        loaded(svc, "claims", short_line("claims"))
+    told = run(store_path, *KINDS_OF_WRITES)
+    assert told["refused"] == ["unavailable"] * 2 * len(KINDS_OF_WRITES)
+    assert told["ok"]["ok"], told["ok"]
+    for message in told["messages"]:
+        assert "sqlite" not in message.lower()
+        assert "SQL" not in message
+    with comptroller.open(store_path) as svc:
+        assert svc.check()["ok"]
+        found = {identity.id for identity in svc.identities.iter()}
+        expected = {f"after-{kind}" for kind in KINDS_OF_WRITES} | {"alice"}
+        for kind in KINDS_OF_WRITES:
+            expected |= {f"{kind}-{n}" for n in range(told[kind])}
+        assert found == expected
+        assert [claim.onchain_status for claim in svc.claims.iter()] == ["PENDING"]

@@ -1,0 +1,153 @@
+"""An answered write survives kill -9; an unanswered one is there whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from comptroller import Service
+from examples import accounted, ndjson, short_line
+
+WRITING = Path(__file__).with_name("writing.py")
+
+Killed = Callable[..., list[str]]
+
+
+@pytest.fixture(name="killed")
+def _killed() -> Iterator[Killed]:
+    """Runs a program that writes, kills it, and gives what it had acknowledged."""
+    command = [sys.executable, str(WRITING)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as starter:
+        assert starter.stdin is not None
+        assert starter.stdout is not None
+        given, answers = starter.stdin, starter.stdout
+
+        def killed(program: str, store: Path, kill: int, **more: Any) -> list[str]:
+            order = {"program": program, "store": str(store), "kill": kill, **more}
+            given.write(json.dumps(order) + "\n")
+            given.flush()
+            acknowledged: list[str] = json.loads(answers.readline())
+            return acknowledged
+
+        yield killed
+        given.close()
+
+
+def assert_is_there(svc: Service, name: str) -> None:
+    """What `write_one` of that name writes."""
+    turn = int(name.rpartition("-")[2]) % 4
+    if turn == 0:
+        assert svc.identities.get(name).user_disabled
+    elif turn == 1:
+        assert svc.claims.get(name).onchain_status == "PENDING"
+    elif turn == 2:
+        assert svc.identities.get(name).status == "DISABLED"
+    else:
+        assert svc.claims.get(name).onchain_status == "SUBMITTED"
+
+
+def assert_nothing_is_half(svc: Service) -> None:
+    for identity in svc.identities.iter():
+        if int(identity.id.rpartition("-")[2]) % 4 == 0:
+            assert identity.user_disabled, identity.id
+
+
+def test_answered_writes_survive_fifty_kills(store_path: Path, killed: Killed) -> None:
+    chance = random.Random(50)
+    written: list[str] = []
+    for kill in range(50):
+        acknowledged = killed("write", store_path, chance.randint(1, 25), prefix=f"k{kill}")
+        assert acknowledged
+        written += acknowledged
+        with comptroller.open(store_path) as svc:
+            found = svc.check()
+            assert found["ok"], found
+            for name in acknowledged:
+                assert_is_there(svc, name)
+    with comptroller.open(store_path) as svc:
+        for name in written:
+            assert_is_there(svc, name)
+        assert_nothing_is_half(svc)
+
+
+@pytest.fixture(name="claims", scope="module")
+def _claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("claims") / "claims.ndjson"
+    return Path(comptroller.sample("claims", rows=6000, out=path))
+
+
+def exported(store: Path, path: Path) -> bytes:
+    with comptroller.open(store) as svc:
+        svc.export("claims", path)
+        assert svc.check()["ok"]
+    return path.read_bytes()
+
+
+def test_a_load_that_was_killed_and_ran_again_is_like_one_that_was_not(
+    tmp_path: Path, claims: Path, killed: Killed
+) -> None:
+    with comptroller.open(tmp_path / "undisturbed.db") as svc:
+        assert accounted(svc.load("claims", claims)).inserted == 6000
+    expected = exported(tmp_path / "undisturbed.db", tmp_path / "expected")
+    pieces = claims.stat().st_size // (1 << 15)
+    store = tmp_path / "killed.db"
+    chance = random.Random(20)
+    for _ in range(20):
+        acknowledged = killed("load", store, chance.randint(1, pieces), path=str(claims))
+        with comptroller.open(store) as svc:
+            kept = svc.check()["rows"]["claims"]
+        assert kept == (6000 if "done" in acknowledged else 0)
+        if kept:
+            break
+    with comptroller.open(store) as svc:
+        assert accounted(svc.load("claims", claims)).rejected == 0
+    assert exported(store, tmp_path / "found") == expected
+
+
+def test_a_load_that_keeps_going_loses_only_the_batch_in_hand(
+    tmp_path: Path, killed: Killed
+) -> None:
+    # Reading is ahead of storing by a few megabytes: when the last piece is read, the first batch,
+    # of 100,000 lines, is committed.
+    path = tmp_path / "claims.ndjson"
+    rows = 160_000
+    line = json.dumps(short_line("claims", id="?")).encode() + b"\n"
+    path.write_bytes(b"".join(line.replace(b"?", b"%d" % n) for n in range(rows)))
+    pieces = path.stat().st_size // (1 << 15)
+    store = tmp_path / "killed.db"
+    killed("load", store, pieces, path=str(path), keep_going=True)
+    with comptroller.open(store) as svc:
+        kept = svc.check()["rows"]["claims"]
+        assert kept in (100_000, rows)
+        rest = path.read_bytes().splitlines(keepends=True)[99_000:]
+        result = accounted(svc.load("claims", io.BytesIO(b"".join(rest)), keep_going=True))
+        assert (result.unchanged, result.inserted) == (kept - 99_000, rows - kept)
+
+
+def test_a_store_that_was_killed_opens_read_only(store_path: Path, killed: Killed) -> None:
+    acknowledged = killed("write", store_path, 10, prefix="k")
+    with comptroller.open(store_path, read_only=True) as svc:
+        for name in acknowledged:
+            assert_is_there(svc, name)
+        assert svc.check()["ok"]
+
+
+def test_a_writer_goes_on_where_another_was_killed(store_path: Path, killed: Killed) -> None:
+    with comptroller.open(store_path) as svc:
+        for kill in range(5):
+            acknowledged = killed("write", store_path, 8, prefix=f"k{kill}")
+            for name in acknowledged:
+                assert_is_there(svc, name)
+            svc.identities.put(id=f"survivor-{kill}-1")
+            svc.load("claims", [json.loads(ndjson([short_line("claims", id=f"s-{kill}")]))])
+        assert svc.check()["ok"]

@@ -1,0 +1,284 @@
+"""Files that hold what the lists show: whole or not there, and safe to open."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from comptroller import InvalidRequest, Service, Unavailable
+from examples import KINDS, LATER, LINES, NOON, exported, group_id, line, loaded, short_line
+
+FORMATS = ("ndjson", "csv", "parquet")
+
+
+@pytest.fixture(name="full")
+def _full(operator: Service) -> Service:
+    """A store with one whole record of every kind."""
+    for kind in KINDS:
+        loaded(operator, kind, LINES[kind])
+    return operator
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_export_is_the_line_that_was_loaded(full: Service, tmp_path: Path, kind: str) -> None:
+    assert exported(full, kind, tmp_path) == [LINES[kind]]
+
+
+def test_an_export_of_identities_leaves_out_what_follows_from_controls(
+    full: Service, tmp_path: Path
+) -> None:
+    (row,) = exported(full, "identities", tmp_path)
+    derived = {"status", "status_details", "user_disabled", "admin_disabled"}
+    assert not derived & row.keys()
+    assert full.identities.get("alice").status == "DISABLED"
+
+
+@pytest.mark.parametrize(
+    ("kind", "filters", "expected"),
+    [
+        ("claims", {"statuses": ["FAILED", "CONFIRMED"]}, ["b", "c"]),
+        ("claims", {"start_time": LATER}, ["c"]),
+        ("claims", {"end_time": NOON, "statuses": "PENDING"}, ["a", "d"]),
+        ("claims", {"customer_id": "acme"}, ["d"]),
+        ("claims", {"payout_group_id": group_id(9)}, []),
+    ],
+)
+def test_an_export_takes_the_filters_of_the_list(
+    operator: Service, tmp_path: Path, kind: str, filters: dict[str, Any], expected: list[str]
+) -> None:
+    loaded(
+        operator,
+        kind,
+        short_line(kind, id="a"),
+        short_line(kind, id="b", onchain_status="FAILED"),
+        short_line(kind, id="c", onchain_status="CONFIRMED", created_at=LATER),
+        short_line(kind, id="d", customer_id="acme"),
+    )
+    assert sorted(row["id"] for row in exported(operator, kind, tmp_path, **filters)) == expected
+    for form in ("csv", "parquet"):
+        assert operator.export(kind, tmp_path / "rows", form, **filters) == len(expected)
+
+
+def test_a_client_exports_its_own_and_carries_no_customer(
+    operator: Service, acme: Service, tmp_path: Path
+) -> None:
+    own, foreign = short_line("claims", id="a", customer_id="acme"), short_line("claims", id="b")
+    loaded(operator, "claims", own, foreign)
+    (row,) = exported(acme, "claims", tmp_path)
+    assert row["id"] == "a"
+    assert "customer_id" not in row
+    assert {row["customer_id"] for row in exported(operator, "claims", tmp_path)} == {
+        "acme",
+        "default",
+    }
+
+
+def test_standard_output_is_a_file_too(full: Service, capfdbinary: Any) -> None:
+    assert full.export("claims", "-") == 1
+    assert json.loads(capfdbinary.readouterr().out) == LINES["claims"]
+    assert full.export("claims", "-", "csv") == 1
+    assert capfdbinary.readouterr().out.startswith(b"id,payout_group_id,")
+    with pytest.raises(InvalidRequest, match="path"):
+        full.export("claims", "-", "parquet")
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "form", "filters", "field"),
+    [
+        ("claim", "rows", "ndjson", {}, "kind"),
+        ("claims", "rows", "xlsx", {}, "format"),
+        ("claims", "rows", "csv", {"colour": "red"}, "colour"),
+        ("claims", "rows", "ndjson", {"statuses": "LOST"}, "statuses"),
+        ("claims", "rows", "parquet", {"status": "FAILED"}, "status"),
+    ],
+)
+def test_nonsense_is_refused_and_writes_nothing(
+    full: Service, tmp_path: Path, kind: str, path: str, form: str, filters: Any, field: str
+) -> None:
+    before = set(tmp_path.iterdir())
+    with pytest.raises(InvalidRequest) as refused:
+        full.export(kind, tmp_path / path, form, **filters)
+    assert [error.field for error in refused.value.errors] == [field]
+    assert set(tmp_path.iterdir()) == before
+
+
+# ---- a file is whole or not there ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_file_of_that_name_is_replaced(full: Service, tmp_path: Path, form: str) -> None:
+    path = tmp_path / "rows"
+    path.write_bytes(b"x" * 100_000)
+    full.export("claims", path, form)
+    first = path.read_bytes()
+    assert not first.endswith(b"x")
+    full.export("claims", path, form)
+    assert len(path.read_bytes()) == len(first)
+    assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith((".", "rows"))] == [
+        "rows"
+    ]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("path", ["absent/rows", "folder", "file/rows", "folder/"])
+def test_a_path_that_cannot_be_written_is_unavailable(
+    full: Service, tmp_path: Path, form: str, path: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(Unavailable):
+        full.export("claims", f"{tmp_path}/{path}", form)
+    assert sorted(tmp_path.rglob("*")) == before
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+def test_a_full_device_is_unavailable(full: Service, form: str) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no full device")
+    with pytest.raises(Unavailable):
+        full.export("claims", "/dev/full", form)
+    assert Path("/dev/full").is_char_device()
+    assert not list(Path("/dev").glob("*full*.*"))
+
+
+FULL_DISK = """
+import pathlib, resource, signal, sys, comptroller
+store, target = sys.argv[1:3]
+svc = comptroller.open(store, read_only=True)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+for form in ("ndjson", "csv", "parquet"):
+    try:
+        svc.export("claims", target, form)
+    except comptroller.Unavailable as error:
+        print(form, error.code, pathlib.Path(target).read_text())
+"""
+
+
+def test_a_full_disk_leaves_what_was_there(
+    operator: Service, store_path: Path, tmp_path: Path
+) -> None:
+    rows = [short_line("claims", tx_hash=f"{n * n}", id=str(uuid4())) for n in range(2000)]
+    loaded(operator, "claims", *rows)
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    (folder / "rows").write_text("mine")
+    command = [sys.executable, "-c", FULL_DISK, str(store_path), str(folder / "rows")]
+    told = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert told.stdout.splitlines() == [f"{form} unavailable mine" for form in FORMATS]
+    assert [path.name for path in folder.iterdir()] == ["rows"]
+
+
+# ---- CSV -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_csv_has_a_header_and_the_same_values(full: Service, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "rows.csv"
+    assert full.export(kind, path, "csv") == 1
+    raw = path.read_bytes()
+    assert raw.count(b"\r\n") == raw.count(b"\n") == 2
+    (row,) = rows_of(path)
+    assert set(LINES[kind]) <= set(row)
+    for name, value in LINES[kind].items():
+        if value is None:
+            assert row[name] == ""
+        elif isinstance(value, bool):
+            assert row[name] == str(value).lower()
+        elif isinstance(value, (dict, list)):
+            assert json.loads(row[name]) == value
+        else:
+            assert row[name] == value
+    assert {name for name, value in row.items() if value} <= set(LINES[kind])
+
+
+@pytest.mark.parametrize("formula", ["=1+1", "+1", "-1", "@SUM(A1)", "=cmd|' /C calc'!A0"])
+@pytest.mark.parametrize(
+    ("kind", "member"),
+    [
+        ("payout-groups", "name"),
+        ("claims", "error_message"),
+        ("claims", "id"),
+        ("orchestrations", "ref_id"),
+        ("orchestrations", "source_asset"),
+        ("controls", "reason"),
+    ],
+)
+def test_a_cell_that_begins_a_formula_is_defused(
+    operator: Service, tmp_path: Path, kind: str, member: str, formula: str
+) -> None:
+    if member == "id":
+        formula = formula.replace(" ", "")
+    loaded(operator, kind, line(kind, **{member: formula}))
+    operator.export(kind, tmp_path / "rows.csv", "csv")
+    (row,) = rows_of(tmp_path / "rows.csv")
+    assert row[member] == "'" + formula
+    assert exported(operator, kind, tmp_path)[0][member] == formula
+
+
+@pytest.mark.parametrize("text", ['say "hi"', "a,b", "a;b", " x ", "ünï\u2028→", "'", '"', "1=1"])
+def test_csv_quotes_what_needs_it(operator: Service, tmp_path: Path, text: str) -> None:
+    loaded(operator, "payout-groups", line("payout-groups", name=text))
+    operator.export("payout-groups", tmp_path / "rows.csv", "csv")
+    assert rows_of(tmp_path / "rows.csv")[0]["name"] == text
+
+
+@pytest.mark.parametrize("amount", ["-5.00", "0", "99999999999999999999.999999999999999999"])
+def test_csv_leaves_decimals_as_they_came(operator: Service, tmp_path: Path, amount: str) -> None:
+    loaded(operator, "orchestrations", line("orchestrations", source_amount=amount))
+    operator.export("orchestrations", tmp_path / "rows.csv", "csv")
+    assert rows_of(tmp_path / "rows.csv")[0]["source_amount"] == amount
+
+
+# ---- parquet -------------------------------------------------------------------------------------
+
+
+def test_parquet_keeps_amounts_and_times(full: Service, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for kind in KINDS:
+        path = tmp_path / f"{kind}.parquet"
+        assert full.export(kind, path, "parquet") == 1
+        table = parquet.read_table(path)
+        (row,) = table.to_pylist()
+        for name, value in LINES[kind].items():
+            if name in ("amount", "source_amount", "balance"):
+                assert str(table.schema.field(name).type) == "decimal128(38, 18)"
+                assert row[name] == Decimal(value)
+            elif name.endswith("at") and value is not None:
+                assert row[name] == datetime.fromisoformat(value)
+            elif not isinstance(value, dict):
+                assert row[name] == value
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_link_stays_and_what_it_leads_to_is_replaced(
+    full: Service, tmp_path: Path, form: str
+) -> None:
+    (tmp_path / "rows").write_text("old")
+    (tmp_path / "link").symlink_to("rows")
+    full.export("claims", tmp_path / "link", form)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "rows").read_bytes() != b"old"
+
+
+def test_parquet_never_replaces_what_is_no_file(full: Service, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Unavailable):
+        full.export("claims", tmp_path / "pipe", "parquet")
+    assert (tmp_path / "pipe").is_fifo()

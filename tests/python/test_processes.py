@@ -1,0 +1,251 @@
+"""Several processes, and many threads, on one store."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import comptroller
+from comptroller import Conflict, Service
+from examples import loaded, short_line
+
+PROCESSES = 4
+WRITES = 300
+
+WRITER = """
+import sys, comptroller
+from examples import short_line
+store, prefix, writes = sys.argv[1:]
+with comptroller.open(store) as svc:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(int(writes)):
+        name = f"{prefix}-{number}"
+        if number % 2:
+            svc.claims.put(short_line("claims", id=name))
+        else:
+            svc.identities.put(id=name, user_disabled=True)
+        if number % 50 == 0:
+            svc.claims.list(limit=10)
+"""
+
+DELETER = """
+import sys, comptroller
+with comptroller.open(sys.argv[1]) as svc:
+    print("ready", flush=True)
+    for control in sys.stdin.readline().split():
+        try:
+            svc.controls.delete(control)
+            print("deleted")
+        except comptroller.Conflict as error:
+            print(error.code)
+"""
+
+OPENER = """
+import sys, comptroller
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(25):
+    with comptroller.open(sys.argv[1]) as svc:
+        svc.identities.put(id=f"{sys.argv[2]}-{number}")
+"""
+
+# In a process of its own: Python warns of a fork where there are threads.
+FORKER = """
+import json, os, sys, comptroller
+print("ready", flush=True)
+svc = comptroller.open(sys.argv[1])
+svc.identities.put(id="alice")
+reading, writing = os.pipe()
+child = os.fork()
+if child == 0:
+    told = []
+    for ask in (
+        lambda: svc.identities.get("alice"),
+        lambda: svc.identities.put(id="bob"),
+        lambda: svc.claims.stream(),
+        lambda: svc.load("claims", []),
+        lambda: svc.check(),
+    ):
+        try:
+            told.append(repr(ask()))
+        except comptroller.Unavailable as error:
+            told.append(error.code)
+    svc.close()
+    os.write(writing, json.dumps(told).encode())
+    os._exit(0)
+os.close(writing)
+print(os.fdopen(reading).read())
+assert os.waitpid(child, 0)[1] == 0
+svc.identities.put(id="carol")
+assert svc.check()["ok"]
+"""
+
+# A child for each try: what a library prepares at the first call is prepared by many at once.
+FIRST_CALLS = """
+import os, sys, threading, comptroller
+from writing import write_one
+comptroller.open  # so that children need not import it
+print("ready", flush=True)
+sys.stdin.readline()
+for child in range(30):
+    if os.fork() == 0:
+        sys.setswitchinterval(1e-6)
+        svc = comptroller.open(sys.argv[1])
+        barrier = threading.Barrier(8)
+        def call(thread):
+            barrier.wait()
+            write_one(svc, f"c{child}-{thread}")
+        threads = [threading.Thread(target=call, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        svc.close()
+        os._exit(0)
+    print(os.wait()[1])
+"""
+
+
+def run_together(program: str, arguments: list[list[str]], start: str = "go") -> list[str]:
+    """What processes print that run this program and start at the same moment."""
+    environment = dict(os.environ)
+    places = [str(Path(__file__).parent), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(places)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-c", program, *more],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+        for more in arguments
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write(start + "\n")
+        process.stdin.flush()
+    printed = []
+    for process in processes:
+        out, err = process.communicate(timeout=60)
+        assert "locked" not in err.lower()
+        assert (process.returncode, err) == (0, "")
+        printed.append(out)
+    return printed
+
+
+def test_four_processes_write_one_file(store_path: Path) -> None:
+    arguments = [[str(store_path), f"p{n}", str(WRITES)] for n in range(PROCESSES)]
+    run_together(WRITER, arguments)
+    names = {f"p{n}-{number}" for n in range(PROCESSES) for number in range(WRITES)}
+    with comptroller.open(store_path) as svc:
+        identities = list(svc.identities.iter())
+        claims = list(svc.claims.iter())
+        assert {record.id for record in [*identities, *claims]} == names
+        assert len(identities) == len(claims) == len(names) // 2
+        assert all(identity.user_disabled for identity in identities)
+        assert svc.check()["ok"]
+
+
+def test_processes_may_make_and_open_one_file_at_once(tmp_path: Path) -> None:
+    store = tmp_path / "new.db"
+    run_together(OPENER, [[str(store), f"p{n}"] for n in range(PROCESSES)])
+    with comptroller.open(store) as svc:
+        assert len(list(svc.identities.iter())) == PROCESSES * 25
+        assert svc.check()["ok"]
+
+
+def test_of_many_deletes_of_one_control_exactly_one_succeeds(store_path: Path) -> None:
+    with comptroller.open(store_path) as svc:
+        rows = [short_line("controls", id=f"c{n}", identity_id=f"i{n}") for n in range(40)]
+        loaded(svc, "controls", *rows)
+    names = " ".join(f"c{n}" for n in range(40))
+    printed = run_together(DELETER, [[str(store_path)]] * 3, names)
+    counts = Counter(" ".join(printed).split())
+    assert counts == {"deleted": 40, "already-deleted": 80}
+
+
+def test_the_first_calls_of_a_process_may_come_from_many_threads(store_path: Path) -> None:
+    (printed,) = run_together(FIRST_CALLS, [[str(store_path)]])
+    assert printed.split() == ["0"] * 30
+    with comptroller.open(store_path) as svc:
+        assert len(list(svc.identities.iter())) == 30 * 4
+
+
+def in_threads(count: int, work: Callable[[int], Any]) -> list[Any]:
+    """What the same work gives, done by so many threads that start at the same moment."""
+    results: list[Any] = [None] * count
+    barrier = threading.Barrier(count)
+
+    def run(number: int) -> None:
+        barrier.wait()
+        try:
+            results[number] = work(number)
+        except comptroller.Error as error:
+            results[number] = error
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def test_of_many_creates_of_one_control_exactly_one_succeeds(operator: Service) -> None:
+    for number in range(10):
+        operator.identities.put(id=f"i{number}")
+
+        def create(_thread: int, identity: str = f"i{number}") -> Any:
+            return operator.controls.create(identity_id=identity, type="CLOSED", reason_code="X")
+
+        results = in_threads(8, create)
+        refused = [result for result in results if isinstance(result, Conflict)]
+        (made,) = (result for result in results if isinstance(result, comptroller.Control))
+        assert {(error.code, error.existing) for error in refused} == {("already-exists", made.id)}
+        assert len(refused) == 7
+
+
+def test_threads_write_and_read_their_own_writes(operator: Service) -> None:
+    def work(thread: int) -> bool:
+        for number in range(40):
+            name = f"t{thread}-{number}"
+            made = operator.claims.put(short_line("claims", id=name))
+            assert operator.claims.get(name) == made
+        return True
+
+    assert in_threads(8, work) == [True] * 8
+    assert len(list(operator.claims.iter(limit=7))) == 320
+
+
+def test_readers_go_on_during_a_load(operator: Service) -> None:
+    operator.identities.put(id="alice")
+    seen: set[int] = set()
+    rows = [short_line("claims", id=f"c{n}") for n in range(4000)]
+
+    def progressing() -> Any:
+        for number, row in enumerate(rows):
+            if number % 1000 == 0:
+                seen.add(operator.check()["rows"]["claims"])
+                assert operator.identities.get("alice").status == "APPROVED"
+            yield row
+
+    assert operator.load("claims", progressing()).committed
+    assert seen == {0}
+
+
+def test_a_forked_child_is_refused(store_path: Path) -> None:
+    (printed,) = run_together(FORKER, [[str(store_path)]])
+    assert json.loads(printed) == ["unavailable"] * 5

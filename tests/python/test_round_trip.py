@@ -1,0 +1,233 @@
+"""What is exported loads back to an equal store."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from comptroller import Service
+from examples import EVM_ADDRESSES, KINDS, accounted, loaded, ndjson
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def export_all(service: Service, folder: Path) -> dict[str, bytes]:
+    folder.mkdir(exist_ok=True)
+    for kind in KINDS:
+        service.export(kind, folder / kind)
+    return {kind: (folder / kind).read_bytes() for kind in KINDS}
+
+
+def load_all(service: Service, files: dict[str, bytes], kinds: Any = KINDS) -> None:
+    for kind in kinds:
+        result = accounted(service.load(kind, io.BytesIO(files[kind])))
+        assert result.committed, result.rejections
+        assert (result.rejected, result.unknown_members) == (0, {})
+
+
+@pytest.fixture(name="sampled", scope="module")
+def _sampled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("sample")
+    comptroller.sample("all", rows=2000, seed=7, out=folder)
+    return {kind: (folder / f"{kind}.ndjson").read_bytes() for kind in KINDS}
+
+
+def test_a_sample_goes_through_two_stores_byte_for_byte(
+    sampled: dict[str, bytes], tmp_path: Path
+) -> None:
+    with comptroller.open(":memory:") as one, comptroller.open(":memory:") as other:
+        load_all(one, sampled)
+        first = export_all(one, tmp_path)
+        assert [data.count(b"\n") for data in first.values()] == [
+            data.count(b"\n") for data in sampled.values()
+        ]
+        load_all(other, first)
+        assert export_all(other, tmp_path) == first
+        assert other.check()["ok"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_order_of_kinds_and_lines_does_not_matter(
+    sampled: dict[str, bytes], tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(seed)
+    shuffled = {}
+    for kind, data in sampled.items():
+        lines = data.splitlines(keepends=True)
+        chance.shuffle(lines)
+        shuffled[kind] = b"".join(lines)
+    # Balances alone need their address to be there.
+    kinds = [kind for kind in KINDS if kind != "balances"]
+    chance.shuffle(kinds)
+    with comptroller.open(":memory:") as one, comptroller.open(":memory:") as other:
+        load_all(one, sampled)
+        load_all(other, shuffled, [*kinds, "balances"])
+        straight, mixed = (export_all(service, tmp_path) for service in (one, other))
+        for kind in KINDS:
+            assert sorted(straight[kind].splitlines()) == sorted(mixed[kind].splitlines()), kind
+        assert other.check()["ok"]
+
+
+# ---- made by hypothesis --------------------------------------------------------------------------
+
+MOMENTS = st.datetimes().map(lambda moment: moment.isoformat(timespec="microseconds") + "Z")
+PRINTABLE = st.characters(min_codepoint=0x21, max_codepoint=0x7E)
+IDS = st.text(PRINTABLE, min_size=1, max_size=128)
+# Neither surrogates nor C0 controls; all else is allowed and comes back as it was.
+CHARACTERS = st.characters(min_codepoint=0x20, exclude_categories=["Cs"])
+
+
+def texts(most: int, least: int = 1) -> st.SearchStrategy[str]:
+    return st.text(CHARACTERS, min_size=least, max_size=min(most, 40)) | st.just("ü" * most)
+
+
+CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+WORDS = st.builds(
+    str.__add__, st.sampled_from(CAPITALS), st.text(CAPITALS + "0123456789_", max_size=63)
+)
+DIGITS = "0123456789"
+AMOUNTS = st.text(DIGITS, min_size=1, max_size=20) | st.builds(
+    "{}.{}".format,
+    st.text(DIGITS, min_size=1, max_size=20),
+    st.text(DIGITS, min_size=1, max_size=18),
+)
+METADATA = st.dictionaries(texts(64), texts(512, 0), max_size=4)
+ANY_UUIDS = st.uuids().map(str)
+HASHES = IDS | st.binary(min_size=32, max_size=32).map(lambda data: "0x" + data.hex())
+ADDRESS_LISTS = st.lists(
+    IDS | st.binary(min_size=20, max_size=20).map(lambda data: "0x" + data.hex()), max_size=3
+)
+TRANSFERS = st.fixed_dictionaries({}, optional={"transfer_id": texts(128), "status": WORDS})
+CRYPTO = st.fixed_dictionaries(
+    {}, optional={"address_id": texts(128), "address": texts(128), "network": texts(128)}
+)
+PROFILE = st.fixed_dictionaries({}, optional={"profile_id": IDS})
+
+
+def fiat(member: str) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional={member: texts(128), "memo": texts(1024, 0)})
+
+
+def ends(member: str) -> st.SearchStrategy[dict[str, Any]]:
+    sides = {"crypto": CRYPTO, "fiat": fiat(member), "profile": PROFILE}
+    return st.fixed_dictionaries({}, optional=sides)
+
+
+def record(required: dict[str, Any], **optional: Any) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({"id": IDS, "created_at": MOMENTS} | required, optional=optional)
+
+
+TIMED = {"customer_id": IDS, "updated_at": MOMENTS}
+RECORDS: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "identities": record(TIMED, ref_id=texts(128), metadata=METADATA),
+    "controls": record(
+        {
+            "customer_id": st.just("acme"),
+            "identity_id": IDS,
+            "type": st.sampled_from(["SELL_ONLY", "CLOSED", "FROZEN", "DORMANT"]),
+            "set_by": st.sampled_from(["CLIENT", "PROVIDER"]),
+            "is_overridable": st.booleans(),
+            "deleted_at": MOMENTS,
+        },
+        reason_code=WORDS,
+        reason=texts(1024, 0),
+        created_by=texts(128),
+        deleted_by=texts(128),
+        deletion_reason=texts(1024, 0),
+    ),
+    "orchestrations": record(
+        TIMED | {"status": WORDS},
+        **dict.fromkeys(("profile_id", "identity_id", "account_id"), IDS),
+        ref_id=texts(128),
+        source_asset=texts(128),
+        destination_asset=texts(128),
+        source_amount=AMOUNTS | AMOUNTS.map(lambda amount: "-" + amount),
+        source_transfer=TRANSFERS,
+        destination_transfer=TRANSFERS,
+        fail_reason=st.fixed_dictionaries({}, optional={"detail": texts(1024, 0)}),
+        source=ends("deposit_instructions_id"),
+        destination=ends("bank_account_id"),
+        orchestration_rule_id=IDS,
+        metadata=METADATA,
+    ),
+    "payout-groups": record(
+        TIMED
+        | {
+            "id": ANY_UUIDS,
+            "ledger": st.sampled_from(["ETHEREUM", "INK", "XLAYER", "ARBITRUM_ONE"]),
+            "onchain_status": WORDS,
+            "balance": AMOUNTS,
+            "claimer_address": st.sampled_from(EVM_ADDRESSES),
+            "manager_address": st.sampled_from(EVM_ADDRESSES),
+            "destination_address": st.sampled_from(EVM_ADDRESSES),
+        },
+        asset_type=texts(128),
+        rate_id=texts(128),
+        jurisdiction=texts(128),
+        name=texts(256),
+        onchain_group_id=texts(128),
+        balance_at=MOMENTS,
+        last_claim_all_at=MOMENTS,
+        schedule_type=st.just("DAILY"),
+    ),
+    "reward-addresses": record(
+        {
+            "id": ANY_UUIDS,
+            "customer_id": IDS,
+            "ledger": st.just("ETHEREUM"),
+            "address": st.sampled_from(EVM_ADDRESSES),
+            "status": WORDS,
+        },
+        name=texts(256),
+    ),
+    "claims": record(
+        TIMED
+        | {
+            "payout_group_id": ANY_UUIDS,
+            "claim_type": WORDS,
+            "onchain_status": st.sampled_from(["PENDING", "SUBMITTED", "CONFIRMED", "FAILED"]),
+            "amount": AMOUNTS,
+        },
+        claim_schedule_id=texts(128),
+        tx_hash=HASHES,
+        addresses=ADDRESS_LISTS,
+        error_message=texts(1024, 0),
+        blockchain=texts(128),
+        asset_type=texts(128),
+        submitted_at=MOMENTS,
+        confirmed_at=MOMENTS,
+    ),
+}
+KEYS = {"reward-addresses": "address"}
+
+
+def several(kind: str) -> st.SearchStrategy[list[dict[str, Any]]]:
+    key = KEYS.get(kind, "id")
+    return st.lists(RECORDS[kind], min_size=1, max_size=4, unique_by=lambda row: row[key])
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+@settings(max_examples=8)
+@given(data=st.data())
+def test_records_of_every_shape_come_back_as_they_went(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject
+) -> None:
+    rows = data.draw(several(kind))
+    path = tmp_path_factory.getbasetemp() / f"{kind}.ndjson"
+    with comptroller.open(":memory:") as one, comptroller.open(":memory:") as other:
+        result = loaded(one, kind, *rows)
+        assert (result.inserted, result.rejections) == (len(rows), [])
+        assert one.export(kind, path) == len(rows)
+        first = path.read_bytes()
+        key = KEYS.get(kind, "id")
+        shown = {row[key]: row for row in map(json.loads, first.splitlines())}
+        assert shown == {row[key]: row for row in rows}
+        assert other.load(kind, io.BytesIO(first)).inserted == len(rows)
+        other.export(kind, path)
+        assert path.read_bytes() == first
+        assert one.load(kind, io.BytesIO(ndjson(rows))).unchanged == len(rows)

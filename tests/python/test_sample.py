@@ -1,0 +1,142 @@
+"""Sample data: the same for the same seed, whole, and with all that reports want to see."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from comptroller import InvalidRequest, Service, Unavailable
+from examples import KINDS, REQUIRED, accounted
+
+ROWS = 4000
+
+
+def read(kind: str, **how: Any) -> bytes:
+    return comptroller.sample(kind, **how).read()
+
+
+def records(data: bytes) -> list[dict[str, Any]]:
+    return [json.loads(text) for text in data.splitlines()]
+
+
+@pytest.fixture(name="folder", scope="module")
+def _folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return comptroller.sample("all", rows=ROWS, out=tmp_path_factory.mktemp("sample") / "all")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_seed_gives_the_same_bytes(kind: str) -> None:
+    first = read(kind, rows=200, seed=5)
+    assert read(kind, rows=200, seed=5) == first
+    assert read(kind, rows=200, seed=6) != first
+    assert len(records(first)) == 200
+    assert first.endswith(b"\n")
+    assert read(kind, rows=0) == b""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_row_is_of_the_customer_that_was_asked_for(kind: str) -> None:
+    # A line without a customer is of the customer of its load, `default` if none is named.
+    for customer, expected in ((None, {None, "default"}), ("acme", {"acme"})):
+        rows = records(read(kind, rows=50, customer=customer))
+        if kind != "balances":
+            assert {row.get("customer_id") for row in rows} <= expected
+        assert all(set(REQUIRED[kind]) <= row.keys() for row in rows)
+        assert len({row.get("id", (row.get("address_id"), row.get("at"))) for row in rows}) == 50
+
+
+def test_all_kinds_load_whole_and_belong_together(operator: Service, folder: Path) -> None:
+    assert {path.name for path in folder.iterdir()} == {f"{kind}.ndjson" for kind in KINDS}
+    for kind in KINDS:
+        result = accounted(operator.load(kind, folder / f"{kind}.ndjson"))
+        assert result.committed
+        assert result.inserted == result.read > 0
+        assert result.unknown_members == {}
+    found = operator.check()
+    assert found["ok"], found
+    assert found["rows"]["claims"] == ROWS
+    groups = {group.id: group for group in operator.payout_groups.iter()}
+    identities = {identity.id for identity in operator.identities.iter()}
+    assert {claim.payout_group_id for claim in operator.claims.iter()} <= groups.keys()
+    assert {address.payout_group_id for address in operator.reward_addresses.iter()} <= {
+        None,
+        *groups,
+    }
+    moves = operator.orchestrations.iter()
+    assert {move.identity_id for move in moves if move.identity_id} <= identities
+    assert {c.identity_id for c in operator.controls.iter(include_deleted=True)} <= identities
+
+
+def test_a_sample_looks_like_life(operator: Service, folder: Path) -> None:
+    for kind in KINDS:
+        operator.load(kind, folder / f"{kind}.ndjson")
+    claims = list(operator.claims.iter())
+    states = Counter(claim.onchain_status for claim in claims)
+    assert set(states) == {"PENDING", "SUBMITTED", "CONFIRMED", "FAILED"}
+    assert states.most_common(1)[0][0] == "CONFIRMED"
+    messages = {claim.error_message for claim in claims if claim.onchain_status == "FAILED"}
+    assert len(messages) >= 3
+    assert None not in messages
+    busiest = Counter(claim.payout_group_id for claim in claims).most_common()
+    assert busiest[0][1] > 5 * busiest[-1][1]
+    for claim in claims:
+        if claim.onchain_status == "CONFIRMED":
+            assert claim.submitted_at is not None
+            assert claim.confirmed_at is not None
+            assert claim.created_at <= claim.submitted_at <= claim.confirmed_at
+        assert claim.created_at <= claim.updated_at
+    assert {move.status for move in operator.orchestrations.iter()} == {
+        *("PROCESSING", "COMPLETED", "FAILED"),
+    }
+    types = {control.type for control in operator.controls.iter(include_deleted=True)}
+    assert {"DORMANT", "FROZEN"} <= types
+
+
+@pytest.mark.parametrize("noun", ["payout-groups", "payout_groups"])
+def test_a_sample_is_a_file_that_a_load_takes(operator: Service, noun: str) -> None:
+    with comptroller.sample(noun, rows=3) as file:
+        assert isinstance(file, io.BufferedIOBase)
+        assert operator.load("payout-groups", file, customer_id="acme").inserted == 3
+
+
+def test_a_sample_may_be_written_to_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "claims.ndjson"
+    path.write_text("old")
+    assert comptroller.sample("claims", rows=10, out=str(path)) == path
+    assert path.read_bytes() == read("claims", rows=10)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["claims.ndjson"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "how", "field"),
+    [
+        ("claim", {}, "kind"),
+        ("all", {}, "out"),
+        ("claims", {"rows": -1}, "rows"),
+        ("claims", {"rows": 1.5}, "rows"),
+        ("claims", {"rows": True}, "rows"),
+        ("claims", {"customer": "a b"}, "customer"),
+    ],
+)
+def test_nonsense_is_refused(kind: str, how: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        comptroller.sample(kind, **how)
+    assert [error.field for error in refused.value.errors] == [field]
+
+
+@pytest.mark.parametrize(("kind", "place"), [("claims", "absent/rows"), ("claims", "folder"),
+                                             ("all", "file"), ("all", "file/rows")])  # fmt: skip
+def test_a_place_that_cannot_be_written_is_unavailable(
+    tmp_path: Path, kind: str, place: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("mine")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(Unavailable):
+        comptroller.sample(kind, rows=10, out=tmp_path / place)
+    assert sorted(tmp_path.rglob("*")) == before

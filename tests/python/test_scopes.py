@@ -1,0 +1,225 @@
+"""Scopes are exact: each operation passes with its own and with no other."""
+
+from __future__ import annotations
+
+import comptroller
+import pytest
+from comptroller._core import Principal, Store, describe
+from lines import at, claim, orchestration, refused
+
+CLIENT_SCOPES = (
+    "identity:read_identity_control",
+    "identity:write_identity_control",
+    "identity:read_identity",
+    "identity:write_identity",
+    "orchestration:read_orchestration",
+    "rewards:write_payout_groups",
+    "rewards:read_payout_groups",
+    "rewards:read_claims",
+    "rewards:write_monitoring_address",
+    "rewards:read_monitoring_address",
+)
+SCOPE_OF = {
+    "controls.get": "identity:read_identity_control",
+    "controls.list": "identity:read_identity_control",
+    "controls.create": "identity:write_identity_control",
+    "controls.delete": "identity:write_identity_control",
+    "identities.get": "identity:read_identity",
+    "identities.list": "identity:read_identity",
+    "identities.permits": "identity:read_identity",
+    "identities.update": "identity:write_identity",
+    "orchestrations.get": "orchestration:read_orchestration",
+    "orchestrations.list": "orchestration:read_orchestration",
+    "payout_groups.create": "rewards:write_payout_groups",
+    "payout_groups.update": "rewards:write_payout_groups",
+    "payout_groups.get": "rewards:read_payout_groups",
+    "payout_groups.list": "rewards:read_payout_groups",
+    "reward_addresses.create": "rewards:write_monitoring_address",
+    "reward_addresses.update": "rewards:write_monitoring_address",
+    "reward_addresses.get": "rewards:read_monitoring_address",
+    "reward_addresses.list": "rewards:read_monitoring_address",
+    "claims.get": "rewards:read_claims",
+    "claims.list": "rewards:read_claims",
+}
+OPERATORS_OWN = {
+    "identities.put": "operator:write",
+    "orchestrations.put": "operator:write",
+    "payout_groups.observe": "operator:write",
+    "reward_addresses.observe": "operator:write",
+    "balances.record": "operator:write",
+    "balances.list": "operator:read",
+    "claims.put": "operator:write",
+    "claims.submit": "operator:write",
+    "claims.confirm": "operator:write",
+    "claims.fail": "operator:write",
+}
+READS = ("get", "list", "permits")
+OPERATIONS = [*SCOPE_OF, *OPERATORS_OWN]
+
+# What no operation takes, so that whoever passes the scope is told of it, and nothing is written.
+NONSENSE = [("nonsense", "x")]
+
+
+@pytest.fixture(scope="module")
+def store(shared_path):
+    opened = Store(str(shared_path))
+    yield opened
+    opened.close()
+
+
+def outcome(store: Store, principal: Principal, operation: str) -> comptroller.Error:
+    """How a nonsensical request is refused: the scope is looked at before the request."""
+    with pytest.raises(comptroller.Error) as caught:
+        store.call(principal, operation, NONSENSE, b"{")
+    return caught.value
+
+
+def test_the_table_names_every_operation():
+    import json
+
+    assert sorted(OPERATIONS) == sorted(o["name"] for o in json.loads(describe())["operations"])
+
+
+@pytest.mark.parametrize("operation", SCOPE_OF)
+def test_a_client_passes_with_the_operations_own_scope_alone(store, operation):
+    for scope in CLIENT_SCOPES:
+        error = outcome(store, Principal("acme", None, [scope]), operation)
+        if scope == SCOPE_OF[operation]:
+            assert error.status in (400, 404), scope
+        else:
+            assert (error.code, error.status) == ("insufficient-scope", 403), scope
+            assert SCOPE_OF[operation] in error.detail
+    all_others = [scope for scope in CLIENT_SCOPES if scope != SCOPE_OF[operation]]
+    error = outcome(store, Principal("acme", None, all_others), operation)
+    assert error.code == "insufficient-scope"
+
+
+@pytest.mark.parametrize("operation", OPERATORS_OWN)
+def test_no_client_passes_to_what_is_the_operators(store, operation):
+    error = outcome(store, Principal("acme", None, list(CLIENT_SCOPES)), operation)
+    assert (error.code, error.status) == ("insufficient-scope", 403)
+    assert OPERATORS_OWN[operation] in error.detail
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_the_operator_reads_with_one_scope_and_writes_with_the_other(store, operation):
+    needed = "operator:read" if operation.split(".")[1] in READS else "operator:write"
+    for scope in ("operator:read", "operator:write"):
+        error = outcome(store, Principal(None, None, [scope]), operation)
+        if scope == needed:
+            assert error.status in (400, 404)
+        else:
+            assert (error.code, error.status) == ("insufficient-scope", 403)
+            assert needed in error.detail
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("customer", [None, "acme"])
+def test_nobody_passes_without_any_scope(store, operation, customer):
+    assert outcome(store, Principal(customer, None, []), operation).code == "insufficient-scope"
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_all_scopes_of_ones_kind_are_had_unless_some_are_named(store, operation):
+    assert outcome(store, Principal(None), operation).code != "insufficient-scope"
+    passes = outcome(store, Principal("acme"), operation).code != "insufficient-scope"
+    assert passes is (operation in SCOPE_OF)
+
+
+def test_open_narrows_what_a_client_may_do(open_as, operator):
+    operator.identities.put(id="a", customer_id="acme")
+    reader = open_as(customer="acme", scopes=["identity:read_identity"])
+    assert reader.identities.get("a").id == "a"
+    with refused("insufficient-scope", 403) as caught:
+        reader.identities.update("a", user_disabled=True)
+    assert isinstance(caught.value, comptroller.Forbidden)
+    assert "identity:write_identity" in caught.value.detail
+    with refused("insufficient-scope", 403):
+        reader.controls.list()
+    assert operator.controls.list().items == []
+
+
+def test_one_scope_may_be_given_as_a_str(open_as):
+    reader = open_as(customer="acme", scopes="rewards:read_claims")
+    assert reader.claims.list().items == []
+    with refused("insufficient-scope"):
+        reader.payout_groups.list()
+
+
+@pytest.mark.parametrize(
+    ("customer", "scope"),
+    [
+        ("acme", "rewards:read_claim"),
+        ("acme", ""),
+        ("acme", "operator:read"),
+        ("acme", "operator:write"),
+        (None, "operator:everything"),
+        (None, "rewards:read_claims"),
+    ],
+)
+def test_open_refuses_a_scope_that_its_kind_does_not_have(open_as, customer, scope):
+    with refused("invalid-request", 400) as caught:
+        open_as(customer=customer, scopes=[scope])
+    assert [error.field for error in caught.value.errors] == ["scopes"]
+
+
+def test_existence_is_looked_at_after_scope_and_parameters(open_as, acme):
+    reader = open_as(customer="acme", scopes=["rewards:read_claims"])
+    with refused("insufficient-scope"):
+        reader.identities.get("nobody")
+    with refused("invalid-request"):
+        acme.controls.create(identity_id="nobody", type="OPEN", reason_code="X")
+    with refused("not-found"):
+        acme.identities.get("nobody")
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda s: s.identities.put(id="a"),
+        lambda s: s.orchestrations.put(orchestration()),
+        lambda s: s.payout_groups.observe("x", balance="1"),
+        lambda s: s.reward_addresses.observe("x", status="X"),
+        lambda s: s.balances.record(address_id="x", balance="1", at=at(0)),
+        lambda s: s.balances.list(),
+        lambda s: list(s.balances.iter()),
+        lambda s: s.claims.put(claim()),
+        lambda s: s.claims.submit("x", tx_hash="x"),
+        lambda s: s.claims.confirm("x"),
+        lambda s: s.claims.fail("x", error_message="x"),
+        lambda s: s.load("claims", [claim()]),
+        lambda s: s.load("identities", []),
+        lambda s: s.export("balances", "never.ndjson"),
+        lambda s: s.balances.stream(),
+    ],
+)
+def test_a_client_is_refused_what_is_the_operators(shared_acme, ask):
+    with refused("insufficient-scope", 403) as caught:
+        ask(shared_acme)
+    assert isinstance(caught.value, comptroller.Forbidden)
+    assert "operator:" in caught.value.detail
+
+
+@pytest.mark.parametrize("work", ["backup", "check"])
+def test_a_client_has_no_part_in_the_whole_store(shared_acme, tmp_path, work):
+    copy = tmp_path / "copy.db"
+    with pytest.raises(comptroller.Forbidden):
+        shared_acme.backup(copy) if work == "backup" else shared_acme.check()
+    assert not copy.exists()
+
+
+@pytest.mark.parametrize("noun", ["claims", "controls", "identities", "orchestrations"])
+def test_an_export_and_a_stream_need_the_scope_of_the_list(open_as, tmp_path, noun):
+    path = tmp_path / "out.ndjson"
+    blind = open_as(customer="acme", scopes=["rewards:write_payout_groups"])
+    with refused("insufficient-scope"):
+        blind.export(noun, path)
+    with refused("insufficient-scope"):
+        getattr(blind, noun).stream()
+    assert not path.exists()
+
+
+def test_a_load_needs_the_operators_write_scope(open_as):
+    with refused("insufficient-scope") as caught:
+        open_as(scopes=["operator:read"]).load("claims", [claim()])
+    assert "operator:write" in caught.value.detail

@@ -1,0 +1,298 @@
+"""Customers do not see each other: what is foreign is answered as what is not there."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Any
+
+import comptroller
+import pytest
+from lines import (
+    address,
+    at,
+    balance,
+    claim,
+    control,
+    group,
+    identity,
+    ids,
+    load,
+    orchestration,
+    refused,
+)
+
+ADDRESSES = {
+    "acme": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+    "globex": "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+}
+NUMBERED = {
+    "acme": "01900000-0000-7000-8000-0000000000a",
+    "globex": "01900000-0000-7000-8000-0000000000b",
+}
+UNKNOWN = "01900000-0000-7000-8000-0000000000c1"
+
+
+def id_of(customer: str, noun: str) -> str:
+    """The id of the customer's one record of a noun."""
+    uuids = {"payout_groups": "1", "reward_addresses": "2"}
+    return NUMBERED[customer] + uuids[noun] if noun in uuids else f"{customer}-{noun}"
+
+
+def furnish(operator: comptroller.Service, customer: str) -> None:
+    """One record of each noun for a customer; an active control that it may lift."""
+    named = {noun: id_of(customer, noun) for noun in KINDS}
+    home = named["payout_groups"]
+    lines = {
+        "identities": identity(ref_id="same", metadata={"secret": customer}),
+        "controls": control(identity_id=named["identities"], type="DORMANT"),
+        "orchestrations": orchestration(profile_id="same", ref_id="same", source_asset="USD"),
+        "payout_groups": group(name="same", jurisdiction="CH"),
+        "reward_addresses": address(address=ADDRESSES[customer], payout_group_id=home),
+        "claims": claim(payout_group_id=home, blockchain="ink"),
+    }
+    for noun, line in lines.items():
+        load(operator, KINDS[noun], line | {"id": named[noun]}, customer_id=customer)
+    load(operator, "balances", balance(address_id=named["reward_addresses"], at=at(0)))
+
+
+KINDS = {
+    "identities": "identities",
+    "controls": "controls",
+    "orchestrations": "orchestrations",
+    "payout_groups": "payout-groups",
+    "reward_addresses": "reward-addresses",
+    "claims": "claims",
+}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory, template):
+    """A store with one record of each noun for each customer."""
+    path = shutil.copyfile(template, tmp_path_factory.mktemp("template") / "furnished.db")
+    with comptroller.open(path) as operator:
+        for customer in ADDRESSES:
+            furnish(operator, customer)
+    return path
+
+
+@pytest.fixture
+def both(operator, acme):
+    """The operator and a client of acme."""
+    return operator, acme
+
+
+@pytest.fixture(scope="module")
+def shared(shared_operator, shared_acme):
+    """The same for tests that change nothing."""
+    return shared_operator, shared_acme
+
+
+OWN_ADDRESS, OWN_CONTROL = id_of("acme", "reward_addresses"), id_of("acme", "controls")
+
+# Whose id each operation takes, and how a client asks it.
+BY_ID = {
+    "identities.get": ("identities", lambda s, x: s.identities.get(x)),
+    "identities.update": ("identities", lambda s, x: s.identities.update(x, metadata={})),
+    "identities.update flag": (
+        "identities",
+        lambda s, x: s.identities.update(x, user_disabled=True),
+    ),
+    "identities.permits": ("identities", lambda s, x: s.identities.permits(x, "BUY")),
+    "controls.get": ("controls", lambda s, x: s.controls.get(x)),
+    "controls.delete": ("controls", lambda s, x: s.controls.delete(x)),
+    "controls.delete identity": (
+        "identities",
+        lambda s, x: s.controls.delete(OWN_CONTROL, identity_id=x),
+    ),
+    "controls.create": (
+        "identities",
+        lambda s, x: s.controls.create(identity_id=x, type="CLOSED", reason_code="X"),
+    ),
+    "orchestrations.get": ("orchestrations", lambda s, x: s.orchestrations.get(x)),
+    "payout_groups.get": ("payout_groups", lambda s, x: s.payout_groups.get(x)),
+    "payout_groups.update": ("payout_groups", lambda s, x: s.payout_groups.update(x, name="n")),
+    "payout_groups.update nothing": ("payout_groups", lambda s, x: s.payout_groups.update(x)),
+    "reward_addresses.get": ("reward_addresses", lambda s, x: s.reward_addresses.get(x)),
+    "reward_addresses.update": (
+        "reward_addresses",
+        lambda s, x: s.reward_addresses.update(x, name="n"),
+    ),
+    "reward_addresses.update group": (
+        "payout_groups",
+        lambda s, x: s.reward_addresses.update(OWN_ADDRESS, payout_group_id=x),
+    ),
+    "reward_addresses.create": (
+        "payout_groups",
+        lambda s, x: s.reward_addresses.create(
+            ledger="INK", address=ADDRESSES["acme"], payout_group_id=x
+        ),
+    ),
+    "claims.get": ("claims", lambda s, x: s.claims.get(x)),
+}
+
+
+def answer(ask: Any, service: comptroller.Service, id: str) -> tuple[Any, ...]:
+    """Everything that a refusal says, with the id that was asked for taken out."""
+    with pytest.raises(comptroller.Error) as caught:
+        ask(service, id)
+    error = caught.value
+    said = [error.detail, str(error), *[part for pair in error.errors for part in pair]]
+    return error.code, error.status, [text.replace(id, "ID") for text in said], error.existing
+
+
+def everything(operator: comptroller.Service) -> list[Any]:
+    """All that the store holds."""
+    return [getattr(operator, noun).list(order="ASC").items for noun in KINDS]
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_a_foreign_id_is_answered_as_an_unknown_one(both, name):
+    operator, acme = both
+    noun, ask = BY_ID[name]
+    before = everything(operator)
+    unknown = answer(ask, acme, UNKNOWN)
+    assert answer(ask, acme, id_of("globex", noun)) == unknown
+    assert unknown[:2] == ("not-found", 404)
+    assert unknown[3] is None
+    assert everything(operator) == before
+
+
+@pytest.mark.parametrize("name", BY_ID)
+def test_an_own_id_is_answered(both, name):
+    noun, ask = BY_ID[name]
+    if name == "reward_addresses.create":
+        with refused("ledger-mismatch"):
+            ask(both[1], id_of("acme", noun))
+    else:
+        assert ask(both[1], id_of("acme", noun)) is not None
+
+
+@pytest.mark.parametrize("noun", KINDS)
+def test_a_list_shows_a_client_its_own_and_the_operator_all(shared, noun):
+    operator, acme = shared
+    own, foreign = id_of("acme", noun), id_of("globex", noun)
+    assert ids(getattr(acme, noun).list()) == [own]
+    assert ids(getattr(acme, noun).iter(limit=1)) == [own]
+    assert set(ids(getattr(operator, noun).list())) == {own, foreign}
+    assert ids(getattr(operator, noun).list(customer_id="globex")) == [foreign]
+    assert ids(getattr(operator, noun).list(customer_id="nobody")) == []
+    assert ids(getattr(acme, noun).list(customer_id="acme")) == [own]
+
+
+# A filter, what it names of globex, and the same of nobody.
+FOREIGN_FILTERS = [
+    ("controls", "identity_id", id_of("globex", "identities"), UNKNOWN),
+    ("orchestrations", "orchestration_id", id_of("globex", "orchestrations"), UNKNOWN),
+    ("payout_groups", "id", id_of("globex", "payout_groups"), UNKNOWN),
+    ("reward_addresses", "id", id_of("globex", "reward_addresses"), UNKNOWN),
+    ("reward_addresses", "payout_group_id", id_of("globex", "payout_groups"), UNKNOWN),
+    ("reward_addresses", "address", ADDRESSES["globex"], "0x" + "1" * 40),
+    ("claims", "id", id_of("globex", "claims"), UNKNOWN),
+    ("claims", "payout_group_id", id_of("globex", "payout_groups"), UNKNOWN),
+]
+
+
+@pytest.mark.parametrize(("noun", "name", "foreign", "unknown"), FOREIGN_FILTERS)
+def test_a_filter_finds_nothing_foreign(shared, noun, name, foreign, unknown):
+    operator, acme = shared
+    found = getattr(acme, noun).list(**{name: foreign})
+    assert found == getattr(acme, noun).list(**{name: unknown})
+    assert found.items == []
+    assert getattr(operator, noun).list(**{name: foreign}).items
+
+
+@pytest.mark.parametrize(
+    ("noun", "filters"),
+    [
+        ("identities", {"ref_id": "same"}),
+        ("identities", {"control_types": "DORMANT"}),
+        ("identities", {"control_reason_codes": "REQUESTED"}),
+        ("controls", {"type": "DORMANT"}),
+        ("controls", {"active_at": at(1)}),
+        ("orchestrations", {"profile_id": "same"}),
+        ("orchestrations", {"ref_id": ["same", "other"]}),
+        ("orchestrations", {"source_asset": "USD", "created_at_eq": at(0)}),
+        ("payout_groups", {"name_prefix": "sa"}),
+        ("payout_groups", {"jurisdiction": "CH", "ledger": "ETHEREUM"}),
+        ("reward_addresses", {"include_balance": True}),
+        ("claims", {"jurisdiction": "CH"}),
+        ("claims", {"chain": "ink"}),
+        ("claims", {"statuses": ["PENDING", "FAILED"], "start_time": at(0)}),
+    ],
+)
+def test_what_both_have_is_found_of_ones_own(shared, noun, filters):
+    assert ids(getattr(shared[1], noun).list(**filters)) == [id_of("acme", noun)]
+
+
+@pytest.mark.parametrize("noun", KINDS)
+def test_another_customer_is_not_accessible_whether_or_not_it_exists(shared, noun):
+    def ask(service: comptroller.Service, customer: str) -> Any:
+        return getattr(service, noun).list(customer_id=customer)
+
+    unknown = answer(ask, shared[1], "nobody")
+    assert answer(ask, shared[1], "globex") == unknown
+    assert unknown[:2] == ("customer-not-accessible", 403)
+
+
+def test_a_client_creates_for_itself_alone(both):
+    operator, acme = both
+    members = {"asset_type": "ETH", "jurisdiction": "CH", "name": "n"}
+    before = everything(operator)
+    for make in (
+        lambda s, c: s.payout_groups.create(
+            ledger="INK", claimer_address=ADDRESSES["acme"], customer_id=c, **members
+        ),
+        lambda s, c: s.reward_addresses.create(
+            ledger="INK", address="0x" + "2" * 40, customer_id=c
+        ),
+    ):
+        unknown = answer(make, acme, "nobody")
+        assert answer(make, acme, "globex") == unknown
+        assert unknown[1] in (400, 403)
+    assert everything(operator) == before
+
+
+def test_the_operator_creates_for_whom_it_names_else_for_default(operator):
+    for customer in (None, "acme"):
+        address = ADDRESSES[customer or "globex"]
+        made = operator.reward_addresses.create(ledger="INK", address=address, customer_id=customer)
+        assert made.customer_id == (customer or "default")
+
+
+def test_the_one_exception_is_a_taken_address(both):
+    operator, acme = both
+    with refused("already-exists", 409) as caught:
+        acme.reward_addresses.create(ledger="ETHEREUM", address=ADDRESSES["globex"].lower())
+    assert caught.value.existing is None
+    assert id_of("globex", "reward_addresses") not in str(caught.value)
+    assert "globex" not in str(caught.value)
+    with refused("already-exists", 409) as caught:
+        operator.reward_addresses.create(ledger="ETHEREUM", address=ADDRESSES["globex"])
+    assert caught.value.existing == id_of("globex", "reward_addresses")
+
+
+@pytest.mark.parametrize("noun", ["controls", "payout_groups", "reward_addresses", "claims"])
+def test_whose_a_record_is_shows_to_the_operator_alone(shared, noun):
+    operator, acme = shared
+    own = id_of("acme", noun)
+    assert getattr(operator, noun).get(own).customer_id == "acme"
+    assert getattr(acme, noun).get(own).customer_id is None
+
+
+@pytest.mark.parametrize("noun", KINDS)
+def test_an_export_holds_a_clients_own_alone(shared, tmp_path, noun):
+    path = tmp_path / "out.ndjson"
+    assert shared[1].export(KINDS[noun], path) == 1
+    (line,) = path.read_text().splitlines()
+    assert json.loads(line)["id"] == id_of("acme", noun)
+    assert "globex" not in line
+
+
+def test_a_key_of_one_customer_is_no_key_of_another(acme, globex):
+    def make(service: comptroller.Service, customer: str) -> comptroller.RewardAddress:
+        return service.reward_addresses.create(
+            ledger="INK", address=ADDRESSES[customer], idempotency_key="same"
+        )
+
+    assert make(acme, "acme").id != make(globex, "globex").id
