@@ -92,7 +92,7 @@ _HOMES = {
     "sampling": ("sample",),
     "streams": ("Stream",),
 }
-_ROOMS = ("analysis", "errors", "records")
+_ROOMS = ("errors", "records")
 
 
 def __getattr__(name: str) -> object:

@@ -40,8 +40,7 @@ std::string refused_field(auto action) {
 }
 
 TEST_CASE("a new group has what it is given, and the rest from the start") {
-  const PayoutGroup group =
-      create_group(group_request(Ledger::ethereum, lower), moment, "g1");
+  const PayoutGroup group = create_group(group_request(Ledger::ethereum, lower), moment, "g1");
   CHECK(group.id.value == "g1");
   CHECK(group.ledger == Ledger::ethereum);
   CHECK(group.asset_type == Term{"ETH"});

@@ -27,9 +27,7 @@ T value_of(bool second) {
     return {};
   } else if constexpr (Record<T>) {
     T record{};
-    for_each_field<T>([&]<class F>() {
-      record.*F::member = value_of<typename F::Type>(second);
-    });
+    for_each_field<T>([&]<class F>() { record.*F::member = value_of<typename F::Type>(second); });
     return record;
   } else if constexpr (requires(T value) { value.text; }) {
     T value{};

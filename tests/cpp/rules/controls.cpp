@@ -25,9 +25,8 @@ TEST_CASE("who may create which control") {
     const std::vector<Control> standing = controls_of(row.texts("standing"));
     const Principal principal = principal_of(row.text("who"));
     Control created;
-    const std::string code = code_of([&] {
-      created = create_control(request_of(row), standing, principal, moment, "new");
-    });
+    const std::string code = code_of(
+        [&] { created = create_control(request_of(row), standing, principal, moment, "new"); });
     CHECK(code == row.code());
     if (!code.empty()) continue;
     CHECK(created.id == Id{"new"});
@@ -66,9 +65,8 @@ TEST_CASE("who may delete which control, and what is left of the identity") {
     const Principal principal = principal_of(row.text("who"));
     std::vector<Control> left = controls_of(row.texts("others"));
     Control deleted = control;
-    const std::string code = code_of([&] {
-      deleted = delete_control(control, Note{"over"}, principal, moment);
-    });
+    const std::string code =
+        code_of([&] { deleted = delete_control(control, Note{"over"}, principal, moment); });
     CHECK(code == row.code());
     if (code.empty()) {
       CHECK(deleted.deleted_at.value == moment);

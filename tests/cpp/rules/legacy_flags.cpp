@@ -31,8 +31,8 @@ void check_made(const Control& control, const Principal& principal) {
   CHECK(control.created_at == moment);
   CHECK(control.created_by == Label{principal.actor()});
   CHECK(is_legacy_control(control));
-  CHECK(control.reason_code == Word{control.set_by == SetBy::client ? "LEGACY_USER_DISABLED"
-                                                                    : "LEGACY_ADMIN_DISABLED"});
+  CHECK(control.reason_code ==
+        Word{control.set_by == SetBy::client ? "LEGACY_USER_DISABLED" : "LEGACY_ADMIN_DISABLED"});
 }
 
 // What stands after a change, each deleted control being one that stood before.

@@ -17,10 +17,18 @@ R stored_record() {
 }
 
 // What a line with other content says: one member that the kind has.
-void change(StoredIdentity& line) { line.ref_id = Label{"other"}; }
-void change(Orchestration& line) { line.status = Word{"FAILED"}; }
-void change(PayoutGroup& line) { line.name = Name{"other"}; }
-void change(Claim& line) { line.error_message = Note{"other"}; }
+void change(StoredIdentity& line) {
+  line.ref_id = Label{"other"};
+}
+void change(Orchestration& line) {
+  line.status = Word{"FAILED"};
+}
+void change(PayoutGroup& line) {
+  line.name = Name{"other"};
+}
+void change(Claim& line) {
+  line.error_message = Note{"other"};
+}
 
 TEST_CASE_TEMPLATE("a line changes a record only with a later updated_at", R, StoredIdentity,
                    Orchestration, PayoutGroup, Claim) {

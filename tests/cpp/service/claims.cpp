@@ -10,8 +10,8 @@ namespace {
 struct Claims : World {
   std::string group = create_group(acme);
 
-  std::string put_code(const std::string& id, const std::string& status, const std::string& more = "",
-                       const std::string& customer = "acme") {
+  std::string put_code(const std::string& id, const std::string& status,
+                       const std::string& more = "", const std::string& customer = "acme") {
     return code(provider, "claims.put", {}, line(id, status, more, customer));
   }
   std::string line(const std::string& id, const std::string& status, const std::string& more = "",
@@ -30,15 +30,14 @@ TEST_CASE_FIXTURE(Claims, "a claim moves to its end, and then no further") {
   CHECK(put_code("c", "PENDING").empty());
   CHECK(code(provider, "claims.confirm", {{"id", "c"}}, "{}") == "illegal-transition");
   CHECK(code(provider, "claims.submit", {{"id", "c"}}, "{}") == "invalid-request");
-  const Json submitted =
-      call(provider, "claims.submit", {{"id", "c"}}, R"({"tx_hash":"0xabc"})");
+  const Json submitted = call(provider, "claims.submit", {{"id", "c"}}, R"({"tx_hash":"0xabc"})");
   CHECK(submitted.at("/onchain_status") == "SUBMITTED");
   CHECK(submitted.at("/tx_hash") == "0xabc");
   CHECK(submitted.at("/submitted_at") == "2026-03-01T12:00:00.000000Z");
   CHECK(submitted.at("/updated_at") == "2026-03-01T12:00:00.000000Z");
   CHECK(last_claim_all() == "(none)");
-  const Json confirmed = call(provider, "claims.confirm", {{"id", "c"}},
-                              R"({"at":"2026-02-01T00:00:00Z"})");
+  const Json confirmed =
+      call(provider, "claims.confirm", {{"id", "c"}}, R"({"at":"2026-02-01T00:00:00Z"})");
   CHECK(confirmed.at("/onchain_status") == "CONFIRMED");
   CHECK(confirmed.at("/confirmed_at") == "2026-02-01T00:00:00.000000Z");
   CHECK(confirmed.at("/amount") == "1.50");
@@ -116,7 +115,8 @@ TEST_CASE_FIXTURE(Claims, "a claim and its group have one customer") {
   CHECK(count(zenith, "claims.list") == 0);
 }
 
-TEST_CASE_FIXTURE(Claims, "an orchestration that is put again changes only with a later updated_at") {
+TEST_CASE_FIXTURE(Claims,
+                  "an orchestration that is put again changes only with a later updated_at") {
   const auto put = [&](const std::string& status, const std::string& updated_at) {
     return code(provider, "orchestrations.put", {},
                 R"({"id":"o","customer_id":"acme","created_at":"2026-01-01T00:00:00Z","status":")" +

@@ -1,11 +1,10 @@
 #include <doctest/doctest.h>
-
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "service/whole_store.hpp"
 #include "service/describe.hpp"
 #include "service/scans.hpp"
+#include "service/whole_store.hpp"
 #include "service/world.hpp"
 
 namespace comptroller::service {
@@ -20,7 +19,8 @@ TEST_CASE("a closed service refuses every call, and may be closed twice") {
   CHECK(world.code(world.acme, "identities.list") == "unavailable");
   CHECK(world.code(world.provider, "identities.put", {}, R"({"id":"i2"})") == "unavailable");
   CHECK(refusal_of([&] { check(world.service, world.provider); }).code == "unavailable");
-  CHECK(refusal_of([&] { scan(world.service, world.acme, "claims", {}, Balances::hidden); }).code == "unavailable");
+  CHECK(refusal_of([&] { scan(world.service, world.acme, "claims", {}, Balances::hidden); }).code ==
+        "unavailable");
 }
 
 TEST_CASE("a forked child is refused and its parent goes on") {
@@ -86,19 +86,22 @@ TEST_CASE("the service describes all it is made of") {
   const Json description(describe());
   CHECK(description.size("/operations") == 30);
   CHECK(description.size("/problems") == problems.size());
-  CHECK(description.at("/enums/ControlType") ==
-        R"(["SELL_ONLY","CLOSED","FROZEN","DORMANT"])");
+  CHECK(description.at("/enums/ControlType") == R"(["SELL_ONLY","CLOSED","FROZEN","DORMANT"])");
   CHECK(description.has("/records/Claim/onchain_status"));
 }
 
 TEST_CASE("only lists can be scanned") {
   World world;
-  CHECK(refusal_of([&] { scan(world.service, world.acme, "claim", {}, Balances::hidden); }).detail.find("claims") !=
-        std::string::npos);
-  CHECK(refusal_of([&] { scan(world.service, world.acme, "balances", {}, Balances::hidden); }).code ==
-        "insufficient-scope");
+  CHECK(refusal_of([&] {
+          scan(world.service, world.acme, "claim", {}, Balances::hidden);
+        }).detail.find("claims") != std::string::npos);
+  CHECK(refusal_of([&] {
+          scan(world.service, world.acme, "balances", {}, Balances::hidden);
+        }).code == "insufficient-scope");
   const Parameters paged{{"limit", "1"}};
-  CHECK(refusal_of([&] { scan(world.service, world.acme, "claims", paged, Balances::hidden); }).field == "limit");
+  CHECK(refusal_of([&] {
+          scan(world.service, world.acme, "claims", paged, Balances::hidden);
+        }).field == "limit");
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ TEST_CASE("a cursor with any bit changed is none") {
   const std::string cursor = seal_cursor(secret, "list", {1'700'000'000'000'000, 42});
   for (std::size_t bit = 0; bit < cursor.size() * 8; ++bit) {
     std::string changed = cursor;
-    changed[bit / 8] = static_cast<char>(static_cast<unsigned char>(changed[bit / 8]) ^
-                                         (1U << (bit % 8)));
+    changed[bit / 8] =
+        static_cast<char>(static_cast<unsigned char>(changed[bit / 8]) ^ (1U << (bit % 8)));
     CAPTURE(bit);
     CHECK(open_code("list", changed) == "invalid-cursor");
   }

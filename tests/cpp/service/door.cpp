@@ -32,9 +32,8 @@ TEST_CASE_FIXTURE(Door, "a read takes no body, a write no unknown parameter") {
 TEST_CASE_FIXTURE(Door, "a malformed id in a path is not found, elsewhere invalid") {
   for (const char* id : {"", "a b", "\xc3\xa9"}) {
     CAPTURE(id);
-    for (const char* operation :
-         {"identities.get", "controls.get", "orchestrations.get", "payout_groups.get",
-          "reward_addresses.get", "claims.get"}) {
+    for (const char* operation : {"identities.get", "controls.get", "orchestrations.get",
+                                  "payout_groups.get", "reward_addresses.get", "claims.get"}) {
       CHECK(code(acme, operation, {{"id", id}}) == "not-found");
     }
     for (const char* operation : {"identities.update", "payout_groups.update"}) {
@@ -68,11 +67,10 @@ TEST_CASE_FIXTURE(Door, "an id of a body stands in for the path only where it ma
 }
 
 TEST_CASE_FIXTURE(Door, "a body that repeats the id of an address must agree with the path") {
-  const std::string id =
-      call(acme, "reward_addresses.create", {},
-           body_of({{"ledger", "ETHEREUM"},
-                    {"address", "0x0000000000000000000000000000000000000009"}}))
-          .at("/id");
+  const std::string id = call(acme, "reward_addresses.create", {},
+                              body_of({{"ledger", "ETHEREUM"},
+                                       {"address", "0x0000000000000000000000000000000000000009"}}))
+                             .at("/id");
   const auto update = [&](const std::string& body) {
     return refused(acme, "reward_addresses.update", {{"id", id}}, body);
   };
@@ -102,8 +100,9 @@ TEST_CASE_FIXTURE(Door, "only addresses come in an envelope") {
                               R"("address":"0x0000000000000000000000000000000000000009"})";
   CHECK(code(acme, "reward_addresses.create", {}, R"({"address":)" + address + R"(,"name":"A"})") ==
         "invalid-request");
-  CHECK(refused(acme, "reward_addresses.create", {}, R"({"address":{"ledger":"ETHEREUM"}})").field ==
-        "address.address");
+  CHECK(
+      refused(acme, "reward_addresses.create", {}, R"({"address":{"ledger":"ETHEREUM"}})").field ==
+      "address.address");
   CHECK(code(acme, "reward_addresses.create", {}, R"({"address":)" + address + "}").empty());
 }
 

@@ -40,8 +40,9 @@ TEST_CASE_FIXTURE(Keyed, "the same request under its key is answered again, byte
 
 TEST_CASE_FIXTURE(Keyed, "requests are compared by what they say, not by their bytes") {
   create("k");
-  CHECK(create("k", " {\"type\" : \"CLOSED\", \"reason_code\":\"TEST\","
-                    "\"identity_\\u0069d\":\"i1\"}")
+  CHECK(create("k",
+               " {\"type\" : \"CLOSED\", \"reason_code\":\"TEST\","
+               "\"identity_\\u0069d\":\"i1\"}")
             .is_replay);
   const auto update = [&](const std::string& metadata) {
     return answer(acme, "identities.update", {{"id", "i1"}}, R"({"metadata":)" + metadata + "}",
@@ -77,10 +78,9 @@ TEST_CASE_FIXTURE(Keyed, "a key is kept for a day, to the microsecond") {
 TEST_CASE_FIXTURE(Keyed, "after a day the key may carry another request") {
   create("k");
   now.microseconds += one_day_us;
-  CHECK_FALSE(create("k", body_of({{"identity_id", "i1"},
-                                   {"type", "DORMANT"},
-                                   {"reason_code", "TEST"}}))
-                  .is_replay);
+  CHECK_FALSE(
+      create("k", body_of({{"identity_id", "i1"}, {"type", "DORMANT"}, {"reason_code", "TEST"}}))
+          .is_replay);
 }
 
 TEST_CASE_FIXTURE(Keyed, "a refusal leaves the key free") {
@@ -140,7 +140,8 @@ TEST_CASE_FIXTURE(Keyed, "scopes are asked for before a kept answer is given") {
   CHECK(refused_create("k").code == "insufficient-scope");
 }
 
-TEST_CASE_FIXTURE(Keyed, "of many threads with one key one runs; the rest wait for it or are told") {
+TEST_CASE_FIXTURE(Keyed,
+                  "of many threads with one key one runs; the rest wait for it or are told") {
   constexpr std::size_t threads = 8;
   for (int round = 0; round < 20; ++round) {
     const std::string key = "race" + std::to_string(round);

@@ -37,7 +37,8 @@ TEST_CASE_FIXTURE(Identities, "a new identity is approved and may do everything"
   CHECK(shown.at("/metadata") == "(none)");
 }
 
-TEST_CASE_FIXTURE(Identities, "a control restricts, and its deletion reactivates when none is left") {
+TEST_CASE_FIXTURE(Identities,
+                  "a control restricts, and its deletion reactivates when none is left") {
   const std::string own = create_control(acme, "i1", "SELL_ONLY");
   CHECK(get().at("/status") == "DISABLED");
   CHECK(get().at("/user_disabled") == "true");
@@ -80,8 +81,7 @@ TEST_CASE_FIXTURE(Identities, "what an identity may do is known for every past m
   CHECK_FALSE(permits("BUY", last));
   CHECK(permits("BUY", now));
   CHECK(permits("BUY"));
-  CHECK(code(acme, "identities.permits", {{"id", "i1"}, {"action", "STEAL"}}) ==
-        "invalid-request");
+  CHECK(code(acme, "identities.permits", {{"id", "i1"}, {"action", "STEAL"}}) == "invalid-request");
 }
 
 TEST_CASE_FIXTURE(Identities, "the deprecated booleans and the controls are one thing, both ways") {

@@ -21,10 +21,14 @@ Refusal refused(const Parameters& parameters) {
 }
 
 TEST_CASE("parameters set the members they name") {
-  const auto request = read<ListOrchestrations>(
-      {{"status", "FAILED"}, {"limit", "7"}, {"status", "COMPLETED"}, {"order", "ASC"},
-       {"created_at.lte", "2026-01-31T23:59:59+01:00"}, {"customer_id", "acme"},
-       {"ref_id", "a,b"}, {"page_cursor", ""}});
+  const auto request = read<ListOrchestrations>({{"status", "FAILED"},
+                                                 {"limit", "7"},
+                                                 {"status", "COMPLETED"},
+                                                 {"order", "ASC"},
+                                                 {"created_at.lte", "2026-01-31T23:59:59+01:00"},
+                                                 {"customer_id", "acme"},
+                                                 {"ref_id", "a,b"},
+                                                 {"page_cursor", ""}});
   CHECK(request.status == std::vector{Word{"FAILED"}, Word{"COMPLETED"}});
   CHECK(request.ref_id == std::vector{Label{"a,b"}});  // a comma is part of the value
   CHECK(request.limit->value == 7);
@@ -134,7 +138,6 @@ TEST_CASE("only the parameters that are allowed are read") {
   CHECK(refusal_of([&] { refuse_parameters(parameters); }).field == "limit");
   CHECK(refusal_of([&] { refuse_parameters({}); }).code.empty());
 }
-
 
 }  // namespace
 }  // namespace comptroller::service

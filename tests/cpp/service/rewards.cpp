@@ -53,21 +53,21 @@ TEST_CASE_FIXTURE(Rewards, "an address is attributed to a group of its customer 
   const std::string ink = create_group(acme, "INK");
   const std::string foreign = create_group(zenith);
   const auto with = [&](const std::string& id) {
-    return create_refused(
-        acme, {{"ledger", "ETHEREUM"}, {"address", lower}, {"payout_group_id", id}});
+    return create_refused(acme,
+                          {{"ledger", "ETHEREUM"}, {"address", lower}, {"payout_group_id", id}});
   };
   CHECK(with(ink).code == "ledger-mismatch");
   CHECK(with(ink).field == "payout_group_id");
   CHECK(with(foreign).code == "not-found");
   CHECK(with("no-uuid").code == "invalid-request");
-  CHECK(create_refused(provider, {{"ledger", "ETHEREUM"},
-                                  {"address", lower},
-                                  {"payout_group_id", group}})
+  CHECK(create_refused(provider,
+                       {{"ledger", "ETHEREUM"}, {"address", lower}, {"payout_group_id", group}})
             .code == "not-found");
   CHECK(with(group).code.empty());
 }
 
-TEST_CASE_FIXTURE(Rewards, "an address is PENDING with each new group, later as the operator says") {
+TEST_CASE_FIXTURE(Rewards,
+                  "an address is PENDING with each new group, later as the operator says") {
   const std::string id = create_address(acme);
   const auto update = [&](const std::string& body) {
     return call(acme, "reward_addresses.update", {{"id", id}}, body);
@@ -103,11 +103,12 @@ TEST_CASE_FIXTURE(Rewards, "a balance is the newest recorded at or before the mo
   CHECK(balance_at("2026-01-01T23:59:59.999999Z") == "1");
   CHECK(balance_at("2026-01-02T00:00:00Z") == "2.50");
   CHECK(balance_at("2027-01-01T00:00:00Z") == "9");
-  CHECK(call(acme, "reward_addresses.list", {{"include_balance", "true"}})
-            .at("/items/0/balance") == "2.50");  // now is March 2026
+  CHECK(call(acme, "reward_addresses.list", {{"include_balance", "true"}}).at("/items/0/balance") ==
+        "2.50");  // now is March 2026
   CHECK(call(acme, "reward_addresses.list").at("/items/0/balance") == "(none)");
-  CHECK(call(acme, "reward_addresses.list", {{"include_balance", "false"}})
-            .at("/items/0/balance") == "(none)");
+  CHECK(
+      call(acme, "reward_addresses.list", {{"include_balance", "false"}}).at("/items/0/balance") ==
+      "(none)");
   CHECK(call(acme, "reward_addresses.get", {{"id", id}}).at("/balance") == "(none)");
 }
 
@@ -117,10 +118,9 @@ TEST_CASE_FIXTURE(Rewards, "a balance of one moment has one value, of an address
   record(id, "1.50", "2026-01-01T00:00:00Z");
   CHECK(count(provider, "balances.list", {{"address_id", id}}) == 1);
   const auto refused_record = [&](const std::string& address, const std::string& balance) {
-    return refused(provider, "balances.record", {},
-                   body_of({{"address_id", address},
-                            {"balance", balance},
-                            {"at", "2026-01-01T00:00:00Z"}}));
+    return refused(
+        provider, "balances.record", {},
+        body_of({{"address_id", address}, {"balance", balance}, {"at", "2026-01-01T00:00:00Z"}}));
   };
   CHECK(refused_record(id, "1.6").code == "already-exists");
   CHECK(refused_record(made_id(999), "1").code == "not-found");

@@ -75,10 +75,12 @@ std::string without(std::string text, const std::vector<std::string>& words) {
 }
 
 TEST_CASE_FIXTURE(Tenants, "a foreign id is answered exactly like an unknown one") {
-  const auto foreign = attempts_on("identity-of-acme", control, orchestration, group, address, claim);
+  const auto foreign =
+      attempts_on("identity-of-acme", control, orchestration, group, address, claim);
   const auto nowhere = attempts_on("nobody", unknown, "nothing", unknown, unknown, "none");
-  const std::vector<std::string> ids{"identity-of-acme", control,  orchestration, group, address,
-                                     claim,              "nobody", unknown,       "nothing", "none"};
+  const std::vector<std::string> ids{
+      "identity-of-acme", control, orchestration, group, address, claim,
+      "nobody",           unknown, "nothing",     "none"};
   for (std::size_t i = 0; i < foreign.size(); ++i) {
     CAPTURE(foreign[i].operation);
     CAPTURE(foreign[i].body);
@@ -97,7 +99,8 @@ TEST_CASE_FIXTURE(Tenants, "nothing of another's changes by an attempt on it") {
                                    {"payout_groups.get", {{"id", group}}, ""},
                                    {"reward_addresses.get", {{"id", address}}, ""}};
   std::vector<std::string> before;
-  for (const Attempt& view : views) before.push_back(call(acme, view.operation, view.parameters).text());
+  for (const Attempt& view : views)
+    before.push_back(call(acme, view.operation, view.parameters).text());
   for (const Attempt& attempt :
        attempts_on("identity-of-acme", control, orchestration, group, address, claim)) {
     refused(zenith, attempt.operation, attempt.parameters, attempt.body);
@@ -153,7 +156,8 @@ TEST_CASE_FIXTURE(Tenants, "lists show a customer its own, by whatever filter") 
   }
 }
 
-TEST_CASE_FIXTURE(Tenants, "only the operator is shown whose a group, address, claim or control is") {
+TEST_CASE_FIXTURE(Tenants,
+                  "only the operator is shown whose a group, address, claim or control is") {
   for (const char* list :
        {"controls.list", "payout_groups.list", "reward_addresses.list", "claims.list"}) {
     CAPTURE(list);
@@ -165,8 +169,8 @@ TEST_CASE_FIXTURE(Tenants, "only the operator is shown whose a group, address, c
 }
 
 TEST_CASE_FIXTURE(Tenants, "a taken address is told to anyone, whose it is only to its owner") {
-  const std::string body = body_of(
-      {{"ledger", "ETHEREUM"}, {"address", "0x0000000000000000000000000000000000000009"}});
+  const std::string body =
+      body_of({{"ledger", "ETHEREUM"}, {"address", "0x0000000000000000000000000000000000000009"}});
   const Refusal own = refused(acme, "reward_addresses.create", {}, body);
   CHECK(own.code == "already-exists");
   CHECK(own.existing == address);

@@ -104,9 +104,8 @@ class World {
   }
   Refusal refused(const Principal& who, const std::string& operation, Parameters parameters = {},
                   std::string body = "", std::optional<std::string> key = {}) {
-    return refusal_of([&] {
-      answer(who, operation, std::move(parameters), std::move(body), std::move(key));
-    });
+    return refusal_of(
+        [&] { answer(who, operation, std::move(parameters), std::move(body), std::move(key)); });
   }
   std::string code(const Principal& who, const std::string& operation, Parameters parameters = {},
                    std::string body = "") {
@@ -115,7 +114,8 @@ class World {
 
   // What most tests need to be there.
   void put_identity(const std::string& id, const std::string& customer) {
-    call(provider, "identities.put", {}, R"({"id":")" + id + R"(","customer_id":")" + customer + "\"}");
+    call(provider, "identities.put", {},
+         R"({"id":")" + id + R"(","customer_id":")" + customer + "\"}");
   }
   std::string create_control(const Principal& who, const std::string& identity,
                              const std::string& type) {
@@ -128,10 +128,11 @@ class World {
                            const std::string& more = "") {
     const std::string address = ledger == "SOLANA" ? "So11111111111111111111111111111111111111112"
                                                    : "0x0000000000000000000000000000000000000001";
-    return call(who, "payout_groups.create", {},
-                R"({"ledger":")" + ledger +
-                    R"(","asset_type":"ETH","jurisdiction":"DE","name":"Main","claimer_address":")" +
-                    address + '"' + more + "}")
+    return call(
+               who, "payout_groups.create", {},
+               R"({"ledger":")" + ledger +
+                   R"(","asset_type":"ETH","jurisdiction":"DE","name":"Main","claimer_address":")" +
+                   address + '"' + more + "}")
         .at("/id");
   }
   std::size_t count(const Principal& who, const std::string& list, Parameters parameters = {}) {

@@ -158,7 +158,8 @@ void check_list(World& world, const Principal& who, const std::string& list,
                 std::vector<std::pair<Timestamp, std::string>> expected,
                 const std::string& member = "id") {
   std::string shown = list;
-  for (const auto& [name, value] : parameters) shown.append(" ").append(name).append("=").append(value);
+  for (const auto& [name, value] : parameters)
+    shown.append(" ").append(name).append("=").append(value);
   CAPTURE(shown);
   std::vector<std::string> ids;
   for (const auto& [moment, id] : expected) ids.push_back(id);

@@ -96,7 +96,7 @@ struct Restricted : World {
 };
 
 template <class T>
-std::function<std::vector<std::string>(const Control&)> of(T Control::*member) {
+std::function<std::vector<std::string>(const Control&)> of(T Control::* member) {
   return [member](const Control& control) { return text_of(control.*member); };
 }
 
@@ -222,7 +222,8 @@ TEST_CASE_FIXTURE(Restricted, "identities: each is listed as it is got") {
   const Json page = call(provider, "identities.list", {{"limit", "1000"}});
   for (std::size_t i = 0; i < page.size("/items"); ++i) {
     const std::string item = "/items/" + std::to_string(i);
-    CHECK(page.at(item) == simdjson::minify(simdjson::dom::parser().parse(
+    CHECK(page.at(item) ==
+          simdjson::minify(simdjson::dom::parser().parse(
               call(provider, "identities.get", {{"id", page.at(item + "/id")}}).text())));
   }
 }

@@ -11,7 +11,8 @@ namespace {
 const std::vector<std::string> assets{"ETH", "SOL", "ARB"};
 const std::vector<std::string> jurisdictions{"DE", "FR", "US"};
 const std::vector<std::string> words{"UNREGISTERED", "ACTIVE", "NEW_WORD"};
-const std::vector<std::string> names{"Main", "main", "Mai", "Ma\xc3\xafn", "M\xf0\x9f\x92\xb0", "X"};
+const std::vector<std::string> names{"Main", "main", "Mai", "Ma\xc3\xafn", "M\xf0\x9f\x92\xb0",
+                                     "X"};
 const std::vector<std::string> claimers{"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
                                         "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"};
 const std::vector<std::string> ledgers{"ETHEREUM", "SOLANA", "INK", "XLAYER", "ARBITRUM_ONE"};
@@ -106,13 +107,13 @@ void add_group_filters(Filter<PayoutGroup>& filter, Rewards& rewards, std::size_
   if (dice.chance(percent)) {
     const std::string claimer = dice.chance(20) ? solana : dice.pick(claimers);
     const std::string given = dice.chance(50) ? claimer : in_lower_case(claimer);
-    filter.condition("claimer_address", claimer == solana ? claimer : given,
-                     [claimer](const PayoutGroup& g) { return g.claimer_address == Label{claimer}; });
+    filter.condition(
+        "claimer_address", claimer == solana ? claimer : given,
+        [claimer](const PayoutGroup& g) { return g.claimer_address == Label{claimer}; });
   }
   if (dice.chance(percent)) {
-    const std::string prefix =
-        dice.pick(std::vector<std::string>{"M", "Ma", "Main", "ma", "Ma\xc3\xaf", "\xf0\x9f\x92\xb0",
-                                           "M\xf0\x9f\x92\xb0", "Mainz"});
+    const std::string prefix = dice.pick(std::vector<std::string>{
+        "M", "Ma", "Main", "ma", "Ma\xc3\xaf", "\xf0\x9f\x92\xb0", "M\xf0\x9f\x92\xb0", "Mainz"});
     filter.condition("name_prefix", prefix, [prefix](const PayoutGroup& g) {
       return g.name && g.name->value.starts_with(prefix);
     });
