@@ -69,7 +69,7 @@ def backup(dest: str, db: str, as_json: bool) -> None:
 def migrate(db: str, as_json: bool) -> None:
     """Bring the store to the schema of this version.
 
-    Opening a store for writing does it too. All or nothing; make a backup first.
+    Opening a store for writing does it too. All or nothing.
     """
     import comptroller
 

@@ -223,8 +223,7 @@ TEST_CASE_FIXTURE(Restricted, "identities: each is listed as it is got") {
   for (std::size_t i = 0; i < page.size("/items"); ++i) {
     const std::string item = "/items/" + std::to_string(i);
     CHECK(page.at(item) ==
-          simdjson::minify(simdjson::dom::parser().parse(
-              call(provider, "identities.get", {{"id", page.at(item + "/id")}}).text())));
+          call(provider, "identities.get", {{"id", page.at(item + "/id")}}).at(""));
   }
 }
 
