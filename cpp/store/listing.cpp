@@ -8,9 +8,6 @@ namespace {
 
 // SQLite joins at most 500 SELECTs, and a cursor doubles them.
 constexpr std::size_t most_drivers = 200;
-// SQLite takes 32,766 parameters where it was not built for more, and a cursor doubles these too.
-constexpr std::size_t most_values = 16'000;
-constexpr std::size_t most_times = 2;  // what append_select binds of times
 
 Condition any_of(const std::vector<Condition>& conditions) {
   Condition any;
@@ -120,11 +117,11 @@ db::Query Listing::run(db::Connection& connection, Order order,
   }
   std::string sql;
   for (const Condition& driver : drivers()) {
-    const std::string rows = select + number(driver) + filters;
+    const std::string driven = number(driver);
     for (const std::string& time : {same_moment, beyond}) {
       if (time.empty()) continue;
       if (!sql.empty()) sql += " UNION ALL ";
-      sql += rows + time;
+      sql.append(select).append(driven).append(filters).append(time);
     }
   }
   const std::string direction = is_descending ? " DESC" : "";

@@ -172,6 +172,10 @@ std::unique_ptr<SqliteConnection> SqliteDatabase::take_idle() {
 Lease SqliteDatabase::lend(std::unique_ptr<SqliteConnection> connection) {
   return {connection.release(), [this](Connection* lent) {
             std::unique_ptr<SqliteConnection> back(static_cast<SqliteConnection*>(lent));
+            // Whoever had it may have failed inside a transaction.
+            if (back->in_transaction()) {
+              sqlite3_exec(back->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+            }
             const std::lock_guard guard(mutex_);
             idle_.push_back(std::move(back));
           }};

@@ -125,7 +125,7 @@ TEST_CASE("all refusals are told at once") {
     CHECK(error.errors()[0].field == "limit");
     CHECK(error.errors()[1].field == "order");
     CHECK(error.errors()[2].field == "nonsense");
-    CHECK(error.detail().ends_with("(and 2 more)"));
+    for (const FieldError& refused : error.errors()) CHECK_FALSE(refused.message.empty());
   }
 }
 

@@ -69,8 +69,9 @@ struct Orchestrations : World {
   std::vector<Orchestration> records = random_orchestrations(dice, 60);
   Orchestrations() { arrive(*this, records); }
 
-  void check(const Filter<Orchestration>& filter, const Asker& asker) {
-    check_filter<Orchestration>(*this, "orchestrations.list", records, filter, asker);
+  void check(const Filter<Orchestration>& filter, const Asker& asker,
+             const PageSizes& sizes = small_pages) {
+    check_filter<Orchestration>(*this, "orchestrations.list", records, filter, asker, sizes);
   }
 };
 
@@ -136,11 +137,11 @@ TEST_CASE_FIXTURE(Orchestrations, "orchestrations: every array full, one by one 
     while (values.size() < 100) values.push_back("OTHER_" + std::to_string(values.size()));
     Filter<Orchestration> one;
     one.among(array.name, values, array.values_of);
-    check(one, dice.pick(askers(*this)));
+    check(one, dice.pick(askers(*this)), large_pages);
     all.among(array.name, values, array.values_of);
-    check(all, askers(*this)[0]);
+    check(all, askers(*this)[0], large_pages);
   }
-  check(all, askers(*this)[1]);
+  check(all, askers(*this)[1], large_pages);
 }
 
 }  // namespace

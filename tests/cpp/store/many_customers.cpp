@@ -54,9 +54,9 @@ struct ManyCustomers : World {
   template <class R, class Records>
   void check(const std::string& list, const Records& records,
              const Filter<typename Records::value_type>& filter) {
-    check_filter<R>(*this, list, records, filter, {&provider, {}, ""});
+    check_filter<R>(*this, list, records, filter, {&provider, {}, ""}, large_pages);
     check_filter<R>(*this, list, records, filter,
-                    {&provider, {{"customer_id", "customer-7"}}, "customer-7"});
+                    {&provider, {{"customer_id", "customer-7"}}, "customer-7"}, large_pages);
   }
 };
 

@@ -1,0 +1,61 @@
+#include "model/error.hpp"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+namespace comptroller {
+namespace {
+
+TEST_CASE("every code has one row: a word of its own, a status, a title") {
+  std::set<std::string_view> words;
+  for (const Problem& row : problems) {
+    CHECK(words.insert(row.code).second);
+    CHECK(row.status >= 400);
+    CHECK(row.status < 600);
+    CHECK_FALSE(row.title.empty());
+  }
+  CHECK(problem(Code::malformed_json).code == "malformed-json");
+  CHECK(problem(Code::invalid_request).status == 400);
+  CHECK(problem(Code::insufficient_scope).code == "insufficient-scope");
+  CHECK(problem(Code::not_found).status == 404);
+  CHECK(problem(Code::illegal_transition).status == 409);
+  CHECK(problem(Code::idempotency_key_reused).status == 422);
+  CHECK(problem(Code::unavailable).code == "unavailable");
+  CHECK(problem(Code::unavailable).status == 503);
+}
+
+TEST_CASE("the refusal of one field says so in its detail too") {
+  const Error error = Error::invalid("limit", "must be small");
+  CHECK(error.code() == Code::invalid_request);
+  CHECK(error.detail() == "limit: must be small");
+  CHECK(std::string_view(error.what()) == "limit: must be small");
+  REQUIRE(error.errors().size() == 1);
+  CHECK(error.errors()[0].field == "limit");
+  CHECK(error.errors()[0].message == "must be small");
+}
+
+std::vector<FieldError> many(int count) {
+  std::vector<FieldError> errors;
+  for (int i = 0; i < count; ++i) errors.push_back({"f" + std::to_string(i), "is bad"});
+  return errors;
+}
+
+TEST_CASE("the refusal of several fields names each, of very many the first") {
+  const Error two = Error::fields(many(2));
+  CHECK(two.detail() == "f0: is bad; f1: is bad");
+  CHECK(two.errors().size() == 2);
+  const Error thirty = Error::fields(many(30));
+  CHECK(thirty.detail().find("25 more") != std::string::npos);
+  CHECK(thirty.errors().size() == 20);
+  CHECK(thirty.errors().front().field == "f0");
+}
+
+TEST_CASE("a conflict names what stands in the way") {
+  const Error error = Error::conflict("taken", "a1");
+  CHECK(error.code() == Code::already_exists);
+  CHECK(error.existing() == "a1");
+}
+
+}  // namespace
+}  // namespace comptroller
