@@ -7,27 +7,19 @@
 namespace comptroller::rules {
 
 template <Record R>
-bool same_content(const R& a, const R& b);
-
-template <class T>
-bool same_value_of(const T& a, const T& b) {
-  if constexpr (is_optional<T>) {
-    return a.has_value() == b.has_value() && (!a || same_value_of(*a, *b));
-  } else if constexpr (Record<T>) {
-    return same_content(a, b);
-  } else {
-    return a == b;
-  }
-}
-
-template <Record R>
 bool same_content(const R& a, const R& b) {
   bool same = true;
   for_each_field<R>([&]<class F>() {
-    using T = bare<typename F::Type>;
-    if constexpr (!std::same_as<T, OwnerId> && !std::same_as<T, CustomerId> &&
-                  !std::same_as<T, SnapshotBalance>) {
-      same = same && same_value_of(a.*F::member, b.*F::member);
+    using T = typename F::Type;
+    const T& left = a.*F::member;
+    const T& right = b.*F::member;
+    if constexpr (std::same_as<bare<T>, OwnerId> || std::same_as<bare<T>, CustomerId> ||
+                  std::same_as<bare<T>, SnapshotBalance>) {
+      return;
+    } else if constexpr (Record<bare<T>>) {
+      same &= left.has_value() == right.has_value() && (!left || same_content(*left, *right));
+    } else {
+      same &= left == right;
     }
   });
   return same;
