@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 
 namespace comptroller::json {
 
@@ -69,9 +71,11 @@ std::size_t end_of_number(std::string_view text, std::size_t begin) {
   return position;
 }
 
-// The parser refuses numbers that no machine type holds just as it refuses malformed ones; only the
-// latter are not JSON. Strings are passed over; the document is known to be well formed otherwise.
-bool has_malformed_number(std::string_view document) {
+// The document with a 0 for each of its numbers, as long as it was; nothing where a number is
+// malformed. Strings are passed over.
+std::optional<std::string> with_plain_numbers(std::string_view document) {
+  constexpr std::string_view may_follow = ",]} \t\r\n";
+  std::string plain(document);
   for (std::size_t position = 0; position < document.size();) {
     const char character = document[position];
     if (character == '"') {
@@ -81,19 +85,37 @@ bool has_malformed_number(std::string_view document) {
       ++position;
     } else if (character == '-' || is_digit(character)) {
       const std::size_t end = end_of_number(document, position);
-      constexpr std::string_view may_follow = ",]} \t\r\n";
-      if (end == position) return true;
-      if (end < document.size() && may_follow.find(document[end]) == std::string_view::npos)
-        return true;
+      if (end == position) return std::nullopt;
+      if (end < document.size() && may_follow.find(document[end]) == std::string_view::npos) {
+        return std::nullopt;
+      }
+      plain.replace(position, end - position, end - position, ' ');
+      plain[position] = '0';
       position = end;
     } else {
       ++position;
     }
   }
-  return false;
+  return plain;
 }
 
-[[noreturn]] void throw_parse_failure(simdjson::error_code failure, std::string_view document) {
+// The levels of values: 1 of a container without another inside.
+std::size_t nesting(const dom::element& element) {
+  std::size_t deepest = 0;
+  if (element.is_array()) {
+    const dom::array array = element.get_array().value_unsafe();
+    for (const dom::element child : array) deepest = std::max(deepest, nesting(child));
+    return deepest + 1;
+  }
+  if (element.is_object()) {
+    const dom::object object = element.get_object().value_unsafe();
+    for (const auto& [key, value] : object) deepest = std::max(deepest, nesting(value));
+    return deepest + 1;
+  }
+  return 0;
+}
+
+[[noreturn]] void throw_parse_failure(simdjson::error_code failure) {
   switch (failure) {
     case simdjson::CAPACITY:
       throw Error(Code::content_too_large, "the document is larger than 1 MiB");
@@ -112,9 +134,6 @@ bool has_malformed_number(std::string_view document) {
     case simdjson::EMPTY:
       throw Error(Code::malformed_json, "there is no JSON value");
     case simdjson::NUMBER_ERROR:
-      if (!has_malformed_number(document)) {
-        throw Error(Code::invalid_request, "a number is out of range");
-      }
       throw Error(Code::malformed_json, "a number is malformed");
     default:
       throw Error(Code::malformed_json, "the text is not a JSON value");
@@ -134,9 +153,10 @@ dom::object Reader::State::parse(std::string_view document, bool is_padded) {
     throw Error(Code::content_too_large, "the document is larger than 1 MiB");
   }
   dom::element root;
-  if (const auto failure = parser.parse(document.data(), document.size(), !is_padded).get(root)) {
-    throw_parse_failure(failure, document);
-  }
+  auto failure = parser.parse(document.data(), document.size(), !is_padded).get(root);
+  if (failure == simdjson::DEPTH_ERROR) failure = parse_deepest(document).get(root);
+  if (failure == simdjson::NUMBER_ERROR) refuse_numbers(document);
+  if (failure != simdjson::SUCCESS) throw_parse_failure(failure);
   // Without an escape a string is as the document has it, and that is valid UTF-8.
   if (document.find('\\') != std::string_view::npos) refuse_surrogates(root);
   dom::object object;
@@ -144,6 +164,30 @@ dom::object Reader::State::parse(std::string_view document, bool is_padded) {
     throw Error(Code::invalid_request, "the document must be one JSON object");
   }
   return object;
+}
+
+// The parser allows its last level to empty containers only, so it is given one more, and what then
+// is too deep is told apart here.
+simdjson::simdjson_result<dom::element> Reader::State::parse_deepest(std::string_view document) {
+  if (deepest.capacity() == 0) {
+    if (const auto failure = deepest.allocate(largest_document, deepest_nesting + 1)) {
+      return failure;
+    }
+  }
+  const auto root = deepest.parse(document.data(), document.size());
+  if (root.error() == simdjson::SUCCESS && nesting(root.value_unsafe()) > deepest_nesting) {
+    return simdjson::DEPTH_ERROR;
+  }
+  return root;
+}
+
+// The parser refuses numbers that no machine type holds just as it refuses malformed ones; only the
+// latter are not JSON.
+void Reader::State::refuse_numbers(std::string_view document) {
+  const std::optional<std::string> plain = with_plain_numbers(document);
+  if (!plain) throw_parse_failure(simdjson::NUMBER_ERROR);
+  if (const auto failure = parser.parse(*plain).error()) throw_parse_failure(failure);
+  throw Error(Code::invalid_request, "a number is out of range");
 }
 
 void refuse_duplicates(const dom::object& object) {

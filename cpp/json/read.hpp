@@ -20,11 +20,13 @@ class Walk {
   template <Record R>
   void read(const simdjson::dom::object& object, R& record) {
     std::bitset<R::fields::count> seen;
+    std::vector<std::string_view> unknown;
     std::size_t expected = 0;  // members mostly come in the order of the table
     for (const auto& [key, value] : object) {
       const std::size_t position = find<R>(key, expected);
       if (position == R::fields::count || (is_elsewhere(key) && !options_.may_repeat)) {
-        read_unknown<R>(object, key, value);
+        read_unknown<R>(key, value);
+        unknown.push_back(key);
         continue;
       }
       if (seen[position]) {
@@ -35,6 +37,7 @@ class Walk {
       expected = position + 1;
       read_at(position, value, record);
     }
+    refuse_repeated(unknown);
     complete(seen, record);
   }
 
@@ -54,9 +57,9 @@ class Walk {
   }
 
   template <Record R>
-  void read_unknown(const simdjson::dom::object& object, std::string_view key,
-                    const simdjson::dom::element& value) {
+  void read_unknown(std::string_view key, const simdjson::dom::element& value) {
     if (options_.unknown == nullptr) {
+      if (refused_.size() >= most_refused) return;
       std::vector<std::string_view> known;
       for (const std::string_view name : field_names<R>) {
         if (!is_elsewhere(name)) known.push_back(name);
@@ -65,12 +68,6 @@ class Walk {
       return;
     }
     refuse_duplicates(value);
-    std::size_t times = 0;
-    for (const auto& [other, ignored] : object) times += other == key ? 1 : 0;
-    if (times > 1) {
-      refuse(key, "is there twice");
-      return;
-    }
     const std::string path = path_ + std::string(key);
     const auto known = options_.unknown->find(path);
     if (known != options_.unknown->end()) {
@@ -80,6 +77,14 @@ class Walk {
     } else {
       ++(*options_.unknown)["..."];
     }
+  }
+
+  // A known member that comes twice is met by its position, an unknown one only here.
+  void refuse_repeated(std::vector<std::string_view>& unknown) {
+    if (options_.unknown == nullptr) return;
+    std::ranges::sort(unknown);
+    const auto twice = std::ranges::adjacent_find(unknown);
+    if (twice != unknown.end()) refuse(*twice, "is there twice");
   }
 
   template <Record R>
@@ -188,10 +193,12 @@ class Walk {
   }
 
   void refuse(std::string_view name, std::string message) {
+    if (refused_.size() >= most_refused) return;
     refused_.push_back({prefix_ + path_ + std::string(name), std::move(message)});
   }
 
   static constexpr std::size_t most_unknown_names = 1000;
+  static constexpr std::size_t most_refused = 1000;  // more than are ever told
 
   std::vector<FieldError>& refused_;
   const ReadOptions& options_;

@@ -75,6 +75,12 @@ std::optional<std::string> canonical_address(Ledger ledger, std::string_view tex
   return ledger == Ledger::solana ? canonical_solana_address(text) : canonical_evm_address(text);
 }
 
+std::string sought_address(Ledger ledger, std::string_view text) {
+  std::string in_one_case(text);
+  if (ledger != Ledger::solana) std::ranges::transform(text, in_one_case.begin(), to_lower);
+  return canonical_address(ledger, in_one_case).value_or(std::string(text));
+}
+
 std::string address_expectation(Ledger ledger) {
   if (ledger == Ledger::solana) return "an address of SOLANA: 32 bytes in base58";
   return "an address of " + std::string(word(ledger)) +

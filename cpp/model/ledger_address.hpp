@@ -14,6 +14,9 @@ namespace comptroller {
 // of `ledger`. SOLANA: base58 of exactly 32 bytes, as given. The others: "0x" and 40 hexadecimal
 // digits, all lower, all upper or with a right EIP-55 checksum, in EIP-55 form.
 std::optional<std::string> canonical_address(Ledger ledger, std::string_view text);
+// The form in which an address that is looked for would be kept: of an EVM ledger in any case,
+// right checksum or not. What is no address of `ledger` stays as it is.
+std::string sought_address(Ledger ledger, std::string_view text);
 std::string address_expectation(Ledger ledger);
 
 }  // namespace comptroller

@@ -7,12 +7,6 @@ namespace comptroller::store {
 
 namespace {
 
-// The form in which the claimer's address would be stored, whichever ledger it is on: an EVM
-// address has one form on all of its ledgers.
-std::string stored_form(std::optional<Ledger> ledger, const std::string& address) {
-  return canonical_address(ledger.value_or(Ledger::ethereum), address).value_or(address);
-}
-
 Value optional_symbol(db::Symbols& symbols, const std::optional<Term>& term) {
   return term ? Value::of(symbols.intern(term->value)) : Value::null();
 }
@@ -69,7 +63,9 @@ Listing payout_groups_listing(db::Connection& connection, const ListPayoutGroups
                   std::move(ownership), connection.symbols());
   listing.equal_anywhere<GroupId>("id", request.id);
   if (request.claimer_address) {
-    const std::string address = stored_form(request.ledger, request.claimer_address->value);
+    // An EVM address has one form on all of its ledgers.
+    const Ledger ledger = request.ledger.value_or(Ledger::ethereum);
+    const std::string address = sought_address(ledger, request.claimer_address->value);
     listing.choose({{"claimer_address = ?", {listing.own(address)}}}, true);
   }
   listing.equal<Term>("jurisdiction", request.jurisdiction);

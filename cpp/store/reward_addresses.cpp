@@ -17,8 +17,7 @@ Listing reward_addresses_listing(db::Connection& connection, const ListRewardAdd
     for (std::size_t code = 0; code < Words<Ledger>::list.size(); ++code) {
       const auto ledger = static_cast<Ledger>(code);
       if (request.ledger && ledger != *request.ledger) continue;
-      const std::string form =
-          canonical_address(ledger, request.address->value).value_or(request.address->value);
+      const std::string form = sought_address(ledger, request.address->value);
       conditions.push_back({"ledger = ? AND address = ?",
                             {Value::of(static_cast<std::int64_t>(code)), listing.own(form)}});
     }

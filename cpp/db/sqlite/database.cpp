@@ -314,8 +314,13 @@ std::unique_ptr<Database> open(const std::string& path, const OpenOptions& optio
   }
   const std::string resolved = resolve(path);
   try {
-    if (options.read_only && !filesystem::exists(resolved)) {
+    std::error_code unreadable;  // SQLite says so
+    const filesystem::file_status found = filesystem::status(resolved, unreadable);
+    if (options.read_only && found.type() == filesystem::file_type::not_found) {
       throw Error(Code::unavailable, "there is no file");
+    }
+    if (filesystem::exists(found) && !filesystem::is_regular_file(found)) {
+      throw Error(Code::unavailable, "it is not a file");
     }
     return std::make_unique<SqliteDatabase>(resolved, options);
   } catch (const Error& error) {

@@ -14,8 +14,9 @@
 namespace comptroller::db::sqlite {
 
 LockFile::LockFile(const std::string& path, bool is_optional)
-    : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
-  if (descriptor_ >= 0 || is_optional) return;
+    : path_(path), is_optional_(is_optional) {
+  const std::lock_guard guard(mutex_);
+  if (exists() || is_optional) return;
   throw Error(Code::unavailable,
               "cannot make the lock file " + path + ": " + std::generic_category().message(errno));
 }
@@ -24,16 +25,38 @@ LockFile::~LockFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+// Whether there is a file to lock; the caller has the mutex.
+bool LockFile::exists() {
+  if (descriptor_ < 0) {
+    const int how = is_optional_ ? O_RDONLY : O_RDWR | O_CREAT;
+    descriptor_ = ::open(path_.c_str(), how | O_CLOEXEC, 0666);
+  }
+  return descriptor_ >= 0;
+}
+
+// Whether the lock is this thread's now.
+bool LockFile::take() {
+  std::unique_lock guard(mutex_, std::try_to_lock);
+  if (!guard) return false;
+  if (exists() && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK || errno == EINTR) return false;
+    throw Error(Code::unavailable,
+                "the lock file cannot be locked: " + std::generic_category().message(errno));
+  }
+  guard.release();
+  return true;
+}
+
+void LockFile::release() {
+  if (descriptor_ >= 0) ::flock(descriptor_, LOCK_UN);
+  mutex_.unlock();
+}
+
 LockFile::Hold::Hold(LockFile& lock, std::chrono::steady_clock::time_point deadline) : lock_(lock) {
   using namespace std::chrono_literals;
-  if (lock_.descriptor_ < 0) return;
   // flock has no timeout; another process holds the lock for a commit, a few hundred microseconds.
   auto pause = 20us;
-  while (::flock(lock_.descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) {
-      throw Error(Code::unavailable,
-                  "the lock file cannot be locked: " + std::generic_category().message(errno));
-    }
+  while (!lock_.take()) {
     if (std::chrono::steady_clock::now() >= deadline) {
       throw Error(Code::unavailable, "another writer is busy; try again later");
     }
@@ -43,12 +66,10 @@ LockFile::Hold::Hold(LockFile& lock, std::chrono::steady_clock::time_point deadl
   is_held_ = true;
 }
 
-LockFile::Hold::Hold(LockFile& lock, std::try_to_lock_t)
-    : lock_(lock),
-      is_held_(lock.descriptor_ >= 0 && ::flock(lock.descriptor_, LOCK_EX | LOCK_NB) == 0) {}
+LockFile::Hold::Hold(LockFile& lock, std::try_to_lock_t) : lock_(lock), is_held_(lock.take()) {}
 
 LockFile::Hold::~Hold() {
-  if (is_held_) ::flock(lock_.descriptor_, LOCK_UN);
+  if (is_held_) lock_.release();
 }
 
 }  // namespace comptroller::db::sqlite

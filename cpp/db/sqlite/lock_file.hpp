@@ -16,13 +16,14 @@ namespace comptroller::db::sqlite {
 class LockFile {
  public:
   // Makes the file if need be. A file that cannot be made is an error, unless `is_optional`: then
-  // holding the lock is a no-op.
+  // none is made, and holding the lock is a no-op until someone else has made it.
   LockFile(const std::string& path, bool is_optional);
   ~LockFile();
   LockFile(const LockFile&) = delete;
   LockFile& operator=(const LockFile&) = delete;
 
-  // Holds the lock to the end of the scope. Throws unavailable when it is not free in time.
+  // Holds the lock to the end of the scope: against other processes, other LockFiles and other
+  // threads with this one. Throws unavailable when it is not free in time.
   class Hold {
    public:
     Hold(LockFile& lock, std::chrono::steady_clock::time_point deadline);
@@ -39,6 +40,13 @@ class LockFile {
   };
 
  private:
+  bool exists();
+  bool take();
+  void release();
+
+  std::string path_;
+  bool is_optional_;
+  std::mutex mutex_;  // the file lock belongs to the descriptor, so all threads here share it
   int descriptor_ = -1;
 };
 

@@ -106,5 +106,23 @@ TEST_CASE("addresses say what their ledger expects") {
         "right EIP-55 checksum");
 }
 
+TEST_CASE("an EVM address is found in any case, a Solana address as it is") {
+  const std::string kept = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+  const std::string wrong = "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+  for (const Ledger ledger : evm_ledgers) {
+    for (const std::string& text :
+         {kept, wrong, changed(kept, std::tolower), changed(kept, std::toupper)}) {
+      CHECK(sought_address(ledger, text) == kept);
+    }
+  }
+  const std::string solana = "So11111111111111111111111111111111111111112";
+  CHECK(sought_address(Ledger::solana, solana) == solana);
+  for (const char* text :
+       {"", "0x12", "no address", "SO11111111111111111111111111111111111111112"}) {
+    CHECK(sought_address(Ledger::ethereum, text) == text);
+    CHECK(sought_address(Ledger::solana, text) == text);
+  }
+}
+
 }  // namespace
 }  // namespace comptroller

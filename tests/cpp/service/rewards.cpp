@@ -41,6 +41,9 @@ TEST_CASE_FIXTURE(Rewards, "an address is kept in one form and taken once, in an
     CHECK(count(acme, "reward_addresses.list", {{"address", form}, {"ledger", "ETHEREUM"}}) == 1);
     CHECK(count(acme, "reward_addresses.list", {{"address", form}, {"ledger", "INK"}}) == 0);
   }
+  // Looked for, it may be in any case, even with a wrong checksum.
+  const std::string wrong_checksum = "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
+  CHECK(count(acme, "reward_addresses.list", {{"address", wrong_checksum}}) == 1);
   CHECK(create_refused(acme, {{"ledger", "INK"}, {"address", lower}}).code.empty());
   const Refusal wrong = create_refused(
       acme, {{"ledger", "XLAYER"}, {"address", "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}});

@@ -152,7 +152,7 @@ std::vector<std::string> scan_ids(World& world, const Principal& who, const std:
 
 using PageSizes = std::vector<std::size_t>;
 inline const PageSizes small_pages{1, 2, 3, 4, 5, 6, 7, 1000};
-inline const PageSizes large_pages{7, 50, 1000};
+inline const PageSizes large_pages{40, 1000};
 
 // Holds a list against `expected`, the ids in order of arrival with their moments: both orders, all
 // page sizes.

@@ -1,0 +1,188 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <latch>
+#include <thread>
+
+#include "db/folder.hpp"
+#include "db/sqlite/database.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db {
+namespace {
+
+constexpr int threads = 16;
+constexpr int writes_of_each = 200;
+
+void insert(Connection& connection, std::int64_t key) {
+  connection.query("INSERT INTO customers (key) VALUES (?)").bind(1, Value::of(key)).run();
+}
+
+std::int64_t count(Database& database, std::string_view table = "customers") {
+  const Lease reader = database.reader();
+  Query query = reader->query("SELECT count(*) FROM " + std::string(table));
+  query.step();
+  return query.column(0).integer;
+}
+
+// Runs `work(thread)` in many threads that begin together.
+template <class Work>
+void in_threads(const Work& work) {
+  std::latch together(threads);
+  std::vector<std::jthread> running;
+  for (int thread = 0; thread < threads; ++thread) {
+    running.emplace_back([&, thread] {
+      together.arrive_and_wait();
+      work(thread);
+    });
+  }
+}
+
+TEST_CASE("every write that was answered is there, seen by whoever reads next") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  std::atomic<int> unseen = 0;
+  in_threads([&](int thread) {
+    for (int i = 0; i < writes_of_each; ++i) {
+      const std::int64_t key = thread * writes_of_each + i + 1;
+      database->write([&](Connection& connection) { insert(connection, key); });
+      if (i % 20 != 0) continue;
+      const Lease reader = database->reader();
+      Query query = reader->query("SELECT 1 FROM customers WHERE key = ?");
+      if (!query.bind(1, Value::of(key)).step()) ++unseen;
+    }
+  });
+  CHECK(unseen == 0);
+  CHECK(count(*database) == threads * writes_of_each);
+}
+
+TEST_CASE("work that fails is undone alone and told to its own caller") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  std::atomic<int> told = 0;
+  std::atomic<int> misled = 0;
+  in_threads([&](int thread) {
+    for (int i = 0; i < writes_of_each; ++i) {
+      const std::int64_t key = thread * writes_of_each + i + 1;
+      const bool fails = key % 3 == 0;
+      try {
+        database->write([&](Connection& connection) {
+          insert(connection, key);
+          connection.symbols().intern("symbol " + std::to_string(key));
+          if (fails) throw Error(Code::not_found, std::to_string(key));
+        });
+        if (fails) ++misled;
+      } catch (const Error& error) {
+        error.detail() == std::to_string(key) && fails ? ++told : ++misled;
+      }
+    }
+  });
+  constexpr int all = threads * writes_of_each;
+  CHECK(misled == 0);
+  CHECK(told == all / 3);
+  CHECK(count(*database) == all - all / 3);
+  CHECK(count(*database, "symbols") == all - all / 3);
+  const Lease reader = database->reader();
+  CHECK_FALSE(reader->query("SELECT 1 FROM customers WHERE key % 3 = 0").step());
+}
+
+TEST_CASE("an exception of any kind comes back to the caller") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  CHECK_THROWS_AS(database->write([](Connection&) { throw std::runtime_error("x"); }),
+                  std::runtime_error);
+  CHECK_THROWS_AS(database->write([](Connection&) { throw 42; }), int);
+  CHECK_THROWS_AS(database->write_bulk([](Connection&) -> bool { throw 42; }), int);
+  CHECK_THROWS_AS(database->write([](Connection& c) { c.execute("no SQL"); }), Error);
+  database->write([](Connection& connection) { insert(connection, 1); });
+  CHECK(count(*database) == 1);
+}
+
+TEST_CASE("a symbol that was made in work that failed is made again") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  CHECK_THROWS_AS(database->write([](Connection& connection) {
+    connection.symbols().intern("word");
+    throw Error(Code::not_found, "");
+  }),
+                  Error);
+  std::int64_t key = 0;
+  database->write([&](Connection& connection) { key = connection.symbols().intern("word"); });
+  const Lease reader = database->reader();
+  CHECK(reader->symbols().find("word") == key);
+  CHECK(reader->symbols().text(key) == "word");
+  CHECK_FALSE(reader->symbols().find("other").has_value());
+  CHECK_THROWS_AS(reader->symbols().text(999), Error);
+}
+
+TEST_CASE("work in bulk is kept or not as it says, while others write") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  in_threads([&](int thread) {
+    for (int i = 0; i < 10; ++i) {
+      const std::int64_t first = (thread * 10 + i) * 100 + 1;
+      const bool keeps = i % 2 == 0;
+      if (thread % 4 == 0) {
+        database->write_bulk([&](Connection& connection) {
+          for (int n = 0; n < 100; ++n) insert(connection, first + n);
+          return keeps;
+        });
+      } else {
+        database->write([&](Connection& connection) { insert(connection, first); });
+      }
+    }
+  });
+  CHECK(count(*database) == 4 * 5 * 100 + 12 * 10);
+}
+
+TEST_CASE("several readers of one moment see the same, whatever is written meanwhile") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  std::atomic<bool> is_done = false;
+  std::jthread writing([&] {
+    for (std::int64_t key = 1; key <= 300; ++key) {
+      database->write([&](Connection& connection) { insert(connection, key); });
+    }
+    is_done = true;
+  });
+  do {
+    std::vector<std::int64_t> counts;
+    for (const Lease& reader : database->readers_of_one_moment(4)) {
+      Query query = reader->query("SELECT count(*) FROM customers");
+      query.step();
+      counts.push_back(query.column(0).integer);
+    }
+    CHECK(counts == std::vector<std::int64_t>(4, counts.front()));
+  } while (!is_done);
+}
+
+TEST_CASE("a reader that is given back inside a transaction comes back outside of one") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  database->reader()->execute("BEGIN");
+  database->write([](Connection& connection) { insert(connection, 1); });
+  const Lease reader = database->reader();
+  CHECK_NOTHROW(reader->execute("BEGIN"));
+  CHECK_THROWS_AS(reader->execute("INSERT INTO customers (key) VALUES (2)"), Error);
+}
+
+TEST_CASE("a statement cannot be in use twice, and is free again after its query") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  const Lease reader = database->reader();
+  {
+    Query query = reader->query("SELECT 1");
+    CHECK_THROWS_AS(reader->query("SELECT 1"), Error);
+    CHECK_THROWS_AS(query.bind("$nothing", Value::null()), Error);
+  }
+  for (int i = 0; i < 600; ++i) {  // more statements than a connection keeps
+    Query query = reader->query("SELECT " + std::to_string(i));
+    REQUIRE(query.step());
+    CHECK(query.column(0).integer == i);
+  }
+  Query kinds = reader->query("SELECT ?, ?, ?, ?, x'', ''");
+  kinds.bind(1, Value::of(5)).bind(2, Value::of(std::string_view{})).bind(3, Value::null());
+  kinds.bind(4, Value::blob(std::string_view("a\0b", 3)));
+  REQUIRE(kinds.step());
+  CHECK(kinds.column(0) == Value::of(5));
+  CHECK(kinds.column(1).kind == Value::Kind::text);
+  CHECK(kinds.column(2).is_null());
+  CHECK(kinds.column(3) == Value::blob(std::string_view("a\0b", 3)));
+  CHECK(kinds.column(4).kind == Value::Kind::blob);
+  CHECK(kinds.column(5).bytes.empty());
+}
+
+}  // namespace
+}  // namespace comptroller::db

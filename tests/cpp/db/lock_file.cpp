@@ -1,0 +1,213 @@
+#include "db/sqlite/lock_file.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "db/folder.hpp"
+#include "db/sqlite/database.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t count(Database& database) {
+  const Lease reader = database.reader();
+  Query query = reader->query("SELECT count(*) FROM customers");
+  query.step();
+  return query.column(0).integer;
+}
+
+void insert(Database& database, std::int64_t key) {
+  database.write([&](Connection& connection) {
+    connection.query("INSERT INTO customers (key) VALUES (?)").bind(1, Value::of(key)).run();
+  });
+}
+
+TEST_CASE("a lock has one holder, though both are of one process") {
+  const Folder folder;
+  sqlite::LockFile first(folder / "lock", false);
+  sqlite::LockFile second(folder / "lock", false);
+  {
+    const sqlite::LockFile::Hold hold(first, Clock::now());
+    CHECK(hold.is_held());
+    CHECK_FALSE(sqlite::LockFile::Hold(second, std::try_to_lock).is_held());
+    try {
+      const sqlite::LockFile::Hold other(second, Clock::now());
+      FAIL("two holders");
+    } catch (const Error& error) {
+      CHECK(error.code() == Code::unavailable);
+    }
+  }
+  CHECK(sqlite::LockFile::Hold(second, std::try_to_lock).is_held());
+}
+
+TEST_CASE("a lock has one holder among the threads of one database") {
+  const Folder folder;
+  sqlite::LockFile lock(folder / "lock", false);
+  const sqlite::LockFile::Hold hold(lock, Clock::now());
+  std::jthread other(
+      [&] { CHECK_FALSE(sqlite::LockFile::Hold(lock, std::try_to_lock).is_held()); });
+}
+
+TEST_CASE("a lock that gets free in time is waited for") {
+  const Folder folder;
+  sqlite::LockFile first(folder / "lock", false);
+  sqlite::LockFile second(folder / "lock", false);
+  auto hold = std::make_unique<sqlite::LockFile::Hold>(first, Clock::now());
+  std::jthread waiting([&] {
+    const sqlite::LockFile::Hold other(second, Clock::now() + std::chrono::seconds(30));
+    CHECK(other.is_held());
+  });
+  hold.reset();
+}
+
+TEST_CASE("a lock is free when its holder is dead") {
+  const Folder folder;
+  sqlite::LockFile mine(folder / "lock", false);
+  int ready[2];
+  REQUIRE(::pipe(ready) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    sqlite::LockFile its(folder / "lock", false);
+    auto* hold = new sqlite::LockFile::Hold(its, Clock::now() + std::chrono::seconds(30));
+    const char is_held = hold->is_held() ? 'y' : 'n';
+    if (::write(ready[1], &is_held, 1) != 1) ::_exit(1);
+    ::pause();
+    ::_exit(0);
+  }
+  char is_held = 'n';
+  REQUIRE(::read(ready[0], &is_held, 1) == 1);
+  CHECK(is_held == 'y');
+  CHECK_FALSE(sqlite::LockFile::Hold(mine, std::try_to_lock).is_held());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  CHECK(sqlite::LockFile::Hold(mine, std::try_to_lock).is_held());
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST_CASE("a lock file that cannot be made is an error, unless it is optional") {
+  const Folder folder;
+  CHECK_THROWS_AS(sqlite::LockFile(folder / "none/lock", false), Error);
+  sqlite::LockFile none(folder / "none/lock", true);
+  CHECK_NOTHROW(sqlite::LockFile::Hold(none, Clock::now()));
+  CHECK(folder.names().empty());
+  sqlite::LockFile later(folder / "lock", true);
+  CHECK(folder.names().empty());
+  sqlite::LockFile made(folder / "lock", false);
+  const sqlite::LockFile::Hold hold(made, Clock::now());
+  CHECK_FALSE(sqlite::LockFile::Hold(later, std::try_to_lock).is_held());
+}
+
+TEST_CASE("two databases on one file in one process both write, and miss nothing") {
+  const Folder folder;
+  const auto first = sqlite::open(folder / "a.db", {});
+  const auto second = sqlite::open(folder / "a.db", {});
+  {
+    std::vector<std::jthread> running;
+    for (int thread = 0; thread < 8; ++thread) {
+      running.emplace_back([&, thread] {
+        Database& database = thread % 2 == 0 ? *first : *second;
+        for (int i = 0; i < 100; ++i) insert(database, thread * 100 + i + 1);
+      });
+    }
+  }
+  CHECK(count(*first) == 800);
+  CHECK(count(*second) == 800);
+  CHECK(first->health().findings.empty());
+}
+
+TEST_CASE("a file is opened, written and closed by many at once") {
+  const Folder folder;
+  {
+    std::vector<std::jthread> running;
+    for (int thread = 0; thread < 8; ++thread) {
+      running.emplace_back([&, thread] {
+        for (int i = 0; i < 15; ++i) {
+          const auto database = sqlite::open(folder / "a.db", {});
+          insert(*database, thread * 100 + i + 1);
+        }
+      });
+    }
+  }
+  const auto database = sqlite::open(folder / "a.db", {});
+  CHECK(count(*database) == 8 * 15);
+  CHECK(database->health().findings.empty());
+}
+
+TEST_CASE("while one writes in bulk, others open, read and close at once") {
+  const Folder folder;
+  const auto database = sqlite::open(folder / "a.db", {});
+  insert(*database, 1);
+  database->write_bulk([&](Connection& connection) {
+    connection.execute("INSERT INTO customers (key) VALUES (2)");
+    const auto began = Clock::now();
+    const auto other = sqlite::open(folder / "a.db", {});
+    CHECK(count(*other) == 1);
+    CHECK(count(*sqlite::open(folder / "a.db", {.read_only = true})) == 1);
+    CHECK(other->readers_of_one_moment(2).size() == 2);
+    CHECK(Clock::now() - began < std::chrono::seconds(10));
+    return true;
+  });
+  CHECK(count(*database) == 2);
+}
+
+TEST_CASE("processes that write one file at once miss nothing") {
+  const Folder folder;
+  sqlite::open(folder / "a.db", {}).reset();
+  constexpr int processes = 4;
+  std::vector<pid_t> children;
+  for (int process = 0; process < processes; ++process) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      int result = 1;
+      try {
+        for (int round = 0; round < 5; ++round) {
+          const auto database = sqlite::open(folder / "a.db", {});
+          for (int i = 0; i < 20; ++i) insert(*database, process * 1000 + round * 100 + i + 1);
+        }
+        result = 0;
+      } catch (const std::exception&) {
+        result = 2;
+      }
+      ::_exit(result);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+  const auto database = sqlite::open(folder / "a.db", {});
+  CHECK(count(*database) == processes * 100);
+  CHECK(database->health().findings.empty());
+}
+
+TEST_CASE("a backup is a store of one moment, and never goes over a file") {
+  const Folder folder;
+  const auto database = sqlite::open(folder / "a.db", {});
+  for (int key = 1; key <= 50; ++key) insert(*database, key);
+  {
+    std::jthread writing([&](const std::stop_token& stop) {
+      for (int key = 51; key <= 150 && !stop.stop_requested(); ++key) insert(*database, key);
+    });
+    database->backup(folder / "copy.db");
+  }
+  const auto copy = sqlite::open(folder / "copy.db", {.read_only = true});
+  CHECK(count(*copy) >= 50);
+  CHECK(copy->health().findings.empty());
+  CHECK_FALSE(folder.names().contains("copy.db.part"));
+  for (const std::string& path : {folder / "copy.db", folder / "a.db", folder / "none/b.db"}) {
+    CHECK_THROWS_AS(database->backup(path), Error);
+  }
+  CHECK_THROWS_AS(database->backup(""), Error);
+}
+
+}  // namespace
+}  // namespace comptroller::db

@@ -1,0 +1,201 @@
+#include <doctest/doctest.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "db/folder.hpp"
+#include "db/migrations.hpp"
+#include "db/sqlite/database.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db {
+namespace {
+
+constexpr sqlite::OpenOptions to_write{};
+constexpr sqlite::OpenOptions to_read{.read_only = true};
+
+// The detail with which opening is refused as unavailable; empty when it is not.
+std::string refusal(const std::string& path, const sqlite::OpenOptions& options) {
+  try {
+    sqlite::open(path, options);
+    return "";
+  } catch (const Error& error) {
+    CHECK(error.code() == Code::unavailable);
+    CHECK(error.detail().find(path) != std::string::npos);  // the path is named, once
+    CHECK(error.detail().find(path) == error.detail().rfind(path));
+    return error.detail();
+  }
+}
+
+// Runs SQL on a file as a stranger would.
+void run_sql(const std::string& path, const std::string& sql) {
+  sqlite3* connection = nullptr;
+  REQUIRE(sqlite3_open(path.c_str(), &connection) == SQLITE_OK);
+  CHECK(sqlite3_exec(connection, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(connection);
+}
+
+std::int64_t number(Database& database, std::string_view sql) {
+  const Lease reader = database.reader();
+  Query query = reader->query(sql);
+  REQUIRE(query.step());
+  return query.column(0).integer;
+}
+
+void add_customer(Database& database, std::int64_t key) {
+  database.write([&](Connection& connection) {
+    connection.execute("INSERT INTO customers (key) VALUES (" + std::to_string(key) + ")");
+  });
+}
+
+TEST_CASE("a missing file is made, marked and brought to the newest schema") {
+  const Folder folder;
+  const auto database = sqlite::open(folder / "new.db", to_write);
+  CHECK(database->is_writable());
+  CHECK(number(*database, "PRAGMA application_id") == sqlite::application_id);
+  CHECK(number(*database, "PRAGMA user_version") == migrations().back().version);
+  CHECK(number(*database, "SELECT count(*) FROM customers") == 0);
+}
+
+TEST_CASE("an empty file becomes a store") {
+  const Folder folder;
+  write_file(folder / "empty.db", "");
+  CHECK_NOTHROW(sqlite::open(folder / "empty.db", to_write));
+}
+
+TEST_CASE("a store that is opened again has what was written") {
+  const Folder folder;
+  {
+    const auto database = sqlite::open(folder / "a.db", to_write);
+    add_customer(*database, 7);
+  }
+  CHECK_FALSE(folder.names().contains("a.db-wal"));  // the last to close folds the log in
+  const auto database = sqlite::open(folder / "a.db", to_write);
+  CHECK(number(*database, "SELECT key FROM customers") == 7);
+}
+
+TEST_CASE("all ways to a file lead to one store") {
+  const Folder folder;
+  const auto database = sqlite::open(folder / "a.db", to_write);
+  std::filesystem::create_symlink(folder / "a.db", folder / "link.db");
+  const auto linked = sqlite::open(folder / "link.db", to_write);
+  add_customer(*linked, 8);
+  CHECK(number(*database, "SELECT key FROM customers") == 8);
+  CHECK_FALSE(folder.names().contains("link.db-lock"));
+  CHECK(database->owns(folder / "link.db"));
+  CHECK(database->owns(folder / "a.db-wal"));
+  CHECK_FALSE(database->owns(folder / "b.db"));
+}
+
+TEST_CASE("what is no store is refused, and left as it was") {
+  const Folder folder;
+  write_file(folder / "short.txt", "hello");
+  write_file(folder / "long.txt", std::string(100'000, 'x'));
+  run_sql(folder / "other.db", "CREATE TABLE t (a)");
+  run_sql(folder / "marked.db", "PRAGMA application_id = 42");
+  run_sql(folder / "versioned.db", "PRAGMA user_version = 1");
+  for (const char* name : {"short.txt", "long.txt", "other.db", "marked.db", "versioned.db"}) {
+    CAPTURE(name);
+    const std::string before = read_file(folder / name);
+    for (const auto& options : {to_write, to_read}) {
+      CHECK(refusal(folder / name, options).find("not a comptroller store") != std::string::npos);
+    }
+    CHECK(read_file(folder / name) == before);
+  }
+}
+
+TEST_CASE("a store of a newer version is refused, and left as it was") {
+  const Folder folder;
+  sqlite::open(folder / "a.db", to_write).reset();
+  run_sql(folder / "a.db", "PRAGMA user_version = 9999");
+  const std::string before = read_file(folder / "a.db");
+  for (const auto& options : {to_write, to_read}) {
+    CHECK(refusal(folder / "a.db", options).find("newer") != std::string::npos);
+  }
+  CHECK(read_file(folder / "a.db") == before);
+}
+
+TEST_CASE("an older schema is brought forward by writing, refused by reading") {
+  const Folder folder;
+  run_sql(folder / "old.db",
+          "PRAGMA application_id = " + std::to_string(sqlite::application_id) + "; VACUUM");
+  CHECK(refusal(folder / "old.db", to_read).find("older schema") != std::string::npos);
+  CHECK(number(*sqlite::open(folder / "old.db", to_write), "PRAGMA user_version") ==
+        migrations().back().version);
+  CHECK(refusal(folder / "old.db", to_read).empty());
+}
+
+TEST_CASE("a folder, a path through a file and a folder that is not there cannot be opened") {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "folder");
+  write_file(folder / "file", "x");
+  for (const std::string& path : {folder / "folder", folder / "file/a.db", folder / "none/a.db"}) {
+    CAPTURE(path);
+    for (const auto& options : {to_write, to_read}) {
+      CHECK_FALSE(refusal(path, options).empty());
+    }
+  }
+  for (const std::string& name : folder.names()) CHECK((name == "file" || name == "folder"));
+}
+
+TEST_CASE("reading makes no file where there is none") {
+  const Folder folder;
+  CHECK(refusal(folder / "none.db", to_read).find("no file") != std::string::npos);
+  CHECK(folder.names().empty());
+}
+
+TEST_CASE("reading changes no file and makes no lock") {
+  const Folder folder;
+  const Folder copies;
+  {
+    const auto database = sqlite::open(folder / "a.db", to_write);
+    add_customer(*database, 7);
+  }
+  std::filesystem::copy_file(folder / "a.db", copies / "copy.db");
+  const std::string before = read_file(copies / "copy.db");
+  {
+    const auto database = sqlite::open(copies / "copy.db", to_read);
+    CHECK_FALSE(database->is_writable());
+    CHECK(number(*database, "SELECT key FROM customers") == 7);
+    CHECK_THROWS_AS(add_customer(*database, 8), Error);
+    CHECK_THROWS_AS(database->write_bulk([](Connection&) { return true; }), Error);
+  }
+  // What SQLite needs to read a file that others may write stays, and is empty of changes.
+  for (const std::string& name : copies.names()) {
+    CAPTURE(name);
+    CHECK((name == "copy.db" || name == "copy.db-shm" || name == "copy.db-wal"));
+  }
+  CHECK(read_file(copies / "copy.db-wal").empty());
+  CHECK(read_file(copies / "copy.db") == before);
+}
+
+TEST_CASE("a store being written can be read beside it") {
+  const Folder folder;
+  const auto writer = sqlite::open(folder / "a.db", to_write);
+  const auto reader = sqlite::open(folder / "a.db", to_read);
+  add_customer(*writer, 7);
+  CHECK(number(*reader, "SELECT key FROM customers") == 7);
+}
+
+TEST_CASE("a temporary store is gone when it is closed") {
+  const Folder folder;
+  const char* before = ::getenv("TMPDIR");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("TMPDIR", (folder / "").c_str(), 1);
+  {
+    const auto database = sqlite::open("", {.is_temporary = true});
+    add_customer(*database, 7);
+    CHECK_FALSE(folder.names().empty());
+  }
+  CHECK(folder.names().empty());
+  before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
+}
+
+TEST_CASE("a path with any characters is a path") {
+  const Folder folder;
+  const std::string path = folder / "a b?c#d%41&e=\xc3\xa9.db";
+  add_customer(*sqlite::open(path, to_write), 7);
+  CHECK(number(*sqlite::open(path, to_read), "SELECT key FROM customers") == 7);
+}
+
+}  // namespace
+}  // namespace comptroller::db
