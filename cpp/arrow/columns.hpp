@@ -115,34 +115,6 @@ void append_value(Builder& builder, const T& value, Audience audience) {
   }
 }
 
-// The texts of the symbols met lately, found faster than in the connection's own map. For one
-// thread.
-class SymbolTexts {
- public:
-  explicit SymbolTexts(db::Symbols& symbols) : symbols_(symbols) {}
-
-  // The view holds until the next call.
-  std::string_view text(std::int64_t key) {
-    Entry& entry = entries_[static_cast<std::size_t>(key) % entry_count];
-    if (entry.key != key) {
-      entry.text = symbols_.text(key);
-      entry.key = key;
-    }
-    return entry.text;
-  }
-
- private:
-  struct Entry {
-    std::int64_t key = -1;
-    std::string text;
-  };
-
-  static constexpr std::size_t entry_count = 4096;
-
-  db::Symbols& symbols_;
-  std::vector<Entry> entries_ = std::vector<Entry>(entry_count);
-};
-
 void append_identifier(Builder& builder, const db::Value& value);
 void append_hash(Builder& builder, const db::Value& value);
 void append_addresses(Builder& builder, const db::Value& value);
@@ -152,7 +124,7 @@ void append_code(Builder& builder, const db::Value& value, std::size_t words);
 
 // Appends a column of a row to that of a field of type T.
 template <class T>
-void append_stored(Builder& builder, const db::Value& value, SymbolTexts& symbols) {
+void append_stored(Builder& builder, const db::Value& value, db::Symbols& symbols) {
   using store::StorageClass;
   constexpr StorageClass kept = store::storage_class<T>();
   if (value.is_null()) {

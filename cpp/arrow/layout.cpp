@@ -131,7 +131,7 @@ void Rows::append(db::Query& query) {
         rules::show_identity(store::read_row<StoredIdentity>(query, connection_.symbols()),
                              store::active_controls(connection_, query.column(key_column).integer));
   }
-  const Row row{query, symbols_, identity_, layout_.audience()};
+  const Row row{query, connection_.symbols(), identity_, layout_.audience()};
   int index = 0;
   for (Builder& column : batch_.children()) {
     layout_.columns()[static_cast<std::size_t>(index)].append(column, index, row);

@@ -14,7 +14,7 @@ namespace comptroller::arrow {
 // Where a column finds its value.
 struct Row {
   db::Query& query;
-  SymbolTexts& symbols;
+  db::Symbols& symbols;
   const Identity& identity;  // for a column that shows one
   Audience audience;
 };
@@ -54,10 +54,7 @@ class Layout {
 class Rows {
  public:
   Rows(const Layout& layout, db::Connection& connection)
-      : layout_(layout),
-        connection_(connection),
-        symbols_(connection.symbols()),
-        batch_(layout.make_batch()) {}
+      : layout_(layout), connection_(connection), batch_(layout.make_batch()) {}
 
   // Appends the row a statement stands on.
   void append(db::Query& query);
@@ -66,7 +63,6 @@ class Rows {
  private:
   const Layout& layout_;
   db::Connection& connection_;
-  SymbolTexts symbols_;
   Identity identity_;
   Builder batch_;
 };

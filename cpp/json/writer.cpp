@@ -1,6 +1,5 @@
 #include "json/writer.hpp"
 
-#include <array>
 #include <cstring>
 
 namespace comptroller::json {
@@ -20,54 +19,52 @@ bool needs_escape(std::uint64_t eight) {
          highs;
 }
 
-bool is_plain(std::string_view text) {
-  std::size_t position = 0;
-  for (; position + 8 <= text.size(); position += 8) {
-    std::uint64_t eight = 0;
-    std::memcpy(&eight, text.data() + position, 8);
-    if (needs_escape(eight)) return false;
-  }
-  for (; position < text.size(); ++position) {
-    const auto byte = static_cast<unsigned char>(text[position]);
-    if (byte < 0x20 || byte == '"' || byte == '\\') return false;
-  }
-  return true;
-}
-
-void append_escaped(std::string& out, std::string_view text) {
+char* write_escaped(char* at, std::string_view text) {
   for (const char character : text) {
     const auto byte = static_cast<unsigned char>(character);
     if (byte == '"' || byte == '\\') {
-      out += '\\';
-      out += character;
+      *at++ = '\\';
+      *at++ = character;
     } else if (byte < 0x20) {
-      out += "\\u00";
-      out += hexadecimal[byte >> 4U];
-      out += hexadecimal[byte & 0xFU];
+      std::memcpy(at, "\\u00", 4);
+      at[4] = hexadecimal[byte >> 4U];
+      at[5] = hexadecimal[byte & 0xFU];
+      at += 6;
     } else {
-      out += character;
+      *at++ = character;
     }
   }
+  return at;
 }
 
 }  // namespace
 
-void append_string(std::string& out, std::string_view text) {
-  out += '"';
-  if (is_plain(text)) {
-    out += text;
-  } else {
-    append_escaped(out, text);
+char* write_string(char* at, std::string_view text) {
+  *at++ = '"';
+  std::size_t position = 0;
+  for (; position + 8 <= text.size(); position += 8) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, text.data() + position, 8);
+    if (needs_escape(eight)) break;
+    std::memcpy(at, &eight, 8);
+    at += 8;
   }
-  out += '"';
+  at = write_escaped(at, text.substr(position));
+  *at++ = '"';
+  return at;
+}
+
+void append_string(std::string& out, std::string_view text) {
+  const std::size_t begin = out.size();
+  out.resize(begin + most_written(text));
+  const char* end = write_string(out.data() + begin, text);
+  out.resize(static_cast<std::size_t>(end - out.data()));
 }
 
 void append_timestamp(std::string& out, Timestamp timestamp) {
-  std::array<char, timestamp_length + 2> quoted{};
-  quoted.front() = '"';
-  format_timestamp(timestamp, quoted.data() + 1);
-  quoted.back() = '"';
-  out.append(quoted.data(), quoted.size());
+  const std::size_t begin = out.size();
+  out.resize(begin + timestamp_length + 2);
+  write_timestamp(out.data() + begin, timestamp);
 }
 
 void append_metadata(std::string& out, const Metadata& metadata) {

@@ -12,6 +12,18 @@ namespace comptroller::json {
 // Who reads the answer: the operator also sees whose a record is.
 enum class Audience : std::uint8_t { client, provider };
 
+// Raw forms for those who make room themselves: each writes at `at` and gives the end.
+constexpr std::size_t most_written(std::string_view text) {
+  return 6 * text.size() + 2;
+}
+char* write_string(char* at, std::string_view text);  // at most `most_written`
+inline char* write_timestamp(char* at, Timestamp timestamp) {
+  *at = '"';
+  format_timestamp(timestamp, at + 1);
+  at[timestamp_length + 1] = '"';
+  return at + timestamp_length + 2;
+}
+
 void append_string(std::string& out, std::string_view text);
 void append_timestamp(std::string& out, Timestamp timestamp);
 void append_metadata(std::string& out, const Metadata& metadata);

@@ -35,7 +35,10 @@ void append_csv_cell(std::string& out, const store::Value& value, db::Symbols& s
     out += value.integer != 0 ? "true" : "false";
   } else if constexpr (kept == StorageClass::addresses) {
     std::string list;
-    store::append_addresses(list, value);
+    {
+      store::Tail tail(list);
+      store::put_addresses(tail, value);
+    }
     append_csv_quoted(out, list);
   } else if constexpr (kept == StorageClass::document) {
     append_csv_quoted(out, value.bytes);

@@ -80,15 +80,17 @@ bool pack_uuid(std::string_view text, char* out16) {
 }
 
 void format_uuid(const char* bytes16, char* out36) {
-  write_hexadecimal(bytes16, 4, out36);
+  std::array<char, 2 * packed_uuid_length> digits{};
+  write_hexadecimal(bytes16, packed_uuid_length, digits.data());
+  std::memcpy(out36, digits.data(), 8);
   out36[8] = '-';
-  write_hexadecimal(bytes16 + 4, 2, out36 + 9);
+  std::memcpy(out36 + 9, digits.data() + 8, 4);
   out36[13] = '-';
-  write_hexadecimal(bytes16 + 6, 2, out36 + 14);
+  std::memcpy(out36 + 14, digits.data() + 12, 4);
   out36[18] = '-';
-  write_hexadecimal(bytes16 + 8, 2, out36 + 19);
+  std::memcpy(out36 + 19, digits.data() + 16, 4);
   out36[23] = '-';
-  write_hexadecimal(bytes16 + 10, 6, out36 + 24);
+  std::memcpy(out36 + 24, digits.data() + 20, 12);
 }
 
 std::string make_uuid_v7(Timestamp now, std::span<const unsigned char, 10> random) {

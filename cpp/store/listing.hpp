@@ -174,19 +174,20 @@ std::optional<Position> append_items(std::string& out, db::Query& rows, db::Symb
                                      json::Audience audience, std::int64_t limit) {
   constexpr int columns = static_cast<int>(R::fields::count);
   Position last;
-  out += "\"items\":[";
+  Tail tail(out);
+  tail.put("\"items\":[");
   for (std::int64_t count = 0; rows.step(); ++count) {
     if (count == limit) {
-      out += ']';
+      tail.put("]");
       return last;
     }
-    if (count > 0) out += ',';
-    append_row<R>(out, rows, symbols, audience);
+    if (count > 0) tail.put(",");
+    put_row<R>(tail, rows, symbols, audience);
     if (count + 1 == limit) {
       last = {rows.column(columns).integer, rows.column(columns + 1).integer};
     }
   }
-  out += ']';
+  tail.put("]");
   return std::nullopt;
 }
 

@@ -1,42 +1,57 @@
 #include "store/row_json.hpp"
 
+#include "model/hexadecimal.hpp"
+
 namespace comptroller::store {
 
-void append_identifier(std::string& out, const Value& value) {
-  if (value.kind != Value::Kind::blob) {
-    json::append_string(out, value.bytes);
-    return;
-  }
-  std::array<char, uuid_length + 2> quoted{};
-  quoted.front() = '"';
-  format_uuid(value.bytes.data(), quoted.data() + 1);
-  quoted.back() = '"';
-  out.append(quoted.data(), quoted.size());
+namespace {
+
+constexpr std::size_t usual_growth = 2048;
+
+// Room is made for it already.
+char* write_prefixed(char* at, std::string_view packed) {
+  std::memcpy(at, "\"0x", 3);
+  write_hexadecimal(packed.data(), packed.size(), at + 3);
+  at += 3 + 2 * packed.size();
+  *at = '"';
+  return at + 1;
 }
 
-void append_hash(std::string& out, const Value& value) {
-  if (value.kind != Value::Kind::blob) {
-    json::append_string(out, value.bytes);
-    return;
-  }
-  out += '"';
-  out += TransactionHash::unpack(value.bytes);
-  out += '"';
+}  // namespace
+
+void Tail::grow(std::size_t most) {
+  const auto used = static_cast<std::size_t>(at_ - out_.data());
+  out_.resize(used + std::max(most, usual_growth));
+  at_ = out_.data() + used;
+  end_ = out_.data() + out_.size();
 }
 
-void append_addresses(std::string& out, const Value& value) {
-  if (value.kind != Value::Kind::blob) {
-    out += value.bytes;
-    return;
+void put_identifier(Tail& out, const Value& value) {
+  if (value.kind != Value::Kind::blob) return out.put_string(value.bytes);
+  char* at = out.room(uuid_length + 2);
+  *at = '"';
+  format_uuid(value.bytes.data(), at + 1);
+  at[uuid_length + 1] = '"';
+  out.at(at + uuid_length + 2);
+}
+
+void put_hash(Tail& out, const Value& value) {
+  if (value.kind != Value::Kind::blob) return out.put_string(value.bytes);
+  out.at(write_prefixed(out.room(2 * value.bytes.size() + 4), value.bytes));
+}
+
+void put_addresses(Tail& out, const Value& value) {
+  if (value.kind != Value::Kind::blob) return out.put(value.bytes);
+  const std::size_t count = value.bytes.size() / packed_address_length;
+  char* at = out.room(count * (unpacked_address_length + 3) + 2);
+  *at++ = '[';
+  for (std::size_t index = 0; index < count; ++index) {
+    if (index > 0) *at++ = ',';
+    at = write_prefixed(at,
+                        value.bytes.substr(index * packed_address_length, packed_address_length));
   }
-  out += '[';
-  for (std::size_t at = 0; at < value.bytes.size(); at += packed_address_length) {
-    if (at > 0) out += ',';
-    out += '"';
-    append_unpacked(value.bytes.substr(at, packed_address_length), out);
-    out += '"';
-  }
-  out += ']';
+  *at++ = ']';
+  out.at(at);
 }
 
 }  // namespace comptroller::store
