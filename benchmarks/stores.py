@@ -90,6 +90,7 @@ def fill_text_database(connection: sqlite3.Connection, rows: Iterable[tuple[obje
     """The rows and their indexes in one transaction, down to the disk."""
     connection.execute("BEGIN IMMEDIATE")
     connection.executemany(INSERT_TEXT, rows)
+    connection.execute("PRAGMA cache_size = -8192")
     for index in INDEXES:
         connection.execute(index)
     connection.execute("COMMIT")

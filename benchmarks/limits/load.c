@@ -101,6 +101,7 @@ int main(int count, char** arguments) {
   }
   sqlite3_finalize(insert);
   const double inserted = now();
+  run(store, "PRAGMA cache_size = -8192");
   for (int i = 0; i < most_indexes && indexes[i][0] != '\0'; ++i) {
     run(store, indexes[i] + strlen(indexes[i]) + 1);
   }

@@ -43,18 +43,19 @@ void append_metadata(Builder& builder, const Metadata& metadata) {
 
 void append_identifier(Builder& builder, const db::Value& value) {
   if (value.kind != db::Value::Kind::blob) return builder.append_text(value.bytes);
-  format_uuid(value.bytes.data(), builder.extend_text(uuid_length));
+  format_uuid(store::packed(value, packed_uuid_length).data(), builder.extend_text(uuid_length));
 }
 
 void append_hash(Builder& builder, const db::Value& value) {
   if (value.kind != db::Value::Kind::blob) return builder.append_text(value.bytes);
-  append_hexadecimal(builder, value.bytes);
+  append_hexadecimal(builder, store::packed(value, TransactionHash::packed_length));
 }
 
 void append_addresses(Builder& builder, const db::Value& value) {
-  const std::string_view bytes = value.bytes;
+  std::string_view bytes = value.bytes;
   Builder& addresses = builder.elements();
   if (value.kind == db::Value::Kind::blob) {
+    bytes = store::packed_addresses(value);
     for (std::size_t at = 0; at < bytes.size(); at += packed_address_length) {
       append_hexadecimal(addresses, bytes.substr(at, packed_address_length));
     }

@@ -27,8 +27,11 @@ std::string_view Symbols::look_up(std::int64_t key) {
   return texts_[index] = query.column(0).bytes;
 }
 
-std::optional<std::int64_t> Symbols::find(std::string_view text) {
-  if (const auto known = keys_.find(text); known != keys_.end()) return known->second;
+std::optional<std::int64_t> Symbols::search(std::string_view text) {
+  if (const auto known = keys_.find(text); known != keys_.end()) {
+    recent_[place_of(text)] = {known->first, known->second};
+    return known->second;
+  }
   Query query = connection_.query("SELECT key FROM symbols WHERE text = $text");
   if (!query.bind("$text", Value::of(text)).step()) return std::nullopt;
   const std::int64_t key = query.column(0).integer;
@@ -47,12 +50,17 @@ std::int64_t Symbols::intern(std::string_view text) {
 }
 
 void Symbols::remember(std::string_view text, std::int64_t key) {
-  if (keys_.size() >= most_remembered) keys_.clear();
+  if (keys_.size() >= most_remembered) forget_keys();
   keys_.emplace(text, key);
 }
 
-void Symbols::forget() {
+void Symbols::forget_keys() {
+  recent_.fill({});
   keys_.clear();
+}
+
+void Symbols::forget() {
+  forget_keys();
   texts_.clear();
 }
 

@@ -177,11 +177,11 @@ Arrival Arrivals::take(RewardAddress line) {
 }
 
 Arrivals::Group& Arrivals::group(const GroupId& id) {
-  const auto known = groups_.find(id.value);
+  const std::int64_t symbol = connection_.symbols().intern(id.value);
+  const auto known = groups_.find(symbol);
   if (known != groups_.end()) return known->second;
   if (groups_.size() >= most_groups_remembered) finish();
-  const std::int64_t symbol = connection_.symbols().intern(id.value);
-  return groups_.emplace(id.value, Group{store::group_facts(connection_, symbol), std::nullopt})
+  return groups_.emplace(symbol, Group{id, store::group_facts(connection_, symbol), std::nullopt})
       .first->second;
 }
 
@@ -226,8 +226,10 @@ Arrival Arrivals::take(const Balance& line) {
 }
 
 void Arrivals::finish() {
-  for (const auto& [id, group] : groups_) {
-    if (group.confirmed_at) store::raise_last_claim_all(connection_, id, *group.confirmed_at);
+  for (const auto& [symbol, group] : groups_) {
+    if (group.confirmed_at) {
+      store::raise_last_claim_all(connection_, group.id.value, *group.confirmed_at);
+    }
   }
   groups_.clear();
 }

@@ -36,6 +36,7 @@ class Arrivals {
 
  private:
   struct Group {
+    GroupId id;
     store::GroupFacts facts;
     std::optional<Timestamp> confirmed_at;  // the latest of a CLAIM_ALL that arrived
   };
@@ -53,8 +54,8 @@ class Arrivals {
   std::optional<std::string> customer_;
   Timestamp now_;
   rules::MakeId make_id_;
-  std::unordered_map<std::string, Group> groups_;
-  std::string last_customer_;  // is known to be there
+  std::unordered_map<std::int64_t, Group> groups_;  // by the symbol of the id
+  std::string last_customer_;                       // is known to be there
 };
 
 }  // namespace comptroller::service

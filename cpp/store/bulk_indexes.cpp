@@ -2,6 +2,16 @@
 
 namespace comptroller::store {
 
+namespace {
+
+std::string cache_size(db::Connection& connection) {
+  db::Query query = connection.query("PRAGMA cache_size");
+  query.step();
+  return std::to_string(query.column(0).integer);
+}
+
+}  // namespace
+
 BulkIndexes::BulkIndexes(db::Connection& connection, std::string_view table)
     : connection_(connection) {
   if (table != "claims" && table != "orchestrations") return;
@@ -22,7 +32,13 @@ BulkIndexes::BulkIndexes(db::Connection& connection, std::string_view table)
 }
 
 void BulkIndexes::rebuild() {
+  if (dropped_.empty()) return;
+  // A sorter that fills up often hands what it has to another thread; one as large as the cache
+  // would sort at the end, alone.
+  const std::string cache = cache_size(connection_);
+  connection_.execute("PRAGMA cache_size = -8192");
   for (const std::string& sql : dropped_) connection_.execute(sql);
+  connection_.execute("PRAGMA cache_size = " + cache);
 }
 
 }  // namespace comptroller::store

@@ -4,23 +4,41 @@
 
 namespace comptroller::store {
 
+namespace {
+
+std::string_view require_length(const Value& value, bool is_right) {
+  if (is_right) return value.bytes;
+  throw Error(Code::unavailable, "the store is damaged: an id, hash or address has a wrong length");
+}
+
+}  // namespace
+
+std::string_view packed(const Value& value, std::size_t length) {
+  return require_length(value, value.bytes.size() == length);
+}
+
+std::string_view packed_addresses(const Value& value) {
+  return require_length(value, value.bytes.size() % packed_address_length == 0);
+}
+
 std::string identifier_text(const Value& value) {
   if (value.kind != Value::Kind::blob) return std::string(value.bytes);
   std::string text(uuid_length, '\0');
-  format_uuid(value.bytes.data(), text.data());
+  format_uuid(packed(value, packed_uuid_length).data(), text.data());
   return text;
 }
 
 std::string hash_text(const Value& value) {
   if (value.kind != Value::Kind::blob) return std::string(value.bytes);
-  return TransactionHash::unpack(value.bytes);
+  return TransactionHash::unpack(packed(value, TransactionHash::packed_length));
 }
 
 Addresses addresses_of(const Value& value) {
   if (value.kind != Value::Kind::blob) return json::read_stored_addresses(value.bytes);
   Addresses addresses;
-  for (std::size_t at = 0; at < value.bytes.size(); at += packed_address_length) {
-    append_unpacked(value.bytes.substr(at, packed_address_length), addresses.emplace_back().value);
+  const std::string_view bytes = packed_addresses(value);
+  for (std::size_t at = 0; at < bytes.size(); at += packed_address_length) {
+    append_unpacked(bytes.substr(at, packed_address_length), addresses.emplace_back().value);
   }
   return addresses;
 }

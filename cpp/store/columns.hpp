@@ -30,6 +30,11 @@ std::string select_list(std::string_view computed = "NULL") {
   return list;
 }
 
+// The bytes of an id or a hash that is kept packed; throws unavailable unless they are `length`.
+std::string_view packed(const Value& value, std::size_t length);
+// Those of addresses that are; throws unavailable unless they are whole ones.
+std::string_view packed_addresses(const Value& value);
+
 std::string identifier_text(const Value& value);
 std::string hash_text(const Value& value);
 Addresses addresses_of(const Value& value);

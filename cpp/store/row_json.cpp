@@ -9,10 +9,10 @@ namespace {
 constexpr std::size_t usual_growth = 2048;
 
 // Room is made for it already.
-char* write_prefixed(char* at, std::string_view packed) {
+char* write_prefixed(char* at, std::string_view bytes) {
   std::memcpy(at, "\"0x", 3);
-  write_hexadecimal(packed.data(), packed.size(), at + 3);
-  at += 3 + 2 * packed.size();
+  write_hexadecimal(bytes.data(), bytes.size(), at + 3);
+  at += 3 + 2 * bytes.size();
   *at = '"';
   return at + 1;
 }
@@ -30,19 +30,21 @@ void put_identifier(Tail& out, const Value& value) {
   if (value.kind != Value::Kind::blob) return out.put_string(value.bytes);
   char* at = out.room(uuid_length + 2);
   *at = '"';
-  format_uuid(value.bytes.data(), at + 1);
+  format_uuid(packed(value, packed_uuid_length).data(), at + 1);
   at[uuid_length + 1] = '"';
   out.at(at + uuid_length + 2);
 }
 
 void put_hash(Tail& out, const Value& value) {
   if (value.kind != Value::Kind::blob) return out.put_string(value.bytes);
-  out.at(write_prefixed(out.room(2 * value.bytes.size() + 4), value.bytes));
+  const std::string_view bytes = packed(value, TransactionHash::packed_length);
+  out.at(write_prefixed(out.room(2 * bytes.size() + 4), bytes));
 }
 
 void put_addresses(Tail& out, const Value& value) {
   if (value.kind != Value::Kind::blob) return out.put(value.bytes);
-  const std::size_t count = value.bytes.size() / packed_address_length;
+  const std::string_view bytes = packed_addresses(value);
+  const std::size_t count = bytes.size() / packed_address_length;
   char* at = out.room(count * (unpacked_address_length + 3) + 2);
   *at++ = '[';
   for (std::size_t index = 0; index < count; ++index) {

@@ -180,3 +180,13 @@ def test_what_is_optional_is_imported_when_it_is_used() -> None:
             known = {"comptroller", *NEEDED, *sys.stdlib_module_names}
             allowed = name in known or part_of(path) in EXTRAS.get(name, ())
             assert allowed, f"{path.relative_to(ROOT)} imports {module} at its top"
+
+
+def test_every_source_is_built() -> None:
+    listed = set(re.findall(r"\S+\.cpp", (ROOT / "CMakeLists.txt").read_text()))
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for folder in ("cpp", "tests/cpp")
+        for path in (ROOT / folder).rglob("*.cpp")
+    }
+    assert found - listed == set()

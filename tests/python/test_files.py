@@ -12,7 +12,7 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from comptroller import Service, Unavailable
+from comptroller import InvalidRequest, Service, Unavailable
 from examples import KINDS, LINES, line, loaded, short_line
 
 
@@ -141,7 +141,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
         assert svc.check()["ok"]
 
 
-@pytest.mark.parametrize("path", ["absent/store.db", "file/store.db", ""])
+@pytest.mark.parametrize("path", ["absent/store.db", "file/store.db"])
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_path_that_leads_nowhere_is_unavailable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, read_only: bool
@@ -151,6 +151,17 @@ def test_a_path_that_leads_nowhere_is_unavailable(
     with pytest.raises(Unavailable):
         comptroller.open(path, read_only=read_only)
     assert files(tmp_path) == {"file"}
+
+
+@pytest.mark.parametrize(("path", "read_only"), [("", False), ("", True), (":memory:", True)])
+def test_a_path_that_means_nothing_is_invalid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, read_only: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with pytest.raises(InvalidRequest):
+        comptroller.open(path, read_only=read_only)
+    assert files(tmp_path) == set()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
@@ -240,6 +251,49 @@ def test_a_store_of_every_version_so_far_is_migrated(tmp_path: Path, operator: S
 
 
 # ---- read only, and closed -----------------------------------------------------------------------
+
+
+ASKED_AS_NOBODY = """
+import os, sys, comptroller
+with comptroller.open(":memory:") as svc:
+    svc.identities.list()
+os.setgid(65534), os.setuid(65534)
+with comptroller.open(sys.argv[1], read_only=True) as svc:
+    for asked in sys.stdin:
+        print(len(svc.identities.list()), flush=True)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
+def test_a_reader_that_may_make_nothing_sees_what_a_writer_adds() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / "store.db"
+        Path(name).chmod(0o755)
+        comptroller.open(path).close()
+        command = [sys.executable, "-c", ASKED_AS_NOBODY, str(path)]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as reader:
+            assert reader.stdin
+            assert reader.stdout
+
+            def seen() -> int:
+                reader.stdin.write("?\n")
+                reader.stdin.flush()
+                return int(reader.stdout.readline())
+
+            assert seen() == 0
+            with comptroller.open(path) as writer:
+                writer.identities.put(id="alice")
+                assert seen() == 1
+                writer.identities.put(id="bob")
+                assert seen() == 2
+            assert seen() == 2
+            with comptroller.open(path) as writer:
+                loaded(writer, "identities", *(line("identities", id=f"i{n}") for n in range(500)))
+            assert seen() == 100  # a page
+            reader.stdin.close()
+        assert reader.returncode == 0
 
 
 def test_read_only_reads_and_never_writes(store_path: Path, tmp_path: Path) -> None:

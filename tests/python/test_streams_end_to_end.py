@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from decimal import Decimal
@@ -289,3 +290,15 @@ def test_a_stream_shows_one_moment_while_a_writer_goes_on(store_path: Path) -> N
         finally:
             stop.set()
             writer.join()
+
+
+def test_a_load_does_not_wait_for_an_idle_stream(store_path: Path) -> None:
+    with comptroller.open(store_path) as service:
+        # More rows than one chunk holds, so that the stream keeps its moment.
+        service.load("claims", comptroller.sample("claims", rows=70_000))
+        reader = pa.RecordBatchReader.from_stream(service.claims.stream(["id"]))
+        reader.read_next_batch()
+        started = time.monotonic()
+        loaded(service, "claims", short_line("claims", id="one"))
+        assert time.monotonic() - started < 4  # SQLite's own wait for a reader takes 5 s
+        reader.close()

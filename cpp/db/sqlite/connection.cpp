@@ -7,6 +7,7 @@ namespace comptroller::db::sqlite {
 namespace {
 
 constexpr std::size_t most_statements = 256;
+constexpr std::size_t most_sql_bytes = 256 * 1024;  // prepared, some 30 times as much
 
 const char* reason(int result) {
   switch (result & 0xFF) {
@@ -137,10 +138,13 @@ SqliteConnection::~SqliteConnection() = default;
 Query SqliteConnection::query(std::string_view sql) {
   auto found = statements_.find(sql);
   if (found == statements_.end()) {
-    if (statements_.size() >= most_statements) drop_idle_statements();
+    if (statements_.size() >= most_statements || sql_bytes_ + sql.size() > most_sql_bytes) {
+      drop_idle_statements();
+    }
     found =
         statements_.emplace(std::string(sql), std::make_unique<SqliteStatement>(handle_.get(), sql))
             .first;
+    sql_bytes_ += sql.size();
   }
   if (found->second->in_use) throw Error(Code::internal, "a statement is in use twice");
   found->second->in_use = true;
@@ -148,7 +152,10 @@ Query SqliteConnection::query(std::string_view sql) {
 }
 
 void SqliteConnection::drop_idle_statements() {
-  std::erase_if(statements_, [](const auto& entry) { return !entry.second->in_use; });
+  std::erase_if(statements_, [this](const auto& entry) {
+    if (!entry.second->in_use) sql_bytes_ -= entry.first.size();
+    return !entry.second->in_use;
+  });
 }
 
 void SqliteConnection::execute(const std::string& sql) {

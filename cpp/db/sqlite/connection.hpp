@@ -57,6 +57,7 @@ class SqliteConnection final : public Connection {
   std::unique_ptr<sqlite3, CloseConnection> handle_;
   std::unordered_map<std::string, std::unique_ptr<SqliteStatement>, Hash, std::equal_to<>>
       statements_;
+  std::size_t sql_bytes_ = 0;  // of the texts of statements_
 };
 
 }  // namespace comptroller::db::sqlite

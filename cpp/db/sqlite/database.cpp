@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -85,6 +87,27 @@ std::unique_ptr<SqliteConnection> open_writer(const std::string& path, LockFile&
   return writer;
 }
 
+// What changes when a file is written or replaced.
+struct FileState {
+  ::ino_t node = 0;
+  ::off_t size = 0;
+  std::int64_t modified_s = 0;
+  std::int64_t modified_ns = 0;
+
+  friend bool operator==(const FileState&, const FileState&) = default;
+};
+
+FileState state_of(const std::string& path) {
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0) return {};
+#ifdef __APPLE__
+  const timespec modified = found.st_mtimespec;
+#else
+  const timespec modified = found.st_mtim;
+#endif
+  return {found.st_ino, found.st_size, modified.tv_sec, modified.tv_nsec};
+}
+
 class SqliteDatabase final : public Database {
  public:
   SqliteDatabase(std::string path, const OpenOptions& options);
@@ -102,12 +125,16 @@ class SqliteDatabase final : public Database {
  private:
   Writer& writer();
   void copy_to(const std::string& path);
+  bool needs_immutable() const;
+  void follow_changes();
   std::unique_ptr<SqliteConnection> take_idle();
   Lease lend(std::unique_ptr<SqliteConnection> connection);
 
   std::string path_;
   OpenOptions options_;
-  bool is_immutable_ = false;
+  // Of a read-only store in a folder where nothing can be made; else nothing.
+  std::optional<FileState> immutable_;
+  std::atomic<int> openings_ = 0;  // connections from before the last one are not used again
   LockFile write_lock_;
   LockFile moment_lock_;
   std::unique_ptr<SqliteConnection> write_connection_;
@@ -122,15 +149,13 @@ SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
       write_lock_(path_ + "-lock", options.read_only),
       moment_lock_(path_ + "-moment", options.read_only) {
   const LockFile::Hold hold = wait_for(moment_lock_);
-  // Where not even the log's index can be made, a store without a log can still be read.
-  is_immutable_ = options_.read_only && !filesystem::exists(path_ + "-wal") &&
-                  ::access(filesystem::path(path_).parent_path().c_str(), W_OK) != 0;
+  if (needs_immutable()) immutable_ = state_of(path_);
   if (!options_.read_only) {
     write_connection_ = open_writer(path_, write_lock_);
     writer_ = std::make_unique<Writer>(*write_connection_, write_lock_, moment_lock_);
   }
   // One connection stays open for life: the log and its index are never torn down under others.
-  idle_.push_back(open_reader(path_, is_immutable_));
+  idle_.push_back(open_reader(path_, immutable_.has_value()));
   if (options_.read_only && schema_version(*idle_.front(), path_) < newest_schema_version()) {
     throw Error(Code::unavailable, path_ +
                                        " has an older schema; open it for writing once, or run "
@@ -157,27 +182,47 @@ SqliteDatabase::~SqliteDatabase() {
   }
 }
 
+// Where not even the log's index can be made, a store without a log can still be read.
+bool SqliteDatabase::needs_immutable() const {
+  return options_.read_only && !filesystem::exists(path_ + "-wal") &&
+         ::access(filesystem::path(path_).parent_path().c_str(), W_OK) != 0;
+}
+
+// What was opened as unchanging is opened anew once it has changed. The caller has the mutex.
+void SqliteDatabase::follow_changes() {
+  if (!immutable_) return;
+  const FileState now = state_of(path_);
+  const bool still_needs_immutable = needs_immutable();
+  if (still_needs_immutable && now == *immutable_) return;
+  idle_.clear();
+  ++openings_;
+  immutable_ = still_needs_immutable ? std::optional(now) : std::nullopt;
+}
+
 std::unique_ptr<SqliteConnection> SqliteDatabase::take_idle() {
+  bool is_immutable = false;
   {
     const std::lock_guard guard(mutex_);
+    follow_changes();
     if (!idle_.empty()) {
       auto connection = std::move(idle_.back());
       idle_.pop_back();
       return connection;
     }
+    is_immutable = immutable_.has_value();
   }
-  return open_reader(path_, is_immutable_);
+  return open_reader(path_, is_immutable);
 }
 
 Lease SqliteDatabase::lend(std::unique_ptr<SqliteConnection> connection) {
-  return {connection.release(), [this](Connection* lent) {
+  return {connection.release(), [this, opened = openings_.load()](Connection* lent) {
             std::unique_ptr<SqliteConnection> back(static_cast<SqliteConnection*>(lent));
             // Whoever had it may have failed inside a transaction.
             if (back->in_transaction()) {
               sqlite3_exec(back->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
             }
             const std::lock_guard guard(mutex_);
-            idle_.push_back(std::move(back));
+            if (opened == openings_) idle_.push_back(std::move(back));
           }};
 }
 
@@ -273,22 +318,33 @@ void SqliteDatabase::copy_to(const std::string& path) {
   if (result != SQLITE_DONE) throw_failure(result);
 }
 
+struct Unfinished {
+  std::string path;  // empty: there is none any more
+  ~Unfinished() {
+    std::error_code ignored;
+    if (!path.empty()) filesystem::remove(path, ignored);
+  }
+};
+
 void SqliteDatabase::backup(const std::string& destination) {
   if (destination.empty()) throw Error::invalid("destination", "must name a file");
   if (filesystem::exists(destination)) {
     throw Error(Code::unavailable, destination + " exists already; choose another name");
   }
-  const std::string unfinished = destination + ".part";
-  std::error_code none_there;
-  filesystem::remove(unfinished, none_there);
   try {
-    copy_to(unfinished);
-    sync_to_disk(unfinished);
-    filesystem::rename(unfinished, destination);
-  } catch (...) {
-    std::error_code ignored;
-    filesystem::remove(unfinished, ignored);
-    throw;
+    const std::string name = destination + ".part";
+    // Two backups to one name must not write one file; what a dead one left is taken over.
+    LockFile part(name, false);
+    const LockFile::Hold hold(part, std::try_to_lock);
+    if (!hold.is_held()) throw Error(Code::unavailable, "another backup is writing it");
+    Unfinished unfinished{name};
+    filesystem::resize_file(name, 0);
+    copy_to(name);
+    sync_to_disk(name);
+    filesystem::rename(name, destination);
+    unfinished.path.clear();
+  } catch (const std::exception& failure) {
+    throw Error(Code::unavailable, "cannot back up to " + destination + ": " + failure.what());
   }
   const filesystem::path folder = filesystem::absolute(destination).parent_path();
   sync_to_disk(folder.string());
@@ -309,9 +365,13 @@ std::string make_temporary_file() {
 }  // namespace
 
 std::unique_ptr<Database> open(const std::string& path, const OpenOptions& options) {
+  if (options.is_temporary && options.read_only) {
+    throw Error::invalid("read_only", "a store in memory begins empty; open it for writing");
+  }
   if (options.is_temporary) {
     return std::make_unique<SqliteDatabase>(make_temporary_file(), options);
   }
+  if (path.empty()) throw Error::invalid("path", "must name a file");
   const std::string resolved = resolve(path);
   try {
     std::error_code unreadable;  // SQLite says so

@@ -74,7 +74,7 @@ void Writer::write(const std::function<void(Connection&)>& work) {
         queue_.pop_front();
       }
     }
-    run(batch, deadline);
+    run(batch, deadline_from_now());  // of those who came later as well
     stop_leading(batch);
   }
   if (task.failure) std::rethrow_exception(task.failure);
@@ -163,8 +163,11 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
       return;
     }
     commit(deadline_from_now());
+    // What a reader still needs stays in the log: other writers do not wait for it.
+    sqlite3_busy_timeout(connection.handle(), 0);
     sqlite3_wal_checkpoint_v2(connection.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
                               nullptr);
+    sqlite3_busy_timeout(connection.handle(), busy_timeout_ms);
   });
 }
 
