@@ -210,10 +210,7 @@ def start_row(plan: Plan) -> Row:
     return Row(
         8,
         "To begin",
-        [
-            "The import over `python -c pass`, the wheel, and `comptroller --version`. The first"
-            " answer of `serve` is not measured yet: it comes with HTTP, as do rows 4 and 5."
-        ],
+        ["The import over `python -c pass`, the wheel, and `comptroller --version`."],
         ["", "ms"],
         lines,
         [

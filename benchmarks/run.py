@@ -25,8 +25,8 @@ Written by `make bench` on {date} in {minutes:.0f} minutes. {rows:,} claims of t
 (seed {seed}, {size:,.0f} MB as NDJSON); {runs} runs of each contender (2 where one takes over 30 s,
 1 where it takes over 90 s; row 6: 2 of 200 calls each), every run in a process of its own, the
 contenders in turn; the figures are medians. Only the ratios of one run count. A limit is the least
-that the work can cost on SQLite, written in C (`limits/`). Rows 4, 5 and 7 of the plan are not
-measured yet."""
+that the work can cost on SQLite, written in C (`limits/`). Answers over HTTP (4, 5) and the claims
+report (7) are not measured yet."""
 
 
 def options() -> argparse.Namespace:

@@ -1,4 +1,5 @@
-// Keyset pages: rows by (created_at, key), each page driven by an index whatever the filters.
+// Keyset pages: rows by (created_at, key), each page driven by an index whatever the filters (but
+// for an operator's list over more customers than one statement can merge: that sorts what it finds).
 //
 // The first choice that is made drives: one SELECT a value, joined by UNION ALL under the common
 // ORDER BY and LIMIT, which the database merges lazily. Behind a cursor each becomes two (the rest
