@@ -1,6 +1,9 @@
 #include "store/listing.hpp"
 
 #include <algorithm>
+#include <queue>
+#include <tuple>
+#include <utility>
 
 namespace comptroller::store {
 
@@ -71,9 +74,7 @@ std::vector<Condition> Listing::drivers() const {
     }
   }
   if (drivers.empty()) return {{"0", {}}};  // no customer at all
-  if (drivers.size() <= most_drivers) return drivers;
-  // Too many to merge (an operator's list over hundreds of customers): one pass over the choices.
-  return {has_choice_ ? any_of(choices_) : Condition{"1", {}}};
+  return drivers;
 }
 
 std::string Listing::number(const Condition& condition) {
@@ -97,15 +98,74 @@ std::string Listing::number_filters() {
 
 db::Query Listing::run(db::Connection& connection, Order order,
                        const std::optional<Position>& position, std::int64_t most_rows) {
-  const bool is_descending = order == Order::descending;
+  const Condition columns{columns_ + ", ", column_values_};
+  const Page page{order, position, most_rows};
+  const std::vector<Condition> all = drivers();
+  if (all.size() <= most_drivers) return select(connection, columns, all, page);
+  if (key_ != "key") {  // a join may show a row under several keys: one pass over the choices
+    const Condition any = has_choice_ ? any_of(choices_) : Condition{"1", {}};
+    return select(connection, columns, std::span(&any, 1), page);
+  }
+  Condition found{"key IN (", merge(connection, all, page)};
+  for (std::size_t count = 0; count < found.values.size(); ++count) found.sql += "?,";
+  found.sql += "NULL)";
+  bound_.clear();
+  const std::string sql = "SELECT " + number(columns) + "created_at, key FROM " + table_ +
+                          " WHERE " + number(found) + order_by(column_count_, page);
+  return bind_all(connection.query(sql));
+}
+
+// The keys of a page: the next row of each driver competes with those of the others.
+std::vector<Value> Listing::merge(db::Connection& connection, const std::vector<Condition>& drivers,
+                                  Page page) {
+  struct Next {
+    Position position;
+    std::size_t driver = 0;
+  };
+  const bool is_descending = page.order == Order::descending;
+  const auto comes_later = [is_descending](const Next& left, const Next& right) {
+    const auto one = std::tie(left.position.created_at, left.position.key);
+    const auto other = std::tie(right.position.created_at, right.position.key);
+    return is_descending ? one < other : other < one;
+  };
+  std::priority_queue<Next, std::vector<Next>, decltype(comes_later)> next(comes_later);
+  const auto most_rows = static_cast<std::size_t>(std::exchange(page.most_rows, 1));
+  const auto push_next = [&](std::size_t driver) {
+    db::Query row = select(connection, {}, std::span(&drivers[driver], 1), page);
+    if (row.step()) next.push({{row.column(0).integer, row.column(1).integer}, driver});
+  };
+  for (std::size_t driver = 0; driver < drivers.size(); ++driver) push_next(driver);
+  std::vector<Value> keys;
+  while (!next.empty() && keys.size() < most_rows) {
+    const Next first = next.top();
+    next.pop();
+    keys.push_back(Value::of(first.position.key));
+    page.position = first.position;
+    push_next(first.driver);
+  }
+  return keys;
+}
+
+std::string Listing::order_by(std::size_t columns, const Page& page) {
+  const std::string direction = page.order == Order::descending ? " DESC" : "";
+  return " ORDER BY " + std::to_string(columns + 1) + direction + ", " +
+         std::to_string(columns + 2) + direction +
+         number({" LIMIT ?", {Value::of(page.most_rows)}});
+}
+
+// `columns` ends in a comma unless there are none.
+db::Query Listing::select(db::Connection& connection, const Condition& columns,
+                          std::span<const Condition> drivers, const Page& page) {
+  const bool is_descending = page.order == Order::descending;
+  const std::optional<Position>& position = page.position;
   TimeRange range = range_;
   if (position && is_descending) range.before = std::min(range.before, position->created_at);
   if (position && !is_descending) range.from = std::max(range.from, position->created_at + 1);
 
   // Parameters are numbered, so that what all SELECTs share is bound once.
   bound_.clear();
-  const std::string select = "SELECT " + number({columns_, column_values_}) + ", " + created_at_ +
-                             ", " + key_ + " FROM " + table_ + " WHERE ";
+  const std::string select =
+      "SELECT " + number(columns) + created_at_ + ", " + key_ + " FROM " + table_ + " WHERE ";
   const std::string filters = number_filters();
   const std::string beyond = " AND " + number({created_at_ + " >= ? AND " + created_at_ + " < ?",
                                                {Value::of(range.from), Value::of(range.before)}});
@@ -116,7 +176,7 @@ db::Query Listing::run(db::Connection& connection, Order order,
                           {Value::of(position->created_at), Value::of(position->key)}});
   }
   std::string sql;
-  for (const Condition& driver : drivers()) {
+  for (const Condition& driver : drivers) {
     const std::string driven = number(driver);
     for (const std::string& time : {same_moment, beyond}) {
       if (time.empty()) continue;
@@ -124,11 +184,7 @@ db::Query Listing::run(db::Connection& connection, Order order,
       sql.append(select).append(driven).append(filters).append(time);
     }
   }
-  const std::string direction = is_descending ? " DESC" : "";
-  sql += " ORDER BY " + std::to_string(column_count_ + 1) + direction + ", " +
-         std::to_string(column_count_ + 2) + direction +
-         number({" LIMIT ?", {Value::of(most_rows)}});
-  return bind_all(connection.query(sql));
+  return bind_all(connection.query(sql + order_by(columns.sql.empty() ? 0 : column_count_, page)));
 }
 
 db::Query Listing::scan(db::Connection& connection, std::int64_t from, std::int64_t before) {

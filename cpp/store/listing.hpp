@@ -1,16 +1,17 @@
-// Keyset pages: rows by (created_at, key), each page driven by an index whatever the filters (but
-// for an operator's list over more customers than one statement can merge: that sorts what it finds).
+// Keyset pages: rows by (created_at, key), each page driven by an index whatever the filters.
 //
 // The first choice that is made drives: one SELECT a value, joined by UNION ALL under the common
 // ORDER BY and LIMIT, which the database merges lazily. Behind a cursor each becomes two (the rest
 // of its moment, and what lies beyond), because a row value comparison would be driven by
 // created_at alone. What is added later filters what the driver finds, so the most selective
-// choices are made first.
+// choices are made first. Where one statement cannot join all (an operator's list over hundreds of
+// customers), the keys of the page are merged here, from one small statement a driver.
 #pragma once
 
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,13 @@ class Listing {
   db::Query scan(db::Connection& connection, std::int64_t from, std::int64_t before);
 
  private:
+  // Which rows of all that satisfy the conditions.
+  struct Page {
+    Order order = Order::descending;
+    std::optional<Position> position;
+    std::int64_t most_rows = 0;
+  };
+
   template <class Kept, class T>
   Value as_kept(const T& value) {
     if constexpr (storage_class<Kept>() == StorageClass::symbol) {
@@ -144,7 +152,11 @@ class Listing {
   }
 
   std::vector<Condition> drivers() const;
-  bool can_merge(const std::vector<Condition>& drivers) const;
+  db::Query select(db::Connection& connection, const Condition& columns,
+                   std::span<const Condition> drivers, const Page& page);
+  std::vector<Value> merge(db::Connection& connection, const std::vector<Condition>& drivers,
+                           Page page);
+  std::string order_by(std::size_t columns, const Page& page);
   db::Query bind_all(db::Query query) const;
   // The SQL with its parameters numbered on, which are bound from now.
   std::string number(const Condition& condition);
