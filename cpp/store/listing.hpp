@@ -143,7 +143,6 @@ class Listing {
   }
 
   std::vector<Condition> drivers() const;
-  bool can_merge(const std::vector<Condition>& drivers) const;
   db::Query bind_all(db::Query query) const;
   // The SQL with its parameters numbered on, which are bound from now.
   std::string number(const Condition& condition);
