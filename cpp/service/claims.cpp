@@ -10,7 +10,9 @@ namespace comptroller::service {
 namespace {
 
 Claim save(Context& context, const store::Stored<Claim>& before, Claim after) {
-  store::update(context.connection, before.key, after);
+  const std::int64_t group = context.connection.symbols().intern(after.payout_group_id.value);
+  store::update_claim(context.connection, before.key, after,
+                      store::group_facts(context.connection, group).jurisdiction);
   if (const auto confirmed_at = rules::claims_all_at(after)) {
     store::raise_last_claim_all(context.connection, after.payout_group_id.value, *confirmed_at);
   }
