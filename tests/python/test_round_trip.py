@@ -11,7 +11,18 @@ from typing import Any
 import comptroller
 import pytest
 from comptroller import Service
-from examples import EVM_ADDRESSES, KINDS, accounted, loaded, ndjson
+from examples import (
+    EARLIER,
+    EVM_ADDRESSES,
+    GROUP,
+    KINDS,
+    LATER,
+    NOON,
+    accounted,
+    loaded,
+    ndjson,
+    short_line,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -231,3 +242,45 @@ def test_records_of_every_shape_come_back_as_they_went(
         other.export(kind, path)
         assert path.read_bytes() == first
         assert one.load(kind, io.BytesIO(ndjson(rows))).unchanged == len(rows)
+
+
+# ---- stores that go on apart ---------------------------------------------------------------------
+
+CLAIM = {"id": "c", "payout_group_id": GROUP, "claim_type": "CLAIM_ALL", "amount": "1"}
+CONFIRMED = {"onchain_status": "CONFIRMED", "confirmed_at": LATER, "updated_at": LATER}
+FUTURE = "2199-01-01T00:00:00.000000Z"
+
+
+def passed_on(one: Service, other: Service, folder: Path, kind: str) -> comptroller.LoadResult:
+    """What comes of loading one store's export of a kind into another."""
+    one.export(kind, folder / "passed-on")
+    return other.load(kind, folder / "passed-on")
+
+
+def test_a_claim_confirmed_since_the_last_export_of_groups_does_not_stop_the_next(
+    operator: Service, tmp_path: Path
+) -> None:
+    group = short_line("payout-groups", id=GROUP)
+    loaded(operator, "payout-groups", group)
+    loaded(operator, "claims", CLAIM | {"onchain_status": "PENDING", "created_at": NOON})
+    with comptroller.open(":memory:") as other:
+        for kind in ("payout-groups", "claims"):
+            assert passed_on(operator, other, tmp_path, kind).inserted == 1
+        loaded(operator, "claims", CLAIM | CONFIRMED | {"created_at": NOON})
+        raised = operator.payout_groups.get(GROUP)
+        assert raised.last_claim_all_at is not None
+        assert passed_on(operator, other, tmp_path, "payout-groups").updated == 1
+        assert other.payout_groups.get(GROUP) == raised
+        assert passed_on(operator, other, tmp_path, "claims").updated == 1
+        # And a group from before says nothing new.
+        assert other.load("payout-groups", [group]).unchanged == 1
+        assert other.payout_groups.get(GROUP) == raised
+
+
+def test_a_group_that_says_something_else_is_rejected_whatever_its_last_claim(
+    operator: Service,
+) -> None:
+    loaded(operator, "payout-groups", short_line("payout-groups", id=GROUP))
+    other = short_line("payout-groups", id=GROUP, name="other", last_claim_all_at=LATER)
+    assert operator.load("payout-groups", [other]).rejections[0].code == "already-exists"
+    assert operator.payout_groups.get(GROUP).last_claim_all_at is None

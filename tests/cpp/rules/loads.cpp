@@ -59,6 +59,23 @@ TEST_CASE_TEMPLATE("no record ever changes its customer or created_at", R, Store
 }
 
 TEST_CASE("a stored control changes once, by its deletion") {
+TEST_CASE("of two groups with one updated_at the later last_claim_all_at stands") {
+  const auto stored = stored_record<PayoutGroup>();
+  PayoutGroup raised = stored;
+  raised.last_claim_all_at = moment;
+  const auto merged = merge(stored, raised);
+  REQUIRE(merged.has_value());
+  CHECK(same_content(*merged, raised));
+  CHECK_FALSE(merge(raised, stored).has_value());
+
+  PayoutGroup renamed = raised;
+  change(renamed);
+  CHECK(code_of([&] { merge(stored, renamed); }) == "already-exists");
+  PayoutGroup newer = stored;
+  newer.updated_at = UpdatedAt{later_moment};
+  CHECK(merge(raised, newer).value().last_claim_all_at == std::nullopt);
+}
+
   const Control stored = stored_record<Control>();
   CHECK_FALSE(merge(stored, stored).has_value());
 
