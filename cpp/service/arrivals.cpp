@@ -42,12 +42,19 @@ void Arrivals::complete(R& line) {
   }
 }
 
-bool Arrivals::adopt_implied(const store::StoredIdentityRow& stored, const StoredIdentity& line) {
+bool Arrivals::adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line) {
   if (!stored.is_implied) return false;
   if (stored.record.customer_id != line.customer_id) {
     throw Error(Code::already_exists, "a control of another customer names this identity already");
   }
-  store::update_identity(connection_, stored.key, line);
+  const StoredIdentity implied = std::exchange(stored.record, line);
+  if (implied.metadata && line.updated_at < implied.updated_at) {
+    // Written since: an older line does not undo it.
+    stored.record.metadata = implied.metadata;
+    stored.record.updated_at = implied.updated_at;
+  }
+  stored.is_implied = false;
+  store::update_identity(connection_, stored);
   return true;
 }
 
@@ -62,10 +69,10 @@ Arrival Arrivals::take(IdentityLine line) {
     stored->key = store::insert_identity(connection_, identity, false);
     outcome = Arrival::inserted;
   } else if (adopt_implied(*stored, identity)) {
-    stored->record = identity;
     outcome = Arrival::inserted;
   } else if (const auto merged = rules::merge(stored->record, identity)) {
-    store::update_identity(connection_, stored->key, *merged);
+    stored->record = *merged;
+    store::update_identity(connection_, *stored);
     outcome = Arrival::updated;
   }
   const std::vector<Control> made = rules::load_legacy_flags(

@@ -46,7 +46,7 @@ class Arrivals {
   Group& group(const GroupId& id);
   void check_customer(const store::GroupFacts& group, std::string_view customer);
   void note_confirmation(const Claim& claim);
-  bool adopt_implied(const store::StoredIdentityRow& stored, const StoredIdentity& line);
+  bool adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line);
 
   db::Connection& connection_;
   const Principal& principal_;

@@ -79,7 +79,7 @@ Identity update_identity(Context& context, const UpdateIdentity& request) {
   }
   if (is_changed) {
     row.record.updated_at = UpdatedAt{context.now};
-    store::update_identity(context.connection, row.key, row.record);
+    store::update_identity(context.connection, row);
   }
   return show(context, row);
 }
@@ -102,7 +102,8 @@ Identity put_identity(Context& context, const PutIdentity& request) {
   if (row.key == 0) {
     row.key = store::insert_identity(context.connection, row.record, false);
   } else {
-    store::update_identity(context.connection, row.key, row.record);
+    row.is_implied = false;
+    store::update_identity(context.connection, row);
   }
   write_flags(context, row, {request.user_disabled, request.admin_disabled});
   return show(context, row);

@@ -284,3 +284,25 @@ def test_a_group_that_says_something_else_is_rejected_whatever_its_last_claim(
     other = short_line("payout-groups", id=GROUP, name="other", last_claim_all_at=LATER)
     assert operator.load("payout-groups", [other]).rejections[0].code == "already-exists"
     assert operator.payout_groups.get(GROUP).last_claim_all_at is None
+
+
+@pytest.mark.parametrize("who", ["operator", "client"])
+def test_an_update_leaves_an_implied_identity_to_its_own_line(
+    operator: Service, open_as: Any, who: str
+) -> None:
+    loaded(operator, "controls", short_line("controls", identity_id="bob", customer_id="acme"))
+    service = operator if who == "operator" else open_as(customer="acme")
+    written = service.identities.update("bob", metadata={"a": "b"})
+    line = short_line("identities", id="bob", customer_id="acme", created_at=EARLIER, ref_id="r")
+    assert operator.load("identities", [line]).inserted == 1
+    bob = operator.identities.get("bob")
+    assert bob.ref_id == "r"
+    # What was written after the line was stays.
+    assert (bob.metadata, bob.updated_at) == ({"a": "b"}, written.updated_at)
+
+
+def test_a_put_makes_an_implied_identity_the_operators_own(operator: Service) -> None:
+    loaded(operator, "controls", short_line("controls", identity_id="bob"))
+    operator.identities.put(id="bob")
+    line = short_line("identities", id="bob", created_at=EARLIER)
+    assert operator.load("identities", [line]).rejections[0].code == "already-exists"
