@@ -1,6 +1,7 @@
 // Identities and their controls (specification 4.1).
 #include "store/identities.hpp"
 
+#include "rules/changes.hpp"
 #include "service/handling.hpp"
 
 namespace comptroller::service {
@@ -78,7 +79,7 @@ Identity update_identity(Context& context, const UpdateIdentity& request) {
     is_changed = true;
   }
   if (is_changed) {
-    row.record.updated_at = UpdatedAt{context.now};
+    row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
     store::update_identity(context.connection, row);
   }
   return show(context, row);
@@ -94,15 +95,16 @@ Identity put_identity(Context& context, const PutIdentity& request) {
     row.record.id = request.id;
     row.record.customer_id.value = written_customer(context.principal, request.customer_id);
     row.record.created_at = context.now;
+    row.record.updated_at = UpdatedAt{context.now};
     store::ensure_customer(context.connection, row.record.customer_id.value);
   }
   if (request.ref_id) row.record.ref_id = request.ref_id;
   if (request.metadata) row.record.metadata = request.metadata;
-  row.record.updated_at = UpdatedAt{context.now};
   if (row.key == 0) {
     row.key = store::insert_identity(context.connection, row.record, false);
   } else {
     row.is_implied = false;
+    row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
     store::update_identity(context.connection, row);
   }
   write_flags(context, row, {request.user_disabled, request.admin_disabled});

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import random
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -286,6 +287,30 @@ def test_a_group_that_says_something_else_is_rejected_whatever_its_last_claim(
     assert operator.payout_groups.get(GROUP).last_claim_all_at is None
 
 
+WRITES: dict[str, Any] = {
+    "update": ("identities", lambda s: s.identities.update("alice", metadata={"a": "b"})),
+    "put": ("identities", lambda s: s.identities.put(id="alice", ref_id="other")),
+    "rename": ("payout-groups", lambda s: s.payout_groups.update(GROUP, name="other")),
+    "observe": ("payout-groups", lambda s: s.payout_groups.observe(GROUP, rate_id="other")),
+    "submit": ("claims", lambda s: s.claims.submit("claim-1", tx_hash="t")),
+    "fail": ("claims", lambda s: s.claims.fail("claim-1", error_message="no")),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_outlives_a_reload_of_what_a_clock_ahead_of_ours_wrote(
+    operator: Service, name: str
+) -> None:
+    kind, write = WRITES[name]
+    ids = {"identities": "alice", "payout-groups": GROUP, "claims": "claim-1"}
+    line = short_line(kind, id=ids[kind], updated_at=FUTURE)
+    loaded(operator, kind, line)
+    written = write(operator)
+    assert written.updated_at > datetime.fromisoformat(FUTURE)
+    (rejection,) = operator.load(kind, [line]).rejections
+    assert rejection.code in ("already-exists", "illegal-transition")
+    noun = getattr(operator, kind.replace("-", "_"))
+    assert noun.get(ids[kind]) == written
 @pytest.mark.parametrize("who", ["operator", "client"])
 def test_an_update_leaves_an_implied_identity_to_its_own_line(
     operator: Service, open_as: Any, who: str

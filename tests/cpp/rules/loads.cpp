@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "rules/changes.hpp"
 #include "rules/vectors.hpp"
 
 namespace comptroller::rules {
@@ -58,7 +59,6 @@ TEST_CASE_TEMPLATE("no record ever changes its customer or created_at", R, Store
   CHECK(code_of([&] { merge(stored, younger); }) == "already-exists");
 }
 
-TEST_CASE("a stored control changes once, by its deletion") {
 TEST_CASE("of two groups with one updated_at the later last_claim_all_at stands") {
   const auto stored = stored_record<PayoutGroup>();
   PayoutGroup raised = stored;
@@ -76,6 +76,14 @@ TEST_CASE("of two groups with one updated_at the later last_claim_all_at stands"
   CHECK(merge(raised, newer).value().last_claim_all_at == std::nullopt);
 }
 
+TEST_CASE("a change is later than what it changes, as far as time goes") {
+  CHECK(changed_at(later_moment, UpdatedAt{moment}) == UpdatedAt{later_moment});
+  CHECK(changed_at(moment, UpdatedAt{moment}) == UpdatedAt{{moment.microseconds + 1}});
+  CHECK(changed_at(moment, UpdatedAt{later_moment}) == UpdatedAt{{later_moment.microseconds + 1}});
+  CHECK(changed_at(moment, UpdatedAt{latest_timestamp}) == UpdatedAt{latest_timestamp});
+}
+
+TEST_CASE("a stored control changes once, by its deletion") {
   const Control stored = stored_record<Control>();
   CHECK_FALSE(merge(stored, stored).has_value());
 
