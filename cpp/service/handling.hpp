@@ -82,3 +82,9 @@ store::Ownership ownership_of(Context& context, const Request& request) {
 }
 
 }  // namespace comptroller::service
+// The moment as of which a list of addresses shows their balances, if it shows them.
+inline std::optional<Timestamp> balance_moment(const ListRewardAddresses& request, Timestamp now) {
+  if (!request.include_balance.value_or(false)) return std::nullopt;
+  return request.balance_timestamp.value_or(now);
+}
+

@@ -25,13 +25,10 @@ RewardAddress get_reward_address(Context& context, const ById& request) {
 }
 
 PageOf<RewardAddress> list_reward_addresses(Context& context, const ListRewardAddresses& request) {
-  std::optional<Timestamp> balance_at;
-  if (request.include_balance.value_or(false)) {
-    balance_at = request.balance_timestamp.value_or(context.now);
-  }
   return answer_page<RewardAddress>(
       context, request,
-      store::reward_addresses_listing(context.connection, request, balance_at,
+      store::reward_addresses_listing(context.connection, request,
+                                      balance_moment(request, context.now),
                                       ownership_of(context, request)));
 }
 
