@@ -39,6 +39,13 @@ MakeListing of_customers(const Principal& principal, std::span<const Parameter> 
   };
 }
 
+store::Listing told_identities(db::Connection& connection, const ListIdentities& request,
+                               store::Ownership ownership) {
+  store::Listing listing = store::identities_scan(connection, request, std::move(ownership));
+  listing.filter({"NOT (implied AND metadata IS NULL)", {}});
+  return listing;
+}
+
 // All readers of a scan are shown the balances of one moment.
 MakeListing of_reward_addresses(const Principal& principal, std::span<const Parameter> parameters,
                                 Timestamp now, Purpose purpose) {
@@ -75,7 +82,10 @@ Scan scan(Service& service, const Principal& principal, std::string_view kind,
   require_operation_scope(principal, *list);
   Scan scan{{}, audience_of(principal)};
   if (kind == "identities") {
-    scan.listing = of_customers<&store::identities_scan, ListIdentities>(principal, parameters);
+    scan.listing =
+        purpose == Purpose::analysis
+            ? of_customers<&store::identities_scan, ListIdentities>(principal, parameters)
+            : of_customers<&told_identities, ListIdentities>(principal, parameters);
   } else if (kind == "controls") {
     scan.listing = of_customers<&store::controls_listing, ListControls>(principal, parameters);
   } else if (kind == "orchestrations") {

@@ -18,7 +18,8 @@ struct Scan {
 };
 
 // Who reads: an analysis, which is shown what lists show, or an export that is to load back to an
-// equal store. The latter has no balances of addresses, which are kept elsewhere.
+// equal store. The latter has no balances of addresses, which are kept elsewhere, and no identities
+// of which only a control tells, which the control brings along again.
 enum class Purpose : std::uint8_t { analysis, reload };
 
 // `kind` is a noun such as "reward_addresses"; `parameters` are its list's filters. Refuses:

@@ -311,6 +311,38 @@ def test_a_write_outlives_a_reload_of_what_a_clock_ahead_of_ours_wrote(
     assert rejection.code in ("already-exists", "illegal-transition")
     noun = getattr(operator, kind.replace("-", "_"))
     assert noun.get(ids[kind]) == written
+
+
+def test_an_identity_that_a_control_brought_along_is_that_also_in_a_copy(
+    operator: Service, tmp_path: Path
+) -> None:
+    loaded(operator, "controls", short_line("controls", identity_id="bob"))
+    for form in ("ndjson", "csv"):
+        assert operator.export("identities", tmp_path / form, form) == 0
+    assert [row["id"] for row in operator.identities.stream(["id"]).to_arrow().to_pylist()] == [
+        "bob"
+    ]
+    with comptroller.open(":memory:") as other:
+        for kind in ("identities", "controls"):
+            assert passed_on(operator, other, tmp_path, kind).rejected == 0
+        assert other.identities.list() == operator.identities.list()
+        for service in (operator, other):
+            assert service.check()["ok"]
+            line = short_line("identities", id="bob", created_at=EARLIER)
+            assert service.load("identities", [line]).inserted == 1
+            assert service.export("identities", tmp_path / "own") == 1
+
+
+def test_what_was_written_to_an_implied_identity_is_exported(
+    operator: Service, tmp_path: Path
+) -> None:
+    loaded(operator, "controls", short_line("controls", identity_id="bob"))
+    operator.identities.update("bob", metadata={"a": "b"})
+    with comptroller.open(":memory:") as other:
+        assert passed_on(operator, other, tmp_path, "identities").inserted == 1
+        assert other.identities.get("bob").metadata == {"a": "b"}
+
+
 @pytest.mark.parametrize("who", ["operator", "client"])
 def test_an_update_leaves_an_implied_identity_to_its_own_line(
     operator: Service, open_as: Any, who: str
