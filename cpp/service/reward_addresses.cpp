@@ -74,7 +74,8 @@ Balance record_balance(Context& context, const Balance& request) {
   Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
                     context.environment.make_id);
   arrivals.take(request);
-  return request;
+  // What was recorded before stays, so its text may differ.
+  return store::find_balance(context.connection, request.address_id, request.at).value();
 }
 
 }  // namespace comptroller::service

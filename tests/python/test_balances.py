@@ -194,3 +194,10 @@ def test_no_export_has_balances_unless_parquet_is_asked_to(recorder, tmp_path):
 
     assert balances() == 0
     assert balances(include_balance=True) == len(recorder.reward_addresses.list().items)
+
+
+def test_recording_a_value_again_answers_what_is_kept(recorder):
+    (first, *_) = recorder.reward_addresses.list()
+    kept = recorder.balances.record(address_id=first.id, balance="1.50", at=at(days=300))
+    again = recorder.balances.record(address_id=first.id, balance="1.5", at=at(days=300))
+    assert str(again.balance) == str(kept.balance) == "1.50"
