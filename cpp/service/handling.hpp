@@ -3,6 +3,7 @@
 
 #include "model/error.hpp"
 #include "service/authorisation.hpp"
+#include "service/canonical.hpp"
 #include "service/handlers.hpp"
 #include "store/customers.hpp"
 #include "store/records.hpp"
@@ -22,7 +23,8 @@ store::Stored<R> require(Context& context, std::string_view what, std::string_vi
   return *std::move(stored);
 }
 
-// Which list a cursor belongs to: the operation, whose rows, the filters and the order.
+// Which list a cursor belongs to: the operation, whose rows, the filters and the order, with what
+// is meant by those that are left out.
 template <Record Request>
 std::string describe_list(const Context& context, const Request& request) {
   Request filters = request;
@@ -30,7 +32,7 @@ std::string describe_list(const Context& context, const Request& request) {
   filters.page_cursor.reset();
   std::string list(context.operation);
   list += '\n' + context.principal.customer.value_or("") + '\n';
-  json::append_record(list, filters, json::Audience::provider);
+  list += canonical_text(std::move(filters), context.principal);
   return list;
 }
 
@@ -42,6 +44,12 @@ struct PageRequest {
   std::optional<store::Position> position;
 };
 
+  if (!filters.order) filters.order = Order::descending;
+  if constexpr (std::same_as<Request, ListControls>) {
+    if (!filters.include_deleted) filters.include_deleted = false;
+  } else if constexpr (std::same_as<Request, ListRewardAddresses>) {
+    if (!filters.include_balance) filters.include_balance = false;
+  }
 template <Record Request>
 PageRequest page_request(const Context& context, const Request& request) {
   PageRequest page;

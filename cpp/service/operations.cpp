@@ -6,6 +6,7 @@
 #include "json/reader.hpp"
 #include "model/type_name.hpp"
 #include "service/authorisation.hpp"
+#include "service/canonical.hpp"
 #include "service/handlers.hpp"
 
 namespace comptroller::service {
@@ -132,19 +133,6 @@ Answer run_read(Service& service, const Principal& principal, const Operation& o
   return {to_json(Handler(context, request), principal), false};
 }
 
-// The request as a text that all requests share that say the same: free pairs in one order.
-template <Record Request>
-std::string canonical_text(Request request) {
-  for_each_field<Request>([&]<class F>() {
-    if constexpr (std::same_as<bare<typename F::Type>, Metadata>) {
-      if (request.*F::member) std::ranges::sort((request.*F::member)->pairs);
-    }
-  });
-  std::string text;
-  json::append_record(text, request, json::Audience::provider);
-  return text;
-}
-
 template <auto Handler, Shape shape>
 Answer run_write(Service& service, const Principal& principal, const Operation& operation,
                  const Call& call) {
@@ -156,7 +144,7 @@ Answer run_write(Service& service, const Principal& principal, const Operation& 
     return to_json(Handler(context, request), principal);
   };
   if (call.idempotency_key) {
-    return service.write_once(principal, call, canonical_text(request), write);
+    return service.write_once(principal, call, canonical_text(request, principal), write);
   }
   Answer answer;
   service.database()->write([&](db::Connection& connection) { answer.body = write(connection); });
