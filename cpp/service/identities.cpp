@@ -122,6 +122,7 @@ Permission permits(Context& context, const PermitsAction& request) {
 }
 
 Control get_control(Context& context, const ById& request) {
+  rules::check_members(request, context.principal);
   return require<Control>(context, "control", request.id.value).record;
 }
 
