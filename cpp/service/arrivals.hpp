@@ -42,6 +42,9 @@ class Arrivals {
 
   template <Record R>
   void complete(R& line);
+  // Says so, and makes the customer of the line if need be.
+  template <Record R>
+  Arrival inserted(const R& line);
   store::Stored<StoredIdentity> identity_of(const Control& line);
   Group& group(const GroupId& id);
   void check_customer(const store::GroupFacts& group, std::string_view customer);
