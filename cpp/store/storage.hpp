@@ -106,4 +106,16 @@ struct Table<Balance> {
   static constexpr std::string_view name = "balances";
 };
 
+// Every kind of record that has a table: calls `visitor.operator()<R>()` for each.
+template <class Visitor>
+void for_each_table(Visitor&& visitor) {
+  visitor.template operator()<StoredIdentity>();
+  visitor.template operator()<Control>();
+  visitor.template operator()<Orchestration>();
+  visitor.template operator()<PayoutGroup>();
+  visitor.template operator()<RewardAddress>();
+  visitor.template operator()<Balance>();
+  visitor.template operator()<Claim>();
+}
+
 }  // namespace comptroller::store

@@ -39,6 +39,8 @@ DAMAGES: list[tuple[str, str]] = [
     ("UPDATE reward_addresses SET ledger = 3", "reward_addresses"),
     ("UPDATE balances SET address_id = 'nobody'", "balances"),
     ("UPDATE balances SET balance = 'NaN'", "balances"),
+    ("UPDATE orchestrations SET customer_id = (SELECT key FROM symbols WHERE text = 'FAILED')",
+     "orchestrations"),
     ("UPDATE orchestrations SET status = 999999", "orchestrations"),
     ("UPDATE orchestrations SET source_amount = '1.'", "orchestrations"),
     ("UPDATE orchestrations SET source = 'here'", "orchestrations"),
