@@ -221,11 +221,20 @@ void Reader::read(std::string_view document, R& record, const ReadOptions& optio
   if (!state_->refused.empty()) throw Error::fields(std::exchange(state_->refused, {}));
 }
 
+// The refusal of JSON text from the store that is not what was written there.
+inline Error damaged(const std::string& what) {
+  return {Code::unavailable, "the store is damaged: " + what};
+}
+
 template <Record R>
 R read_stored(std::string_view document) {
   thread_local Reader reader;
   R record{};
-  reader.read(document, record);
+  try {
+    reader.read(document, record);
+  } catch (const Error& error) {
+    throw damaged(error.detail());
+  }
   return record;
 }
 

@@ -55,10 +55,14 @@ class Reader {
   std::unique_ptr<State> state_;
 };
 
-// Read what this library wrote itself and the store kept as text.
+// Read what this library wrote itself and the store kept as text. Where that is damaged:
+// unavailable.
 template <Record R>
 R read_stored(std::string_view document);
 Metadata read_stored_metadata(std::string_view document);
 Addresses read_stored_addresses(std::string_view document);
+// Whether the text can be passed on as it is.
+void check_stored_object(std::string_view document);
+void check_stored_array(std::string_view document);
 
 }  // namespace comptroller::json

@@ -41,7 +41,10 @@ void put_hash(Tail& out, const Value& value) {
 }
 
 void put_addresses(Tail& out, const Value& value) {
-  if (value.kind != Value::Kind::blob) return out.put(value.bytes);
+  if (value.kind != Value::Kind::blob) {
+    json::check_stored_array(value.bytes);
+    return out.put(value.bytes);
+  }
   const std::size_t count = value.bytes.size() / packed_address_length;
   char* at = out.room(count * (unpacked_address_length + 3) + 2);
   *at++ = '[';

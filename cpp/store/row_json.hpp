@@ -75,6 +75,7 @@ void put_column(Tail& out, const Value& value, db::Symbols& symbols) {
   } else if constexpr (kept == StorageClass::addresses) {
     put_addresses(out, value);
   } else if constexpr (kept == StorageClass::document) {
+    json::check_stored_object(value.bytes);
     out.put(value.bytes);
   } else if constexpr (kept == StorageClass::amount || kept == StorageClass::computed) {
     put_quoted(out, value.bytes);

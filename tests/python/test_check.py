@@ -130,3 +130,37 @@ def test_a_check_writes_nothing(path: Path) -> None:
     with comptroller.open(path, read_only=True) as svc:
         svc.check()
     assert path.read_bytes() == before
+
+
+DAMAGED_TEXTS = [
+    ("identities", "UPDATE identities SET metadata = '{\"a'"),
+    ("identities", "UPDATE identities SET metadata = '{\"a\":1}'"),
+    ("identities", "UPDATE identities SET metadata = '[]'"),
+    ("orchestrations", "UPDATE orchestrations SET metadata = 'here'"),
+    ("orchestrations", "UPDATE orchestrations SET source = '{'"),
+    ("orchestrations", "UPDATE orchestrations SET fail_reason = '[]'"),
+    ("claims", "UPDATE claims SET addresses = '[\"a'"),
+]
+
+
+@pytest.mark.parametrize(("noun", "damage"), DAMAGED_TEXTS)
+def test_damaged_text_is_told_as_such(path: Path, noun: str, damage: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(damage)
+    with comptroller.open(path, read_only=True) as svc:
+        face = getattr(svc, noun)
+        for read in (face.list, lambda: face.get(LINES[noun]["id"])):
+            with pytest.raises(comptroller.Unavailable, match="the store is damaged"):
+                read()
+        with pytest.raises(OSError, match="the store is damaged"):
+            face.stream().to_arrow()
+
+
+def test_damaged_text_is_not_exported(path: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE identities SET metadata = '{'")
+        connection.commit()
+    with comptroller.open(path, read_only=True) as svc:
+        with pytest.raises(comptroller.Unavailable, match="the store is damaged"):
+            svc.export("identities", tmp_path / "export")
+        assert not (tmp_path / "export").exists()
