@@ -121,18 +121,8 @@ Permission permits(Context& context, const PermitsAction& request) {
   return {std::ranges::find(actions, request.action) != actions.end()};
 }
 
-Control get_control(Context& context, const ById& request) {
-  rules::check_members(request, context.principal);
-  return require<Control>(context, "control", request.id.value).record;
-}
-
-PageOf<Control> list_controls(Context& context, const ListControls& request) {
-  return answer_page<Control>(
-      context, request,
-      store::controls_listing(context.connection, request, ownership_of(context, request)));
-}
-
 Control create_control(Context& context, const CreateControl& request) {
+  rules::check_members(request, context.principal);
   const store::StoredIdentityRow row = require_identity(context, request.identity_id);
   Control control =
       rules::create_control(request, store::active_controls(context.connection, row.key),
@@ -148,7 +138,7 @@ Control delete_control(Context& context, const DeleteControl& request) {
   }
   if (!request.control_id && !request.id) throw Error::invalid("control_id", "is required");
   const Id& id = request.control_id ? *request.control_id : *request.id;
-  const auto stored = require<Control>(context, "control", id.value);
+  const auto stored = require<Control>(context, id.value);
   if (request.identity_id && *request.identity_id != stored.record.identity_id) {
     throw not_found("control of identity " + request.identity_id->value + ":", id.value);
   }
