@@ -16,10 +16,14 @@ void append_hexadecimal(Builder& builder, std::string_view bytes) {
   write_hexadecimal(bytes.data(), bytes.size(), at + 2);
 }
 
+bool is_plain(std::string_view array) {
+  return array.size() >= std::string_view(R"([""])").size() && array.starts_with("[\"") &&
+         array.ends_with("\"]") && array.find('\\') == std::string_view::npos;
+}
+
 // Appends the strings of a compact JSON array without escapes: no string holds a quote then.
 void append_plain_strings(Builder& builder, std::string_view array) {
   constexpr std::string_view between = "\",\"";
-  if (array.size() < std::string_view("[\"\"]").size()) return;
   std::string_view rest = array.substr(2, array.size() - 4);
   for (std::size_t end = rest.find(between); end != std::string_view::npos;
        end = rest.find(between)) {
@@ -59,7 +63,7 @@ void append_addresses(Builder& builder, const db::Value& value) {
     for (std::size_t at = 0; at < bytes.size(); at += packed_address_length) {
       append_hexadecimal(addresses, bytes.substr(at, packed_address_length));
     }
-  } else if (bytes.find('\\') == std::string_view::npos) {
+  } else if (is_plain(bytes)) {
     append_plain_strings(addresses, bytes);
   } else {
     for (const Label& address : json::read_stored_addresses(bytes)) {
@@ -71,7 +75,7 @@ void append_addresses(Builder& builder, const db::Value& value) {
 
 void append_code(Builder& builder, const db::Value& value, std::size_t words) {
   if (value.integer < 0 || std::cmp_greater_equal(value.integer, words)) {
-    throw Error(Code::unavailable, "the store is damaged: a code stands for no word");
+    throw Error::damaged("a code stands for no word");
   }
   builder.append_number(static_cast<std::int8_t>(value.integer));
 }

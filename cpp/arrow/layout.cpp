@@ -110,9 +110,10 @@ void Layout::select(store::Listing& listing) const {
   std::string list;
   for (const ShownColumn& column : columns_) {
     if (!list.empty()) list += ", ";
-    // The one computed column of all kinds.
+    // The one computed column of all kinds; not every listing shows it.
     const bool is_balance = table_ == store::Table<RewardAddress>::name && column.name == "balance";
-    list += is_balance ? store::balance_as_of : column.name;
+    const auto balance = listing.has_bound_column() ? store::balance_as_of : "NULL";
+    list += is_balance ? balance : column.name;
   }
   listing.select(std::move(list), columns_.size());
 }

@@ -1,8 +1,6 @@
 #include "arrow/stream.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <iterator>
 #include <new>
 
 #include "arrow/layout.hpp"
@@ -64,12 +62,6 @@ class LaidOutTable final : public Table {
   LaidOutTable(std::shared_ptr<const Layout> layout, Source source, Limits limits)
       : layout_(std::move(layout)), source_(std::move(source)), limits_(limits) {}
 
-  std::vector<std::string> column_names() const override {
-    std::vector<std::string> names;
-    std::ranges::transform(layout_->columns(), std::back_inserter(names),
-                           [](const ShownColumn& column) { return std::string(column.name); });
-    return names;
-  }
   void export_schema(ArrowSchema* out) const override {
     layout_->make_batch().describe().give(out);
   }

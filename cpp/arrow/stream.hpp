@@ -43,7 +43,6 @@ struct Limits {
 class Table {
  public:
   virtual ~Table() = default;
-  virtual std::vector<std::string> column_names() const = 0;
   virtual void export_schema(ArrowSchema* out) const = 0;
 
   // Begins a stream of its own, any number of times; it may outlive the table. It shows one moment,

@@ -17,7 +17,7 @@ constexpr std::size_t most_remembered = 200'000;
 std::string_view Symbols::look_up(std::int64_t key) {
   Query query = connection_.query("SELECT text FROM symbols WHERE key = $key");
   if (!query.bind("$key", Value::of(key)).step()) {
-    throw Error(Code::unavailable, "the store is damaged: a reference leads nowhere");
+    throw Error::damaged("a reference leads nowhere");
   }
   const auto index = static_cast<std::size_t>(key);
   if (index >= most_remembered) return beyond_ = query.column(0).bytes;

@@ -225,7 +225,11 @@ template <Record R>
 R read_stored(std::string_view document) {
   thread_local Reader reader;
   R record{};
-  reader.read(document, record);
+  try {
+    reader.read(document, record);
+  } catch (const Error& error) {
+    throw Error::damaged(error.detail());
+  }
   return record;
 }
 

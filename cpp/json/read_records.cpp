@@ -17,24 +17,42 @@ template FailReason read_stored(std::string_view);
 template Source read_stored(std::string_view);
 template Destination read_stored(std::string_view);
 
+namespace {
+
+// Checks what `get` gave of a document from the store.
+void require_stored(simdjson::error_code failure) {
+  if (failure != simdjson::SUCCESS) throw Error::damaged(simdjson::error_message(failure));
+}
+
+simdjson::dom::element parse_stored(std::string_view document) {
+  thread_local simdjson::dom::parser parser;
+  simdjson::dom::element root;
+  require_stored(parser.parse(document.data(), document.size()).get(root));
+  return root;
+}
+
+}  // namespace
+
 Metadata read_stored_metadata(std::string_view document) {
   Metadata metadata;
-  simdjson::dom::parser parser;
-  const simdjson::dom::object object =
-      parser.parse(document.data(), document.size()).get_object().value();
+  simdjson::dom::object object;
+  require_stored(parse_stored(document).get_object().get(object));
   for (const auto& [key, value] : object) {
-    metadata.pairs.emplace_back(key, value.get_string().value());
+    std::string_view text;
+    require_stored(value.get_string().get(text));
+    metadata.pairs.emplace_back(key, text);
   }
   return metadata;
 }
 
 Addresses read_stored_addresses(std::string_view document) {
   Addresses addresses;
-  simdjson::dom::parser parser;
-  const simdjson::dom::array array =
-      parser.parse(document.data(), document.size()).get_array().value();
+  simdjson::dom::array array;
+  require_stored(parse_stored(document).get_array().get(array));
   for (const simdjson::dom::element element : array) {
-    addresses.push_back(Label{std::string(element.get_string().value())});
+    std::string_view text;
+    require_stored(element.get_string().get(text));
+    addresses.push_back(Label{std::string(text)});
   }
   return addresses;
 }

@@ -55,7 +55,8 @@ class Reader {
   std::unique_ptr<State> state_;
 };
 
-// Read what this library wrote itself and the store kept as text.
+// Read what this library wrote itself and the store kept as text. Where that is damaged:
+// unavailable.
 template <Record R>
 R read_stored(std::string_view document);
 Metadata read_stored_metadata(std::string_view document);

@@ -56,7 +56,7 @@ std::uint64_t export_rows(service::Service& service, const Principal& principal,
                           const ExportOptions& options,
                           std::span<const service::Parameter> filters) {
   const service::Scan scan =
-      service::scan(service, principal, options.kind, filters, service::Balances::hidden);
+      service::scan(service, principal, options.kind, filters, service::Purpose::reload);
   if (options.format != "ndjson" && options.format != "csv") {
     throw Error::invalid("format", "must be ndjson or csv, not \"" + options.format + "\"");
   }

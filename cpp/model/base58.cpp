@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 
 namespace comptroller {
 
@@ -12,6 +11,7 @@ namespace {
 
 constexpr std::string_view alphabet = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 constexpr unsigned base = 58;
+constexpr unsigned byte_values = 256;
 constexpr std::uint8_t not_a_digit = 0xff;
 
 constexpr std::array<std::uint8_t, 256> digit_values = [] {
@@ -21,17 +21,16 @@ constexpr std::array<std::uint8_t, 256> digit_values = [] {
   return values;
 }();
 
-// For a number of any size in base Radix, least significant digit first:
-// number = number * Factor + addend.
-template <unsigned Radix, unsigned Factor>
+// For a number of any size, least significant byte first: number = number * base + addend.
 void multiply_add(std::vector<unsigned char>& number, unsigned addend) {
   unsigned carry = addend;
   for (unsigned char& digit : number) {
-    carry += Factor * digit;
-    digit = static_cast<unsigned char>(carry % Radix);
-    carry /= Radix;
+    carry += base * digit;
+    digit = static_cast<unsigned char>(carry % byte_values);
+    carry /= byte_values;
   }
-  for (; carry > 0; carry /= Radix) number.push_back(static_cast<unsigned char>(carry % Radix));
+  for (; carry > 0; carry /= byte_values)
+    number.push_back(static_cast<unsigned char>(carry % byte_values));
 }
 
 }  // namespace
@@ -42,20 +41,11 @@ std::optional<std::vector<unsigned char>> decode_base58(std::string_view text) {
   for (const char c : text.substr(zeros)) {
     const std::uint8_t value = digit_values[static_cast<unsigned char>(c)];
     if (value == not_a_digit) return std::nullopt;
-    multiply_add<256, base>(bytes, value);
+    multiply_add(bytes, value);
   }
   bytes.insert(bytes.end(), zeros, 0);
   std::ranges::reverse(bytes);
   return bytes;
-}
-
-std::string encode_base58(std::span<const unsigned char> bytes) {
-  const auto first = std::ranges::find_if(bytes, [](unsigned char byte) { return byte != 0; });
-  std::vector<unsigned char> digits;
-  for (auto byte = first; byte != bytes.end(); ++byte) multiply_add<base, 256>(digits, *byte);
-  std::string text(static_cast<std::size_t>(first - bytes.begin()), '1');
-  for (const unsigned char digit : std::views::reverse(digits)) text += alphabet[digit];
-  return text;
 }
 
 }  // namespace comptroller

@@ -3,15 +3,12 @@
 #pragma once
 
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
 namespace comptroller {
 
-// Both take time quadratic in the length: bound what comes from outside first.
+// Takes time quadratic in the length: bound what comes from outside first.
 std::optional<std::vector<unsigned char>> decode_base58(std::string_view text);
-std::string encode_base58(std::span<const unsigned char> bytes);
 
 }  // namespace comptroller

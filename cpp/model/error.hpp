@@ -94,6 +94,10 @@ class Error : public std::exception {
   static Error fields(std::vector<FieldError> errors);
   // A conflict with something the caller may see: its id is shown as `meta.existing`.
   static Error conflict(std::string detail, std::string existing);
+  // What is read back from the store is not what any version wrote.
+  static Error damaged(const std::string& what) {
+    return {Code::unavailable, "the store is damaged: " + what};
+  }
 
   Code code() const { return code_; }
   const std::string& detail() const { return detail_; }

@@ -2,6 +2,7 @@
 
 #include "model/error.hpp"
 #include "model/ledger_address.hpp"
+#include "rules/changes.hpp"
 
 namespace comptroller::rules {
 
@@ -64,7 +65,7 @@ PayoutGroup create_group(const CreatePayoutGroup& request, Timestamp now, std::s
 PayoutGroup update_group(PayoutGroup group, const UpdatePayoutGroup& request, Timestamp now) {
   bool is_changed = set(group.name, request.name);
   is_changed |= set(group.jurisdiction, request.jurisdiction);
-  if (is_changed) group.updated_at = UpdatedAt{now};
+  if (is_changed) group.updated_at = changed_at(now, group.updated_at);
   return group;
 }
 
@@ -78,7 +79,7 @@ PayoutGroup observe_group(PayoutGroup group, const ObservePayoutGroup& request, 
   is_changed |= set(group.rate_id, request.rate_id);
   is_changed |= set(group.onchain_group_id, request.onchain_group_id);
   is_changed |= set(group.last_claim_all_at, request.last_claim_all_at);
-  if (is_changed) group.updated_at = UpdatedAt{now};
+  if (is_changed) group.updated_at = changed_at(now, group.updated_at);
   return group;
 }
 

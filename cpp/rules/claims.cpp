@@ -1,6 +1,7 @@
 #include "rules/claims.hpp"
 
 #include "model/error.hpp"
+#include "rules/changes.hpp"
 
 namespace comptroller::rules {
 
@@ -13,7 +14,7 @@ void move(Claim& claim, ClaimStatus to, Timestamp now) {
                                               " cannot become " + std::string(word(to)));
   }
   claim.onchain_status = to;
-  claim.updated_at = UpdatedAt{now};
+  claim.updated_at = changed_at(now, claim.updated_at);
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ bool may_move(ClaimStatus from, ClaimStatus to);
 // Whether a loaded claim may lead from one status to the other: any way forward, or none.
 bool may_arrive(ClaimStatus from, ClaimStatus to);
 
-// The claim after the move; updated_at becomes `now`. Refuse: illegal_transition.
+// The claim after the move; updated_at becomes that of a change made `now`. Refuse:
+// illegal_transition.
 Claim submit_claim(Claim claim, const SubmitClaim& request, Timestamp now);
 Claim confirm_claim(Claim claim, const ConfirmClaim& request, Timestamp now);
 Claim fail_claim(Claim claim, const FailClaim& request, Timestamp now);

@@ -98,16 +98,18 @@ Identity show_identity(const StoredIdentity& stored, std::vector<Control> active
   return identity;
 }
 
+void check_members(const CreateControl& request, const Principal& principal) {
+  if (request.is_overridable && !principal.is_operator()) {
+    throw Error::invalid("is_overridable", "is chosen by the operator only; leave it out");
+  }
+}
+
 Control create_control(const CreateControl& request, std::span<const Control> active,
                        const Principal& principal, Timestamp now, std::string id) {
-  if (!principal.is_operator()) {
-    if (request.type == ControlType::frozen) {
-      throw Error::field(Code::control_type_not_permitted, "type",
-                         "a client may set SELL_ONLY, CLOSED or DORMANT, not FROZEN");
-    }
-    if (request.is_overridable) {
-      throw Error::invalid("is_overridable", "is chosen by the operator only; leave it out");
-    }
+  check_members(request, principal);
+  if (request.type == ControlType::frozen && !principal.is_operator()) {
+    throw Error::field(Code::control_type_not_permitted, "type",
+                       "a client may set SELL_ONLY, CLOSED or DORMANT, not FROZEN");
   }
   Control control;
   control.id = Id{std::move(id)};

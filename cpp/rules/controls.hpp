@@ -28,6 +28,9 @@ bool is_active_at(const Control& control, Timestamp moment);
 
 Identity show_identity(const StoredIdentity& stored, std::vector<Control> active);
 
+// Refuses a client that chooses is_overridable: invalid_request, before anything is looked for.
+void check_members(const CreateControl& request, const Principal& principal);
+
 // A new control. `active` are those of the identity. Refuses: control_type_not_permitted (a client
 // setting FROZEN), invalid_request (a client choosing is_overridable), already_exists (one of that
 // type and setter stands).

@@ -1,5 +1,7 @@
 #include "rules/loads.hpp"
 
+#include <algorithm>
+
 #include "model/error.hpp"
 #include "rules/claims.hpp"
 
@@ -24,6 +26,7 @@ void check_origin(const R& stored, const R& line) {
 
 template <class R>
 std::optional<R> merge_by_time(const R& stored, const R& line) {
+  check_origin(stored, line);
   if (same_content(stored, line)) return std::nullopt;
   if (line.updated_at <= stored.updated_at) {
     throw differs("with other content and updated_at " + to_string(stored.updated_at) +
@@ -35,18 +38,22 @@ std::optional<R> merge_by_time(const R& stored, const R& line) {
 }  // namespace
 
 std::optional<StoredIdentity> merge(const StoredIdentity& stored, const StoredIdentity& line) {
-  check_origin(stored, line);
   return merge_by_time(stored, line);
 }
 
 std::optional<Orchestration> merge(const Orchestration& stored, const Orchestration& line) {
-  check_origin(stored, line);
   return merge_by_time(stored, line);
 }
 
-std::optional<PayoutGroup> merge(const PayoutGroup& stored, const PayoutGroup& line) {
-  check_origin(stored, line);
-  return merge_by_time(stored, line);
+std::optional<PayoutGroup> merge(const PayoutGroup& stored, PayoutGroup line) {
+  if (stored.updated_at < line.updated_at) return merge_by_time(stored, line);
+  // A claim raises last_claim_all_at without a newer updated_at: the later one stands.
+  PayoutGroup raised = stored;
+  raised.last_claim_all_at = std::max(stored.last_claim_all_at, line.last_claim_all_at);
+  line.last_claim_all_at = raised.last_claim_all_at;
+  merge_by_time(raised, line);
+  if (stored.last_claim_all_at == raised.last_claim_all_at) return std::nullopt;
+  return raised;
 }
 
 std::optional<Claim> merge(const Claim& stored, const Claim& line) {

@@ -10,7 +10,8 @@ namespace comptroller::rules {
 // already_exists, claims a forbidden move with illegal_transition.
 std::optional<StoredIdentity> merge(const StoredIdentity& stored, const StoredIdentity& line);
 std::optional<Orchestration> merge(const Orchestration& stored, const Orchestration& line);
-std::optional<PayoutGroup> merge(const PayoutGroup& stored, const PayoutGroup& line);
+// Of two with one updated_at the later last_claim_all_at stands, which claims alone raise.
+std::optional<PayoutGroup> merge(const PayoutGroup& stored, PayoutGroup line);
 std::optional<Claim> merge(const Claim& stored, const Claim& line);
 // May once gain deleted_at, with deleted_by and deletion_reason.
 std::optional<Control> merge(const Control& stored, const Control& line);

@@ -36,18 +36,31 @@ template <Record R>
 void Arrivals::complete(R& line) {
   std::string& customer = customer_of(line);
   if (customer.empty()) customer = customer_.value_or(default_customer);
+}
+
+template <Record R>
+Arrival Arrivals::inserted(const R& line) {
+  const std::string_view customer = customer_of(line);
   if (customer != last_customer_) {
     store::ensure_customer(connection_, customer);
     last_customer_ = customer;
   }
+  return Arrival::inserted;
 }
 
-bool Arrivals::adopt_implied(const store::StoredIdentityRow& stored, const StoredIdentity& line) {
+bool Arrivals::adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line) {
   if (!stored.is_implied) return false;
   if (stored.record.customer_id != line.customer_id) {
     throw Error(Code::already_exists, "a control of another customer names this identity already");
   }
-  store::update_identity(connection_, stored.key, line);
+  const StoredIdentity implied = std::exchange(stored.record, line);
+  if (implied.metadata && line.updated_at < implied.updated_at) {
+    // Written since: an older line does not undo it.
+    stored.record.metadata = implied.metadata;
+    stored.record.updated_at = implied.updated_at;
+  }
+  stored.is_implied = false;
+  store::update_identity(connection_, stored);
   return true;
 }
 
@@ -60,12 +73,12 @@ Arrival Arrivals::take(IdentityLine line) {
     stored.emplace();
     stored->record = identity;
     stored->key = store::insert_identity(connection_, identity, false);
-    outcome = Arrival::inserted;
+    outcome = inserted(identity);
   } else if (adopt_implied(*stored, identity)) {
-    stored->record = identity;
     outcome = Arrival::inserted;
   } else if (const auto merged = rules::merge(stored->record, identity)) {
-    store::update_identity(connection_, stored->key, *merged);
+    stored->record = *merged;
+    store::update_identity(connection_, *stored);
     outcome = Arrival::updated;
   }
   const std::vector<Control> made = rules::load_legacy_flags(
@@ -92,6 +105,7 @@ store::Stored<StoredIdentity> Arrivals::identity_of(const Control& line) {
   identity.created_at = line.created_at;
   identity.updated_at = UpdatedAt{line.created_at};
   const std::int64_t key = store::insert_identity(connection_, identity, true);
+  inserted(identity);
   return {key, std::move(identity)};
 }
 
@@ -124,7 +138,7 @@ Arrival Arrivals::take(Control line) {
 
 Arrival Arrivals::take(Orchestration line) {
   complete(line);
-  if (store::insert_orchestration(connection_, line)) return Arrival::inserted;
+  if (store::insert_orchestration(connection_, line)) return inserted(line);
   const auto stored = stored_already<Orchestration>(connection_, line.id.value);
   const auto merged = rules::merge(stored.record, line);
   if (!merged) return Arrival::unchanged;
@@ -137,8 +151,8 @@ Arrival Arrivals::take(PayoutGroup line) {
   rules::complete(line);
   const auto stored = store::find<PayoutGroup>(connection_, line.id.value);
   if (!stored) {
-    store::insert_payout_group(connection_, std::move(line));
-    return Arrival::inserted;
+    store::insert_payout_group(connection_, line);
+    return inserted(line);
   }
   // A line from before its claims were confirmed says the same as the store.
   store::raise_to_claims(connection_, line);
@@ -168,7 +182,7 @@ Arrival Arrivals::take(RewardAddress line) {
       throw Error::conflict("the address is registered already", taken->record.id.value);
     }
     store::insert(connection_, line);
-    return Arrival::inserted;
+    return inserted(line);
   }
   const auto merged = rules::merge(stored->record, line);
   if (!merged) return Arrival::unchanged;
@@ -203,7 +217,7 @@ Arrival Arrivals::take(Claim line) {
   check_customer(facts, customer_of(line));
   if (store::insert_claim(connection_, line, facts.jurisdiction)) {
     note_confirmation(line);
-    return Arrival::inserted;
+    return inserted(line);
   }
   const auto stored = stored_already<Claim>(connection_, line.id.value);
   const auto merged = rules::merge(stored.record, line);

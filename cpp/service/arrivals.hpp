@@ -43,11 +43,14 @@ class Arrivals {
 
   template <Record R>
   void complete(R& line);
+  // Says so, and makes the customer of the line if need be.
+  template <Record R>
+  Arrival inserted(const R& line);
   store::Stored<StoredIdentity> identity_of(const Control& line);
   Group& group(const GroupId& id);
   void check_customer(const store::GroupFacts& group, std::string_view customer);
   void note_confirmation(const Claim& claim);
-  bool adopt_implied(const store::StoredIdentityRow& stored, const StoredIdentity& line);
+  bool adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line);
 
   db::Connection& connection_;
   const Principal& principal_;

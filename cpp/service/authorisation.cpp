@@ -27,6 +27,9 @@ Principal make_principal(const std::optional<std::string>& customer,
   if (customer) principal.customer = require_scalar<Id>("customer", *customer).value;
   if (client_id) principal.client_id = require_scalar<Label>("client_id", *client_id).value;
   if (!client_id && customer) principal.client_id = *principal.customer;
+  if (customer && principal.client_id == operator_name) {
+    throw Error::invalid("client_id", "is what records say of the operator; choose another");
+  }
   const std::vector<std::string_view> known = scope_names(principal.is_operator());
   if (!scopes) principal.scopes.assign(known.begin(), known.end());
   for (const std::string& scope : scopes.value_or(std::vector<std::string>{})) {

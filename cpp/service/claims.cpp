@@ -10,7 +10,9 @@ namespace comptroller::service {
 namespace {
 
 Claim save(Context& context, const store::Stored<Claim>& before, Claim after) {
-  store::update(context.connection, before.key, after);
+  const std::int64_t group = context.connection.symbols().intern(after.payout_group_id.value);
+  store::update_claim(context.connection, before.key, after,
+                      store::group_facts(context.connection, group).jurisdiction);
   if (const auto confirmed_at = rules::claims_all_at(after)) {
     store::raise_last_claim_all(context.connection, after.payout_group_id.value, *confirmed_at);
   }
@@ -19,36 +21,26 @@ Claim save(Context& context, const store::Stored<Claim>& before, Claim after) {
 
 }  // namespace
 
-Claim get_claim(Context& context, const ById& request) {
-  return require<Claim>(context, "claim", request.id.value).record;
-}
-
-PageOf<Claim> list_claims(Context& context, const ListClaims& request) {
-  return answer_page<Claim>(
-      context, request,
-      store::claims_listing(context.connection, request, ownership_of(context, request)));
-}
-
 Claim put_claim(Context& context, const Claim& request) {
   Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
                     context.environment.make_id);
   arrivals.take(request);
   arrivals.finish();
-  return require<Claim>(context, "claim", request.id.value).record;
+  return require<Claim>(context, request.id.value).record;
 }
 
 Claim submit_claim(Context& context, const SubmitClaim& request) {
-  const auto stored = require<Claim>(context, "claim", request.id.value);
+  const auto stored = require<Claim>(context, request.id.value);
   return save(context, stored, rules::submit_claim(stored.record, request, context.now));
 }
 
 Claim confirm_claim(Context& context, const ConfirmClaim& request) {
-  const auto stored = require<Claim>(context, "claim", request.id.value);
+  const auto stored = require<Claim>(context, request.id.value);
   return save(context, stored, rules::confirm_claim(stored.record, request, context.now));
 }
 
 Claim fail_claim(Context& context, const FailClaim& request) {
-  const auto stored = require<Claim>(context, "claim", request.id.value);
+  const auto stored = require<Claim>(context, request.id.value);
   return save(context, stored, rules::fail_claim(stored.record, request, context.now));
 }
 

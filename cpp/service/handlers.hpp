@@ -1,4 +1,5 @@
-// What every operation does, once its caller may do it and its request is read.
+// What operations do, once their caller may do it and their request is read. Those that get or
+// list records as they are kept are in handling.hpp.
 #pragma once
 
 #include "model/requests.hpp"
@@ -28,22 +29,15 @@ Identity update_identity(Context& context, const UpdateIdentity& request);
 Identity put_identity(Context& context, const PutIdentity& request);
 Permission permits(Context& context, const PermitsAction& request);
 
-Control get_control(Context& context, const ById& request);
-PageOf<Control> list_controls(Context& context, const ListControls& request);
 Control create_control(Context& context, const CreateControl& request);
 Control delete_control(Context& context, const DeleteControl& request);
 
-Orchestration get_orchestration(Context& context, const ById& request);
-PageOf<Orchestration> list_orchestrations(Context& context, const ListOrchestrations& request);
 Orchestration put_orchestration(Context& context, const Orchestration& request);
 
-PayoutGroup get_payout_group(Context& context, const ById& request);
-PageOf<PayoutGroup> list_payout_groups(Context& context, const ListPayoutGroups& request);
 PayoutGroup create_payout_group(Context& context, const CreatePayoutGroup& request);
 PayoutGroup update_payout_group(Context& context, const UpdatePayoutGroup& request);
 PayoutGroup observe_payout_group(Context& context, const ObservePayoutGroup& request);
 
-RewardAddress get_reward_address(Context& context, const ById& request);
 PageOf<RewardAddress> list_reward_addresses(Context& context, const ListRewardAddresses& request);
 RewardAddress create_reward_address(Context& context, const CreateRewardAddress& request);
 RewardAddress update_reward_address(Context& context, const UpdateRewardAddress& request);
@@ -52,8 +46,6 @@ RewardAddress observe_reward_address(Context& context, const ObserveRewardAddres
 PageOf<Balance> list_balances(Context& context, const ListBalances& request);
 Balance record_balance(Context& context, const Balance& request);
 
-Claim get_claim(Context& context, const ById& request);
-PageOf<Claim> list_claims(Context& context, const ListClaims& request);
 Claim put_claim(Context& context, const Claim& request);
 Claim submit_claim(Context& context, const SubmitClaim& request);
 Claim confirm_claim(Context& context, const ConfirmClaim& request);

@@ -3,6 +3,7 @@
 
 #include "model/error.hpp"
 #include "service/authorisation.hpp"
+#include "service/canonical.hpp"
 #include "service/handlers.hpp"
 #include "store/customers.hpp"
 #include "store/records.hpp"
@@ -12,25 +13,46 @@ namespace comptroller::service {
 // The refusal of an id that is unknown, or another customer's, which is answered alike.
 Error not_found(std::string_view what, std::string_view id);
 
+// What a refusal calls a record.
+template <Record R>
+inline constexpr std::string_view noun = "";
+template <>
+inline constexpr std::string_view noun<Control> = "control";
+template <>
+inline constexpr std::string_view noun<Orchestration> = "orchestration";
+template <>
+inline constexpr std::string_view noun<PayoutGroup> = "payout group";
+template <>
+inline constexpr std::string_view noun<RewardAddress> = "reward address";
+template <>
+inline constexpr std::string_view noun<Claim> = "claim";
+
 // The record with this id as the principal may see it; else not_found.
 template <Record R>
-store::Stored<R> require(Context& context, std::string_view what, std::string_view id) {
+store::Stored<R> require(Context& context, std::string_view id) {
   auto stored = store::find<R>(context.connection, id);
   if (!stored || !can_see(context.principal, customer_of(stored->record))) {
-    throw not_found(what, id);
+    throw not_found(noun<R>, id);
   }
   return *std::move(stored);
 }
 
-// Which list a cursor belongs to: the operation, whose rows, the filters and the order.
+// Which list a cursor belongs to: the operation, whose rows, the filters and the order, with what
+// is meant by those that are left out.
 template <Record Request>
 std::string describe_list(const Context& context, const Request& request) {
   Request filters = request;
   filters.limit.reset();
   filters.page_cursor.reset();
+  if (!filters.order) filters.order = Order::descending;
+  if constexpr (std::same_as<Request, ListControls>) {
+    if (!filters.include_deleted) filters.include_deleted = false;
+  } else if constexpr (std::same_as<Request, ListRewardAddresses>) {
+    if (!filters.include_balance) filters.include_balance = false;
+  }
   std::string list(context.operation);
   list += '\n' + context.principal.customer.value_or("") + '\n';
-  json::append_record(list, filters, json::Audience::provider);
+  list += canonical_text(std::move(filters), context.principal);
   return list;
 }
 
@@ -75,10 +97,28 @@ PageOf<R> answer_page(Context& context, const Request& request, store::Listing l
   return {std::move(answer)};
 }
 
+// The moment as of which a list of addresses shows their balances, if it shows them.
+inline std::optional<Timestamp> balance_moment(const ListRewardAddresses& request, Timestamp now) {
+  if (!request.include_balance.value_or(false)) return std::nullopt;
+  return request.balance_timestamp.value_or(now);
+}
+
 template <Record Request>
 store::Ownership ownership_of(Context& context, const Request& request) {
   return store::ownership(context.connection,
                           listed_customer(context.principal, request.customer_id));
+}
+
+// The handlers of kinds that are shown as they are kept.
+template <Record R>
+R get(Context& context, const ById& request) {
+  return require<R>(context, request.id.value).record;
+}
+
+template <Record R, Record Request, auto make_listing>
+PageOf<R> list(Context& context, const Request& request) {
+  return answer_page<R>(context, request,
+                        make_listing(context.connection, request, ownership_of(context, request)));
 }
 
 }  // namespace comptroller::service

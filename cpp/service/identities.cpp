@@ -1,6 +1,7 @@
 // Identities and their controls (specification 4.1).
 #include "store/identities.hpp"
 
+#include "rules/changes.hpp"
 #include "service/handling.hpp"
 
 namespace comptroller::service {
@@ -78,8 +79,8 @@ Identity update_identity(Context& context, const UpdateIdentity& request) {
     is_changed = true;
   }
   if (is_changed) {
-    row.record.updated_at = UpdatedAt{context.now};
-    store::update_identity(context.connection, row.key, row.record);
+    row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
+    store::update_identity(context.connection, row);
   }
   return show(context, row);
 }
@@ -94,15 +95,17 @@ Identity put_identity(Context& context, const PutIdentity& request) {
     row.record.id = request.id;
     row.record.customer_id.value = written_customer(context.principal, request.customer_id);
     row.record.created_at = context.now;
+    row.record.updated_at = UpdatedAt{context.now};
     store::ensure_customer(context.connection, row.record.customer_id.value);
   }
   if (request.ref_id) row.record.ref_id = request.ref_id;
   if (request.metadata) row.record.metadata = request.metadata;
-  row.record.updated_at = UpdatedAt{context.now};
   if (row.key == 0) {
     row.key = store::insert_identity(context.connection, row.record, false);
   } else {
-    store::update_identity(context.connection, row.key, row.record);
+    row.is_implied = false;
+    row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
+    store::update_identity(context.connection, row);
   }
   write_flags(context, row, {request.user_disabled, request.admin_disabled});
   return show(context, row);
@@ -118,17 +121,8 @@ Permission permits(Context& context, const PermitsAction& request) {
   return {std::ranges::find(actions, request.action) != actions.end()};
 }
 
-Control get_control(Context& context, const ById& request) {
-  return require<Control>(context, "control", request.id.value).record;
-}
-
-PageOf<Control> list_controls(Context& context, const ListControls& request) {
-  return answer_page<Control>(
-      context, request,
-      store::controls_listing(context.connection, request, ownership_of(context, request)));
-}
-
 Control create_control(Context& context, const CreateControl& request) {
+  rules::check_members(request, context.principal);
   const store::StoredIdentityRow row = require_identity(context, request.identity_id);
   Control control =
       rules::create_control(request, store::active_controls(context.connection, row.key),
@@ -144,7 +138,7 @@ Control delete_control(Context& context, const DeleteControl& request) {
   }
   if (!request.control_id && !request.id) throw Error::invalid("control_id", "is required");
   const Id& id = request.control_id ? *request.control_id : *request.id;
-  const auto stored = require<Control>(context, "control", id.value);
+  const auto stored = require<Control>(context, id.value);
   if (request.identity_id && *request.identity_id != stored.record.identity_id) {
     throw not_found("control of identity " + request.identity_id->value + ":", id.value);
   }

@@ -5,8 +5,11 @@
 
 #include "json/reader.hpp"
 #include "model/type_name.hpp"
-#include "service/authorisation.hpp"
-#include "service/handlers.hpp"
+#include "service/handling.hpp"
+#include "store/claims.hpp"
+#include "store/identities.hpp"
+#include "store/orchestrations.hpp"
+#include "store/payout_groups.hpp"
 
 namespace comptroller::service {
 
@@ -132,19 +135,6 @@ Answer run_read(Service& service, const Principal& principal, const Operation& o
   return {to_json(Handler(context, request), principal), false};
 }
 
-// The request as a text that all requests share that say the same: free pairs in one order.
-template <Record Request>
-std::string canonical_text(Request request) {
-  for_each_field<Request>([&]<class F>() {
-    if constexpr (std::same_as<bare<typename F::Type>, Metadata>) {
-      if (request.*F::member) std::ranges::sort((request.*F::member)->pairs);
-    }
-  });
-  std::string text;
-  json::append_record(text, request, json::Audience::provider);
-  return text;
-}
-
 template <auto Handler, Shape shape>
 Answer run_write(Service& service, const Principal& principal, const Operation& operation,
                  const Call& call) {
@@ -156,7 +146,7 @@ Answer run_write(Service& service, const Principal& principal, const Operation& 
     return to_json(Handler(context, request), principal);
   };
   if (call.idempotency_key) {
-    return service.write_once(principal, call, canonical_text(request), write);
+    return service.write_once(principal, call, canonical_text(request, principal), write);
   }
   Answer answer;
   service.database()->write([&](db::Connection& connection) { answer.body = write(connection); });
@@ -215,19 +205,20 @@ std::span<const Operation> operations() {
                                  "Makes an identity, or sets what is given."),
       read<&permits>("identities.permits", read_identity, path_id,
                      "Whether an identity may do something, now or at a past moment."),
-      read<&get_control>("controls.get", read_control, path_id, "One control."),
-      read<&list_controls>("controls.list", read_control, parameters,
-                           "Controls, active and deleted."),
+      read<&get<Control>>("controls.get", read_control, path_id, "One control."),
+      read<&list<Control, ListControls, &store::controls_listing>>(
+          "controls.list", read_control, parameters, "Controls, active and deleted."),
       write<&create_control, body>("controls.create", write_control, "Restricts an identity."),
       write<&delete_control, either>("controls.delete", write_control, "Lifts a control."),
-      read<&get_orchestration>("orchestrations.get", read_orchestration, path_id,
-                               "One orchestration."),
-      read<&list_orchestrations>("orchestrations.list", read_orchestration, parameters,
-                                 "Orchestrations."),
+      read<&get<Orchestration>>("orchestrations.get", read_orchestration, path_id,
+                                "One orchestration."),
+      read<&list<Orchestration, ListOrchestrations, &store::orchestrations_listing>>(
+          "orchestrations.list", read_orchestration, parameters, "Orchestrations."),
       write<&put_orchestration, body>("orchestrations.put", operator_write,
                                       "Loads one orchestration."),
-      read<&get_payout_group>("payout_groups.get", read_groups, path_id, "One payout group."),
-      read<&list_payout_groups>("payout_groups.list", read_groups, parameters, "Payout groups."),
+      read<&get<PayoutGroup>>("payout_groups.get", read_groups, path_id, "One payout group."),
+      read<&list<PayoutGroup, ListPayoutGroups, &store::payout_groups_listing>>(
+          "payout_groups.list", read_groups, parameters, "Payout groups."),
       write<&create_payout_group, body>("payout_groups.create", write_groups,
                                         "Creates a payout group."),
       write<&update_payout_group, id_and_body>("payout_groups.update", write_groups,
@@ -235,7 +226,7 @@ std::span<const Operation> operations() {
       write<&observe_payout_group, id_and_body>(
           "payout_groups.observe", operator_write,
           "Records what was seen of a payout group on chain."),
-      read<&get_reward_address>("reward_addresses.get", read_addresses, path_id,
+      read<&get<RewardAddress>>("reward_addresses.get", read_addresses, path_id,
                                 "One reward address."),
       read<&list_reward_addresses>("reward_addresses.list", read_addresses, parameters,
                                    "Reward addresses."),
@@ -249,8 +240,9 @@ std::span<const Operation> operations() {
                            "Recorded balances of reward addresses."),
       write<&record_balance, body>("balances.record", operator_write,
                                    "Records what an address held at a moment."),
-      read<&get_claim>("claims.get", read_claims, path_id, "One claim."),
-      read<&list_claims>("claims.list", read_claims, parameters, "Reward claim transactions."),
+      read<&get<Claim>>("claims.get", read_claims, path_id, "One claim."),
+      read<&list<Claim, ListClaims, &store::claims_listing>>("claims.list", read_claims, parameters,
+                                                             "Reward claim transactions."),
       write<&put_claim, body>("claims.put", operator_write, "Loads one claim."),
       write<&submit_claim, id_and_body>("claims.submit", operator_write,
                                         "A claim was sent to its chain."),

@@ -15,16 +15,6 @@ PayoutGroup save(Context& context, const store::Stored<PayoutGroup>& before, Pay
 
 }  // namespace
 
-PayoutGroup get_payout_group(Context& context, const ById& request) {
-  return require<PayoutGroup>(context, "payout group", request.id.value).record;
-}
-
-PageOf<PayoutGroup> list_payout_groups(Context& context, const ListPayoutGroups& request) {
-  return answer_page<PayoutGroup>(
-      context, request,
-      store::payout_groups_listing(context.connection, request, ownership_of(context, request)));
-}
-
 PayoutGroup create_payout_group(Context& context, const CreatePayoutGroup& request) {
   PayoutGroup group = rules::create_group(request, context.now, context.environment.make_id());
   customer_of(group) = written_customer(context.principal, request.customer_id);
@@ -34,12 +24,12 @@ PayoutGroup create_payout_group(Context& context, const CreatePayoutGroup& reque
 }
 
 PayoutGroup update_payout_group(Context& context, const UpdatePayoutGroup& request) {
-  const auto stored = require<PayoutGroup>(context, "payout group", request.id.value);
+  const auto stored = require<PayoutGroup>(context, request.id.value);
   return save(context, stored, rules::update_group(stored.record, request, context.now));
 }
 
 PayoutGroup observe_payout_group(Context& context, const ObservePayoutGroup& request) {
-  const auto stored = require<PayoutGroup>(context, "payout group", request.id.value);
+  const auto stored = require<PayoutGroup>(context, request.id.value);
   PayoutGroup group = rules::observe_group(stored.record, request, context.now);
   if (request.last_claim_all_at) store::raise_to_claims(context.connection, group);
   return save(context, stored, std::move(group));

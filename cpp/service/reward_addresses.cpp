@@ -13,25 +13,18 @@ namespace {
 // ledger.
 void check_group(Context& context, const RewardAddress& address, const GroupId& named) {
   const std::string& id = named.value;
-  const auto group = require<PayoutGroup>(context, "payout group", id);
+  const auto group = require<PayoutGroup>(context, id);
   if (customer_of(group.record) != customer_of(address)) throw not_found("payout group", id);
   rules::check_attribution(address, group.record);
 }
 
 }  // namespace
 
-RewardAddress get_reward_address(Context& context, const ById& request) {
-  return require<RewardAddress>(context, "reward address", request.id.value).record;
-}
-
 PageOf<RewardAddress> list_reward_addresses(Context& context, const ListRewardAddresses& request) {
-  std::optional<Timestamp> balance_at;
-  if (request.include_balance.value_or(false)) {
-    balance_at = request.balance_timestamp.value_or(context.now);
-  }
   return answer_page<RewardAddress>(
       context, request,
-      store::reward_addresses_listing(context.connection, request, balance_at,
+      store::reward_addresses_listing(context.connection, request,
+                                      balance_moment(request, context.now),
                                       ownership_of(context, request)));
 }
 
@@ -54,7 +47,7 @@ RewardAddress create_reward_address(Context& context, const CreateRewardAddress&
 }
 
 RewardAddress update_reward_address(Context& context, const UpdateRewardAddress& request) {
-  const auto stored = require<RewardAddress>(context, "reward address", request.id.value);
+  const auto stored = require<RewardAddress>(context, request.id.value);
   RewardAddress address = rules::update_address(stored.record, request);
   if (request.payout_group_id) check_group(context, address, *request.payout_group_id);
   store::update(context.connection, stored.key, address);
@@ -62,7 +55,7 @@ RewardAddress update_reward_address(Context& context, const UpdateRewardAddress&
 }
 
 RewardAddress observe_reward_address(Context& context, const ObserveRewardAddress& request) {
-  auto stored = require<RewardAddress>(context, "reward address", request.id.value);
+  auto stored = require<RewardAddress>(context, request.id.value);
   stored.record.status = request.status;
   store::update(context.connection, stored.key, stored.record);
   return stored.record;
@@ -77,7 +70,8 @@ Balance record_balance(Context& context, const Balance& request) {
   Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
                     context.environment.make_id);
   arrivals.take(request);
-  return request;
+  // What was recorded before stays, so its text may differ.
+  return store::find_balance(context.connection, request.address_id, request.at).value();
 }
 
 }  // namespace comptroller::service

@@ -1,6 +1,7 @@
 #include "service/scans.hpp"
 
 #include "service/authorisation.hpp"
+#include "service/handling.hpp"
 #include "service/operations.hpp"
 #include "store/claims.hpp"
 #include "store/customers.hpp"
@@ -38,16 +39,24 @@ MakeListing of_customers(const Principal& principal, std::span<const Parameter> 
   };
 }
 
-store::Listing addresses(db::Connection& connection, const ListRewardAddresses& request,
-                         store::Ownership ownership) {
-  return store::reward_addresses_listing(connection, request, std::nullopt, std::move(ownership));
+store::Listing told_identities(db::Connection& connection, const ListIdentities& request,
+                               store::Ownership ownership) {
+  store::Listing listing = store::identities_scan(connection, request, std::move(ownership));
+  listing.filter({"NOT (implied AND metadata IS NULL)", {}});
+  return listing;
 }
 
-store::Listing addresses_with_balances(db::Connection& connection,
-                                       const ListRewardAddresses& request,
-                                       store::Ownership ownership) {
-  const Timestamp at = request.balance_timestamp.value_or(latest_timestamp);
-  return store::reward_addresses_listing(connection, request, at, std::move(ownership));
+// All readers of a scan are shown the balances of one moment.
+MakeListing of_reward_addresses(const Principal& principal, std::span<const Parameter> parameters,
+                                Timestamp now, Purpose purpose) {
+  const auto request = read_filters<ListRewardAddresses>(parameters);
+  const auto customer = listed_customer(principal, request.customer_id);
+  const auto balance_at =
+      purpose == Purpose::analysis ? balance_moment(request, now) : std::nullopt;
+  return [request, customer, balance_at](db::Connection& connection) {
+    return store::reward_addresses_listing(connection, request, balance_at,
+                                           store::ownership(connection, customer));
+  };
 }
 
 MakeListing of_addresses(std::span<const Parameter> parameters) {
@@ -60,7 +69,7 @@ MakeListing of_addresses(std::span<const Parameter> parameters) {
 }  // namespace
 
 Scan scan(Service& service, const Principal& principal, std::string_view kind,
-          std::span<const Parameter> parameters, Balances balances) {
+          std::span<const Parameter> parameters, Purpose purpose) {
   service.check_usable();
   const Operation* list = find_operation(std::string(kind) + ".list");
   if (list == nullptr) {
@@ -73,7 +82,10 @@ Scan scan(Service& service, const Principal& principal, std::string_view kind,
   require_operation_scope(principal, *list);
   Scan scan{{}, audience_of(principal)};
   if (kind == "identities") {
-    scan.listing = of_customers<&store::identities_scan, ListIdentities>(principal, parameters);
+    scan.listing =
+        purpose == Purpose::analysis
+            ? of_customers<&store::identities_scan, ListIdentities>(principal, parameters)
+            : of_customers<&told_identities, ListIdentities>(principal, parameters);
   } else if (kind == "controls") {
     scan.listing = of_customers<&store::controls_listing, ListControls>(principal, parameters);
   } else if (kind == "orchestrations") {
@@ -83,10 +95,7 @@ Scan scan(Service& service, const Principal& principal, std::string_view kind,
     scan.listing =
         of_customers<&store::payout_groups_listing, ListPayoutGroups>(principal, parameters);
   } else if (kind == "reward_addresses") {
-    scan.listing =
-        balances == Balances::shown
-            ? of_customers<&addresses_with_balances, ListRewardAddresses>(principal, parameters)
-            : of_customers<&addresses, ListRewardAddresses>(principal, parameters);
+    scan.listing = of_reward_addresses(principal, parameters, service.environment().now(), purpose);
   } else if (kind == "claims") {
     scan.listing = of_customers<&store::claims_listing, ListClaims>(principal, parameters);
   } else {

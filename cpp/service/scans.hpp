@@ -17,12 +17,14 @@ struct Scan {
   json::Audience audience;
 };
 
-// Whether reward addresses are read with their balances.
-enum class Balances : std::uint8_t { hidden, shown };
+// Who reads: an analysis, which is shown what lists show, or an export that is to load back to an
+// equal store. The latter has no balances of addresses, which are kept elsewhere, and no identities
+// of which only a control tells, which the control brings along again.
+enum class Purpose : std::uint8_t { analysis, reload };
 
 // `kind` is a noun such as "reward_addresses"; `parameters` are its list's filters. Refuses:
 // invalid_request, insufficient_scope, customer_not_accessible.
 Scan scan(Service& service, const Principal& principal, std::string_view kind,
-          std::span<const Parameter> parameters, Balances balances);
+          std::span<const Parameter> parameters, Purpose purpose);
 
 }  // namespace comptroller::service

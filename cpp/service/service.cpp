@@ -24,7 +24,7 @@ std::optional<Secret> read_secret(db::Connection& connection) {
   const db::Value value = query.column(0);
   Secret secret{};
   if (value.bytes.size() != secret.size()) {
-    throw Error(Code::unavailable, "the store is damaged: its cursor secret is cut short");
+    throw Error::damaged("its cursor secret is cut short");
   }
   std::memcpy(secret.data(), value.bytes.data(), secret.size());
   return secret;

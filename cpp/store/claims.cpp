@@ -58,11 +58,7 @@ bool insert_claim(db::Connection& connection, const Claim& claim,
 
 void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,
                   std::optional<std::int64_t> jurisdiction) {
-  update(connection, key, claim);
-  connection.query("UPDATE claims SET jurisdiction = $jurisdiction WHERE key = $key")
-      .bind("$jurisdiction", nullable(jurisdiction))
-      .bind("$key", Value::of(key))
-      .run();
+  update(connection, key, claim, {{"jurisdiction", nullable(jurisdiction)}});
 }
 
 }  // namespace comptroller::store

@@ -8,7 +8,7 @@ namespace {
 
 std::string_view require_length(const Value& value, bool is_right) {
   if (is_right) return value.bytes;
-  throw Error(Code::unavailable, "the store is damaged: an id, hash or address has a wrong length");
+  throw Error::damaged("an id, hash or address has a wrong length");
 }
 
 }  // namespace

@@ -6,6 +6,10 @@ namespace comptroller::store {
 
 namespace {
 
+Value flag(bool is_set) {
+  return Value::of(static_cast<std::int64_t>(is_set));
+}
+
 std::vector<Control> read_controls(db::Connection& connection, std::int64_t identity_key,
                                    std::string_view condition) {
   const std::string sql = "SELECT " + select_list<Control>() +
@@ -153,21 +157,17 @@ std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::
 
 std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
                              bool is_implied) {
-  return insert(connection, identity,
-                {{"implied", Value::of(static_cast<std::int64_t>(is_implied))}});
+  return insert(connection, identity, {{"implied", flag(is_implied)}});
 }
 
-void update_identity(db::Connection& connection, std::int64_t key, const StoredIdentity& identity) {
-  update(connection, key, identity);
-  connection.query("UPDATE identities SET implied = 0 WHERE key = $key AND implied = 1")
-      .bind("$key", Value::of(key))
-      .run();
+void update_identity(db::Connection& connection, const StoredIdentityRow& identity) {
+  update(connection, identity.key, identity.record, {{"implied", flag(identity.is_implied)}});
   connection
       .query(
           "UPDATE controls SET identity_created_at = $created_at"
           " WHERE identity_key = $key AND identity_created_at <> $created_at")
-      .bind("$created_at", Value::of(identity.created_at.microseconds))
-      .bind("$key", Value::of(key))
+      .bind("$created_at", Value::of(identity.record.created_at.microseconds))
+      .bind("$key", Value::of(identity.key))
       .run();
 }
 

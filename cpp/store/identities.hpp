@@ -23,8 +23,8 @@ std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::
 
 std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
                              bool is_implied);
-// Replaces an identity; one that was implied is so no longer.
-void update_identity(db::Connection& connection, std::int64_t key, const StoredIdentity& identity);
+// Replaces the identity of a key.
+void update_identity(db::Connection& connection, const StoredIdentityRow& identity);
 
 // The controls of an identity, in order of creation; the active ones, or all.
 std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key);

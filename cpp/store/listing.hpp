@@ -121,6 +121,7 @@ class Listing {
 
   // The value of a ? in the select list.
   void bind_column(Value value) { column_values_.push_back(value); }
+  bool has_bound_column() const { return !column_values_.empty(); }
 
   TimeRange& range() { return range_; }
 

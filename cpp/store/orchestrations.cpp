@@ -64,12 +64,9 @@ bool insert_orchestration(db::Connection& connection, const Orchestration& orche
 
 void update_orchestration(db::Connection& connection, std::int64_t key,
                           const Orchestration& orchestration) {
-  update(connection, key, orchestration);
   Parameters parameters(connection.symbols());
-  connection.query("UPDATE orchestrations SET destination_profile_id = $profile WHERE key = $key")
-      .bind("$profile", destination_profile(orchestration, parameters))
-      .bind("$key", Value::of(key))
-      .run();
+  update(connection, key, orchestration,
+         {{"destination_profile_id", destination_profile(orchestration, parameters)}});
 }
 
 }  // namespace comptroller::store

@@ -58,11 +58,12 @@ std::string insert_sql(std::initializer_list<MoreColumn> more) {
          ") ON CONFLICT DO NOTHING";
 }
 
-// UPDATE of all columns of R by key, which is the last parameter.
+// UPDATE of all columns of R and then `more` by key, which is the last parameter.
 template <Record R>
-std::string update_sql() {
+std::string update_sql(std::initializer_list<MoreColumn> more) {
+  std::vector<std::string_view> names = stored_names<R>();
+  for (const MoreColumn& column : more) names.push_back(column.name);
   std::string sets;
-  const std::vector<std::string_view> names = stored_names<R>();
   for (std::size_t index = 0; index < names.size(); ++index) {
     if (index > 0) sets += ", ";
     sets.append(names[index]).append(" = ?").append(std::to_string(index + 1));
@@ -94,14 +95,17 @@ std::int64_t insert(db::Connection& connection, const R& record,
   throw Error(Code::internal, "a unique value was taken");
 }
 
-// Replaces the record of a key; columns that are kept beside it stay.
+// Replaces the record of a key; columns that are kept beside it stay, but for `more`, whose names
+// must be the same at every call for R.
 template <Record R>
-void update(db::Connection& connection, std::int64_t key, const R& record) {
-  static const std::string sql = update_sql<R>();
+void update(db::Connection& connection, std::int64_t key, const R& record,
+            std::initializer_list<MoreColumn> more = {}) {
+  static const std::string sql = update_sql<R>(more);
   Parameters parameters(connection.symbols());
   db::Query query = connection.query(sql);
-  const int last = bind_record(query, record, parameters);
-  query.bind(last + 1, Value::of(key)).run();
+  int index = bind_record(query, record, parameters);
+  for (const MoreColumn& column : more) query.bind(++index, column.value);
+  query.bind(++index, Value::of(key)).run();
 }
 
 }  // namespace comptroller::store

@@ -42,7 +42,7 @@ void put_hash(Tail& out, const Value& value) {
 }
 
 void put_addresses(Tail& out, const Value& value) {
-  if (value.kind != Value::Kind::blob) return out.put(value.bytes);
+  if (value.kind != Value::Kind::blob) return put_document(out, value, '[', ']');
   const std::string_view bytes = packed_addresses(value);
   const std::size_t count = bytes.size() / packed_address_length;
   char* at = out.room(count * (unpacked_address_length + 3) + 2);
@@ -54,6 +54,14 @@ void put_addresses(Tail& out, const Value& value) {
   }
   *at++ = ']';
   out.at(at);
+}
+
+void put_document(Tail& out, const Value& value, char first, char last) {
+  const std::string_view text = value.bytes;
+  if (text.size() < 2 || text.front() != first || text.back() != last) {
+    throw Error::damaged("a document is cut off");
+  }
+  out.put(text);
 }
 
 }  // namespace comptroller::store

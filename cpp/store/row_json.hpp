@@ -46,6 +46,8 @@ class Tail {
 void put_identifier(Tail& out, const Value& value);
 void put_hash(Tail& out, const Value& value);
 void put_addresses(Tail& out, const Value& value);
+// Writes JSON as the store has it; throws unavailable for what does not begin and end so.
+void put_document(Tail& out, const Value& value, char first, char last);
 
 // Writes what a literal or a word of the code says, in quotes: nothing in it needs an escape.
 inline void put_quoted(Tail& out, std::string_view plain) {
@@ -75,7 +77,7 @@ void put_column(Tail& out, const Value& value, db::Symbols& symbols) {
   } else if constexpr (kept == StorageClass::addresses) {
     put_addresses(out, value);
   } else if constexpr (kept == StorageClass::document) {
-    out.put(value.bytes);
+    put_document(out, value, '{', '}');
   } else if constexpr (kept == StorageClass::amount || kept == StorageClass::computed) {
     put_quoted(out, value.bytes);
   } else {

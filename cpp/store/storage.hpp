@@ -55,7 +55,7 @@ constexpr StorageClass storage_class() {
 template <ClosedSet E>
 E decode(std::int64_t code) {
   if (code < 0 || code >= static_cast<std::int64_t>(Words<E>::list.size())) {
-    throw Error(Code::unavailable, "the store is damaged: a code stands for no word");
+    throw Error::damaged("a code stands for no word");
   }
   return static_cast<E>(code);
 }
@@ -64,7 +64,7 @@ E decode(std::int64_t code) {
 inline Timestamp decode_time(std::int64_t microseconds) {
   const Timestamp moment{microseconds};
   if (moment < earliest_timestamp || moment > latest_timestamp) {
-    throw Error(Code::unavailable, "the store is damaged: a time is out of range");
+    throw Error::damaged("a time is out of range");
   }
   return moment;
 }
@@ -105,5 +105,17 @@ template <>
 struct Table<Balance> {
   static constexpr std::string_view name = "balances";
 };
+
+// Every kind of record that has a table: calls `visitor.operator()<R>()` for each.
+template <class Visitor>
+void for_each_table(Visitor&& visitor) {
+  visitor.template operator()<StoredIdentity>();
+  visitor.template operator()<Control>();
+  visitor.template operator()<Orchestration>();
+  visitor.template operator()<PayoutGroup>();
+  visitor.template operator()<RewardAddress>();
+  visitor.template operator()<Balance>();
+  visitor.template operator()<Claim>();
+}
 
 }  // namespace comptroller::store

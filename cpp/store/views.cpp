@@ -91,10 +91,11 @@ View view_of() {
 }
 
 const std::vector<View>& views() {
-  static const std::vector<View> all{view_of<StoredIdentity>(), view_of<Control>(),
-                                     view_of<Orchestration>(),  view_of<PayoutGroup>(),
-                                     view_of<RewardAddress>(),  view_of<Balance>(),
-                                     view_of<Claim>()};
+  static const std::vector<View> all = [] {
+    std::vector<View> made;
+    for_each_table([&]<class R>() { made.push_back(view_of<R>()); });
+    return made;
+  }();
   return all;
 }
 

@@ -222,7 +222,8 @@ def open(
         path: the file, or ``":memory:"`` for a store that is gone when it is closed.
         customer: whose client to be; the operator, who sees all customers, when left out.
         scopes: what is allowed, such as ``["rewards:read_claims"]``; all of its kind when left out.
-        client_id: the name that records carry as created_by.
+        client_id: the name that records of a client's work carry as created_by; of the
+            operator's they say ``operator``.
         read_only: never writes and never migrates.
 
     Raises:

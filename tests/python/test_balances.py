@@ -146,3 +146,58 @@ def test_balances_are_the_operators(recorder, acme):
 def test_balances_do_not_disturb_the_filters_of_addresses(recorder, acme):
     shown = acme.reward_addresses.list(include_balance=True, ledger="ETHEREUM", order="ASC")
     assert ids(shown) == [FIRST, SECOND]
+
+
+def shown(service, **filters):
+    rows = service.reward_addresses.stream(**filters).to_arrow().to_pylist()
+    return {row["id"]: row["balance"] for row in rows}
+
+
+def listed(service, **filters):
+    return {record.id: record.balance for record in service.reward_addresses.iter(**filters)}
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {},
+        {"include_balance": False},
+        {"include_balance": True},
+        {"include_balance": True, "balance_timestamp": at(0)},
+        {"balance_timestamp": at(0)},
+    ],
+)
+def test_a_stream_shows_the_balances_that_the_list_shows(recorder, acme, filters):
+    ahead = datetime.now(UTC) + timedelta(days=1000)
+    for record in recorder.reward_addresses.list():
+        recorder.balances.record(address_id=record.id, balance="777", at=ahead)
+    for service in (recorder, acme):
+        assert shown(service, **filters) == listed(service, **filters)
+
+
+def test_the_stream_of_a_balance_alone_shows_it_only_when_asked(recorder):
+    stream = recorder.reward_addresses.stream
+    assert {row["balance"] for row in stream(["balance"]).to_arrow().to_pylist()} == {None}
+    asked = stream(["balance"], include_balance=True).to_arrow().to_pylist()
+    assert None not in {row["balance"] for row in asked}
+
+
+def test_no_export_has_balances_unless_parquet_is_asked_to(recorder, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    recorder.export("reward-addresses", tmp_path / "a.ndjson", include_balance=True)
+    assert '"balance"' not in (tmp_path / "a.ndjson").read_text()
+
+    def balances(**filters):
+        recorder.export("reward-addresses", tmp_path / "a.parquet", "parquet", **filters)
+        query = f"SELECT count(balance) FROM '{tmp_path / 'a.parquet'}'"
+        return duckdb.sql(query).fetchall()[0][0]
+
+    assert balances() == 0
+    assert balances(include_balance=True) == len(recorder.reward_addresses.list().items)
+
+
+def test_recording_a_value_again_answers_what_is_kept(recorder):
+    (first, *_) = recorder.reward_addresses.list()
+    kept = recorder.balances.record(address_id=first.id, balance="1.50", at=at(days=300))
+    again = recorder.balances.record(address_id=first.id, balance="1.5", at=at(days=300))
+    assert str(again.balance) == str(kept.balance) == "1.50"

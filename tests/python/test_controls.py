@@ -258,3 +258,24 @@ def test_the_list_refuses_words_that_are_none(listed, name, word):
     with refused("invalid-request", 400) as caught:
         listed.controls.list(**{name: word})
     assert [error.field for error in caught.value.errors] == [name]
+
+
+@pytest.mark.parametrize(
+    "who", [{"customer": "acme", "client_id": "operator"}, {"customer": "operator"}]
+)
+def test_no_client_is_called_operator(open_as, who):
+    with refused("invalid-request", 400) as caught:
+        open_as(**who)
+    assert [error.field for error in caught.value.errors] == ["client_id"]
+
+
+def test_a_customer_may_be_called_operator_where_its_client_is_not(open_as, operator):
+    operator.identities.put(id="bob", customer_id="operator")
+    desk = open_as(customer="operator", client_id="desk-7")
+    made = desk.controls.create(identity_id="bob", type="CLOSED", reason_code="X")
+    assert made.created_by == "desk-7"
+
+
+def test_the_operator_is_called_operator_whatever_its_client_id(open_as, alice):
+    made = set_on(open_as(client_id="desk-7"), alice)
+    assert made.created_by == "operator"

@@ -8,7 +8,7 @@ from threading import Event, Semaphore, Thread
 
 import comptroller
 import pytest
-from lines import NOUNS, at, control, fill, fresh, ids, load, orchestration, refused
+from lines import NOUNS, at, control, fill, fresh, group, ids, load, orchestration, refused
 
 each_noun = pytest.mark.parametrize("noun", NOUNS)
 
@@ -200,3 +200,42 @@ def test_rows_that_leave_the_filter_do_not_hide_others(operator):
         seen.append(shown.id)
         operator.controls.delete(shown.id)
     assert seen == [f"c{n}" for n in range(12)]
+
+
+SPELLINGS = [
+    *((noun, {}, {"order": "DESC"}) for noun in NOUNS),
+    ("controls", {}, {"include_deleted": False}),
+    ("controls", {"type": ["SELL_ONLY", "CLOSED"]}, {"type": ["CLOSED", "SELL_ONLY", "CLOSED"]}),
+    (
+        "orchestrations",
+        {"status": ["PROCESSING", "FAILED"]},
+        {"status": ["FAILED", "PROCESSING", "PROCESSING"]},
+    ),
+    ("reward_addresses", {}, {"include_balance": False}),
+    ("claims", {"statuses": ["PENDING", "FAILED"]}, {"statuses": ["FAILED", "PENDING"]}),
+]
+
+
+@pytest.mark.parametrize(("noun", "given", "used"), SPELLINGS)
+def test_a_cursor_is_bound_to_what_is_asked_not_to_how(filled, noun, given, used):
+    listed = getattr(filled, noun).list
+    rest = listed(page_cursor=cursor_of(filled, noun, **given), **given)
+    assert listed(page_cursor=cursor_of(filled, noun, **given), **used) == rest
+    assert listed(page_cursor=cursor_of(filled, noun, **used), **given) == rest
+    assert rest.items
+
+
+@pytest.mark.parametrize("noun", [noun for noun in NOUNS if noun != "balances"])
+def test_a_client_may_begin_to_name_its_own_customer(client, noun):
+    listed = getattr(client, noun).list
+    rest = listed(page_cursor=cursor_of(client, noun))
+    assert listed(page_cursor=cursor_of(client, noun), customer_id="acme") == rest
+
+
+def test_an_address_may_be_spelled_in_another_case(filled):
+    spelled = "0x" + "ab" * 20
+    for _ in range(2):
+        load(filled, "payout-groups", group(claimer_address=spelled))
+    listed = filled.payout_groups.list
+    cursor = listed(claimer_address=spelled, limit=1).next_page_cursor
+    assert len(listed(claimer_address="0x" + "AB" * 20, page_cursor=cursor).items) == 1

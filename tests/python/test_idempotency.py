@@ -195,6 +195,34 @@ def test_a_replay_is_told_from_a_first_answer(store):
             f'{{"address_id":"{ADDRESS}","balance":"1","at":"2026-01-01T00:00:00Z"}}',
             f'{{"at":"2026-01-01T01:00:00.0+01:00","balance":"1","address_id":"{ADDRESS}"}}',
         ),
+        (
+            "balances.record",
+            f'{{"address_id":"{ADDRESS}","balance":"1.50","at":"2026-01-01T00:00:00Z"}}',
+            f'{{"address_id":"{ADDRESS.upper()}","balance":"1.5","at":"2026-01-01T00:00:00Z"}}',
+        ),
+        (
+            "reward_addresses.create",
+            f'{{"ledger":"INK","address":"{MIXED.lower()}"}}',
+            f'{{"ledger":"INK","address":"{MIXED}"}}',
+        ),
+        (
+            "payout_groups.create",
+            f'{{"ledger":"INK","asset_type":"A","jurisdiction":"CH","name":"N",'
+            f'"claimer_address":"{MIXED}"}}',
+            f'{{"ledger":"INK","asset_type":"A","jurisdiction":"CH","name":"N",'
+            f'"claimer_address":"0x{MIXED[2:].upper()}"}}',
+        ),
+        (
+            "orchestrations.put",
+            '{"id":"o","status":"A","created_at":"2026-01-01T00:00:00Z","source_amount":"-0.0"}',
+            '{"id":"o","status":"A","created_at":"2026-01-01T00:00:00Z","source_amount":"0"}',
+        ),
+        (
+            "identities.put",
+            '{"id":"a","metadata":{"x":"1","y":"2"}}',
+            '{"id":"a","metadata":{"y":"2","x":"1"}}',
+        ),
+        ("controls.delete", '{"control_id":"c"}', '{"id":"c"}'),
     ],
 )
 def test_requests_are_compared_by_what_they_say(operator, store, operation, first, second):
@@ -223,3 +251,17 @@ def test_many_threads_with_one_key_make_one_record(open_as, operator):
         answers = set(threads.map(make, range(32)))
     (made,) = [group for group in operator.payout_groups.list() if group.id != GROUP]
     assert answers - {"idempotency-in-flight"} == {made.id}
+
+
+def test_a_client_that_names_its_own_customer_says_nothing_new(acme):
+    create = {"ledger": "INK", "address": MIXED, "idempotency_key": "key"}
+    made = acme.reward_addresses.create(**create)
+    assert acme.reward_addresses.create(**create, customer_id="acme") == made
+
+
+def test_an_address_with_a_wrong_checksum_is_no_retry(acme):
+    acme.reward_addresses.create(ledger="INK", address=MIXED, idempotency_key="key")
+    with refused("idempotency-key-reused"):
+        acme.reward_addresses.create(
+            ledger="INK", address=MIXED.replace("aA", "Aa"), idempotency_key="key"
+        )

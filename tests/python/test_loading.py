@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +18,7 @@ from comptroller import Service
 from examples import (
     GROUP,
     KINDS,
+    LINES,
     NOON,
     REQUIRED,
     accounted,
@@ -216,3 +219,14 @@ def test_a_load_of_nonsense_is_refused(
 def test_a_kind_is_spelled_with_dashes_or_underscores(shared_operator: Service, kind: str) -> None:
     result = shared_operator.load(kind, [line("payout-groups")], dry_run=True)
     assert (result.inserted, NOON in str(result)) == (1, False)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "balances"])
+def test_a_rejected_line_makes_no_customer(operator: Service, store_path: Path, kind: str) -> None:
+    for needed in KINDS[: KINDS.index(kind) + 1]:
+        loaded(operator, needed, LINES[needed])
+    line = LINES[kind] | {"customer_id": "ghost"}
+    assert operator.load(kind, [line], keep_going=True).rejected == 1
+    with closing(sqlite3.connect(f"file:{store_path}?mode=ro", uri=True)) as connection:
+        rows = connection.execute("SELECT text FROM customers JOIN symbols USING (key)").fetchall()
+    assert rows == [("default",)]

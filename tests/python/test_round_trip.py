@@ -5,13 +5,25 @@ from __future__ import annotations
 import io
 import json
 import random
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import comptroller
 import pytest
 from comptroller import Service
-from examples import EVM_ADDRESSES, KINDS, accounted, loaded, ndjson
+from examples import (
+    EARLIER,
+    EVM_ADDRESSES,
+    GROUP,
+    KINDS,
+    LATER,
+    NOON,
+    accounted,
+    loaded,
+    ndjson,
+    short_line,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -231,3 +243,123 @@ def test_records_of_every_shape_come_back_as_they_went(
         other.export(kind, path)
         assert path.read_bytes() == first
         assert one.load(kind, io.BytesIO(ndjson(rows))).unchanged == len(rows)
+
+
+# ---- stores that go on apart ---------------------------------------------------------------------
+
+CLAIM = {"id": "c", "payout_group_id": GROUP, "claim_type": "CLAIM_ALL", "amount": "1"}
+CONFIRMED = {"onchain_status": "CONFIRMED", "confirmed_at": LATER, "updated_at": LATER}
+FUTURE = "2199-01-01T00:00:00.000000Z"
+
+
+def passed_on(one: Service, other: Service, folder: Path, kind: str) -> comptroller.LoadResult:
+    """What comes of loading one store's export of a kind into another."""
+    one.export(kind, folder / "passed-on")
+    return other.load(kind, folder / "passed-on")
+
+
+def test_a_claim_confirmed_since_the_last_export_of_groups_does_not_stop_the_next(
+    operator: Service, tmp_path: Path
+) -> None:
+    group = short_line("payout-groups", id=GROUP)
+    loaded(operator, "payout-groups", group)
+    loaded(operator, "claims", CLAIM | {"onchain_status": "PENDING", "created_at": NOON})
+    with comptroller.open(":memory:") as other:
+        for kind in ("payout-groups", "claims"):
+            assert passed_on(operator, other, tmp_path, kind).inserted == 1
+        loaded(operator, "claims", CLAIM | CONFIRMED | {"created_at": NOON})
+        raised = operator.payout_groups.get(GROUP)
+        assert raised.last_claim_all_at is not None
+        assert passed_on(operator, other, tmp_path, "payout-groups").updated == 1
+        assert other.payout_groups.get(GROUP) == raised
+        assert passed_on(operator, other, tmp_path, "claims").updated == 1
+        # And a group from before says nothing new.
+        assert other.load("payout-groups", [group]).unchanged == 1
+        assert other.payout_groups.get(GROUP) == raised
+
+
+def test_a_group_that_says_something_else_is_rejected_whatever_its_last_claim(
+    operator: Service,
+) -> None:
+    loaded(operator, "payout-groups", short_line("payout-groups", id=GROUP))
+    other = short_line("payout-groups", id=GROUP, name="other", last_claim_all_at=LATER)
+    assert operator.load("payout-groups", [other]).rejections[0].code == "already-exists"
+    assert operator.payout_groups.get(GROUP).last_claim_all_at is None
+
+
+WRITES: dict[str, Any] = {
+    "update": ("identities", lambda s: s.identities.update("alice", metadata={"a": "b"})),
+    "put": ("identities", lambda s: s.identities.put(id="alice", ref_id="other")),
+    "rename": ("payout-groups", lambda s: s.payout_groups.update(GROUP, name="other")),
+    "observe": ("payout-groups", lambda s: s.payout_groups.observe(GROUP, rate_id="other")),
+    "submit": ("claims", lambda s: s.claims.submit("claim-1", tx_hash="t")),
+    "fail": ("claims", lambda s: s.claims.fail("claim-1", error_message="no")),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_outlives_a_reload_of_what_a_clock_ahead_of_ours_wrote(
+    operator: Service, name: str
+) -> None:
+    kind, write = WRITES[name]
+    ids = {"identities": "alice", "payout-groups": GROUP, "claims": "claim-1"}
+    line = short_line(kind, id=ids[kind], updated_at=FUTURE)
+    loaded(operator, kind, line)
+    written = write(operator)
+    assert written.updated_at > datetime.fromisoformat(FUTURE)
+    (rejection,) = operator.load(kind, [line]).rejections
+    assert rejection.code in ("already-exists", "illegal-transition")
+    noun = getattr(operator, kind.replace("-", "_"))
+    assert noun.get(ids[kind]) == written
+
+
+def test_an_identity_that_a_control_brought_along_is_that_also_in_a_copy(
+    operator: Service, tmp_path: Path
+) -> None:
+    loaded(operator, "controls", short_line("controls", identity_id="bob"))
+    for form in ("ndjson", "csv"):
+        assert operator.export("identities", tmp_path / form, form) == 0
+    assert [row["id"] for row in operator.identities.stream(["id"]).to_arrow().to_pylist()] == [
+        "bob"
+    ]
+    with comptroller.open(":memory:") as other:
+        for kind in ("identities", "controls"):
+            assert passed_on(operator, other, tmp_path, kind).rejected == 0
+        assert other.identities.list() == operator.identities.list()
+        for service in (operator, other):
+            assert service.check()["ok"]
+            line = short_line("identities", id="bob", created_at=EARLIER)
+            assert service.load("identities", [line]).inserted == 1
+            assert service.export("identities", tmp_path / "own") == 1
+
+
+def test_what_was_written_to_an_implied_identity_is_exported(
+    operator: Service, tmp_path: Path
+) -> None:
+    loaded(operator, "controls", short_line("controls", identity_id="bob"))
+    operator.identities.update("bob", metadata={"a": "b"})
+    with comptroller.open(":memory:") as other:
+        assert passed_on(operator, other, tmp_path, "identities").inserted == 1
+        assert other.identities.get("bob").metadata == {"a": "b"}
+
+
+@pytest.mark.parametrize("who", ["operator", "client"])
+def test_an_update_leaves_an_implied_identity_to_its_own_line(
+    operator: Service, open_as: Any, who: str
+) -> None:
+    loaded(operator, "controls", short_line("controls", identity_id="bob", customer_id="acme"))
+    service = operator if who == "operator" else open_as(customer="acme")
+    written = service.identities.update("bob", metadata={"a": "b"})
+    line = short_line("identities", id="bob", customer_id="acme", created_at=EARLIER, ref_id="r")
+    assert operator.load("identities", [line]).inserted == 1
+    bob = operator.identities.get("bob")
+    assert bob.ref_id == "r"
+    # What was written after the line was stays.
+    assert (bob.metadata, bob.updated_at) == ({"a": "b"}, written.updated_at)
+
+
+def test_a_put_makes_an_implied_identity_the_operators_own(operator: Service) -> None:
+    loaded(operator, "controls", short_line("controls", identity_id="bob"))
+    operator.identities.put(id="bob")
+    line = short_line("identities", id="bob", created_at=EARLIER)
+    assert operator.load("identities", [line]).rejections[0].code == "already-exists"

@@ -169,6 +169,10 @@ def test_existence_is_looked_at_after_scope_and_parameters(open_as, acme):
         reader.identities.get("nobody")
     with refused("invalid-request"):
         acme.controls.create(identity_id="nobody", type="OPEN", reason_code="X")
+    with refused("invalid-request"):
+        acme.controls.create(
+            identity_id="nobody", type="CLOSED", reason_code="X", is_overridable=True
+        )
     with refused("not-found"):
         acme.identities.get("nobody")
 

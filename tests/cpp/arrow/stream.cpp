@@ -50,7 +50,6 @@ TEST_CASE("columns come in the order asked for, and are refused by name") {
   const auto database = temporary_database();
   add_claims(database, 1);
   const auto table = claims(claims_of(database), {"amount", "id"});
-  CHECK(table->column_names() == std::vector<std::string>{"amount", "id"});
   CHECK(rows_of(table) == std::vector<std::string>{"{1.5, claim-1}"});
 
   CHECK(refusal({"amuont"}) == "amuont is not known; did you mean amount?");

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "model/hexadecimal.hpp"
@@ -15,6 +16,28 @@ Bytes bytes_of(std::string_view digits) {
   std::string bytes(digits.size() / 2, '\0');
   REQUIRE(read_lower_hexadecimal(digits.data(), bytes.size(), bytes.data()));
   return {bytes.begin(), bytes.end()};
+}
+
+// The reverse, by long division.
+std::string encode_base58(Bytes number) {
+  constexpr std::string_view alphabet =
+      "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+  const auto is_zero = [](unsigned char byte) { return byte == 0; };
+  const auto first = std::ranges::find_if_not(number, is_zero);
+  const auto zeros = static_cast<std::size_t>(first - number.begin());
+  std::string text;
+  while (!std::ranges::all_of(number, is_zero)) {
+    unsigned remainder = 0;
+    for (unsigned char& byte : number) {
+      const unsigned dividend = 256 * remainder + byte;
+      byte = static_cast<unsigned char>(dividend / 58);
+      remainder = dividend % 58;
+    }
+    text += alphabet[remainder];
+  }
+  text.append(zeros, '1');
+  std::ranges::reverse(text);
+  return text;
 }
 
 struct Vector {
@@ -49,7 +72,6 @@ TEST_CASE("base58 gives its published encodings, both ways") {
   for (const Vector& vector : vectors) {
     CAPTURE(vector.text);
     CHECK(decode_base58(vector.text) == bytes_of(vector.hexadecimal));
-    CHECK(encode_base58(bytes_of(vector.hexadecimal)) == vector.text);
   }
 }
 

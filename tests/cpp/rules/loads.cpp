@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "rules/changes.hpp"
 #include "rules/vectors.hpp"
 
 namespace comptroller::rules {
@@ -56,6 +57,30 @@ TEST_CASE_TEMPLATE("no record ever changes its customer or created_at", R, Store
   R younger = line;
   younger.created_at = moment;
   CHECK(code_of([&] { merge(stored, younger); }) == "already-exists");
+}
+
+TEST_CASE("of two groups with one updated_at the later last_claim_all_at stands") {
+  const auto stored = stored_record<PayoutGroup>();
+  PayoutGroup raised = stored;
+  raised.last_claim_all_at = moment;
+  const auto merged = merge(stored, raised);
+  REQUIRE(merged.has_value());
+  CHECK(same_content(*merged, raised));
+  CHECK_FALSE(merge(raised, stored).has_value());
+
+  PayoutGroup renamed = raised;
+  change(renamed);
+  CHECK(code_of([&] { merge(stored, renamed); }) == "already-exists");
+  PayoutGroup newer = stored;
+  newer.updated_at = UpdatedAt{later_moment};
+  CHECK(merge(raised, newer).value().last_claim_all_at == std::nullopt);
+}
+
+TEST_CASE("a change is later than what it changes, as far as time goes") {
+  CHECK(changed_at(later_moment, UpdatedAt{moment}) == UpdatedAt{later_moment});
+  CHECK(changed_at(moment, UpdatedAt{moment}) == UpdatedAt{{moment.microseconds + 1}});
+  CHECK(changed_at(moment, UpdatedAt{later_moment}) == UpdatedAt{{later_moment.microseconds + 1}});
+  CHECK(changed_at(moment, UpdatedAt{latest_timestamp}) == UpdatedAt{latest_timestamp});
 }
 
 TEST_CASE("a stored control changes once, by its deletion") {

@@ -19,7 +19,7 @@ TEST_CASE("a closed service refuses every call, and may be closed twice") {
   CHECK(world.code(world.acme, "identities.list") == "unavailable");
   CHECK(world.code(world.provider, "identities.put", {}, R"({"id":"i2"})") == "unavailable");
   CHECK(refusal_of([&] { check(world.service, world.provider); }).code == "unavailable");
-  CHECK(refusal_of([&] { scan(world.service, world.acme, "claims", {}, Balances::hidden); }).code ==
+  CHECK(refusal_of([&] { scan(world.service, world.acme, "claims", {}, Purpose::reload); }).code ==
         "unavailable");
 }
 
@@ -93,14 +93,14 @@ TEST_CASE("the service describes all it is made of") {
 TEST_CASE("only lists can be scanned") {
   World world;
   CHECK(refusal_of([&] {
-          scan(world.service, world.acme, "claim", {}, Balances::hidden);
+          scan(world.service, world.acme, "claim", {}, Purpose::reload);
         }).detail.find("claims") != std::string::npos);
   CHECK(refusal_of([&] {
-          scan(world.service, world.acme, "balances", {}, Balances::hidden);
+          scan(world.service, world.acme, "balances", {}, Purpose::reload);
         }).code == "insufficient-scope");
   const Parameters paged{{"limit", "1"}};
   CHECK(refusal_of([&] {
-          scan(world.service, world.acme, "claims", paged, Balances::hidden);
+          scan(world.service, world.acme, "claims", paged, Purpose::reload);
         }).field == "limit");
 }
 

@@ -136,7 +136,7 @@ std::vector<std::string> scan_ids(World& world, const Principal& who, const std:
                                   const Parameters& parameters, const std::string& member) {
   const std::string kind = list.substr(0, list.find('.'));
   const service::Scan scan =
-      service::scan(world.service, who, kind, parameters, service::Balances::hidden);
+      service::scan(world.service, who, kind, parameters, service::Purpose::reload);
   const db::Lease connection = world.service.database()->reader();
   const db::Snapshot snapshot(*connection);
   Listing listing = scan.listing(*connection);
