@@ -194,6 +194,12 @@ void bind_store(py::module_& module) {
            arg("progress"))
       .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
            arg("parameters"))
+      .def(
+          "owns",
+          [](const Store& store, const std::string& path) {
+            return store.service()->database()->owns(path);
+          },
+          arg("path"), py::call_guard<py::gil_scoped_release>())
       .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"))
       .def(
           "backup",

@@ -60,7 +60,8 @@ std::uint64_t export_rows(service::Service& service, const Principal& principal,
   if (options.format != "ndjson" && options.format != "csv") {
     throw Error::invalid("format", "must be ndjson or csv, not \"" + options.format + "\"");
   }
-  if (service.database()->owns(options.path)) {
+  const db::Database& database = *service.database();
+  if (database.owns(options.path) || database.owns(ExportFile::part_of(options.path))) {
     throw Error::invalid("path", "is the store itself; name another file");
   }
   const db::Lease connection = service.database()->reader();

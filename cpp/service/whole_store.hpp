@@ -18,8 +18,8 @@ namespace comptroller::service {
 std::string check(Service& service, const Principal& principal);
 
 // A consistent copy in a new file that holds every write answered before. Refuses:
-// insufficient_scope, unavailable (the file is there already or cannot be written; the path is
-// named).
+// insufficient_scope, invalid_request (one of the store's own files), unavailable (the file is
+// there already or cannot be written; the path is named).
 void backup(Service& service, const Principal& principal, const std::string& destination);
 
 }  // namespace comptroller::service

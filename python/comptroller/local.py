@@ -159,7 +159,7 @@ class Service:
                 ``include_deleted=False``.
 
         Raises:
-            InvalidRequest: an unknown kind, format or filter.
+            InvalidRequest: an unknown kind, format or filter, or a file of the store itself.
             Unavailable: the file cannot be written, or DuckDB is not installed.
         """
         word = arguments.kind(kind)
@@ -168,6 +168,10 @@ class Service:
             filters = {"include_deleted": True} | filters
         parameters = arguments.query(filters)
         place = os.fspath(path)
+        if not place:
+            raise invalid("path", "it must name a file")
+        if place != "-" and self._store.owns(place):
+            raise invalid("path", f"{place} is a file of the store itself; name another file")
         if format != "parquet":
             noun = word.replace("-", "_")
             return self._store.export(self._principal, noun, place, format, parameters)
@@ -180,7 +184,8 @@ class Service:
         """Copies the store to another file, consistent while others write.
 
         Raises:
-            Unavailable: the file cannot be written.
+            InvalidRequest: a file of the store itself.
+            Unavailable: the file is there already, or cannot be written.
         """
         self._store.backup(self._principal, os.fspath(destination))
 

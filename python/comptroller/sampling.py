@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from comptroller import _core, arguments
 from comptroller.errors import invalid, unavailable
+from comptroller.files import refuse_store, whole_file
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -61,7 +62,7 @@ def sample(
         out: where to write instead of returning a file.
 
     Raises:
-        InvalidRequest: an unknown kind, or ``all`` without `out`.
+        InvalidRequest: an unknown kind, ``all`` without `out`, or a store for `out`.
         Unavailable: `out` cannot be written.
     """
     if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
@@ -93,13 +94,7 @@ def _write_all(directory: Path, claims: int, seed: int, customer: str | None) ->
 
 
 def _write(file: io.BufferedReader, path: Path) -> Path:
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as written:
-            shutil.copyfileobj(file, written, _CHUNK_BYTES)
-        partial.replace(path)
-    except OSError as error:
-        raise unavailable(f"{path} cannot be written: {error.strerror}") from error
-    finally:
-        partial.unlink(missing_ok=True)
+    refuse_store("out", path)
+    with whole_file(path) as part, part.open("wb") as written:
+        shutil.copyfileobj(file, written, _CHUNK_BYTES)
     return path

@@ -44,10 +44,11 @@ PARTS: dict[str, set[str]] = {
     "pages": set(),
     "arguments": {"errors"},
     "streams": {"errors"},
-    "parquet": {"errors", "streams"},
+    "files": {"errors"},
+    "parquet": {"errors", "files", "streams"},
     "loading": {"errors", "arguments"},
     "operations": {"errors", "records", "pages", "arguments", "streams"},
-    "sampling": {"_core", "errors", "arguments"},
+    "sampling": {"_core", "errors", "arguments", "files"},
     "local": {
         *("_core", "errors", "records", "arguments", "streams", "parquet", "loading"),
         "operations",
