@@ -8,7 +8,7 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
 
@@ -72,15 +72,20 @@ class Opened(NamedTuple):
 def opened(source: LoadSource, progress: Progress | None) -> Iterator[Opened]:
     """`source` as the core takes it, gzip undone; what was opened here is closed at the end.
 
-    Raises InvalidRequest for what is no source, and for a file that cannot be read to its end.
+    Raises InvalidRequest for what is no source; reading one that cannot be read to its end does.
     """
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
-        with _reading(path), Path(path).open("rb") as file:
-            yield _from_path(path, file, progress)
+        with ExitStack() as closing:
+            with _naming(path):
+                file = closing.enter_context(Path(path).open("rb"))
+                given = _from_path(path, file, progress)
+            yield given
     elif hasattr(source, "readinto") or hasattr(source, "read"):
-        with _reading(str(getattr(source, "name", "the file"))):
-            yield _from_file(cast("BinaryIO", source), progress)
+        name = str(getattr(source, "name", "the file"))
+        with _naming(name):
+            given = _from_file(cast("BinaryIO", source), name, progress)
+        yield given
     elif isinstance(source, (bytes, bytearray, memoryview, Mapping)) or not isinstance(
         source, Iterable
     ):
@@ -131,16 +136,33 @@ class _ReadInto(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any, /) -> int:
+    def readinto(self, buffer: Any, /) -> int | None:
         data = self._file.read(len(buffer))
+        if data is None:
+            return None
         if isinstance(data, str):
             raise _text_file()
         buffer[: len(data)] = data
         return len(data)
 
 
+class _Named:
+    """A file whose failures to be read are refusals that name it."""
+
+    def __init__(self, file: Readable, name: str) -> None:
+        self._file = file
+        self._name = name
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        with _naming(self._name):
+            size = self._file.readinto(buffer)
+        if size is None:
+            raise invalid("source", f"{self._name} has nothing yet; give a file that waits for it")
+        return size
+
+
 @contextmanager
-def _reading(name: str) -> Iterator[None]:
+def _naming(name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error) as error:
@@ -151,11 +173,11 @@ def _reading(name: str) -> Iterator[None]:
 def _from_path(path: str, file: io.BufferedReader, progress: Progress | None) -> Opened:
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode) or file.peek(2)[:2] == _GZIP_MAGIC:
-        return _from_file(file, progress)
+        return _from_file(file, path, progress)
     return Opened(path, status.st_size, progress)
 
 
-def _from_file(file: BinaryIO, progress: Progress | None) -> Opened:
+def _from_file(file: BinaryIO, name: str, progress: Progress | None) -> Opened:
     if isinstance(file, io.TextIOBase):
         raise _text_file()
     readable = cast("io.BufferedReader", file)
@@ -163,9 +185,12 @@ def _from_file(file: BinaryIO, progress: Progress | None) -> Opened:
         readable = cast("io.BufferedReader", io.BufferedReader(_ReadInto(file)))
     head, readable = _head(readable)
     total = _remaining(readable)
-    if head == _GZIP_MAGIC:
-        return _unzipped(readable, total, progress)
-    return Opened(cast("Readable", readable), total, progress)
+    if head != _GZIP_MAGIC:
+        return Opened(_Named(cast("Readable", readable), name), total, progress)
+    content = gzip.GzipFile(fileobj=readable, mode="rb")
+    if progress is not None and total is not None:
+        progress = _packed(readable, total, progress)
+    return Opened(_Named(cast("Readable", content), name), None, progress)
 
 
 def _text_file() -> Exception:
@@ -198,14 +223,11 @@ def _remaining(file: object) -> int | None:
     return None
 
 
-def _unzipped(file: io.BufferedReader, packed: int | None, progress: Progress | None) -> Opened:
-    """The content of a gzip file; its progress is told in packed bytes, whose total is known."""
-    content = gzip.GzipFile(fileobj=file, mode="rb")
-    if progress is None or packed is None:
-        return Opened(cast("Readable", content), None, progress)
-    tell, start = progress, file.tell()
+def _packed(file: io.BufferedReader, packed: int, tell: Progress) -> Progress:
+    """Progress through a gzip file, told in packed bytes, whose total is known."""
+    start = file.tell()
 
     def packed_progress(_done: int, _total: int | None, rows: int) -> None:
         tell(file.tell() - start, packed, rows)
 
-    return Opened(cast("Readable", content), None, packed_progress)
+    return packed_progress

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import itertools
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,7 +70,7 @@ def test_progress_knows_the_size_of_a_file(operator: Service, data: bytes) -> No
         assert 0 <= rows <= ROWS
 
 
-@pytest.mark.parametrize("raised", [KeyboardInterrupt, LookupError])
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, LookupError, BrokenPipeError])
 def test_what_progress_raises_ends_the_load_and_nothing_is_kept(
     operator: Service, data: bytes, raised: type[BaseException]
 ) -> None:
@@ -103,3 +105,16 @@ def test_an_interrupted_load_that_keeps_going_keeps_and_counts_what_was_committe
     assert 100_000 <= kept <= seen
     result = vars(interrupted.value)["load_result"]
     assert (result.committed, result.read, result.inserted) == (True, kept, kept)
+
+
+def test_what_progress_raises_is_no_fault_of_the_file(
+    operator: Service, data: bytes, tmp_path: Path
+) -> None:
+    def stop(_done: int, _total: int | None, _rows: int) -> None:
+        raise BrokenPipeError("nobody listens")
+
+    (tmp_path / "claims.ndjson").write_bytes(data)
+    (tmp_path / "claims.gz").write_bytes(gzip.compress(data, 1))
+    for name in ("claims.ndjson", "claims.gz"):
+        with pytest.raises(BrokenPipeError, match="nobody listens"):
+            operator.load("claims", tmp_path / name, progress=stop)

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from comptroller import loading, records
+from comptroller import Service, loading, records
 from comptroller.errors import InvalidRequest
 
 NDJSON = b'{"id":"1"}\n{"id":"2"}\n'
@@ -215,3 +215,13 @@ def test_a_result_prints_its_account() -> None:
         "<LoadResult not committed: 1,003 read = "
         "1,000 inserted, 0 updated, 1 unchanged, 2 rejected, 0 blank>"
     )
+
+
+def test_a_file_that_does_not_wait_is_refused_and_not_taken_for_its_end(operator: Service) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with os.fdopen(reading, "rb", 0) as file, os.fdopen(writing, "wb", 0) as given:
+        given.write(NDJSON)
+        with pytest.raises(InvalidRequest, match="has nothing yet"):
+            operator.load("claims", file)
+    assert len(operator.claims.list()) == 0
