@@ -1,6 +1,7 @@
 // Documents -> records, on a thread of its own, beside the one that stores them.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -37,10 +38,17 @@ class Parsing {
   Parsing(const Parsing&) = delete;
   Parsing& operator=(const Parsing&) = delete;
 
-  // The next lines, in order; none at the end. Throws what the input threw.
-  std::vector<Parsed<Line>> next() {
+  // The next lines, in order; none at the end. Calls `while_waiting` ten times a second, which may
+  // throw. Throws what the input threw.
+  template <class WhileWaiting>
+  std::vector<Parsed<Line>> next(const WhileWaiting& while_waiting) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !ready_.empty() || is_finished_; });
+    while (!changed_.wait_for(lock, longest_silence,
+                              [&] { return !ready_.empty() || is_finished_; })) {
+      lock.unlock();
+      while_waiting();
+      lock.lock();
+    }
     if (ready_.empty()) {
       if (failure_) std::rethrow_exception(failure_);
       return {};
@@ -57,6 +65,7 @@ class Parsing {
   const json::UnknownMembers& unknown_members() const { return unknown_members_; }
 
  private:
+  static constexpr std::chrono::milliseconds longest_silence{100};
   static constexpr std::size_t most_ready = 4;  // batches of about 1 MiB of text
 
   void run() {

@@ -60,7 +60,8 @@ class Store:
         dry_run: bool,
         total_bytes: int | None,
         progress: Callable[[int, int | None, int], None] | None,
-    ) -> bytes: ...
+        account: Callable[[bytes], None],
+    ) -> None: ...
     def export(
         self,
         principal: Principal,

@@ -30,6 +30,9 @@ class FieldError(NamedTuple):
 class Error(Exception):
     """A refusal. Nothing was stored.
 
+    Only where it ends a load that keeps going, batches before it may have been: it then has a
+    ``load_result``, which is their :class:`comptroller.LoadResult`.
+
     Attributes:
         code: which refusal, one of a small fixed list of words.
         status: the HTTP status it would be answered with.

@@ -110,17 +110,20 @@ class Service:
             keep_going: keeps the good lines, in batches.
             dry_run: keeps nothing, and counts what would have been.
             progress: called with bytes done, bytes in all (None if unknown) and rows, at most ten
-                times a second. What it raises, and Ctrl-C, ends the load; with `keep_going` what
-                is committed stays, and the exception's ``load_result`` is its LoadResult.
+                times a second. What it raises ends the load, as Ctrl-C does.
+
+        Whatever ends a load when something has been committed (batches of `keep_going`; all of it,
+        at the very end) carries the LoadResult of that as its ``load_result``.
 
         Raises:
             InvalidRequest: an unknown kind, a source that cannot be read.
             Forbidden: asked by a client.
             Unavailable: the store cannot be written.
         """
-        with opened(source, progress) as given:
-            try:
-                answer = self._store.load(
+        accounts: list[bytes] = []
+        try:
+            with opened(source, progress) as given:
+                self._store.load(
                     self._principal,
                     arguments.kind(kind),
                     given.source,
@@ -131,13 +134,14 @@ class Service:
                     dry_run=dry_run,
                     total_bytes=given.total_bytes,
                     progress=given.progress,
+                    account=accounts.append,
                 )
-            except BaseException as error:
-                kept = vars(error).get("load_result")
-                if kept is not None:
-                    vars(error)["load_result"] = records.read(kept, LoadResult)
-                raise
-        return records.read(answer, LoadResult)
+            return records.read(accounts[0], LoadResult)
+        except BaseException as error:
+            # Also a Ctrl-C that came when all was committed.
+            if accounts:
+                vars(error)["load_result"] = records.read(accounts[0], LoadResult)
+            raise
 
     def export(
         self,
