@@ -82,44 +82,42 @@ py::tuple call(const Store& store, const Principal& principal, std::string opera
   return py::make_tuple(py::bytes(answer.body), answer.is_replay);
 }
 
-// Lets Python handle its signals, and tells the callback of the caller's; either may raise.
-void tell(const py::object& progress, std::uint64_t bytes,
-          const std::optional<std::uint64_t>& total, std::uint64_t rows) {
+// Lets Python handle its signals, which may raise.
+void handle_signals() {
   const py::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-  if (!progress.is_none()) progress(bytes, total, rows);
 }
 
-py::bytes load(const Store& store, const Principal& principal, const std::string& kind,
-               const py::object& source, std::optional<std::string> customer_id, bool keep_going,
-               bool dry_run, std::optional<std::uint64_t> total_bytes, const py::object& progress) {
+// Tells `account` what the load did, also where an exception ends it.
+void load(const Store& store, const Principal& principal, const std::string& kind,
+          const py::object& source, bool are_rows, std::optional<std::string> customer_id, bool keep_going,
+          bool dry_run, std::optional<std::uint64_t> total_bytes, const py::object& progress,
+          const py::object& account) {
   std::unique_ptr<load::Input> input;
   if (py::isinstance<py::str>(source)) {
     auto file = std::make_unique<load::FileInput>(source.cast<std::string>());
     if (!total_bytes) total_bytes = file->size();
     input = std::move(file);
   } else {
-    input = std::make_unique<PythonInput>(source);
+    input = std::make_unique<PythonInput>(source, are_rows);
   }
-  load::Options options{kind, std::move(customer_id), keep_going, dry_run, {}};
-  options.progress = [&](std::uint64_t bytes, std::uint64_t rows) {
-    tell(progress, bytes, total_bytes, rows);
-  };
+  load::Options options{kind, std::move(customer_id), keep_going, dry_run, {}, &handle_signals};
+  if (!progress.is_none()) {
+    options.progress = [&](std::uint64_t bytes, std::uint64_t rows) {
+      const py::gil_scoped_acquire acquire;
+      progress(bytes, total_bytes, rows);
+    };
+  }
   try {
     load::Result result;
     {
       const py::gil_scoped_release release;
       result = load::load(*store.service(), principal, *input, options);
     }
-    return load::to_json(result);
+    account(py::bytes(load::to_json(result)));
   } catch (const load::Interrupted& interrupted) {
-    try {
-      std::rethrow_exception(interrupted.cause);
-    } catch (py::error_already_set& raised) {
-      // What was kept is told with the exception that ended the load.
-      raised.value().attr("load_result") = py::bytes(load::to_json(interrupted.result));
-      throw;
-    }
+    account(py::bytes(load::to_json(interrupted.result)));
+    std::rethrow_exception(interrupted.cause);
   }
 }
 
@@ -127,7 +125,7 @@ std::uint64_t export_rows(const Store& store, const Principal& principal, std::s
                           std::string path, std::string format, const Parameters& parameters) {
   const std::vector<service::Parameter> filters = to_parameters(parameters);
   load::ExportOptions options{std::move(kind), std::move(path), std::move(format),
-                              [](std::uint64_t rows) { tell(py::none(), 0, {}, rows); }};
+                              [](std::uint64_t) { handle_signals(); }};
   const py::gil_scoped_release release;
   return load::export_rows(*store.service(), principal, options, filters);
 }
@@ -189,11 +187,17 @@ void bind_store(py::module_& module) {
            py::call_guard<py::gil_scoped_release>())
       .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
            arg("body") = py::none(), arg("idempotency_key") = py::none())
-      .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
+      .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(), arg("are_rows"),
            arg("customer_id"), arg("keep_going"), arg("dry_run"), arg("total_bytes"),
-           arg("progress"))
+           arg("progress"), arg("account"))
       .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
            arg("parameters"))
+      .def(
+          "owns",
+          [](const Store& store, const std::string& path) {
+            return store.service()->database()->owns(path);
+          },
+          arg("path"), py::call_guard<py::gil_scoped_release>())
       .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"))
       .def(
           "backup",

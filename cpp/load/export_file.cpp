@@ -75,7 +75,7 @@ ExportFile::ExportFile(std::string path) : path_(std::move(path)) {
 
 void ExportFile::open_beside() {
   if (path_.empty() || path_.ends_with('/')) fail(ENOENT);
-  const std::string part = path_ + ".part";
+  const std::string part = part_of(path_);
   descriptor_ = ::open(part.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor_ < 0) fail(errno);
   // Two exports to one name must not write one file; what a dead one left is taken over.

@@ -15,6 +15,9 @@ class ExportFile {
  public:
   static constexpr std::size_t piece = std::size_t{1} << 20U;
 
+  // Where a file is written until it is whole.
+  static std::string part_of(const std::string& path) { return path + ".part"; }
+
   explicit ExportFile(std::string path);
   // Removes what was not committed.
   ~ExportFile();

@@ -4,6 +4,7 @@
 
 #include "load/parsing.hpp"
 #include "model/nearest.hpp"
+#include "model/shorten.hpp"
 #include "service/arrivals.hpp"
 #include "service/authorisation.hpp"
 #include "store/bulk_indexes.hpp"
@@ -31,6 +32,7 @@ class Run {
         take_lines(connection, std::numeric_limits<std::uint64_t>::max());
         account_.committed = !options_.dry_run && (account_.rejected == 0 || options_.keep_going);
         if (account_.committed) indexes.rebuild();
+        check();
         return account_.committed;
       });
     }
@@ -46,11 +48,12 @@ class Run {
       try {
         service_.database()->write_bulk([&](db::Connection& connection) {
           take_lines(connection, rows_a_batch);
+          check();
           return true;
         });
       } catch (...) {
         // The batch in hand is undone, and with it its part of the account.
-        if (!was_interrupted_) throw;
+        if (before.read == 0) throw;
         throw Interrupted(std::current_exception(), before);
       }
     }
@@ -68,20 +71,22 @@ class Run {
 
   bool fetch() {
     tell_progress();
-    lines_ = parsing_.next();
+    lines_ = parsing_.next([this] { tell_progress(); });
     position_ = 0;
     is_at_end_ = lines_.empty();
     return !is_at_end_;
   }
 
   void tell_progress() {
-    if (!options_.progress) return;
     const auto now = std::chrono::steady_clock::now();
     if (now - told_ < std::chrono::milliseconds(progress_interval_ms)) return;
     told_ = now;
-    was_interrupted_ = true;
-    options_.progress(parsing_.bytes_read(), account_.read);
-    was_interrupted_ = false;
+    check();
+    if (options_.progress) options_.progress(parsing_.bytes_read(), account_.read);
+  }
+
+  void check() {
+    if (options_.check) options_.check();
   }
 
   void take(service::Arrivals& arrivals, Parsed<Line>& parsed) {
@@ -131,7 +136,6 @@ class Run {
   std::vector<Parsed<Line>> lines_;
   std::size_t position_ = 0;
   bool is_at_end_ = false;
-  bool was_interrupted_ = false;
   std::chrono::steady_clock::time_point told_;
   Result account_;
 };
@@ -160,8 +164,8 @@ Result load(service::Service& service, const Principal& principal, Input& input,
   if (options.customer_id) require_scalar<Id>("customer_id", *options.customer_id);
   const auto kind = std::ranges::find(kinds, options.kind);
   if (kind == kinds.end()) {
-    throw Error::invalid("kind",
-                         "\"" + options.kind + "\" " + unknown_name_message(options.kind, kinds));
+    throw Error::invalid(
+        "kind", "\"" + shorten(options.kind) + "\" " + unknown_name_message(options.kind, kinds));
   }
   return runs[static_cast<std::size_t>(kind - kinds.begin())](service, principal, input, options);
 }

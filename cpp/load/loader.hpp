@@ -24,6 +24,8 @@ struct Options {
   bool dry_run = false;                    // keeps nothing, and says what would have been
   // Told the bytes and rows done so far; may throw to end the load.
   std::function<void(std::uint64_t bytes, std::uint64_t rows)> progress;
+  // Asked as often as progress is told, and right before each commit; throws to end the load.
+  std::function<void()> check;
 };
 
 struct Rejection {
@@ -45,7 +47,8 @@ struct Result {
   std::vector<Rejection> rejections;  // the first 1,000
 };
 
-// A load that keeps going was ended by what `progress` threw; what had been committed stays.
+// A load that keeps going was ended by `cause` when it had committed something, which stays and is
+// what `result` counts.
 struct Interrupted : std::exception {
   Interrupted(std::exception_ptr why, Result kept)
       : cause(std::move(why)), result(std::move(kept)) {}
@@ -56,7 +59,8 @@ struct Interrupted : std::exception {
 
 // Reads the input to its end. Refuses: insufficient_scope (to a client), invalid_request (an
 // unknown kind), unavailable (what the disk or the input cannot give; nothing of the transaction in
-// hand is kept). Lines are never refused by an Error: they are rejections of the result.
+// hand is kept). Lines are never refused by an Error: they are rejections of the result. What ends
+// a load that has committed something is thrown inside an Interrupted, whatever it is.
 Result load(service::Service& service, const Principal& principal, Input& input,
             const Options& options);
 

@@ -1,6 +1,8 @@
-// Documents -> records, on a thread of its own, beside the one that stores them.
+// Documents -> records, on a thread of its own, beside the one that stores them; where the input
+// must stay on that one, whenever it asks.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -23,24 +25,40 @@ struct Parsed {
 template <Record Line>
 class Parsing {
  public:
-  explicit Parsing(Input& input) : documents_(input), thread_([this] { run(); }) {}
+  explicit Parsing(Input& input) : input_(input), documents_(input) {
+    if (!input.is_for_loading_thread()) thread_ = std::thread([this] { run(); });
+  }
 
   // Stops early if need be; what was parsed and not taken is dropped.
   ~Parsing() {
+    if (!thread_.joinable()) return;
+    bool is_reading = false;
     {
       const std::lock_guard guard(mutex_);
       is_abandoned_ = true;
+      is_reading = !is_finished_;
     }
     changed_.notify_all();
+    if (is_reading) input_.abandon();
     thread_.join();
   }
   Parsing(const Parsing&) = delete;
   Parsing& operator=(const Parsing&) = delete;
 
-  // The next lines, in order; none at the end. Throws what the input threw.
-  std::vector<Parsed<Line>> next() {
+  // The next lines, in order; none at the end. Calls `while_waiting` ten times a second, which may
+  // throw. Throws what the input threw.
+  template <class WhileWaiting>
+  std::vector<Parsed<Line>> next(const WhileWaiting& while_waiting) {
+    if (!thread_.joinable()) {
+      return documents_.next(batch_) ? parse(batch_) : std::vector<Parsed<Line>>{};
+    }
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !ready_.empty() || is_finished_; });
+    while (!changed_.wait_for(lock, longest_silence,
+                              [&] { return !ready_.empty() || is_finished_; })) {
+      lock.unlock();
+      while_waiting();
+      lock.lock();
+    }
     if (ready_.empty()) {
       if (failure_) std::rethrow_exception(failure_);
       return {};
@@ -57,12 +75,12 @@ class Parsing {
   const json::UnknownMembers& unknown_members() const { return unknown_members_; }
 
  private:
+  static constexpr std::chrono::milliseconds longest_silence{100};
   static constexpr std::size_t most_ready = 4;  // batches of about 1 MiB of text
 
   void run() {
     try {
-      Batch batch;
-      while (documents_.next(batch) && hand_over(parse(batch))) {
+      while (documents_.next(batch_) && hand_over(parse(batch_))) {
       }
     } catch (...) {
       failure_ = std::current_exception();
@@ -89,6 +107,8 @@ class Parsing {
       try {
         reader_.read(document.text, parsed.record.emplace(), options);
       } catch (const Error& error) {
+        // What the machine cannot do is no fault of the line.
+        if (problem(error.code()).status >= 500) throw;
         parsed.record.reset();
         parsed.refusal = std::make_unique<const Error>(error);
       }
@@ -106,7 +126,9 @@ class Parsing {
     return true;
   }
 
+  Input& input_;
   Documents documents_;
+  Batch batch_;
   json::Reader reader_;
   json::UnknownMembers unknown_members_;
   std::mutex mutex_;

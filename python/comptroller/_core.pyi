@@ -5,6 +5,8 @@ from typing import Protocol, final
 
 class Readable(Protocol):
     def readinto(self, buffer: memoryview, /) -> int | None: ...
+    # From another thread than the one that reads: a read that waits ends soon.
+    def abandon(self) -> None: ...
 
 @final
 class Principal:
@@ -55,12 +57,14 @@ class Store:
         kind: str,
         source: str | Readable,
         *,
+        are_rows: bool,  # of the caller's, which are read on its thread
         customer_id: str | None,
         keep_going: bool,
         dry_run: bool,
         total_bytes: int | None,
         progress: Callable[[int, int | None, int], None] | None,
-    ) -> bytes: ...
+        account: Callable[[bytes], None],
+    ) -> None: ...
     def export(
         self,
         principal: Principal,
@@ -76,6 +80,7 @@ class Store:
         columns: list[str] | None,
         parameters: list[tuple[str, str]],
     ) -> ArrowSource: ...
+    def owns(self, path: str) -> bool: ...
     def backup(self, principal: Principal, destination: str) -> None: ...
     def check(self, principal: Principal) -> bytes: ...
     def close(self) -> None: ...

@@ -30,6 +30,9 @@ class FieldError(NamedTuple):
 class Error(Exception):
     """A refusal. Nothing was stored.
 
+    Only where it ends a load that keeps going, batches before it may have been: it then has a
+    ``load_result``, which is their :class:`comptroller.LoadResult`.
+
     Attributes:
         code: which refusal, one of a small fixed list of words.
         status: the HTTP status it would be answered with.
@@ -83,6 +86,7 @@ class Unavailable(Error):
     """The store cannot answer now (503)."""
 
 
+_LONGEST_REPEATED = 80
 _BY_STATUS: dict[int, type[Error]] = {
     400: InvalidRequest,
     401: Unauthenticated,
@@ -107,9 +111,15 @@ def make(
     return _BY_STATUS.get(status, Error)(code, status, detail, errors, existing)
 
 
+def shorten(text: str) -> str:
+    """What a caller gave, as a message may repeat it: 80 characters at most, and dots behind."""
+    return text if len(text) <= _LONGEST_REPEATED else text[:_LONGEST_REPEATED] + "..."
+
+
 def invalid(field: str, message: str) -> InvalidRequest:
     """The refusal of one argument; the detail repeats it, so that a reader of either learns all."""
-    return InvalidRequest("invalid-request", 400, f"{field}: {message}", [(field, message)])
+    name = shorten(field)
+    return InvalidRequest("invalid-request", 400, f"{name}: {message}", [(name, message)])
 
 
 def unavailable(detail: str) -> Unavailable:

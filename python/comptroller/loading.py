@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import select
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 import msgspec
@@ -25,6 +27,8 @@ LoadSource: TypeAlias = (
     str | os.PathLike[str] | BinaryIO | Iterable[Mapping[str, object] | msgspec.Struct]
 )
 
+_LONGEST_WAIT_S = 0.1
+_MOST_SELECTED = 1024  # select() knows no descriptors beyond
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -66,21 +70,27 @@ class Opened(NamedTuple):
     source: str | Readable
     total_bytes: int | None
     progress: Progress | None
+    are_rows: bool = False
 
 
 @contextmanager
 def opened(source: LoadSource, progress: Progress | None) -> Iterator[Opened]:
     """`source` as the core takes it, gzip undone; what was opened here is closed at the end.
 
-    Raises InvalidRequest for what is no source, and for a file that cannot be read to its end.
+    Raises InvalidRequest for what is no source; reading one that cannot be read to its end does.
     """
     if isinstance(source, (str, os.PathLike)):
-        path = os.fspath(source)
-        with _reading(path), Path(path).open("rb") as file:
-            yield _from_path(path, file, progress)
+        path = arguments.path("source", source)
+        with ExitStack() as closing:
+            with _naming(path):
+                file = closing.enter_context(Path(path).open("rb"))
+                given = _from_path(path, file, progress)
+            yield given
     elif hasattr(source, "readinto") or hasattr(source, "read"):
-        with _reading(str(getattr(source, "name", "the file"))):
-            yield _from_file(cast("BinaryIO", source), progress)
+        name = str(getattr(source, "name", "the file"))
+        with _naming(name):
+            given = _from_file(cast("BinaryIO", source), name, progress)
+        yield given
     elif isinstance(source, (bytes, bytearray, memoryview, Mapping)) or not isinstance(
         source, Iterable
     ):
@@ -90,7 +100,7 @@ def opened(source: LoadSource, progress: Progress | None) -> Iterator[Opened]:
             "(io.BytesIO for bytes) or an iterable of dicts",
         )
     else:
-        yield Opened(RowReader(source), None, progress)
+        yield Opened(RowReader(source), None, progress, are_rows=True)
 
 
 class RowReader(io.RawIOBase):
@@ -103,6 +113,9 @@ class RowReader(io.RawIOBase):
     def readable(self) -> bool:
         """Whether it can be read: yes."""
         return True
+
+    def abandon(self) -> None:
+        """Nobody reads rows in another thread, so there is nothing to end."""
 
     def readinto(self, buffer: Any, /) -> int:
         """Fills `buffer` as far as rows reach; 0 at their end."""
@@ -131,16 +144,55 @@ class _ReadInto(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any, /) -> int:
+    def readinto(self, buffer: Any, /) -> int | None:
         data = self._file.read(len(buffer))
+        if data is None:
+            return None
         if isinstance(data, str):
             raise _text_file()
         buffer[: len(data)] = data
         return len(data)
 
 
+class _Waiting(io.RawIOBase):
+    """A pipe or terminal, for which nobody waits any more once it is abandoned."""
+
+    def __init__(self, file: io.BufferedReader, descriptor: int, abandoned: Event) -> None:
+        self._file = file
+        self._descriptor = descriptor
+        self._abandoned = abandoned
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        while not select.select([self._descriptor], [], [], _LONGEST_WAIT_S)[0]:
+            if self._abandoned.is_set():
+                return 0
+        return self._file.readinto1(buffer)
+
+
+class _Named:
+    """A file whose failures to be read are refusals that name it."""
+
+    def __init__(self, file: io.IOBase, name: str, abandoned: Event) -> None:
+        self._file = cast("io.BufferedIOBase", file)
+        self._name = name
+        self._abandoned = abandoned
+
+    def abandon(self) -> None:
+        self._abandoned.set()
+
+    def readinto(self, buffer: memoryview, /) -> int:
+        with _naming(self._name):
+            size = self._file.readinto(buffer)
+        if size is None:
+            raise invalid("source", f"{self._name} has nothing yet; give a file that waits for it")
+        return size
+
+
 @contextmanager
-def _reading(name: str) -> Iterator[None]:
+def _naming(name: str) -> Iterator[None]:
     try:
         yield
     except (OSError, EOFError, zlib.error) as error:
@@ -151,11 +203,11 @@ def _reading(name: str) -> Iterator[None]:
 def _from_path(path: str, file: io.BufferedReader, progress: Progress | None) -> Opened:
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode) or file.peek(2)[:2] == _GZIP_MAGIC:
-        return _from_file(file, progress)
+        return _from_file(file, path, progress)
     return Opened(path, status.st_size, progress)
 
 
-def _from_file(file: BinaryIO, progress: Progress | None) -> Opened:
+def _from_file(file: BinaryIO, name: str, progress: Progress | None) -> Opened:
     if isinstance(file, io.TextIOBase):
         raise _text_file()
     readable = cast("io.BufferedReader", file)
@@ -163,9 +215,24 @@ def _from_file(file: BinaryIO, progress: Progress | None) -> Opened:
         readable = cast("io.BufferedReader", io.BufferedReader(_ReadInto(file)))
     head, readable = _head(readable)
     total = _remaining(readable)
-    if head == _GZIP_MAGIC:
-        return _unzipped(readable, total, progress)
-    return Opened(cast("Readable", readable), total, progress)
+    abandoned = Event()
+    descriptor = _waited_for(file)
+    patient = readable if descriptor is None else _Waiting(readable, descriptor, abandoned)
+    if head != _GZIP_MAGIC:
+        return Opened(_Named(patient, name, abandoned), total, progress)
+    if progress is not None and total is not None:
+        progress = _packed(readable, total, progress)
+    content = gzip.GzipFile(fileobj=patient, mode="rb")
+    return Opened(_Named(content, name, abandoned), None, progress)
+
+
+def _waited_for(file: object) -> int | None:
+    """The descriptor of a pipe, a terminal or the like, where that can be asked for news."""
+    # What else has a descriptor may hold bytes that the descriptor knows nothing of.
+    raw = file.raw if isinstance(file, io.BufferedReader) else file
+    if not isinstance(raw, io.FileIO) or raw.fileno() >= _MOST_SELECTED:
+        return None
+    return None if stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else raw.fileno()
 
 
 def _text_file() -> Exception:
@@ -198,14 +265,11 @@ def _remaining(file: object) -> int | None:
     return None
 
 
-def _unzipped(file: io.BufferedReader, packed: int | None, progress: Progress | None) -> Opened:
-    """The content of a gzip file; its progress is told in packed bytes, whose total is known."""
-    content = gzip.GzipFile(fileobj=file, mode="rb")
-    if progress is None or packed is None:
-        return Opened(cast("Readable", content), None, progress)
-    tell, start = progress, file.tell()
+def _packed(file: io.BufferedReader, packed: int, tell: Progress) -> Progress:
+    """Progress through a gzip file, told in packed bytes, whose total is known."""
+    start = file.tell()
 
     def packed_progress(_done: int, _total: int | None, rows: int) -> None:
         tell(file.tell() - start, packed, rows)
 
-    return Opened(cast("Readable", content), None, packed_progress)
+    return packed_progress

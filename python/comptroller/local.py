@@ -104,40 +104,47 @@ class Service:
             kind: identities, controls, orchestrations, payout-groups, reward-addresses, claims or
                 balances.
             source: a path, a binary file (NDJSON, a JSON array or a saved list answer, also
-                gzipped), or an iterable of dicts or records. Times are RFC 3339 or aware
-                datetimes, amounts plain decimals as str, Decimal or int.
+                gzipped), or an iterable of dicts or records, walked on the calling thread. Times
+                are RFC 3339 or aware datetimes, amounts plain decimals as str, Decimal or int.
             customer_id: whose the records are that carry no customer; ``default`` when left out.
             keep_going: keeps the good lines, in batches.
             dry_run: keeps nothing, and counts what would have been.
             progress: called with bytes done, bytes in all (None if unknown) and rows, at most ten
-                times a second. What it raises, and Ctrl-C, ends the load; with `keep_going` what
-                is committed stays, and the exception's ``load_result`` is its LoadResult.
+                times a second. What it raises ends the load, as Ctrl-C does.
+
+        Whatever ends a load when something has been committed (batches of `keep_going`; all of it,
+        at the very end) carries the LoadResult of that as its ``load_result``.
 
         Raises:
             InvalidRequest: an unknown kind, a source that cannot be read.
             Forbidden: asked by a client.
             Unavailable: the store cannot be written.
         """
-        with opened(source, progress) as given:
-            try:
-                answer = self._store.load(
+        if progress is not None and not callable(progress):
+            raise invalid("progress", "it must be something to call")
+        accounts: list[bytes] = []
+        try:
+            with opened(source, progress) as given:
+                self._store.load(
                     self._principal,
                     arguments.kind(kind),
                     given.source,
+                    are_rows=given.are_rows,
                     customer_id=None
                     if customer_id is None
                     else arguments.text("customer_id", customer_id),
-                    keep_going=keep_going,
-                    dry_run=dry_run,
+                    keep_going=arguments.flag("keep_going", keep_going),
+                    dry_run=arguments.flag("dry_run", dry_run),
                     total_bytes=given.total_bytes,
                     progress=given.progress,
+                    account=accounts.append,
                 )
-            except BaseException as error:
-                kept = vars(error).get("load_result")
-                if kept is not None:
-                    vars(error)["load_result"] = records.read(kept, LoadResult)
-                raise
-        return records.read(answer, LoadResult)
+            return records.read(accounts[0], LoadResult)
+        except BaseException as error:
+            # Also a Ctrl-C that came when all was committed.
+            if accounts:
+                vars(error)["load_result"] = records.read(accounts[0], LoadResult)
+            raise
 
     def export(
         self,
@@ -159,7 +166,7 @@ class Service:
                 ``include_deleted=False``.
 
         Raises:
-            InvalidRequest: an unknown kind, format or filter.
+            InvalidRequest: an unknown kind, format or filter, or a file of the store itself.
             Unavailable: the file cannot be written, or DuckDB is not installed.
         """
         word = arguments.kind(kind)
@@ -167,7 +174,11 @@ class Service:
         if word == "controls":
             filters = {"include_deleted": True} | filters
         parameters = arguments.query(filters)
-        place = os.fspath(path)
+        place = arguments.path("path", path)
+        if not place:
+            raise invalid("path", "it must name a file")
+        if place != "-" and self._store.owns(place):
+            raise invalid("path", f"{place} is a file of the store itself; name another file")
         if format != "parquet":
             noun = word.replace("-", "_")
             return self._store.export(self._principal, noun, place, format, parameters)
@@ -180,9 +191,10 @@ class Service:
         """Copies the store to another file, consistent while others write.
 
         Raises:
-            Unavailable: the file cannot be written.
+            InvalidRequest: a file of the store itself.
+            Unavailable: the file is there already, or cannot be written.
         """
-        self._store.backup(self._principal, os.fspath(destination))
+        self._store.backup(self._principal, arguments.path("destination", destination))
 
     def check(self) -> dict[str, Any]:
         """What an examination of the whole store found. Writes nothing."""
@@ -230,9 +242,18 @@ def open(
         Unavailable: the path cannot be opened, is no store, or one of a newer version.
         InvalidRequest: an unknown scope.
     """
-    given = None if scopes is None else [scopes] if isinstance(scopes, str) else list(scopes)
-    principal = Principal(customer, client_id, given)
+    place = arguments.path("path", path)
+    principal = Principal(
+        None if customer is None else arguments.text("customer", customer),
+        None if client_id is None else arguments.text("client_id", client_id),
+        None if scopes is None else _scopes(scopes),
+    )
     who = "operator" if customer is None else f"customer {customer!r}"
-    mode = ", read only" if read_only else ""
-    place = os.fspath(path)
+    mode = ", read only" if arguments.flag("read_only", read_only) else ""
     return Service(Store(place, read_only), principal, f"{place!r}, {who}{mode}")
+
+
+def _scopes(given: Iterable[str]) -> list[str]:
+    # Unlike a filter they may be none.
+    several = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+    return [arguments.text("scopes", scope) for scope in (given if several else [given])]

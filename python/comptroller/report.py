@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,6 +24,7 @@ from comptroller.counting import (
     Key,
     TimeToConfirm,
 )
+from comptroller.errors import invalid
 
 if TYPE_CHECKING:
     from comptroller.local import Service
@@ -101,7 +102,8 @@ def claims_report(
         customer_id: of this customer only.
         by: the breakdowns wanted, each one or several of :data:`comptroller.counting.DIMENSIONS`.
         engine: ``duckdb`` or ``python``; DuckDB where it is installed when left out. With
-            ``python`` the claims are read page by page, not as of one moment.
+            ``python`` the claims are read page by page, not as of one moment. With either the
+            jurisdictions of their groups are read a moment before.
         progress: called with the claims read so far; by ``python`` only.
 
     Raises:
@@ -109,7 +111,10 @@ def claims_report(
         Forbidden: a customer that is not one's own.
         Unavailable: DuckDB was asked for and is not installed.
     """
-    wanted = [tuple(arguments.choice("by", name, DIMENSIONS) for name in names) for names in by]
+    wanted = [
+        tuple(arguments.choice("by", name, DIMENSIONS) for name in _several(names))
+        for names in _several(by)
+    ]
     filters: ClaimFilters = {"start_time": start, "end_time": end, "customer_id": customer_id}
     counted: Counted
     if arguments.choice("engine", engine or _best_engine(), ("duckdb", "python")) == "duckdb":
@@ -140,6 +145,12 @@ def _best_engine() -> str:
     from importlib.util import find_spec
 
     return "duckdb" if find_spec("duckdb") else "python"
+
+
+def _several(names: object) -> Iterable[Any]:
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise invalid("by", "give lists of dimensions, such as [['status'], ['chain', 'day']]")
+    return names
 
 
 def _totals(by: tuple[str, ...], counted: Counted) -> tuple[Totals, ...]:

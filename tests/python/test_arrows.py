@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,10 +45,11 @@ PARTS: dict[str, set[str]] = {
     "pages": set(),
     "arguments": {"errors"},
     "streams": {"errors"},
-    "parquet": {"errors", "streams"},
+    "files": {"errors"},
+    "parquet": {"errors", "files", "streams"},
     "loading": {"errors", "arguments"},
     "operations": {"errors", "records", "pages", "arguments", "streams"},
-    "sampling": {"_core", "errors", "arguments"},
+    "sampling": {"_core", "errors", "arguments", "files"},
     "local": {
         *("_core", "errors", "records", "arguments", "streams", "parquet", "loading"),
         "operations",
@@ -190,3 +192,15 @@ def test_every_source_is_built() -> None:
         for path in (ROOT / folder).rglob("*.cpp")
     }
     assert found - listed == set()
+
+
+def test_every_extra_is_of_modules_that_the_package_imports() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    named = {
+        re.split(r"[<>=]", each)[0] for name in extras if name != "all" for each in extras[name]
+    }
+    sources = "".join(path.read_text() for path in PYTHON.rglob("*.py"))
+    assert named
+    for module in named:
+        assert re.search(rf"(import|from) {module}\b|require\(.{module}\b", sources), module

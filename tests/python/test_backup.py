@@ -7,7 +7,7 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from comptroller import Service, Unavailable
+from comptroller import InvalidRequest, Service, Unavailable
 from examples import KINDS, LINES, loaded, short_line
 
 
@@ -86,11 +86,11 @@ def test_a_place_that_cannot_be_written_is_unavailable(
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_backup_never_replaces_a_file(operator: Service, store_path: Path) -> None:
+def test_a_backup_never_replaces_a_file(operator: Service, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
     with pytest.raises(Unavailable, match="exists already"):
-        operator.backup(store_path)
-    operator.identities.put(id="alice")
-    assert operator.check()["ok"]
+        operator.backup(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_read_only_service_makes_a_backup(store_path: Path, tmp_path: Path) -> None:
@@ -115,3 +115,12 @@ def test_a_client_makes_no_backup(acme: Service, tmp_path: Path) -> None:
 def test_a_backup_needs_a_name(operator: Service) -> None:
     with pytest.raises(comptroller.InvalidRequest, match="destination"):
         operator.backup("")
+
+
+@pytest.mark.parametrize("own", ["", "-wal", "-shm", "-lock", "-moment"])
+def test_a_backup_is_no_file_of_the_store_itself(
+    operator: Service, store_path: Path, own: str
+) -> None:
+    with pytest.raises(InvalidRequest, match="store itself"):
+        operator.backup(f"{store_path}{own}")
+    assert operator.check()["ok"]

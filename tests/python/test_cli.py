@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -451,6 +452,32 @@ def test_ctrl_c_says_what_was_kept(run: Run, tmp_path: Path, keep_going: bool) -
     else:
         assert kept == 0
         assert err.endswith(b"comptroller: interrupted; nothing was kept\n")
+
+
+def test_a_load_that_cannot_be_read_to_its_end_says_what_was_kept(run: Run) -> None:
+    with comptroller.sample("claims", 120_000) as records:
+        whole = gzip.compress(records.read(), 1)
+    ended = run("load", "claims", "-", "--keep-going", "--json", given=whole[:-20])
+    assert ended.code == 1
+    assert (ended.json["interrupted"], ended.json["inserted"]) == (True, 100_000)
+    assert "the load ended early; what is counted above was kept" in ended.err
+    assert re.search(r"^comptroller: invalid-request: source: .* cannot be read", ended.err, re.M)
+    assert run("check", "--json").json["rows"]["claims"] == 100_000
+
+
+def test_ctrl_c_ends_a_load_that_waits_for_its_input(tmp_path: Path) -> None:
+    with started("load", "claims", "-", cwd=tmp_path) as loading:
+        assert loading.stdin
+        loading.stdin.write(GOOD)
+        loading.stdin.flush()
+        wait_until((tmp_path / "store.db-wal").exists)
+        time.sleep(0.5)
+        began = time.monotonic()
+        loading.send_signal(signal.SIGINT)
+        assert loading.wait(10) == 130
+        assert time.monotonic() - began < 1
+        assert loading.stderr
+        assert loading.stderr.read().endswith(b"comptroller: interrupted; nothing was kept\n")
 
 
 def committed_claims(store: Path) -> int:

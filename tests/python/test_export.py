@@ -7,12 +7,14 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import comptroller
 import pytest
 from comptroller import InvalidRequest, Service, Unavailable
 from examples import KINDS, LATER, LINES, NOON, exported, group_id, line, loaded, short_line
@@ -101,6 +103,7 @@ def test_standard_output_is_a_file_too(full: Service, capfdbinary: Any) -> None:
     [
         ("claim", "rows", "ndjson", {}, "kind"),
         ("claims", "rows", "xlsx", {}, "format"),
+        ("claims", "", "ndjson", {}, "path"),
         ("claims", "rows", "csv", {"colour": "red"}, "colour"),
         ("claims", "rows", "ndjson", {"statuses": "LOST"}, "statuses"),
         ("claims", "rows", "parquet", {"status": "FAILED"}, "status"),
@@ -111,7 +114,7 @@ def test_nonsense_is_refused_and_writes_nothing(
 ) -> None:
     before = set(tmp_path.iterdir())
     with pytest.raises(InvalidRequest) as refused:
-        full.export(kind, tmp_path / path, form, **filters)
+        full.export(kind, path and tmp_path / path, form, **filters)
     assert [error.field for error in refused.value.errors] == [field]
     assert set(tmp_path.iterdir()) == before
 
@@ -183,6 +186,39 @@ def test_a_full_disk_leaves_what_was_there(
     told = subprocess.run(command, capture_output=True, text=True, check=True)
     assert told.stdout.splitlines() == [f"{form} unavailable mine" for form in FORMATS]
     assert [path.name for path in folder.iterdir()] == ["rows"]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("own", ["", "-wal", "-shm", "-lock", "-moment"])
+def test_the_store_itself_is_never_written_over(
+    full: Service, store_path: Path, form: str, own: str
+) -> None:
+    with pytest.raises(InvalidRequest, match="store itself"):
+        full.export("claims", f"{store_path}{own}", form)
+    assert full.check()["ok"]
+    assert len(full.claims.list()) == 1
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_file_beside_is_not_the_store_either(tmp_path: Path, form: str) -> None:
+    with comptroller.open(tmp_path / "rows.part") as svc:
+        loaded(svc, "claims", LINES["claims"])
+        with suppress(InvalidRequest):
+            svc.export("claims", tmp_path / "rows", form)
+        with suppress(InvalidRequest):
+            svc.backup(tmp_path / "rows")
+        assert svc.check()["ok"]
+    with comptroller.open(tmp_path / "rows.part") as svc:
+        assert len(svc.claims.list()) == 1
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_replaced_file_lends_its_permissions(full: Service, tmp_path: Path, form: str) -> None:
+    path = tmp_path / "rows"
+    path.touch()
+    path.chmod(0o640)
+    full.export("claims", path, form)
+    assert path.stat().st_mode & 0o777 == 0o640
 
 
 # ---- CSV -----------------------------------------------------------------------------------------

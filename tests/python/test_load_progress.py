@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import itertools
+import json
+import signal
 import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from comptroller import Service
+from comptroller import InvalidRequest, Service
 from examples import accounted, ndjson, short_line
 
 ROWS = 12_000
@@ -68,7 +73,7 @@ def test_progress_knows_the_size_of_a_file(operator: Service, data: bytes) -> No
         assert 0 <= rows <= ROWS
 
 
-@pytest.mark.parametrize("raised", [KeyboardInterrupt, LookupError])
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, LookupError, BrokenPipeError])
 def test_what_progress_raises_ends_the_load_and_nothing_is_kept(
     operator: Service, data: bytes, raised: type[BaseException]
 ) -> None:
@@ -103,3 +108,85 @@ def test_an_interrupted_load_that_keeps_going_keeps_and_counts_what_was_committe
     assert 100_000 <= kept <= seen
     result = vars(interrupted.value)["load_result"]
     assert (result.committed, result.read, result.inserted) == (True, kept, kept)
+
+
+def test_what_progress_raises_is_no_fault_of_the_file(
+    operator: Service, data: bytes, tmp_path: Path
+) -> None:
+    def stop(_done: int, _total: int | None, _rows: int) -> None:
+        raise BrokenPipeError("nobody listens")
+
+    (tmp_path / "claims.ndjson").write_bytes(data)
+    (tmp_path / "claims.gz").write_bytes(gzip.compress(data, 1))
+    for name in ("claims.ndjson", "claims.gz"):
+        with pytest.raises(BrokenPipeError, match="nobody listens"):
+            operator.load("claims", tmp_path / name, progress=stop)
+
+
+class Failing(io.BytesIO):
+    """A file that cannot be read to its end, in a way no file has."""
+
+    def readinto(self, buffer: Any, /) -> int:
+        size = super().readinto(buffer)
+        if size == 0:
+            raise LookupError("no more")
+        return size
+
+
+def endless_fault(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    yield from rows
+    raise LookupError("no more")
+
+
+@pytest.mark.parametrize("how", ["gzip", "rows", "file"])
+@pytest.mark.parametrize("count", [150_000, 100])
+def test_a_load_that_keeps_going_accounts_for_what_it_kept_whatever_ends_it(
+    operator: Service, how: str, count: int
+) -> None:
+    row = ndjson([short_line("claims", id="?")])
+    lines = b"".join(row.replace(b"?", b"%d" % number) for number in range(count))
+    sources = {
+        "gzip": lambda: io.BytesIO(gzip.compress(lines, 1)[:-20]),
+        "rows": lambda: endless_fault([json.loads(line) for line in lines.splitlines()]),
+        "file": lambda: Failing(lines),
+    }
+    expected = InvalidRequest if how == "gzip" else LookupError
+    with pytest.raises(expected) as ended:
+        operator.load("claims", sources[how](), keep_going=True)
+    kept = operator.check()["rows"]["claims"]
+    if count == 100:
+        assert kept == 0
+        assert "load_result" not in vars(ended.value)
+    else:
+        assert kept == 100_000
+        result = vars(ended.value)["load_result"]
+        assert (result.committed, result.read, result.inserted) == (True, kept, kept)
+
+
+def test_a_ctrl_c_before_the_commit_undoes_it_and_one_after_it_is_told_the_truth(
+    operator: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # At the very end of the input: too soon after the last look for another one to be due.
+    class LastMoment(io.BytesIO):
+        def readinto(self, buffer: Any, /) -> int:
+            size = super().readinto(buffer)
+            if size == 0:
+                signal.raise_signal(signal.SIGINT)
+            return size
+
+    line = ndjson([short_line("claims", id="1")])
+    with pytest.raises(KeyboardInterrupt) as before:
+        operator.load("claims", LastMoment(line))
+    assert "load_result" not in vars(before.value)
+    assert len(operator.claims.list()) == 0
+
+    # Python meets what comes after the commit when the core has returned.
+    def interrupted(*_arguments: Any) -> Any:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("comptroller.local.records.read", interrupted)
+    with pytest.raises(KeyboardInterrupt) as after:
+        operator.load("claims", io.BytesIO(line))
+    assert vars(after.value)["load_result"].inserted == 1
+    assert len(operator.claims.list()) == 1

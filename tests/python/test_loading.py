@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
@@ -230,3 +233,57 @@ def test_a_rejected_line_makes_no_customer(operator: Service, store_path: Path, 
     with closing(sqlite3.connect(f"file:{store_path}?mode=ro", uri=True)) as connection:
         rows = connection.execute("SELECT text FROM customers JOIN symbols USING (key)").fetchall()
     assert rows == [("default",)]
+
+
+def test_a_name_of_any_length_is_told_in_a_few_bytes(operator: Service) -> None:
+    name = "a" + "\u00e9" * 200_000
+    rows = [short_line("claims", id=str(n)) | {name + str(n): 1} for n in range(2)]
+    result = operator.load("claims", rows)
+    assert result.unknown_members == {"a" + "\u00e9" * 39 + "...": 2}
+    many = ndjson({"id": "1", "x" * 900_000 + str(number): 1} for number in range(3))
+    (told,) = operator.load("claims", io.BytesIO(many)).unknown_members.items()
+    assert told == ("x" * 80 + "...", 3)
+
+
+def test_a_member_that_is_there_twice_is_named_in_a_few_bytes(operator: Service) -> None:
+    name = b'"' + b"x" * 300_000 + b'"'
+    data = b'{"id":"1","metadata":{' + name + b":1}," + name + b":2," + name + b":3}\n"
+    for kind in ("claims", "orchestrations"):
+        (rejection,) = operator.load(kind, io.BytesIO(data)).rejections
+        assert "x" * 70 in rejection.message
+        assert len(rejection.message) < 1000
+
+
+STARVED = """
+import io, resource, sys, comptroller
+
+# As deep as may be: the parser for that is made when it is first needed, and takes 14 MB.
+LINE = b'{"deep":' + b"[" * 31 + b"1" + b"]" * 31 + b"}\\n"
+
+class Starving(io.BytesIO):
+    def readinto(self, buffer):
+        size = super().readinto(buffer)
+        if size:
+            used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 20), resource.RLIM_INFINITY))
+        return size
+
+svc = comptroller.open(sys.argv[1])
+try:
+    print(svc.load("claims", Starving(LINE)))
+except comptroller.Unavailable as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where memory can be told and bounded")
+def test_a_lack_of_memory_is_no_fault_of_a_line(store_path: Path) -> None:
+    # One arena, so that no thread has a reserve of its own.
+    loading = subprocess.run(
+        [sys.executable, "-c", STARVED, str(store_path)],
+        env={**os.environ, "MALLOC_ARENA_MAX": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert loading.stdout == "unavailable: out of memory\n"

@@ -140,3 +140,20 @@ def test_a_place_that_cannot_be_written_is_unavailable(
     with pytest.raises(Unavailable):
         comptroller.sample(kind, rows=10, out=tmp_path / place)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-lock", "-moment"])
+def test_a_sample_never_takes_the_place_of_a_store(
+    operator: Service, store_path: Path, beside: str
+) -> None:
+    with pytest.raises(InvalidRequest, match="belongs to the store"):
+        comptroller.sample("claims", rows=3, out=f"{store_path}{beside}")
+    assert operator.check()["ok"]
+
+
+def test_a_sample_leaves_a_link_in_its_place(tmp_path: Path) -> None:
+    (tmp_path / "rows").touch()
+    (tmp_path / "link").symlink_to("rows")
+    assert comptroller.sample("claims", rows=3, out=tmp_path / "link") == tmp_path / "link"
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "rows").read_bytes() == read("claims", rows=3)

@@ -130,7 +130,7 @@ def load(
 
     _require_readable(file)
     source: Any = sys.stdin.buffer if file == "-" else file
-    interrupted = False
+    ended_by: BaseException | None = None
     with comptroller.open(db) as svc, screen.progress(f"loading {kind}") as advance:
         try:
             result = svc.load(
@@ -141,25 +141,31 @@ def load(
                 dry_run=dry_run,
                 progress=advance,
             )
-        except KeyboardInterrupt as error:
+        except BaseException as error:
             kept: LoadResult | None = getattr(error, "load_result", None)
-            if kept is None:
+            if kept is None and isinstance(error, KeyboardInterrupt):
                 click.echo("comptroller: interrupted; nothing was kept", err=True)
                 return 130
-            result, interrupted = kept, True
+            if kept is None:
+                raise
+            result, ended_by = kept, error
     if as_json:
+        interrupted = ended_by is not None
         screen.write_json({**_members(result), "dry_run": dry_run, "interrupted": interrupted})
     else:
         screen.show(account({kind: result}))
         _show_faults(result)
-        if not interrupted:
+        if ended_by is None:
             click.echo()
             click.echo(_outcome(result, dry_run=dry_run))
-    if interrupted:
-        kept_what = "what is counted above was kept" if result.committed else "nothing was kept"
+    if ended_by is None:
+        return 1 if result.rejected else 0
+    kept_what = "what is counted above was kept" if result.committed else "nothing was kept"
+    if isinstance(ended_by, KeyboardInterrupt):
         click.echo(f"comptroller: interrupted; {kept_what}", err=True)
         return 130
-    return 1 if result.rejected else 0
+    click.echo(f"comptroller: the load ended early; {kept_what}", err=True)
+    raise ended_by
 
 
 def _require_readable(file: str) -> None:
