@@ -1,8 +1,6 @@
 #include "arrow/stream.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <iterator>
 #include <new>
 
 #include "arrow/layout.hpp"
@@ -59,39 +57,29 @@ void release(ArrowArrayStream* stream) {
   stream->release = nullptr;
 }
 
-class LaidOutTable final : public Table {
- public:
-  LaidOutTable(std::shared_ptr<const Layout> layout, Source source, Limits limits)
-      : layout_(std::move(layout)), source_(std::move(source)), limits_(limits) {}
-
-  std::vector<std::string> column_names() const override {
-    std::vector<std::string> names;
-    std::ranges::transform(layout_->columns(), std::back_inserter(names),
-                           [](const ShownColumn& column) { return std::string(column.name); });
-    return names;
-  }
-  void export_schema(ArrowSchema* out) const override {
-    layout_->make_batch().describe().give(out);
-  }
-  void open(ArrowArrayStream* out) const override {
-    source_.check();
-    *out = {get_schema, get_next, get_last_error, release,
-            new OpenStream{Scan(layout_, source_, limits_), {}}};
-  }
-
- private:
-  std::shared_ptr<const Layout> layout_;
-  Source source_;
-  Limits limits_;
-};
-
 }  // namespace
+
+std::vector<std::string> Table::column_names() const {
+  std::vector<std::string> names;
+  for (const ShownColumn& column : layout_->columns()) names.emplace_back(column.name);
+  return names;
+}
+
+void Table::export_schema(ArrowSchema* out) const {
+  layout_->make_batch().describe().give(out);
+}
+
+void Table::open(ArrowArrayStream* out) const {
+  source_.check();
+  *out = {get_schema, get_next, get_last_error, release,
+          new OpenStream{Scan(layout_, source_, limits_), {}}};
+}
 
 std::unique_ptr<Table> make_table(std::string_view kind,
                                   const std::optional<std::vector<std::string>>& columns,
                                   json::Audience audience, Source source, Limits limits) {
-  return std::make_unique<LaidOutTable>(std::make_shared<const Layout>(kind, columns, audience),
-                                        std::move(source), limits);
+  return std::make_unique<Table>(std::make_shared<const Layout>(kind, columns, audience),
+                                 std::move(source), limits);
 }
 
 }  // namespace comptroller::arrow

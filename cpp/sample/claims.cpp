@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "sample/rows.hpp"
 
@@ -101,47 +102,50 @@ Addresses named_addresses(const Addresses& addresses, Dice& dice) {
   return named;
 }
 
-}  // namespace
-
-Claims::Claims(const Setting& setting) : setting_(setting) {
-  const std::uint64_t groups = groups_of_claims(setting.rows);
-  days_ = std::clamp<std::uint64_t>(setting.rows / groups / 2, 7, activity_days);
-  groups_.reserve(groups);
-  while (groups_.size() < groups) groups_.push_back(claiming_group(groups_.size()));
-}
-
-Claims::ClaimingGroup Claims::claiming_group(std::uint64_t index) const {
-  const std::uint64_t groups = groups_of_claims(setting_.rows);
-  PayoutGroup group = group_at({setting_.seed, groups}, index);
-  if (group.onchain_status->value != "REGISTERED") return groups_[index % ledgers];
-  std::string schedule = "daily-" + lower(word(group.ledger));
-  if (index / ledgers % 2 == 1) schedule += "-" + lower(group.jurisdiction->value);
+struct ClaimingGroup {
+  PayoutGroup group;
+  std::string schedule;
   Addresses addresses;
-  const AddressRows rows = claiming_rows(index);
-  for (std::uint64_t row = rows.first; row < rows.first + rows.count; ++row) {
-    addresses.push_back(
-        address_at({setting_.seed, groups / ledgers * cluster_addresses}, row).address);
+};
+
+// Clusters in turn, a group of each ledger in each.
+std::vector<ClaimingGroup> claiming_groups(std::uint64_t seed, std::uint64_t count) {
+  std::vector<ClaimingGroup> claiming;
+  for (std::uint64_t index = 0; index < count; ++index) {
+    PayoutGroup group = group_at({seed, count}, index);
+    if (group.onchain_status->value != "REGISTERED") {
+      claiming.push_back(claiming[index % ledgers]);
+      continue;
+    }
+    std::string schedule = "daily-" + lower(word(group.ledger));
+    if (index / ledgers % 2 == 1) schedule += "-" + lower(group.jurisdiction->value);
+    Addresses addresses;
+    const AddressRows rows = claiming_rows(index);
+    for (std::uint64_t row = rows.first; row < rows.first + rows.count; ++row) {
+      addresses.push_back(address_at({seed, count / ledgers * cluster_addresses}, row).address);
+    }
+    claiming.push_back({std::move(group), std::move(schedule), std::move(addresses)});
   }
-  return {std::move(group), std::move(schedule), std::move(addresses)};
+  return claiming;
 }
 
 // Brings a claim as far as it has come at the end of the span.
-void Claims::settle(Claim& claim, std::uint64_t index, Ledger ledger, Dice& dice) const {
+void settle(Claim& claim, const Setting& setting, std::uint64_t index, Ledger ledger, Dice& dice) {
   const auto chain = static_cast<std::size_t>(ledger);
   const auto created_us = static_cast<std::uint64_t>(claim.created_at.microseconds);
   const std::uint64_t submitted_us = created_us + 150'000 + dice.skewed(20 * second_us);
-  const std::uint64_t younger = setting_.rows - 1 - index;
+  const std::uint64_t younger = setting.rows - 1 - index;
   const std::uint32_t luck = dice.below(1000);
   // Now and then a chain has a day on which many claims fail, all for one cause.
-  Dice day(setting_.seed, Stream::incident, created_us / day_us * ledgers + chain);
+  Dice day(setting.seed, Stream::incident, created_us / day_us * ledgers + chain);
   const bool is_incident = day.chance(12);
   bool is_submitted = true;
   std::uint64_t updated_us = submitted_us;
-  if (younger * 200 < setting_.rows && luck < 800) {
+  if (younger * 200 < setting.rows && luck < 800) {
     claim.onchain_status = ClaimStatus::pending;
     is_submitted = false;
     updated_us = created_us;
-  } else if (younger * 60 < setting_.rows && luck < 900) {
+  } else if (younger * 60 < setting.rows && luck < 900) {
     claim.onchain_status = ClaimStatus::submitted;
   } else if (dice.chance(is_incident ? 350 : 16)) {
     Dice& cause = is_incident ? day : dice;
@@ -165,25 +169,33 @@ void Claims::settle(Claim& claim, std::uint64_t index, Ledger ledger, Dice& dice
   claim.tx_hash = TransactionHash{transaction_on(ledger, dice)};
 }
 
-Claim Claims::operator()(std::uint64_t index) const {
-  Dice dice(setting_.seed, Stream::claim, index);
-  const Moment created = in_window(
-      spread_us(index, setting_.rows, activity_ends_us - days_ * day_us, activity_ends_us, dice));
-  const Ledger ledger = created.run ? *created.run : dice.favour(by_hand_ledgers);
-  const std::uint64_t cluster = dice.skewed(groups_.size() / ledgers);
-  const ClaimingGroup& claiming = groups_[cluster * ledgers + static_cast<std::uint64_t>(ledger)];
-  Claim claim;
-  claim.id.value = uuid_at(created.us, dice);
-  claim.payout_group_id = claiming.group.id;
-  claim.claim_type.value = created.run ? "CLAIM_ALL" : dice.favour(by_hand_types);
-  if (created.run) claim.claim_schedule_id = Term{claiming.schedule};
-  claim.amount.text = claimed_amount(ledger, dice);
-  claim.addresses = named_addresses(claiming.addresses, dice);
-  claim.blockchain = Term{std::string(word(ledger))};
-  claim.asset_type = claiming.group.asset_type;
-  claim.created_at = timestamp(created.us);
-  settle(claim, index, ledger, dice);
-  return claim;
+}  // namespace
+
+std::function<Claim(std::uint64_t index)> claims_of(const Setting& setting) {
+  const std::uint64_t count = groups_of_claims(setting.rows);
+  const std::uint64_t days = std::clamp<std::uint64_t>(setting.rows / count / 2, 7, activity_days);
+  const std::uint64_t begin_us = activity_ends_us - days * day_us;
+  return [setting, begin_us, groups = claiming_groups(setting.seed, count)](std::uint64_t index) {
+    Dice dice(setting.seed, Stream::claim, index);
+    const Moment created =
+        in_window(spread_us(index, setting.rows, begin_us, activity_ends_us, dice));
+    const Ledger ledger = created.run ? *created.run : dice.favour(by_hand_ledgers);
+    const std::uint64_t cluster = dice.skewed(groups.size() / ledgers);
+    const auto& [group, schedule, addresses] =
+        groups[cluster * ledgers + static_cast<std::uint64_t>(ledger)];
+    Claim claim;
+    claim.id.value = uuid_at(created.us, dice);
+    claim.payout_group_id = group.id;
+    claim.claim_type.value = created.run ? "CLAIM_ALL" : dice.favour(by_hand_types);
+    if (created.run) claim.claim_schedule_id = Term{schedule};
+    claim.amount.text = claimed_amount(ledger, dice);
+    claim.addresses = named_addresses(addresses, dice);
+    claim.blockchain = Term{std::string(word(ledger))};
+    claim.asset_type = group.asset_type;
+    claim.created_at = timestamp(created.us);
+    settle(claim, setting, index, ledger, dice);
+    return claim;
+  };
 }
 
 }  // namespace comptroller::sample

@@ -32,7 +32,7 @@ AppendRow rows(const Setting& setting, std::string customer) {
 }
 
 AppendRow claim_rows(const Setting& setting, std::string customer) {
-  return lines(Claims(setting), std::move(customer));
+  return lines(claims_of(setting), std::move(customer));
 }
 
 constexpr std::uint64_t controls_of(std::uint64_t claims) {

@@ -44,29 +44,6 @@ constexpr std::array client_reversals{"Customer is active again", "Restriction i
 constexpr std::array provider_reversals{"Review found no match", "Account owner was verified",
                                         "Order was lifted"};
 
-std::size_t drawn_kind(const Setting& setting, std::uint64_t control) {
-  return Dice(setting.seed, Stream::control_kind, control).favoured(control_kinds);
-}
-
-struct Subject {
-  std::uint64_t identity;
-  std::size_t kind;
-};
-// In the later half every fourth control falls on an identity that has one already, and is then of
-// another kind; no identity has three.
-Subject subject_of(const Setting& setting, std::uint64_t index) {
-  const std::uint64_t half = (setting.rows + 1) / 2;
-  const bool again = index >= half && index % 4 == 3;
-  const std::uint64_t bearer = again ? index - half : index;
-  constexpr std::uint64_t prime = 2'147'483'647;  // above any number of identities
-  const std::uint64_t identities = control_identities * setting.rows;
-  Subject subject{bearer * (prime % identities) % identities, drawn_kind(setting, index)};
-  if (again && subject.kind == drawn_kind(setting, bearer)) {
-    subject.kind = (subject.kind + 1) % control_kinds;
-  }
-  return subject;
-}
-
 }  // namespace
 
 StoredIdentity identity_at(const Setting& setting, std::uint64_t index) {
@@ -89,8 +66,18 @@ StoredIdentity identity_at(const Setting& setting, std::uint64_t index) {
 
 Control control_at(const Setting& setting, std::uint64_t index) {
   Dice dice(setting.seed, Stream::control, index);
-  const Subject subject = subject_of(setting, index);
-  const Cause& cause = causes[2 * subject.kind + dice.below(2)];
+  // In the later half every fourth control falls on an identity that has one already, and is of the
+  // next kind; no identity has three.
+  const std::uint64_t half = (setting.rows + 1) / 2;
+  const bool is_second = index >= half && index % 4 == 3;
+  const std::uint64_t bearer = is_second ? index - half : index;
+  constexpr std::uint64_t prime = 2'147'483'647;  // above any number of identities
+  const Setting identities{setting.seed, control_identities * setting.rows};
+  const std::uint64_t identity = bearer * (prime % identities.rows) % identities.rows;
+  const std::uint64_t kind =
+      Dice(setting.seed, Stream::control_kind, bearer).favoured(control_kinds) +
+      (is_second ? 1 : 0);
+  const Cause& cause = causes[2 * (kind % control_kinds) + dice.below(2)];
   const bool by_client = cause.set_by == SetBy::client;
   const std::uint64_t created_us =
       spread_us(index, setting.rows, activity_begins_us, activity_ends_us, dice);
@@ -103,8 +90,7 @@ Control control_at(const Setting& setting, std::uint64_t index) {
   control.reason_code = Word{cause.code};
   if (dice.chance(900)) control.reason = Note{cause.reason};
   control.created_at = timestamp(created_us);
-  control.identity_id =
-      identity_at({setting.seed, control_identities * setting.rows}, subject.identity).id;
+  control.identity_id = identity_at(identities, identity).id;
   control.created_by = Label{by_client ? dice.favour(clients) : "operator"};
   if (deleted_us < activity_ends_us && dice.chance(by_client ? 450 : 300)) {
     control.deleted_at.value = timestamp(deleted_us);

@@ -1,10 +1,8 @@
 // The rows of every kind, how many of one kind go with another, and the span of time they cover.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string>
-#include <vector>
+#include <functional>
 
 #include "model/records.hpp"
 #include "sample/values.hpp"
@@ -30,25 +28,7 @@ inline constexpr std::uint64_t ledgers = Words<Ledger>::list.size();
 inline constexpr std::uint64_t cluster_addresses = 40;
 
 // Claims share a table of the groups and addresses that they name.
-class Claims {
- public:
-  explicit Claims(const Setting& setting);
-  Claim operator()(std::uint64_t index) const;
-
- private:
-  struct ClaimingGroup {
-    PayoutGroup group;
-    std::string schedule;
-    Addresses addresses;
-  };
-
-  ClaimingGroup claiming_group(std::uint64_t index) const;
-  void settle(Claim& claim, std::uint64_t index, Ledger ledger, Dice& dice) const;
-
-  Setting setting_;
-  std::uint64_t days_;
-  std::vector<ClaimingGroup> groups_;  // clusters in turn, a group of each ledger in each
-};
+std::function<Claim(std::uint64_t index)> claims_of(const Setting& setting);
 
 // The addresses of a group that may claim, as rows among all addresses.
 struct AddressRows {
