@@ -36,10 +36,6 @@ void Builder::append_null() {
   validity_.push_bit(length_++, false);
 }
 
-void Builder::mark_valid() {
-  validity_.push_bit(length_, true);
-}
-
 std::size_t Builder::size() const {
   std::size_t size = values_.size() + ends_.size();
   for (const Builder& child : children_) size += child.size();
@@ -47,11 +43,9 @@ std::size_t Builder::size() const {
 }
 
 Array Builder::take() {
-  ArrayParts parts{.length = std::exchange(length_, 0),
-                   .null_count = std::exchange(null_count_, 0),
-                   .buffers = {},
-                   .children = {},
-                   .dictionary = {}};
+  ArrayParts parts;
+  parts.length = std::exchange(length_, 0);
+  parts.null_count = std::exchange(null_count_, 0);
   parts.buffers.push_back(validity_.take());
   if (has_ends()) parts.buffers.push_back(ends_.take());
   if (column_.shape != Shape::list && column_.shape != Shape::record) {
@@ -59,14 +53,12 @@ Array Builder::take() {
   }
   for (Builder& child : children_) parts.children.push_back(child.take());
   begin();
-  if (column_.words.empty()) return make_array(std::move(parts));
-  Builder words = text_builder();
-  for (const std::string_view word : column_.words) words.append_text(word);
-  return make_array({.length = parts.length,
-                     .null_count = parts.null_count,
-                     .buffers = std::move(parts.buffers),
-                     .children = {},
-                     .dictionary = words.take()});
+  if (!column_.words.empty()) {
+    Builder words = text_builder();
+    for (const std::string_view word : column_.words) words.append_text(word);
+    parts.dictionary = words.take();
+  }
+  return make_array(std::move(parts));
 }
 
 Schema Builder::describe() const {

@@ -76,10 +76,9 @@ class Builder {
 
  private:
   void append_valid() {
-    if (null_count_ > 0) mark_valid();
+    if (null_count_ > 0) validity_.push_bit(length_, true);
     ++length_;
   }
-  void mark_valid();
   bool has_ends() const { return column_.shape == Shape::text || column_.shape == Shape::list; }
   void begin() {
     if (has_ends()) push_end(0);

@@ -1,7 +1,5 @@
 #include "arrow/columns.hpp"
 
-#include <utility>
-
 #include "model/hexadecimal.hpp"
 
 namespace comptroller::arrow {
@@ -71,13 +69,6 @@ void append_addresses(Builder& builder, const db::Value& value) {
     }
   }
   builder.end_list();
-}
-
-void append_code(Builder& builder, const db::Value& value, std::size_t words) {
-  if (value.integer < 0 || std::cmp_greater_equal(value.integer, words)) {
-    throw Error::damaged("a code stands for no word");
-  }
-  builder.append_number(static_cast<std::int8_t>(value.integer));
 }
 
 }  // namespace comptroller::arrow

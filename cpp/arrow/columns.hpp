@@ -118,11 +118,9 @@ void append_value(Builder& builder, const T& value, Audience audience) {
 void append_identifier(Builder& builder, const db::Value& value);
 void append_hash(Builder& builder, const db::Value& value);
 void append_addresses(Builder& builder, const db::Value& value);
-// Throws unavailable for a code that stands for no word: an index beyond a dictionary crashes
-// readers.
-void append_code(Builder& builder, const db::Value& value, std::size_t words);
 
-// Appends a column of a row to that of a field of type T.
+// Appends a column of a row to that of a field of type T. Texts go straight from the row to the
+// column; all else is read as the record's member, which refuses codes and times that are none.
 template <class T>
 void append_stored(Builder& builder, const db::Value& value, db::Symbols& symbols) {
   using store::StorageClass;
@@ -135,23 +133,15 @@ void append_stored(Builder& builder, const db::Value& value, db::Symbols& symbol
     append_identifier(builder, value);
   } else if constexpr (kept == StorageClass::hash) {
     append_hash(builder, value);
-  } else if constexpr (kept == StorageClass::timestamp) {
-    builder.append_number(value.integer);
-  } else if constexpr (kept == StorageClass::code) {
-    append_code(builder, value, Words<T>::list.size());
-  } else if constexpr (kept == StorageClass::boolean) {
-    builder.append_boolean(value.integer != 0);
-  } else if constexpr (kept == StorageClass::amount || kept == StorageClass::computed) {
-    builder.append_number(scaled(value.bytes));
   } else if constexpr (kept == StorageClass::addresses) {
     append_addresses(builder, value);
-  } else if constexpr (std::same_as<T, Metadata>) {
-    append_metadata(builder, json::read_stored_metadata(value.bytes));
-  } else if constexpr (kept == StorageClass::document) {
-    // What the store keeps as a document belongs to the record and is shown with it.
-    append_value(builder, json::read_stored<T>(value.bytes), Audience::provider);
-  } else {
+  } else if constexpr (kept == StorageClass::text) {
     builder.append_text(value.bytes);
+  } else if constexpr (is_amount<T>) {
+    builder.append_number(scaled(value.bytes));
+  } else {
+    // What the store keeps as a document belongs to the record and is shown with it.
+    append_value(builder, store::value_from<T>(value, symbols), Audience::provider);
   }
 }
 

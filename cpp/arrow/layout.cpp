@@ -28,7 +28,7 @@ std::vector<ShownColumn> columns_of(Audience audience) {
       column.is_derived = std::ranges::find(field_names<StoredIdentity>, F::name) ==
                           field_names<StoredIdentity>.end();
       column.append = [](Builder& builder, int, const Row& row) {
-        append_value(builder, row.identity.*F::member, row.audience);
+        append_value(builder, row.identity->*F::member, row.audience);
       };
     } else {
       column.append = [](Builder& builder, int index, const Row& row) {
@@ -126,20 +126,21 @@ Builder Layout::make_batch() const {
   return Builder({.name = "", .format = "+s", .shape = Shape::record}, std::move(members));
 }
 
-void Rows::append(db::Query& query) {
-  if (layout_.is_derived()) {
+void Layout::append(Builder& batch, db::Query& query, db::Connection& connection) const {
+  std::optional<Identity> identity;
+  if (is_derived_) {
     constexpr int key_column = static_cast<int>(StoredIdentity::fields::count);
-    identity_ =
-        rules::show_identity(store::read_row<StoredIdentity>(query, connection_.symbols()),
-                             store::active_controls(connection_, query.column(key_column).integer));
+    identity =
+        rules::show_identity(store::read_row<StoredIdentity>(query, connection.symbols()),
+                             store::active_controls(connection, query.column(key_column).integer));
   }
-  const Row row{query, connection_.symbols(), identity_, layout_.audience()};
+  const Row row{query, connection.symbols(), identity ? &*identity : nullptr, audience_};
   int index = 0;
-  for (Builder& column : batch_.children()) {
-    layout_.columns()[static_cast<std::size_t>(index)].append(column, index, row);
+  for (Builder& column : batch.children()) {
+    columns_[static_cast<std::size_t>(index)].append(column, index, row);
     ++index;
   }
-  batch_.end_record();
+  batch.end_record();
 }
 
 }  // namespace comptroller::arrow

@@ -15,7 +15,7 @@ namespace comptroller::arrow {
 struct Row {
   db::Query& query;
   db::Symbols& symbols;
-  const Identity& identity;  // for a column that shows one
+  const Identity* identity;  // for a column that shows one
   Audience audience;
 };
 
@@ -34,37 +34,19 @@ class Layout {
 
   std::string_view table() const { return table_; }
   const std::vector<ShownColumn>& columns() const { return columns_; }
-  Audience audience() const { return audience_; }
-  // Whether rows are those of StoredIdentity and the key, whatever the columns.
-  bool is_derived() const { return is_derived_; }
 
-  // Makes a listing give what Rows::append expects.
+  // Makes a listing give what append expects.
   void select(store::Listing& listing) const;
   // A struct with a member a column.
   Builder make_batch() const;
+  // Appends the row that a statement of such a listing stands on.
+  void append(Builder& batch, db::Query& query, db::Connection& connection) const;
 
  private:
   std::string_view table_;
   std::vector<ShownColumn> columns_;
   Audience audience_;
-  bool is_derived_ = false;
-};
-
-// Gathers the rows of a listing. For one thread, on one connection.
-class Rows {
- public:
-  Rows(const Layout& layout, db::Connection& connection)
-      : layout_(layout), connection_(connection), batch_(layout.make_batch()) {}
-
-  // Appends the row a statement stands on.
-  void append(db::Query& query);
-  Builder& batch() { return batch_; }
-
- private:
-  const Layout& layout_;
-  db::Connection& connection_;
-  Identity identity_;
-  Builder batch_;
+  bool is_derived_ = false;  // rows are of StoredIdentity and the key, whatever the columns
 };
 
 }  // namespace comptroller::arrow

@@ -72,7 +72,10 @@ class Owned {
     if (raw_.release != nullptr) raw_.release(&raw_);
   }
   Owned(Owned&& other) noexcept : raw_(std::exchange(other.raw_, Raw{})) {}
-  Owned& operator=(Owned&&) = delete;
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(raw_, other.raw_);
+    return *this;
+  }
 
   // Null when it is empty.
   Raw* get() { return raw_.release == nullptr ? nullptr : &raw_; }

@@ -18,15 +18,12 @@ std::int64_t newest_key(db::Connection& connection, std::string_view table) {
   return query.step() ? query.column(0).integer : 0;
 }
 
-}  // namespace
-
-SnapshotLease::~SnapshotLease() {
-  if (!lease_) return;
-  try {
-    lease_->query("COMMIT").run();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a read has nothing to lose
-  }
+std::exception_ptr idleness() {
+  return std::make_exception_ptr(
+      Error(Code::unavailable, "the stream was idle for too long and has ended; begin another"));
 }
+
+}  // namespace
 
 class Scan::ChunkReader {
  public:
@@ -34,22 +31,21 @@ class Scan::ChunkReader {
       : scan_(scan),
         connection_(connection),
         listing_(scan.source_.listing(connection)),
-        rows_(*scan.layout_, connection) {
+        batch_(scan.layout_->make_batch()) {
     scan.layout_->select(listing_);
   }
 
   Chunk read(std::int64_t index) {
     const std::int64_t keys = scan_.limits_.keys_a_chunk;
     db::Query query = listing_.scan(connection_, index * keys + 1, (index + 1) * keys + 1);
-    Builder& batch = rows_.batch();
     Chunk chunk;
     for (std::int64_t row = 1; query.step(); ++row) {
-      rows_.append(query);
+      scan_.layout_->append(batch_, query, connection_);
       if (row % rows_between_looks != 0) continue;
       if (scan_.is_stopping_) break;
-      if (batch.size() >= scan_.limits_.bytes_a_batch) chunk.push_back(batch.take());
+      if (batch_.size() >= scan_.limits_.bytes_a_batch) chunk.push_back(batch_.take());
     }
-    if (batch.length() > 0) chunk.push_back(batch.take());
+    if (batch_.length() > 0) chunk.push_back(batch_.take());
     return chunk;
   }
 
@@ -57,7 +53,7 @@ class Scan::ChunkReader {
   Scan& scan_;
   db::Connection& connection_;
   store::Listing listing_;
-  Rows rows_;
+  Builder batch_;
 };
 
 class Scan::Pull {
@@ -66,7 +62,7 @@ class Scan::Pull {
     const std::lock_guard lock(scan_.mutex_);
     const bool has_snapshot = scan_.next_to_read_ < scan_.chunk_count_;
     if (has_snapshot && Clock::now() - scan_.idle_since_ >= scan_.limits_.longest_idle) {
-      scan_.fail_idle();
+      scan_.fail(idleness());
     }
     if (scan_.failure_) std::rethrow_exception(scan_.failure_);
     scan_.is_pulled_ = true;
@@ -111,6 +107,7 @@ Array Scan::next() {
     try {
       begin();
     } catch (...) {
+      const std::lock_guard lock(mutex_);
       fail(std::current_exception());
       throw;
     }
@@ -136,29 +133,26 @@ void Scan::begin() {
 void Scan::start_threads() {
   const std::size_t count =
       std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, limits_.most_threads);
-  std::vector<SnapshotLease> snapshots;
-  snapshots.reserve(count);
-  for (db::Lease& lease : source_.database->readers_of_one_moment(count)) {
-    snapshots.emplace_back(std::move(lease));
-  }
+  std::vector<db::Lease> snapshots = source_.database->readers_of_one_moment(count);
   {
     const std::lock_guard lock(mutex_);
-    const std::int64_t newest = newest_key(snapshots.front().connection(), layout_->table());
+    const std::int64_t newest = newest_key(*snapshots.front(), layout_->table());
     chunk_count_ = (newest + limits_.keys_a_chunk - 1) / limits_.keys_a_chunk;
     most_ahead_ = chunks_ahead_a_thread * static_cast<std::int64_t>(count);
   }
-  for (SnapshotLease& snapshot : snapshots) {
-    threads_.emplace_back([this, mine = std::move(snapshot)]() mutable { work(std::move(mine)); });
+  for (db::Lease& snapshot : snapshots) {
+    threads_.emplace_back([this, mine = std::move(snapshot)] { work(*mine); });
   }
 }
 
-void Scan::work(SnapshotLease snapshot) {
+void Scan::work(db::Connection& connection) {
   try {
-    ChunkReader reader(*this, snapshot.connection());
+    ChunkReader reader(*this, connection);
     while (const std::optional<std::int64_t> index = take_chunk()) {
       give_chunk(*index, reader.read(*index));
     }
   } catch (...) {
+    const std::lock_guard lock(mutex_);
     fail(std::current_exception());
   }
 }
@@ -173,7 +167,7 @@ std::optional<std::int64_t> Scan::take_chunk() {
     } else if (Clock::now() < deadline) {
       changed_.wait_until(lock, deadline);
     } else {
-      fail_idle();
+      fail(idleness());
     }
   }
   return std::nullopt;
@@ -199,17 +193,7 @@ bool Scan::fetch() {
 }
 
 void Scan::fail(std::exception_ptr failure) {
-  const std::lock_guard lock(mutex_);
   if (!failure_) failure_ = std::move(failure);
-  chunks_.clear();
-  changed_.notify_all();
-}
-
-void Scan::fail_idle() {
-  if (!failure_) {
-    failure_ = std::make_exception_ptr(
-        Error(Code::unavailable, "the stream was idle for too long and has ended; begin another"));
-  }
   chunks_.clear();
   changed_.notify_all();
 }

@@ -23,20 +23,6 @@
 
 namespace comptroller::arrow {
 
-// A connection inside a read transaction, which ends before the connection goes back.
-class SnapshotLease {
- public:
-  explicit SnapshotLease(db::Lease lease) : lease_(std::move(lease)) {}
-  ~SnapshotLease();
-  SnapshotLease(SnapshotLease&&) noexcept = default;
-  SnapshotLease& operator=(SnapshotLease&&) = delete;
-
-  db::Connection& connection() { return *lease_; }
-
- private:
-  db::Lease lease_;
-};
-
 class Scan {
  public:
   Scan(std::shared_ptr<const Layout> layout, Source source, Limits limits);
@@ -62,14 +48,13 @@ class Scan {
 
   void begin();
   void start_threads();
-  void work(SnapshotLease snapshot);
+  void work(db::Connection& connection);
   // The next chunk to read; none when there is no more to do.
   std::optional<std::int64_t> take_chunk();
   void give_chunk(std::int64_t index, Chunk chunk);
   // Moves the next chunk to ready_; false at the end.
   bool fetch();
-  void fail(std::exception_ptr failure);
-  void fail_idle();
+  void fail(std::exception_ptr failure);  // while mutex_ is held
 
   std::shared_ptr<const Layout> layout_;
   Source source_;

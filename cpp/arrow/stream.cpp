@@ -57,33 +57,23 @@ void release(ArrowArrayStream* stream) {
   stream->release = nullptr;
 }
 
-class LaidOutTable final : public Table {
- public:
-  LaidOutTable(std::shared_ptr<const Layout> layout, Source source, Limits limits)
-      : layout_(std::move(layout)), source_(std::move(source)), limits_(limits) {}
-
-  void export_schema(ArrowSchema* out) const override {
-    layout_->make_batch().describe().give(out);
-  }
-  void open(ArrowArrayStream* out) const override {
-    source_.check();
-    *out = {get_schema, get_next, get_last_error, release,
-            new OpenStream{Scan(layout_, source_, limits_), {}}};
-  }
-
- private:
-  std::shared_ptr<const Layout> layout_;
-  Source source_;
-  Limits limits_;
-};
-
 }  // namespace
+
+void Table::export_schema(ArrowSchema* out) const {
+  layout_->make_batch().describe().give(out);
+}
+
+void Table::open(ArrowArrayStream* out) const {
+  source_.check();
+  *out = {get_schema, get_next, get_last_error, release,
+          new OpenStream{Scan(layout_, source_, limits_), {}}};
+}
 
 std::unique_ptr<Table> make_table(std::string_view kind,
                                   const std::optional<std::vector<std::string>>& columns,
                                   json::Audience audience, Source source, Limits limits) {
-  return std::make_unique<LaidOutTable>(std::make_shared<const Layout>(kind, columns, audience),
-                                        std::move(source), limits);
+  return std::make_unique<Table>(std::make_shared<const Layout>(kind, columns, audience),
+                                 std::move(source), limits);
 }
 
 }  // namespace comptroller::arrow

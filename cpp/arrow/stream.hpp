@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "arrow/abi.hpp"
@@ -20,6 +21,8 @@
 #include "store/listing.hpp"
 
 namespace comptroller::arrow {
+
+class Layout;
 
 // What a stream reads. Its functions are called from several threads at once.
 struct Source {
@@ -42,13 +45,19 @@ struct Limits {
 
 class Table {
  public:
-  virtual ~Table() = default;
-  virtual void export_schema(ArrowSchema* out) const = 0;
+  Table(std::shared_ptr<const Layout> layout, Source source, Limits limits)
+      : layout_(std::move(layout)), source_(std::move(source)), limits_(limits) {}
 
+  void export_schema(ArrowSchema* out) const;
   // Begins a stream of its own, any number of times; it may outlive the table. It shows one moment,
   // that of its first get_next, and may be used from any thread, one at a time. Throws what
   // Source::check throws; the stream's own failures are EIO, ENOMEM or EINVAL and a message.
-  virtual void open(ArrowArrayStream* out) const = 0;
+  void open(ArrowArrayStream* out) const;
+
+ private:
+  std::shared_ptr<const Layout> layout_;
+  Source source_;
+  Limits limits_;
 };
 
 // The records of a kind (claims, orchestrations, reward_addresses, payout_groups, controls,

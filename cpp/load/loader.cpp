@@ -71,7 +71,7 @@ class Run {
 
   bool fetch() {
     tell_progress();
-    lines_ = parsing_.next([this] { tell_progress(); });
+    lines_ = parsing_.next(std::move(lines_), [this] { tell_progress(); });
     position_ = 0;
     is_at_end_ = lines_.empty();
     return !is_at_end_;
@@ -97,7 +97,7 @@ class Run {
       ++account_.blank;
     } else {
       try {
-        count(arrivals.take(*std::move(parsed.record)));
+        count(arrivals.take(*parsed.record));
       } catch (const Error& error) {
         // What the store cannot do is no fault of the line.
         if (problem(error.code()).status >= 500) throw;

@@ -46,13 +46,16 @@ class Parsing {
   Parsing& operator=(const Parsing&) = delete;
 
   // The next lines, in order; none at the end. Calls `while_waiting` ten times a second, which may
-  // throw. Throws what the input threw.
+  // throw. Throws what the input threw. The lines that are `done` are freed by the thread that made
+  // them, which has the time.
   template <class WhileWaiting>
-  std::vector<Parsed<Line>> next(const WhileWaiting& while_waiting) {
+  std::vector<Parsed<Line>> next(std::vector<Parsed<Line>> done,
+                                 const WhileWaiting& while_waiting) {
     if (!thread_.joinable()) {
       return documents_.next(batch_) ? parse(batch_) : std::vector<Parsed<Line>>{};
     }
     std::unique_lock lock(mutex_);
+    done_.push_back(std::move(done));
     while (!changed_.wait_for(lock, longest_silence,
                               [&] { return !ready_.empty() || is_finished_; })) {
       lock.unlock();
@@ -118,10 +121,13 @@ class Parsing {
 
   // False when nobody wants more.
   bool hand_over(std::vector<Parsed<Line>> lines) {
+    std::vector<std::vector<Parsed<Line>>> done;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return ready_.size() < most_ready || is_abandoned_; });
     if (is_abandoned_) return false;
     ready_.push_back(std::move(lines));
+    done.swap(done_);
+    lock.unlock();
     changed_.notify_all();
     return true;
   }
@@ -134,6 +140,7 @@ class Parsing {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::vector<Parsed<Line>>> ready_;
+  std::vector<std::vector<Parsed<Line>>> done_;
   std::exception_ptr failure_;
   bool is_finished_ = false;
   bool is_abandoned_ = false;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace comptroller::sample {
 
@@ -16,6 +17,7 @@ enum class Stream : std::uint64_t {
   claim,
   incident,
   identity,
+  owner,
   control,
   control_kind,
   orchestration,
@@ -60,11 +62,21 @@ class Dice {
     return list[below(static_cast<std::uint32_t>(N))];
   }
 
-  // One of a list whose first entries are the frequent ones.
+  // Over [0, limit), limit below 2^32, the first ones the frequent ones: falls more gently than
+  // skewed.
+  constexpr std::uint64_t favoured(std::uint64_t limit) {
+    const std::uint64_t even = next() >> 32;
+    return (((even * even) >> 32) * limit) >> 32;
+  }
   template <class T, std::size_t N>
   constexpr const T& favour(const std::array<T, N>& list) {
-    const std::uint64_t even = next() >> 32;
-    return list[static_cast<std::size_t>((((even * even) >> 32) * N) >> 32)];
+    return list[favoured(N)];
+  }
+
+  // Even over all values of all bytes.
+  template <class Bytes>
+  constexpr void fill(Bytes& bytes) {
+    for (auto& byte : bytes) byte = static_cast<std::decay_t<decltype(byte)>>(next() >> 56);
   }
 
  private:

@@ -1,49 +1,70 @@
 #include "sample/generator.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <utility>
+#include <array>
 
-#include "model/error.hpp"
-#include "sample/line.hpp"
+#include "json/writer.hpp"
 #include "sample/rows.hpp"
 
 namespace comptroller::sample {
 namespace {
 
-constexpr std::uint64_t controls_of_claims(std::uint64_t claims) {
-  return std::max<std::uint64_t>(10, claims / 100);
+using AppendRow = std::function<void(std::string& out, std::uint64_t index)>;
+
+// Appends records as lines, of the customer if there is one.
+template <class RecordAt>
+AppendRow lines(RecordAt record_at, std::string customer) {
+  return [record_at = std::move(record_at), customer = std::move(customer)](std::string& out,
+                                                                            std::uint64_t index) {
+    auto record = record_at(index);
+    if constexpr (requires { record.customer_id; }) {
+      if (!customer.empty()) customer_of(record) = customer;
+    }
+    json::append_record(out, record, json::Audience::provider);
+    out += '\n';
+  };
 }
 
-template <void (*Write)(const Setting&, Line&, std::uint64_t)>
-WriteRow rows(const Setting& setting) {
-  return [setting](Line& line, std::uint64_t index) { Write(setting, line, index); };
+template <auto RecordAt>
+AppendRow rows(const Setting& setting, std::string customer) {
+  return lines([setting](std::uint64_t index) { return RecordAt(setting, index); },
+               std::move(customer));
+}
+
+AppendRow claim_rows(const Setting& setting, std::string customer) {
+  return lines(claims_of(setting), std::move(customer));
+}
+
+constexpr std::uint64_t controls_of(std::uint64_t claims) {
+  return std::max<std::uint64_t>(10, claims / 100);
+}
+constexpr std::uint64_t addresses_of(std::uint64_t claims) {
+  return groups_of_claims(claims) / ledgers * cluster_addresses;
 }
 
 struct Kind {
   std::string_view name;
-  WriteRow (*rows)(const Setting&);
+  AppendRow (*rows)(const Setting& setting, std::string customer);
   std::uint64_t (*count)(std::uint64_t claims);
 };
 
-// In the order of `kinds`. The factors are those by which rows find what they refer to.
-constexpr std::array<Kind, 7> table{{
-    {"identities", rows<write_identity>,
-     [](std::uint64_t n) { return control_identities * controls_of_claims(n); }},
-    {"controls", rows<write_control>, controls_of_claims},
-    {"orchestrations", rows<write_orchestration>,
-     [](std::uint64_t n) { return control_orchestrations * controls_of_claims(n); }},
-    {"payout-groups", rows<write_group>, groups_of_claims},
-    {"reward-addresses", rows<write_address>,
-     [](std::uint64_t n) { return groups_of_claims(n) / ledgers * cluster_addresses; }},
-    {"claims", claim_rows, [](std::uint64_t n) { return n; }},
-    {"balances", rows<write_balance>,
-     [](std::uint64_t n) { return groups_of_claims(n) / ledgers * cluster_addresses * snapshots; }},
+// The factors are those by which rows find what they refer to.
+constexpr std::array<Kind, 7> kinds{{
+    {"identities", rows<identity_at>,
+     [](std::uint64_t claims) { return control_identities * controls_of(claims); }},
+    {"controls", rows<control_at>, controls_of},
+    {"orchestrations", rows<orchestration_at>,
+     [](std::uint64_t claims) { return control_orchestrations * controls_of(claims); }},
+    {"payout-groups", rows<group_at>, groups_of_claims},
+    {"reward-addresses", rows<address_at>, addresses_of},
+    {"claims", claim_rows, [](std::uint64_t claims) { return claims; }},
+    {"balances", rows<balance_at>,
+     [](std::uint64_t claims) { return snapshots * addresses_of(claims); }},
 }};
 
 const Kind& find_kind(std::string_view name) {
   std::string known;
-  for (const Kind& kind : table) {
+  for (const Kind& kind : kinds) {
     if (kind.name == name) return kind;
     known += known.empty() ? "" : ", ";
     known += kind.name;
@@ -55,59 +76,34 @@ void check_rows(std::uint64_t rows) {
   if (rows > max_rows) throw Error::invalid("rows", "must be at most " + std::to_string(max_rows));
 }
 
-std::string customer_member(std::string_view customer) {
-  const auto allowed = [](char letter) { return letter > ' ' && letter < '\x7f'; };
-  if (customer.size() > 128 || !std::all_of(customer.begin(), customer.end(), allowed)) {
-    throw Error::invalid("customer", "must be 1 to 128 printable ASCII characters without space");
-  }
-  std::string member = R"("customer_id":")";
-  for (const char letter : customer) {
-    if (letter == '"' || letter == '\\') member += '\\';
-    member += letter;
-  }
-  return member + "\",";
-}
-
-std::uint64_t customer_seed(std::uint64_t seed, std::string_view customer) {
-  if (customer.empty() || customer == "default") return seed;
-  for (const char letter : customer) seed = mix(seed ^ static_cast<unsigned char>(letter));
-  return seed;
-}
-
-Setting setting_of(const Options& options) {
+AppendRow rows_of(const Options& options) {
   check_rows(options.rows);
-  const bool given = !options.customer.empty();
-  const std::string member = customer_member(given ? options.customer : "default");
-  return {customer_seed(options.seed, options.customer), options.rows, member,
-          given ? member : std::string{}};
+  const Kind& kind = find_kind(options.kind);
+  if (options.customer.empty()) return kind.rows({options.seed, options.rows}, {});
+  std::string customer = require_scalar<CustomerId>("customer", options.customer).value;
+  std::uint64_t seed = options.seed;
+  if (customer != "default") {
+    for (const char letter : customer) seed = mix(seed ^ static_cast<unsigned char>(letter));
+  }
+  return kind.rows({seed, options.rows}, std::move(customer));
 }
 
 }  // namespace
 
-Generator::Generator(const Options& options)
-    : rows_(options.rows),
-      write_row_(find_kind(options.kind).rows(setting_of(options))),
-      spare_(max_line_bytes) {}
+Generator::Generator(const Options& options) : rows_(options.rows), append_row_(rows_of(options)) {}
 
 std::size_t Generator::read(char* out, std::size_t capacity) {
   std::size_t used = 0;
   while (used < capacity) {
-    if (spare_at_ < spare_end_) {
-      const std::size_t taken = std::min(spare_end_ - spare_at_, capacity - used);
-      std::memcpy(out + used, spare_.data() + spare_at_, taken);
-      spare_at_ += taken;
-      used += taken;
-    } else if (next_row_ == rows_) {
-      break;
-    } else {
-      const bool fits = capacity - used >= max_line_bytes;
-      char* const begin = fits ? out + used : spare_.data();
-      Line line(begin);
-      write_row_(line, next_row_++);
-      const auto size = static_cast<std::size_t>(line.end() - begin);
-      (fits ? used : spare_end_) = (fits ? used : 0) + size;
-      if (!fits) spare_at_ = 0;
+    if (read_of_line_ == line_.size()) {
+      if (next_row_ == rows_) break;
+      line_.clear();
+      read_of_line_ = 0;
+      append_row_(line_, next_row_++);
     }
+    const std::size_t copied = line_.copy(out + used, capacity - used, read_of_line_);
+    read_of_line_ += copied;
+    used += copied;
   }
   return used;
 }

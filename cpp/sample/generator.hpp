@@ -6,21 +6,13 @@
 // made alone names the records of the set that it would belong to.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace comptroller::sample {
-
-class Line;
-
-inline constexpr std::array<std::string_view, 7> kinds{
-    "identities",       "controls", "orchestrations", "payout-groups",
-    "reward-addresses", "claims",   "balances"};
 
 inline constexpr std::uint64_t max_rows = 1'000'000'000;
 
@@ -46,10 +38,9 @@ class Generator {
  private:
   std::uint64_t rows_;
   std::uint64_t next_row_ = 0;
-  std::function<void(Line&, std::uint64_t)> write_row_;
-  std::vector<char> spare_;  // a line that did not fit, and what of it was not yet read
-  std::size_t spare_at_ = 0;
-  std::size_t spare_end_ = 0;
+  std::function<void(std::string& out, std::uint64_t index)> append_row_;
+  std::string line_;
+  std::size_t read_of_line_ = 0;
 };
 
 // How many rows of a kind belong to that many claims. Throws like Generator.

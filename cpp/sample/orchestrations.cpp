@@ -7,161 +7,155 @@
 namespace comptroller::sample {
 namespace {
 
-using namespace std::string_view_literals;
-
 enum class Side : std::uint8_t { crypto, fiat, profile };
 
 struct Flow {
   Side source;
   Side destination;
 };
-constexpr std::array<Flow, 7> flows{{{Side::fiat, Side::profile},
-                                     {Side::crypto, Side::profile},
-                                     {Side::crypto, Side::fiat},
-                                     {Side::profile, Side::crypto},
-                                     {Side::profile, Side::fiat},
-                                     {Side::fiat, Side::crypto},
-                                     {Side::profile, Side::profile}}};
+using enum Side;
+constexpr std::array<Flow, 7> flows{{{fiat, profile},
+                                     {crypto, profile},
+                                     {crypto, fiat},
+                                     {profile, crypto},
+                                     {profile, fiat},
+                                     {fiat, crypto},
+                                     {profile, profile}}};
 
 struct Asset {
-  std::string_view name;
+  const char* name;
   int decimals;
   std::uint32_t most;  // units in one orchestration, about 40,000 dollars
-  Ledger ledger;
-  std::string_view network;
+  Ledger ledger = Ledger::ethereum;
 };
-constexpr std::array<Asset, 5> crypto_assets{
-    {{"USDC", 6, 40'000, Ledger::ethereum, "ethereum"},
-     {"ETH", 18, 12, Ledger::ethereum, "ethereum"},
-     {"SOL", 9, 250, Ledger::solana, "solana"},
-     {"ARB", 18, 80'000, Ledger::arbitrum_one, "arbitrum_one"},
-     {"OKB", 18, 700, Ledger::xlayer, "xlayer"}}};
-constexpr std::array<Asset, 4> fiat_assets{{{"USD", 2, 40'000, Ledger::ethereum, ""},
-                                            {"EUR", 2, 36'000, Ledger::ethereum, ""},
-                                            {"GBP", 2, 31'000, Ledger::ethereum, ""},
-                                            {"CHF", 2, 34'000, Ledger::ethereum, ""}}};
+constexpr std::array<Asset, 5> crypto_assets{{{"USDC", 6, 40'000},
+                                              {"ETH", 18, 12},
+                                              {"SOL", 9, 250, Ledger::solana},
+                                              {"ARB", 18, 80'000, Ledger::arbitrum_one},
+                                              {"OKB", 18, 700, Ledger::xlayer}}};
+constexpr std::array<Asset, 4> fiat_assets{
+    {{"USD", 2, 40'000}, {"EUR", 2, 36'000}, {"GBP", 2, 31'000}, {"CHF", 2, 34'000}}};
 
-struct Course {
-  std::string_view status;
-  std::string_view source;
-  std::string_view destination;
+// Of an orchestration and its two transfers.
+struct Statuses {
+  const char* whole;
+  const char* source;
+  const char* destination;
 };
-constexpr Course completed{"COMPLETED", "COMPLETED", "COMPLETED"};
-constexpr std::array<Course, 4> processing{{{"PROCESSING", "PENDING", "PENDING"},
-                                            {"PROCESSING", "PROCESSING", "PENDING"},
-                                            {"PROCESSING", "COMPLETED", "PENDING"},
-                                            {"PROCESSING", "COMPLETED", "PROCESSING"}}};
-constexpr std::array<Course, 2> failed{
-    {{"FAILED", "FAILED", "PENDING"}, {"FAILED", "COMPLETED", "FAILED"}}};
-constexpr std::array source_failures{"Insufficient balance on the source account"sv,
-                                     "Deposit was not received within 72 hours"sv,
-                                     "Amount is below the network minimum"sv};
-constexpr std::array destination_failures{"Bank account was closed"sv,
-                                          "Destination address failed screening"sv,
-                                          "Beneficiary name does not match the account"sv};
-constexpr std::array memos{"Invoice "sv, "Payroll "sv, "Top-up "sv, "Settlement "sv};
-constexpr std::array channels{"api"sv, "app"sv, "rule"sv};
+constexpr Statuses completed{"COMPLETED", "COMPLETED", "COMPLETED"};
+constexpr std::array<Statuses, 4> processing{{{"PROCESSING", "PENDING", "PENDING"},
+                                              {"PROCESSING", "PROCESSING", "PENDING"},
+                                              {"PROCESSING", "COMPLETED", "PENDING"},
+                                              {"PROCESSING", "COMPLETED", "PROCESSING"}}};
+constexpr Statuses source_failed{"FAILED", "FAILED", "PENDING"};
+constexpr Statuses destination_failed{"FAILED", "COMPLETED", "FAILED"};
+constexpr std::array source_failures{"Insufficient balance on the source account",
+                                     "Deposit was not received within 72 hours",
+                                     "Amount is below the network minimum"};
+constexpr std::array destination_failures{"Bank account was closed",
+                                          "Destination address failed screening",
+                                          "Beneficiary name does not match the account"};
+constexpr std::array memos{"Invoice ", "Payroll ", "Top-up ", "Settlement "};
+constexpr std::array channels{"api", "app", "rule"};
 constexpr std::uint64_t rules = 40;
 
+struct Owner {
+  Id identity_id;
+  Id profile_id;
+  Id account_id;
+};
+
+Owner owner_at(const Setting& identities, std::uint64_t index) {
+  const StoredIdentity identity = identity_at(identities, index);
+  const auto created_us = static_cast<std::uint64_t>(identity.created_at.microseconds);
+  Dice dice(identities.seed, Stream::owner, index);
+  return {identity.id,
+          {uuid_at(created_us + second_us, dice)},
+          {uuid_at(created_us + 2 * second_us, dice)}};
+}
+
 // The two years' last rows are under way, and now and then an older one is.
-Course course_of(const Setting& setting, std::uint64_t index, Dice& dice) {
-  const bool recent = (setting.rows - 1 - index) * 100 < setting.rows;
-  if (dice.chance(recent ? 850 : 3)) return dice.any(processing);
-  return dice.chance(50) ? dice.any(failed) : completed;
+void progress(Orchestration& orchestration, bool is_recent, std::uint64_t created_us, Dice& dice) {
+  Statuses statuses = completed;
+  if (dice.chance(is_recent ? 850 : 3)) {
+    statuses = dice.any(processing);
+  } else if (dice.chance(50)) {
+    const bool at_source = dice.chance(500);
+    statuses = at_source ? source_failed : destination_failed;
+    orchestration.fail_reason =
+        FailReason{Note{at_source ? dice.any(source_failures) : dice.any(destination_failures)}};
+  }
+  orchestration.status = {statuses.whole};
+  orchestration.source_transfer = Transfer{Label{uuid_at(created_us, dice)}, Word{statuses.source}};
+  orchestration.destination_transfer =
+      Transfer{Label{uuid_at(created_us, dice)}, Word{statuses.destination}};
 }
 
-void write_side(Line& line, std::string_view name, Side side, const Asset& asset, Uuid profile,
-                Dice dice) {
+// The Source or the Destination of an orchestration.
+template <class Endpoint>
+Endpoint endpoint(Side side, const Asset& asset, const Id& profile_id, Dice& dice) {
   const std::uint64_t known_us = activity_begins_us - dice.skewed(90 * day_us);
-  const Uuid endpoint = uuid_at(known_us, dice.next());
-  line.open(name);
-  if (side == Side::crypto) {
-    line.open("crypto");
-    line.uuid("address_id", endpoint);
-    line.string("address", draw_address(dice, asset.ledger).text());
-    line.string("network", asset.network);
-  } else if (side == Side::fiat) {
-    line.open("fiat");
-    line.uuid(name == "source" ? "deposit_instructions_id" : "bank_account_id", endpoint);
-    const std::uint32_t number = dice.below(1'000'000);
-    if (dice.chance(600)) line.numbered("memo", dice.any(memos), number, 6);
+  Endpoint made;
+  if (side == crypto) {
+    made.crypto =
+        CryptoEndpoint{Label{uuid_at(known_us, dice)}, Label{address_on(asset.ledger, dice)},
+                       Label{lower(word(asset.ledger))}};
+  } else if (side == fiat) {
+    auto& [account, memo] = made.fiat.emplace();
+    account = Label{uuid_at(known_us, dice)};
+    const std::uint32_t number = 100'000 + dice.below(900'000);
+    if (dice.chance(600)) memo = Note{dice.any(memos) + std::to_string(number)};
   } else {
-    line.open("profile");
-    line.uuid("profile_id", profile);
+    made.profile = ProfileEndpoint{profile_id};
   }
-  line.close();
-  line.close();
-}
-
-void write_transfer(Line& line, std::string_view name, std::string_view status, Uuid id) {
-  line.open(name);
-  line.uuid("transfer_id", id);
-  line.string("status", status);
-  line.close();
-}
-
-void write_course(Line& line, const Course& course, std::uint64_t created_us, Dice& dice) {
-  write_transfer(line, "source_transfer", course.source, uuid_at(created_us, dice.next()));
-  write_transfer(line, "destination_transfer", course.destination,
-                 uuid_at(created_us, dice.next()));
-  line.string("status", course.status);
-  if (course.status == "FAILED") {
-    line.open("fail_reason");
-    line.string("detail", course.source == "FAILED" ? dice.any(source_failures)
-                                                    : dice.any(destination_failures));
-    line.close();
-  }
-}
-
-void write_origin(const Setting& setting, Line& line, std::uint64_t index, Dice& dice) {
-  if (dice.chance(400)) {
-    const std::uint64_t number = dice.skewed(rules);
-    Dice rule(setting.seed, Stream::rule, number);
-    line.uuid("orchestration_rule_id", uuid_at(activity_begins_us - number * day_us, rule.next()));
-  }
-  if (dice.chance(350)) {
-    line.open("metadata");
-    line.string("channel", dice.favour(channels));
-    line.numbered("batch", "B", index / 100, 6);
-    line.close();
-  }
+  return made;
 }
 
 }  // namespace
 
-void write_orchestration(const Setting& setting, Line& line, std::uint64_t index) {
+Orchestration orchestration_at(const Setting& setting, std::uint64_t index) {
   Dice dice(setting.seed, Stream::orchestration, index);
-  const std::uint64_t identities = identities_of_orchestrations(setting.rows);
-  const Identity owner = identity_at(setting.seed, identities, dice.skewed(identities));
-  const Identity other = identity_at(setting.seed, identities, dice.skewed(identities));
+  const std::uint64_t controls =
+      (setting.rows + control_orchestrations - 1) / control_orchestrations;
+  const Setting identities{setting.seed, controls * control_identities};
+  const Owner owner = owner_at(identities, dice.skewed(identities.rows));
   const Flow flow = dice.favour(flows);
-  const Course course = course_of(setting, index, dice);
   const Asset& coin = dice.favour(crypto_assets);
   const Asset& money = dice.favour(fiat_assets);
-  const Asset& from = flow.source == Side::fiat ? money : coin;
-  const Asset& to = flow.destination == Side::fiat ? money : coin;
+  const Asset& from = flow.source == fiat ? money : coin;
+  const Asset& to = flow.destination == fiat ? money : coin;
   const std::uint64_t created_us =
       spread_us(index, setting.rows, activity_begins_us, activity_ends_us, dice);
-  line.uuid("id", uuid_at(created_us, dice.next()));
-  line.uuid("profile_id", owner.profile_id);
-  line.uuid("identity_id", owner.id);
-  line.uuid("account_id", owner.account_id);
-  line.text(setting.customer);
-  if (dice.chance(700)) line.numbered("ref_id", "order-", index + 1, 10);
-  line.string("source_asset", from.name);
-  line.string("destination_asset", to.name);
-  const std::uint64_t units = dice.skewed(from.most);
-  line.amount("source_amount", units, dice.next() % power_of_ten(from.decimals), from.decimals);
-  write_course(line, course, created_us, dice);
-  write_side(line, "source", flow.source, from, owner.profile_id,
-             Dice(dice.next(), Stream::orchestration, 0));
-  write_side(line, "destination", flow.destination, to,
-             flow.source == Side::profile ? other.profile_id : owner.profile_id,
-             Dice(dice.next(), Stream::orchestration, 1));
-  write_origin(setting, line, index, dice);
-  line.time("created_at", created_us);
-  line.time("updated_at",
-            created_us + dice.skewed(std::min(2 * day_us, activity_ends_us - created_us)));
+  Orchestration made;
+  made.id.value = uuid_at(created_us, dice);
+  made.profile_id = owner.profile_id;
+  made.identity_id = owner.identity_id;
+  made.account_id = owner.account_id;
+  made.customer_id.value = "default";
+  if (dice.chance(700)) made.ref_id = Label{"order-" + std::to_string(index + 1)};
+  made.source_asset = Term{from.name};
+  made.destination_asset = Term{to.name};
+  made.source_amount = Amount{amount_text(amount_below(from.most, dice), from.decimals)};
+  progress(made, (setting.rows - 1 - index) * 100 < setting.rows, created_us, dice);
+  made.source = endpoint<Source>(flow.source, from, owner.profile_id, dice);
+  const bool is_move = flow.source == profile && flow.destination == profile;
+  made.destination = endpoint<Destination>(
+      flow.destination, to,
+      is_move ? owner_at(identities, dice.skewed(identities.rows)).profile_id : owner.profile_id,
+      dice);
+  if (dice.chance(400)) {
+    const std::uint64_t number = dice.skewed(rules);
+    Dice rule(setting.seed, Stream::rule, number);
+    made.orchestration_rule_id = Id{uuid_at(activity_begins_us - number * day_us, rule)};
+  }
+  made.created_at = timestamp(created_us);
+  const std::uint64_t longest_us = std::min(2 * day_us, activity_ends_us - created_us);
+  made.updated_at = {timestamp(created_us + dice.skewed(longest_us))};
+  if (dice.chance(350)) {
+    made.metadata = Metadata{
+        {{"channel", dice.favour(channels)}, {"batch", "B" + std::to_string(index / 100)}}};
+  }
+  return made;
 }
 
 }  // namespace comptroller::sample

@@ -64,7 +64,7 @@ bool Arrivals::adopt_implied(store::StoredIdentityRow& stored, const StoredIdent
   return true;
 }
 
-Arrival Arrivals::take(IdentityLine line) {
+Arrival Arrivals::take(IdentityLine& line) {
   complete(line);
   const StoredIdentity& identity = line;
   Arrival outcome = Arrival::unchanged;
@@ -109,7 +109,7 @@ store::Stored<StoredIdentity> Arrivals::identity_of(const Control& line) {
   return {key, std::move(identity)};
 }
 
-Arrival Arrivals::take(Control line) {
+Arrival Arrivals::take(Control& line) {
   if (customer_of(line).empty() && !customer_) {
     const auto identity = store::find_identity(connection_, line.identity_id.value);
     if (identity) customer_of(line) = identity->record.customer_id.value;
@@ -136,7 +136,7 @@ Arrival Arrivals::take(Control line) {
   return Arrival::inserted;
 }
 
-Arrival Arrivals::take(Orchestration line) {
+Arrival Arrivals::take(Orchestration& line) {
   complete(line);
   if (store::insert_orchestration(connection_, line)) return inserted(line);
   const auto stored = stored_already<Orchestration>(connection_, line.id.value);
@@ -146,7 +146,7 @@ Arrival Arrivals::take(Orchestration line) {
   return Arrival::updated;
 }
 
-Arrival Arrivals::take(PayoutGroup line) {
+Arrival Arrivals::take(PayoutGroup& line) {
   complete(line);
   rules::complete(line);
   const auto stored = store::find<PayoutGroup>(connection_, line.id.value);
@@ -162,7 +162,7 @@ Arrival Arrivals::take(PayoutGroup line) {
   return Arrival::updated;
 }
 
-Arrival Arrivals::take(RewardAddress line) {
+Arrival Arrivals::take(RewardAddress& line) {
   complete(line);
   const auto stored = store::find<RewardAddress>(connection_, line.id.value);
   const bool has_status = line.status.has_value();
@@ -211,7 +211,7 @@ void Arrivals::note_confirmation(const Claim& claim) {
   if (!latest || *latest < *confirmed_at) latest = confirmed_at;
 }
 
-Arrival Arrivals::take(Claim line) {
+Arrival Arrivals::take(Claim& line) {
   complete(line);
   const store::GroupFacts facts = group(line.payout_group_id).facts;
   check_customer(facts, customer_of(line));

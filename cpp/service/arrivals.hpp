@@ -23,12 +23,13 @@ class Arrivals {
   Arrivals(db::Connection& connection, const Principal& principal,
            std::optional<std::string> customer, Timestamp now, rules::MakeId make_id);
 
-  Arrival take(IdentityLine line);
-  Arrival take(Control line);
-  Arrival take(Orchestration line);
-  Arrival take(PayoutGroup line);
-  Arrival take(RewardAddress line);
-  Arrival take(Claim line);
+  // A line is completed where it is, with its customer for one.
+  Arrival take(IdentityLine& line);
+  Arrival take(Control& line);
+  Arrival take(Orchestration& line);
+  Arrival take(PayoutGroup& line);
+  Arrival take(RewardAddress& line);
+  Arrival take(Claim& line);
   Arrival take(const Balance& line);
 
   // Writes what was gathered for the end of the transaction; before it commits.

@@ -22,9 +22,10 @@ Claim save(Context& context, const store::Stored<Claim>& before, Claim after) {
 }  // namespace
 
 Claim put_claim(Context& context, const Claim& request) {
+  Claim line = request;
   Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
                     context.environment.make_id);
-  arrivals.take(request);
+  arrivals.take(line);
   arrivals.finish();
   return require<Claim>(context, request.id.value).record;
 }

@@ -7,9 +7,10 @@
 namespace comptroller::service {
 
 Orchestration put_orchestration(Context& context, const Orchestration& request) {
+  Orchestration line = request;
   Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
                     context.environment.make_id);
-  arrivals.take(request);
+  arrivals.take(line);
   arrivals.finish();
   return require<Orchestration>(context, request.id.value).record;
 }

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <simdjson.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -15,6 +16,10 @@
 
 namespace comptroller::sample {
 namespace {
+
+constexpr std::array<std::string_view, 7> kinds{
+    "identities",       "controls", "orchestrations", "payout-groups",
+    "reward-addresses", "claims",   "balances"};
 
 using Record = std::map<std::string, std::string>;  // top-level strings; of nested values the JSON
 

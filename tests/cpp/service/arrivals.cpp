@@ -18,7 +18,7 @@ struct Loaded : World {
              service.database()->write([&](db::Connection& connection) {
                Arrivals arrivals(connection, provider, customer, now,
                                  service.environment().make_id);
-               outcome = arrivals.take(std::move(line));
+               outcome = arrivals.take(line);
                arrivals.finish();
              });
            })
