@@ -13,7 +13,19 @@ namespace comptroller::bindings {
 // Takes the GIL for each read. What `readinto` raises is thrown as it is.
 class PythonInput : public load::Input {
  public:
-  explicit PythonInput(pybind11::object source) : source_(std::move(source)) {}
+  PythonInput(pybind11::object source, bool is_for_loading_thread)
+      : source_(std::move(source)), is_for_loading_thread_(is_for_loading_thread) {}
+
+  bool is_for_loading_thread() const override { return is_for_loading_thread_; }
+
+  void abandon() noexcept override {
+    const pybind11::gil_scoped_acquire acquire;
+    if (PyObject* done = PyObject_CallMethod(source_.ptr(), "abandon", nullptr)) {
+      Py_DECREF(done);
+    } else {
+      PyErr_WriteUnraisable(source_.ptr());  // only the wait for it is longer
+    }
+  }
 
   std::size_t read(char* out, std::size_t capacity) override {
     const pybind11::gil_scoped_acquire acquire;
@@ -30,6 +42,7 @@ class PythonInput : public load::Input {
 
  private:
   pybind11::object source_;
+  bool is_for_loading_thread_;
 };
 
 }  // namespace comptroller::bindings

@@ -90,16 +90,16 @@ void handle_signals() {
 
 // Tells `account` what the load did, also where an exception ends it.
 void load(const Store& store, const Principal& principal, const std::string& kind,
-          const py::object& source, std::optional<std::string> customer_id, bool keep_going,
-          bool dry_run, std::optional<std::uint64_t> total_bytes, const py::object& progress,
-          const py::object& account) {
+          const py::object& source, bool are_rows, std::optional<std::string> customer_id,
+          bool keep_going, bool dry_run, std::optional<std::uint64_t> total_bytes,
+          const py::object& progress, const py::object& account) {
   std::unique_ptr<load::Input> input;
   if (py::isinstance<py::str>(source)) {
     auto file = std::make_unique<load::FileInput>(source.cast<std::string>());
     if (!total_bytes) total_bytes = file->size();
     input = std::move(file);
   } else {
-    input = std::make_unique<PythonInput>(source);
+    input = std::make_unique<PythonInput>(source, are_rows);
   }
   load::Options options{kind, std::move(customer_id), keep_going, dry_run, {}, &handle_signals};
   if (!progress.is_none()) {
@@ -188,8 +188,8 @@ void bind_store(py::module_& module) {
       .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
            arg("body") = py::none(), arg("idempotency_key") = py::none())
       .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
-           arg("customer_id"), arg("keep_going"), arg("dry_run"), arg("total_bytes"),
-           arg("progress"), arg("account"))
+           arg("are_rows"), arg("customer_id"), arg("keep_going"), arg("dry_run"),
+           arg("total_bytes"), arg("progress"), arg("account"))
       .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
            arg("parameters"))
       .def(

@@ -16,6 +16,12 @@ class Input {
   // Puts at most `capacity` bytes into `out` and gives how many; 0 at the end, and only there.
   // Throws unavailable when they cannot be read.
   virtual std::size_t read(char* out, std::size_t capacity) = 0;
+
+  // Whether only the thread that loads may read; else one beside it does, which is faster.
+  virtual bool is_for_loading_thread() const { return false; }
+
+  // Nobody wants more: a read that waits in another thread should end soon, whatever it gives.
+  virtual void abandon() noexcept {}
 };
 
 // A file, or whatever else a path can name and be read from.

@@ -1,4 +1,5 @@
-// Documents -> records, on a thread of its own, beside the one that stores them.
+// Documents -> records, on a thread of its own, beside the one that stores them; where the input
+// must stay on that one, whenever it asks.
 #pragma once
 
 #include <chrono>
@@ -24,15 +25,21 @@ struct Parsed {
 template <Record Line>
 class Parsing {
  public:
-  explicit Parsing(Input& input) : documents_(input), thread_([this] { run(); }) {}
+  explicit Parsing(Input& input) : input_(input), documents_(input) {
+    if (!input.is_for_loading_thread()) thread_ = std::thread([this] { run(); });
+  }
 
   // Stops early if need be; what was parsed and not taken is dropped.
   ~Parsing() {
+    if (!thread_.joinable()) return;
+    bool is_reading = false;
     {
       const std::lock_guard guard(mutex_);
       is_abandoned_ = true;
+      is_reading = !is_finished_;
     }
     changed_.notify_all();
+    if (is_reading) input_.abandon();
     thread_.join();
   }
   Parsing(const Parsing&) = delete;
@@ -42,6 +49,9 @@ class Parsing {
   // throw. Throws what the input threw.
   template <class WhileWaiting>
   std::vector<Parsed<Line>> next(const WhileWaiting& while_waiting) {
+    if (!thread_.joinable()) {
+      return documents_.next(batch_) ? parse(batch_) : std::vector<Parsed<Line>>{};
+    }
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, longest_silence,
                               [&] { return !ready_.empty() || is_finished_; })) {
@@ -70,8 +80,7 @@ class Parsing {
 
   void run() {
     try {
-      Batch batch;
-      while (documents_.next(batch) && hand_over(parse(batch))) {
+      while (documents_.next(batch_) && hand_over(parse(batch_))) {
       }
     } catch (...) {
       failure_ = std::current_exception();
@@ -115,7 +124,9 @@ class Parsing {
     return true;
   }
 
+  Input& input_;
   Documents documents_;
+  Batch batch_;
   json::Reader reader_;
   json::UnknownMembers unknown_members_;
   std::mutex mutex_;

@@ -5,6 +5,8 @@ from typing import Protocol, final
 
 class Readable(Protocol):
     def readinto(self, buffer: memoryview, /) -> int | None: ...
+    # From another thread than the one that reads: a read that waits ends soon.
+    def abandon(self) -> None: ...
 
 @final
 class Principal:
@@ -55,6 +57,7 @@ class Store:
         kind: str,
         source: str | Readable,
         *,
+        are_rows: bool,  # of the caller's, which are read on its thread
         customer_id: str | None,
         keep_going: bool,
         dry_run: bool,

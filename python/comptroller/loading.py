@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import select
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 import msgspec
@@ -25,6 +27,8 @@ LoadSource: TypeAlias = (
     str | os.PathLike[str] | BinaryIO | Iterable[Mapping[str, object] | msgspec.Struct]
 )
 
+_LONGEST_WAIT_S = 0.1
+_MOST_SELECTED = 1024  # select() knows no descriptors beyond
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -66,6 +70,7 @@ class Opened(NamedTuple):
     source: str | Readable
     total_bytes: int | None
     progress: Progress | None
+    are_rows: bool = False
 
 
 @contextmanager
@@ -95,7 +100,7 @@ def opened(source: LoadSource, progress: Progress | None) -> Iterator[Opened]:
             "(io.BytesIO for bytes) or an iterable of dicts",
         )
     else:
-        yield Opened(RowReader(source), None, progress)
+        yield Opened(RowReader(source), None, progress, are_rows=True)
 
 
 class RowReader(io.RawIOBase):
@@ -108,6 +113,9 @@ class RowReader(io.RawIOBase):
     def readable(self) -> bool:
         """Whether it can be read: yes."""
         return True
+
+    def abandon(self) -> None:
+        """Nobody reads rows in another thread, so there is nothing to end."""
 
     def readinto(self, buffer: Any, /) -> int:
         """Fills `buffer` as far as rows reach; 0 at their end."""
@@ -146,12 +154,34 @@ class _ReadInto(io.RawIOBase):
         return len(data)
 
 
+class _Waiting(io.RawIOBase):
+    """A pipe or terminal, for which nobody waits any more once it is abandoned."""
+
+    def __init__(self, file: io.BufferedReader, descriptor: int, abandoned: Event) -> None:
+        self._file = file
+        self._descriptor = descriptor
+        self._abandoned = abandoned
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        while not select.select([self._descriptor], [], [], _LONGEST_WAIT_S)[0]:
+            if self._abandoned.is_set():
+                return 0
+        return self._file.readinto1(buffer)
+
+
 class _Named:
     """A file whose failures to be read are refusals that name it."""
 
-    def __init__(self, file: Readable, name: str) -> None:
-        self._file = file
+    def __init__(self, file: io.IOBase, name: str, abandoned: Event) -> None:
+        self._file = cast("io.BufferedIOBase", file)
         self._name = name
+        self._abandoned = abandoned
+
+    def abandon(self) -> None:
+        self._abandoned.set()
 
     def readinto(self, buffer: memoryview, /) -> int:
         with _naming(self._name):
@@ -185,12 +215,24 @@ def _from_file(file: BinaryIO, name: str, progress: Progress | None) -> Opened:
         readable = cast("io.BufferedReader", io.BufferedReader(_ReadInto(file)))
     head, readable = _head(readable)
     total = _remaining(readable)
+    abandoned = Event()
+    descriptor = _waited_for(file)
+    patient = readable if descriptor is None else _Waiting(readable, descriptor, abandoned)
     if head != _GZIP_MAGIC:
-        return Opened(_Named(cast("Readable", readable), name), total, progress)
-    content = gzip.GzipFile(fileobj=readable, mode="rb")
+        return Opened(_Named(patient, name, abandoned), total, progress)
     if progress is not None and total is not None:
         progress = _packed(readable, total, progress)
-    return Opened(_Named(cast("Readable", content), name), None, progress)
+    content = gzip.GzipFile(fileobj=patient, mode="rb")
+    return Opened(_Named(content, name, abandoned), None, progress)
+
+
+def _waited_for(file: object) -> int | None:
+    """The descriptor of a pipe, a terminal or the like, where that can be asked for news."""
+    # What else has a descriptor may hold bytes that the descriptor knows nothing of.
+    raw = file.raw if isinstance(file, io.BufferedReader) else file
+    if not isinstance(raw, io.FileIO) or raw.fileno() >= _MOST_SELECTED:
+        return None
+    return None if stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else raw.fileno()
 
 
 def _text_file() -> Exception:

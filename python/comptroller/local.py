@@ -104,8 +104,8 @@ class Service:
             kind: identities, controls, orchestrations, payout-groups, reward-addresses, claims or
                 balances.
             source: a path, a binary file (NDJSON, a JSON array or a saved list answer, also
-                gzipped), or an iterable of dicts or records. Times are RFC 3339 or aware
-                datetimes, amounts plain decimals as str, Decimal or int.
+                gzipped), or an iterable of dicts or records, walked on the calling thread. Times
+                are RFC 3339 or aware datetimes, amounts plain decimals as str, Decimal or int.
             customer_id: whose the records are that carry no customer; ``default`` when left out.
             keep_going: keeps the good lines, in batches.
             dry_run: keeps nothing, and counts what would have been.
@@ -127,6 +127,7 @@ class Service:
                     self._principal,
                     arguments.kind(kind),
                     given.source,
+                    are_rows=given.are_rows,
                     customer_id=None
                     if customer_id is None
                     else arguments.text("customer_id", customer_id),

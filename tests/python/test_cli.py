@@ -465,6 +465,21 @@ def test_a_load_that_cannot_be_read_to_its_end_says_what_was_kept(run: Run) -> N
     assert run("check", "--json").json["rows"]["claims"] == 100_000
 
 
+def test_ctrl_c_ends_a_load_that_waits_for_its_input(tmp_path: Path) -> None:
+    with started("load", "claims", "-", cwd=tmp_path) as loading:
+        assert loading.stdin
+        loading.stdin.write(GOOD)
+        loading.stdin.flush()
+        wait_until((tmp_path / "store.db-wal").exists)
+        time.sleep(0.5)
+        began = time.monotonic()
+        loading.send_signal(signal.SIGINT)
+        assert loading.wait(10) == 130
+        assert time.monotonic() - began < 1
+        assert loading.stderr
+        assert loading.stderr.read().endswith(b"comptroller: interrupted; nothing was kept\n")
+
+
 def committed_claims(store: Path) -> int:
     """What a stranger sees; in a process of its own, and never writing."""
     program = (

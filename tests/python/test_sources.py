@@ -6,7 +6,9 @@ import gzip
 import io
 import json
 import os
+import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -217,11 +219,58 @@ def test_a_result_prints_its_account() -> None:
     )
 
 
-def test_a_file_that_does_not_wait_is_refused_and_not_taken_for_its_end(operator: Service) -> None:
+class Impatient(io.RawIOBase):
+    """A file that gives nothing for now."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> None:
+        return None
+
+
+def test_a_file_that_does_not_wait_is_not_taken_for_its_end(operator: Service) -> None:
+    with pytest.raises(InvalidRequest, match="has nothing yet"):
+        operator.load("claims", Impatient())
+    # A pipe can be waited for, even so.
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    with os.fdopen(reading, "rb", 0) as file, os.fdopen(writing, "wb", 0) as given:
-        given.write(NDJSON)
-        with pytest.raises(InvalidRequest, match="has nothing yet"):
-            operator.load("claims", file)
-    assert len(operator.claims.list()) == 0
+    with os.fdopen(reading, "rb", 0) as file:
+        writer = threading.Timer(0.3, lambda: (os.write(writing, NDJSON), os.close(writing)))
+        writer.start()
+        assert operator.load("claims", file).read == 2
+        writer.join()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("buffering", [0, 4096])
+def test_a_load_that_waits_for_a_pipe_can_be_ended(
+    operator: Service, packed: bool, buffering: int
+) -> None:
+    def stop(_done: int, _total: int | None, _rows: int) -> None:
+        if time.monotonic() - began > 0.3:
+            raise KeyboardInterrupt
+
+    reading, writing = os.pipe()
+    os.write(writing, gzip.compress(NDJSON)[:20] if packed else NDJSON)
+    began = time.monotonic()
+    with os.fdopen(reading, "rb", buffering) as file:
+        with pytest.raises(KeyboardInterrupt):
+            operator.load("claims", file, progress=stop)
+        assert time.monotonic() - began < 1
+    os.close(writing)
+
+
+def test_rows_are_walked_on_the_calling_thread(operator: Service) -> None:
+    # As the cursor of a database that is for one thread demands.
+    database = sqlite3.connect(":memory:")
+    database.row_factory = sqlite3.Row
+    query = """
+        WITH RECURSIVE ids(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM ids WHERE id < 20000)
+        SELECT 'c-' || id AS id, ? AS payout_group_id, 'CLAIM_ALL' AS claim_type,
+               'PENDING' AS onchain_status, '1.50' AS amount, ? AS created_at FROM ids
+    """
+    rows = database.execute(query, ["11111111-1111-4111-8111-111111111111", "2026-01-31T12:00:00Z"])
+    result = operator.load("claims", (dict(row) for row in rows))
+    assert (result.read, result.inserted) == (20_000, 20_000)
+    database.close()
