@@ -107,6 +107,8 @@ class Parsing {
       try {
         reader_.read(document.text, parsed.record.emplace(), options);
       } catch (const Error& error) {
+        // What the machine cannot do is no fault of the line.
+        if (problem(error.code()).status >= 500) throw;
         parsed.record.reset();
         parsed.refusal = std::make_unique<const Error>(error);
       }

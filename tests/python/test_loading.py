@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
@@ -216,3 +219,38 @@ def test_a_load_of_nonsense_is_refused(
 def test_a_kind_is_spelled_with_dashes_or_underscores(shared_operator: Service, kind: str) -> None:
     result = shared_operator.load(kind, [line("payout-groups")], dry_run=True)
     assert (result.inserted, NOON in str(result)) == (1, False)
+
+
+STARVED = """
+import io, resource, sys, comptroller
+
+# As deep as may be: the parser for that is made when it is first needed, and takes 14 MB.
+LINE = b'{"deep":' + b"[" * 31 + b"1" + b"]" * 31 + b"}\\n"
+
+class Starving(io.BytesIO):
+    def readinto(self, buffer):
+        size = super().readinto(buffer)
+        if size:
+            used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 20), resource.RLIM_INFINITY))
+        return size
+
+svc = comptroller.open(sys.argv[1])
+try:
+    print(svc.load("claims", Starving(LINE)))
+except comptroller.Unavailable as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where memory can be told and bounded")
+def test_a_lack_of_memory_is_no_fault_of_a_line(store_path: Path) -> None:
+    # One arena, so that no thread has a reserve of its own.
+    loading = subprocess.run(
+        [sys.executable, "-c", STARVED, str(store_path)],
+        env={**os.environ, "MALLOC_ARENA_MAX": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert loading.stdout == "unavailable: out of memory\n"
