@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "model/nearest.hpp"
+#include "model/shorten.hpp"
 #include "rules/controls.hpp"
 #include "store/identities.hpp"
 #include "store/reward_addresses.hpp"
@@ -50,7 +51,7 @@ std::vector<ShownColumn> choose(std::vector<ShownColumn> known,
     if (found == known.end()) {
       std::vector<std::string_view> all;
       std::ranges::transform(known, std::back_inserter(all), &ShownColumn::name);
-      throw Error::invalid("columns", name + " " + unknown_name_message(name, all));
+      throw Error::invalid("columns", shorten(name) + " " + unknown_name_message(name, all));
     }
     if (std::ranges::find(chosen, name, &ShownColumn::name) != chosen.end()) {
       throw Error::invalid("columns", name + " is there twice");

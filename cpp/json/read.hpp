@@ -7,6 +7,7 @@
 #include "json/document.hpp"
 #include "model/nearest.hpp"
 #include "model/records.hpp"
+#include "model/shorten.hpp"
 
 namespace comptroller::json {
 
@@ -68,7 +69,7 @@ class Walk {
       return;
     }
     refuse_duplicates(value);
-    const std::string path = path_ + std::string(key);
+    const std::string path = path_ + shorten(key);
     const auto known = options_.unknown->find(path);
     if (known != options_.unknown->end()) {
       ++known->second;

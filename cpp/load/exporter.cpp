@@ -5,6 +5,7 @@
 #include "load/csv.hpp"
 #include "load/export_file.hpp"
 #include "model/error.hpp"
+#include "model/scalar.hpp"
 #include "service/scans.hpp"
 
 namespace comptroller::load {
@@ -58,7 +59,7 @@ std::uint64_t export_rows(service::Service& service, const Principal& principal,
   const service::Scan scan =
       service::scan(service, principal, options.kind, filters, service::Balances::hidden);
   if (options.format != "ndjson" && options.format != "csv") {
-    throw Error::invalid("format", "must be ndjson or csv, not \"" + options.format + "\"");
+    throw Error::invalid("format", refused_text("ndjson or csv", options.format));
   }
   const db::Database& database = *service.database();
   if (database.owns(options.path) || database.owns(ExportFile::part_of(options.path))) {

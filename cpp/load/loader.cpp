@@ -4,6 +4,7 @@
 
 #include "load/parsing.hpp"
 #include "model/nearest.hpp"
+#include "model/shorten.hpp"
 #include "service/arrivals.hpp"
 #include "service/authorisation.hpp"
 #include "store/bulk_indexes.hpp"
@@ -163,8 +164,8 @@ Result load(service::Service& service, const Principal& principal, Input& input,
   if (options.customer_id) require_scalar<Id>("customer_id", *options.customer_id);
   const auto kind = std::ranges::find(kinds, options.kind);
   if (kind == kinds.end()) {
-    throw Error::invalid("kind",
-                         "\"" + options.kind + "\" " + unknown_name_message(options.kind, kinds));
+    throw Error::invalid(
+        "kind", "\"" + shorten(options.kind) + "\" " + unknown_name_message(options.kind, kinds));
   }
   return runs[static_cast<std::size_t>(kind - kinds.begin())](service, principal, input, options);
 }

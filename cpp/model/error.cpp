@@ -2,17 +2,21 @@
 
 #include <algorithm>
 
+#include "model/shorten.hpp"
+
 namespace comptroller {
 
 Error Error::field(Code code, std::string_view field, std::string message) {
-  std::string detail = std::string(field) + ": " + message;
-  return {code, std::move(detail), {FieldError{std::string(field), std::move(message)}}};
+  std::string name = shorten(field);
+  std::string detail = name + ": " + message;
+  return {code, std::move(detail), {FieldError{std::move(name), std::move(message)}}};
 }
 
 Error Error::fields(std::vector<FieldError> errors) {
   constexpr std::size_t most_in_detail = 5;
   constexpr std::size_t most_told = 20;
   std::string detail;
+  for (FieldError& error : errors) error.field = shorten(error.field);
   for (std::size_t index = 0; index < std::min(errors.size(), most_in_detail); ++index) {
     if (index > 0) detail += "; ";
     detail += errors[index].field + ": " + errors[index].message;

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "model/shorten.hpp"
+
 namespace comptroller {
 
 namespace {
@@ -12,8 +14,6 @@ std::optional<Refined> refine(std::optional<Base> value) {
   if (!value) return std::nullopt;
   return Refined{*std::move(value)};
 }
-
-constexpr std::size_t longest_quote = 80;
 
 }  // namespace
 
@@ -56,16 +56,7 @@ std::string PageCursor::expectation() {
 }
 
 std::string refused_text(const std::string& expected, std::string_view text) {
-  std::string message = "must be " + expected + ", not \"";
-  std::size_t size = std::min(text.size(), longest_quote);
-  // Cut between characters, never inside one.
-  while (size < text.size() && size > 0 &&
-         (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80) {
-    --size;
-  }
-  message += text.substr(0, size);
-  message += size < text.size() ? "...\"" : "\"";
-  return message;
+  return "must be " + expected + ", not \"" + shorten(text) + "\"";
 }
 
 }  // namespace comptroller

@@ -5,6 +5,7 @@
 
 #include "model/error.hpp"
 #include "model/nearest.hpp"
+#include "model/shorten.hpp"
 
 namespace comptroller::service {
 
@@ -31,7 +32,8 @@ Principal make_principal(const std::optional<std::string>& customer,
   if (!scopes) principal.scopes.assign(known.begin(), known.end());
   for (const std::string& scope : scopes.value_or(std::vector<std::string>{})) {
     if (std::ranges::find(known, scope) == known.end()) {
-      throw Error::invalid("scopes", "\"" + scope + "\" " + unknown_name_message(scope, known));
+      throw Error::invalid("scopes",
+                           "\"" + shorten(scope) + "\" " + unknown_name_message(scope, known));
     }
     principal.scopes.push_back(scope);
   }

@@ -1,5 +1,6 @@
 #include "service/scans.hpp"
 
+#include "model/shorten.hpp"
 #include "service/authorisation.hpp"
 #include "service/operations.hpp"
 #include "store/claims.hpp"
@@ -67,8 +68,7 @@ Scan scan(Service& service, const Principal& principal, std::string_view kind,
     constexpr std::array<std::string_view, 7> kinds{
         "identities",       "controls", "orchestrations", "payout_groups",
         "reward_addresses", "claims",   "balances"};
-    throw Error::invalid("kind",
-                         "\"" + std::string(kind) + "\" " + unknown_name_message(kind, kinds));
+    throw Error::invalid("kind", "\"" + shorten(kind) + "\" " + unknown_name_message(kind, kinds));
   }
   require_operation_scope(principal, *list);
   Scan scan{{}, audience_of(principal)};

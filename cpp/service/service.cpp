@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "model/error.hpp"
+#include "model/shorten.hpp"
 #include "service/operations.hpp"
 #include "store/customers.hpp"
 #include "store/idempotency.hpp"
@@ -101,7 +102,7 @@ Answer Service::call(const Principal& principal, const Call& call) {
   check_usable();
   const Operation* operation = find_operation(call.operation);
   if (operation == nullptr) {
-    throw Error(Code::not_found, "there is no operation " + call.operation);
+    throw Error(Code::not_found, "there is no operation " + shorten(call.operation));
   }
   require_operation_scope(principal, *operation);
   if (call.idempotency_key) {

@@ -16,7 +16,7 @@ from uuid import UUID
 
 import msgspec
 
-from comptroller.errors import InvalidRequest, invalid
+from comptroller.errors import InvalidRequest, invalid, shorten
 
 Id: TypeAlias = str | UUID
 Ids: TypeAlias = Id | Iterable[Id]
@@ -159,7 +159,7 @@ def choice(name: str, value: str, allowed: Iterable[str]) -> str:
     """`value`, if it is allowed. Raises InvalidRequest naming the nearest word that is."""
     words = list(allowed)
     if value not in words:
-        raise invalid(name, f"{value!r} is not allowed; {_nearest(str(value), words)}")
+        raise invalid(name, f"{shorten(repr(value))} is not allowed; {_nearest(str(value), words)}")
     return value
 
 
@@ -209,7 +209,8 @@ def _decimal(name: str, value: Decimal) -> str:
     if not value.is_finite():
         raise invalid(name, f"{value} is no amount; give a finite Decimal")
     if abs(value.adjusted()) > _MAX_EXPONENT:
-        raise invalid(name, f"{value} has too many digits; at most 20 and 18 fraction digits")
+        given = shorten(str(value))
+        raise invalid(name, f"{given} has too many digits; at most 20 and 18 fraction digits")
     return format(value, "f")
 
 
@@ -243,7 +244,8 @@ def _members(
     plain: dict[str, object] = {}
     for name, value in members.items():
         if not isinstance(name, str):
-            raise invalid(path or "record", f"{name!r} is no member's name; names are str")
+            given = shorten(repr(name))
+            raise invalid(path or "record", f"{given} is no member's name; names are str")
         if value is None and not keep_none:
             continue
         place = f"{path}.{name}" if path else name

@@ -86,6 +86,7 @@ class Unavailable(Error):
     """The store cannot answer now (503)."""
 
 
+_LONGEST_REPEATED = 80
 _BY_STATUS: dict[int, type[Error]] = {
     400: InvalidRequest,
     401: Unauthenticated,
@@ -110,9 +111,15 @@ def make(
     return _BY_STATUS.get(status, Error)(code, status, detail, errors, existing)
 
 
+def shorten(text: str) -> str:
+    """What a caller gave, as a message may repeat it: 80 characters at most, and dots behind."""
+    return text if len(text) <= _LONGEST_REPEATED else text[:_LONGEST_REPEATED] + "..."
+
+
 def invalid(field: str, message: str) -> InvalidRequest:
     """The refusal of one argument; the detail repeats it, so that a reader of either learns all."""
-    return InvalidRequest("invalid-request", 400, f"{field}: {message}", [(field, message)])
+    name = shorten(field)
+    return InvalidRequest("invalid-request", 400, f"{name}: {message}", [(name, message)])
 
 
 def unavailable(detail: str) -> Unavailable:

@@ -221,6 +221,25 @@ def test_a_kind_is_spelled_with_dashes_or_underscores(shared_operator: Service, 
     assert (result.inserted, NOON in str(result)) == (1, False)
 
 
+def test_a_name_of_any_length_is_told_in_a_few_bytes(operator: Service) -> None:
+    name = "a" + "\u00e9" * 200_000
+    rows = [short_line("claims", id=str(n)) | {name + str(n): 1} for n in range(2)]
+    result = operator.load("claims", rows)
+    assert result.unknown_members == {"a" + "\u00e9" * 39 + "...": 2}
+    many = ndjson({"id": "1", "x" * 900_000 + str(number): 1} for number in range(3))
+    (told,) = operator.load("claims", io.BytesIO(many)).unknown_members.items()
+    assert told == ("x" * 80 + "...", 3)
+
+
+def test_a_member_that_is_there_twice_is_named_in_a_few_bytes(operator: Service) -> None:
+    name = b'"' + b"x" * 300_000 + b'"'
+    data = b'{"id":"1","metadata":{' + name + b":1}," + name + b":2," + name + b":3}\n"
+    for kind in ("claims", "orchestrations"):
+        (rejection,) = operator.load(kind, io.BytesIO(data)).rejections
+        assert "x" * 70 in rejection.message
+        assert len(rejection.message) < 1000
+
+
 STARVED = """
 import io, resource, sys, comptroller
 
