@@ -7,6 +7,7 @@ refused, and the refusal names the argument: a float for money, a time without a
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -98,6 +99,30 @@ def money(name: str, value: object) -> str:
     return text(name, value)
 
 
+def whole(name: str, value: object, most: int) -> int:
+    """A whole number from 0 to `most`. Raises InvalidRequest for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+        raise invalid(name, f"it must be a whole number from 0 to {most}")
+    return value
+
+
+def flag(name: str, value: object) -> bool:
+    """True or False. Raises InvalidRequest for anything else, whose truth may surprise."""
+    if not isinstance(value, bool):
+        raise invalid(name, f"{_kind_of(value)} is not allowed; give True or False")
+    return value
+
+
+def path(name: str, value: object) -> str:
+    """A path as text. Raises InvalidRequest for what names no file."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise invalid(name, f"{_kind_of(value)} is no path; give a str or a Path")
+    place = os.fspath(value)
+    if not isinstance(place, str) or "\0" in place:
+        raise invalid(name, "it must name a file, as a str or a Path")
+    return _unicode(name, place)
+
+
 def query(
     filters: Mapping[str, object], known: Iterable[str] | None = None
 ) -> list[tuple[str, str]]:
@@ -158,14 +183,17 @@ def line(value: object, number: int) -> bytes:
 def choice(name: str, value: str, allowed: Iterable[str]) -> str:
     """`value`, if it is allowed. Raises InvalidRequest naming the nearest word that is."""
     words = list(allowed)
+    if not isinstance(value, str):
+        raise invalid(name, f"{_kind_of(value)} is not allowed; give one of {', '.join(words)}")
     if value not in words:
-        raise invalid(name, f"{shorten(repr(value))} is not allowed; {_nearest(str(value), words)}")
+        raise invalid(name, f"{shorten(repr(value))} is not allowed; {_nearest(value, words)}")
     return value
 
 
-def kind(value: str) -> str:
-    """A kind of record as the core spells it, from dashes or underscores."""
-    return choice("kind", str(value).replace("_", "-"), KINDS)
+def kind(value: str, others: Iterable[str] = ()) -> str:
+    """A kind of record as the core spells it, from dashes or underscores; or one of `others`."""
+    word = value.replace("_", "-") if isinstance(value, str) else value
+    return choice("kind", word, [*KINDS, *others])
 
 
 def _nearest(name: str, names: list[str]) -> str:
@@ -294,7 +322,7 @@ def _as_it_is(path: str, value: datetime | Decimal | UUID) -> object:
 def _encode(value: object, name: str) -> bytes:
     try:
         return msgspec.json.encode(value)
-    except OverflowError:
-        raise invalid(name, "it holds an integer that is too long") from None
     except UnicodeEncodeError:
         raise invalid(name, "it holds a lone surrogate, which is no character") from None
+    except (OverflowError, ValueError):
+        raise invalid(name, "it holds an integer that is too long") from None

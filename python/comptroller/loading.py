@@ -80,7 +80,7 @@ def opened(source: LoadSource, progress: Progress | None) -> Iterator[Opened]:
     Raises InvalidRequest for what is no source; reading one that cannot be read to its end does.
     """
     if isinstance(source, (str, os.PathLike)):
-        path = os.fspath(source)
+        path = arguments.path("source", source)
         with ExitStack() as closing:
             with _naming(path):
                 file = closing.enter_context(Path(path).open("rb"))

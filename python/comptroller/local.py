@@ -120,6 +120,8 @@ class Service:
             Forbidden: asked by a client.
             Unavailable: the store cannot be written.
         """
+        if progress is not None and not callable(progress):
+            raise invalid("progress", "it must be something to call")
         accounts: list[bytes] = []
         try:
             with opened(source, progress) as given:
@@ -131,8 +133,8 @@ class Service:
                     customer_id=None
                     if customer_id is None
                     else arguments.text("customer_id", customer_id),
-                    keep_going=keep_going,
-                    dry_run=dry_run,
+                    keep_going=arguments.flag("keep_going", keep_going),
+                    dry_run=arguments.flag("dry_run", dry_run),
                     total_bytes=given.total_bytes,
                     progress=given.progress,
                     account=accounts.append,
@@ -172,7 +174,7 @@ class Service:
         if word == "controls":
             filters = {"include_deleted": True} | filters
         parameters = arguments.query(filters)
-        place = os.fspath(path)
+        place = arguments.path("path", path)
         if not place:
             raise invalid("path", "it must name a file")
         if place != "-" and self._store.owns(place):
@@ -192,7 +194,7 @@ class Service:
             InvalidRequest: a file of the store itself.
             Unavailable: the file is there already, or cannot be written.
         """
-        self._store.backup(self._principal, os.fspath(destination))
+        self._store.backup(self._principal, arguments.path("destination", destination))
 
     def check(self) -> dict[str, Any]:
         """What an examination of the whole store found. Writes nothing."""
@@ -239,9 +241,18 @@ def open(
         Unavailable: the path cannot be opened, is no store, or one of a newer version.
         InvalidRequest: an unknown scope.
     """
-    given = None if scopes is None else [scopes] if isinstance(scopes, str) else list(scopes)
-    principal = Principal(customer, client_id, given)
+    place = arguments.path("path", path)
+    principal = Principal(
+        None if customer is None else arguments.text("customer", customer),
+        None if client_id is None else arguments.text("client_id", client_id),
+        None if scopes is None else _scopes(scopes),
+    )
     who = "operator" if customer is None else f"customer {customer!r}"
-    mode = ", read only" if read_only else ""
-    place = os.fspath(path)
+    mode = ", read only" if arguments.flag("read_only", read_only) else ""
     return Service(Store(place, read_only), principal, f"{place!r}, {who}{mode}")
+
+
+def _scopes(given: Iterable[str]) -> list[str]:
+    # Unlike a filter they may be none.
+    several = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
+    return [arguments.text("scopes", scope) for scope in (given if several else [given])]

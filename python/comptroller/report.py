@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, localcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -24,6 +24,7 @@ from comptroller.counting import (
     Key,
     TimeToConfirm,
 )
+from comptroller.errors import invalid
 
 if TYPE_CHECKING:
     from comptroller.local import Service
@@ -109,7 +110,10 @@ def claims_report(
         Forbidden: a customer that is not one's own.
         Unavailable: DuckDB was asked for and is not installed.
     """
-    wanted = [tuple(arguments.choice("by", name, DIMENSIONS) for name in names) for names in by]
+    wanted = [
+        tuple(arguments.choice("by", name, DIMENSIONS) for name in _several(names))
+        for names in _several(by)
+    ]
     filters: ClaimFilters = {"start_time": start, "end_time": end, "customer_id": customer_id}
     counted: Counted
     if arguments.choice("engine", engine or _best_engine(), ("duckdb", "python")) == "duckdb":
@@ -140,6 +144,12 @@ def _best_engine() -> str:
     from importlib.util import find_spec
 
     return "duckdb" if find_spec("duckdb") else "python"
+
+
+def _several(names: object) -> Iterable[Any]:
+    if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
+        raise invalid("by", "give lists of dimensions, such as [['status'], ['chain', 'day']]")
+    return names
 
 
 def _totals(by: tuple[str, ...], counted: Counted) -> tuple[Totals, ...]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _CHUNK_BYTES = 1 << 20
+_MOST = 2**64 - 1  # rows the core refuses earlier
 
 
 class _SampleBytes(io.RawIOBase):
@@ -65,15 +66,20 @@ def sample(
         InvalidRequest: an unknown kind, ``all`` without `out`, or a store for `out`.
         Unavailable: `out` cannot be written.
     """
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
-        raise invalid("rows", f"{rows!r} is not allowed; give 0 or more")
-    if kind == "all":
-        if out is None:
+    word = arguments.kind(kind, others=["all"])
+    arguments.whole("rows", rows, _MOST)
+    arguments.whole("seed", seed, _MOST)
+    place = None if out is None else Path(arguments.path("out", out))
+    if customer is not None:
+        customer = arguments.text("customer", customer)
+        if not customer:
+            raise invalid("customer", "it is empty; leave it out for default")
+    if word == "all":
+        if place is None:
             raise invalid("out", "all kinds go to a directory; name it")
-        return _write_all(Path(out), rows, seed, customer)
-    word = arguments.choice("kind", kind.replace("_", "-"), [*arguments.KINDS, "all"])
+        return _write_all(place, rows, seed, customer)
     file = _sample_file(word, rows, seed, customer)
-    return file if out is None else _write(file, Path(out))
+    return file if place is None else _write(file, place)
 
 
 def _sample_file(kind: str, rows: int, seed: int, customer: str | None) -> io.BufferedReader:
