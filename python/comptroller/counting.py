@@ -140,7 +140,8 @@ _COLUMNS = (
     "confirmed_at",
     "created_at",
 )
-# Read once, so that every number of a report is of one moment.
+# Read once, so that every number of a report is of the same claims. The groups that tell the
+# jurisdictions are read by themselves: what is written in between may show in one of the two only.
 _READ = """
 CREATE TEMP TABLE claims AS
 SELECT onchain_status::VARCHAR AS status, blockchain AS chain, jurisdiction,
@@ -156,7 +157,10 @@ _WIDE_SUM = "sum(trunc(amount)::HUGEINT), sum(amount - trunc(amount))"
 
 
 class InDuckDB:
-    """Claims read into DuckDB as of one moment. Raises Unavailable where it is not installed."""
+    """Claims as of one moment, read into DuckDB; their groups' jurisdictions as of another.
+
+    Raises Unavailable where DuckDB is not installed.
+    """
 
     def __init__(self, svc: Service, filters: ClaimFilters) -> None:
         self._duckdb = require("duckdb", "engine 'duckdb'", "comptroller[analysis]")

@@ -102,7 +102,8 @@ def claims_report(
         customer_id: of this customer only.
         by: the breakdowns wanted, each one or several of :data:`comptroller.counting.DIMENSIONS`.
         engine: ``duckdb`` or ``python``; DuckDB where it is installed when left out. With
-            ``python`` the claims are read page by page, not as of one moment.
+            ``python`` the claims are read page by page, not as of one moment. With either the
+            jurisdictions of their groups are read a moment before.
         progress: called with the claims read so far; by ``python`` only.
 
     Raises:
