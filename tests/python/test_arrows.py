@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -181,3 +182,15 @@ def test_what_is_optional_is_imported_when_it_is_used() -> None:
             known = {"comptroller", *NEEDED, *sys.stdlib_module_names}
             allowed = name in known or part_of(path) in EXTRAS.get(name, ())
             assert allowed, f"{path.relative_to(ROOT)} imports {module} at its top"
+
+
+def test_every_extra_is_of_modules_that_the_package_imports() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    named = {
+        re.split(r"[<>=]", each)[0] for name in extras if name != "all" for each in extras[name]
+    }
+    sources = "".join(path.read_text() for path in PYTHON.rglob("*.py"))
+    assert named
+    for module in named:
+        assert re.search(rf"(import|from) {module}\b|require\(.{module}\b", sources), module
