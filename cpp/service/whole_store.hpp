@@ -9,11 +9,12 @@ namespace comptroller::service {
 
 // Whether the store is sound: the database's own check, and what this service promises of its
 // records.
-// {"ok": bool, "findings": [{"check", "message"}, ...], "sqlite_version", "sqlite_copies": [path,
-// ...],
-// "rows": {table: count}}. Reads only. More than one copy of SQLite in the process is a finding:
-//  they
-// cancel each other's file locks.
+//
+//   {"ok": bool, "findings": [{"check", "message"}, ...], "engine": name and version,
+//    "copies": [path of the engine's library, ...], "rows": {table: count}}
+//
+// Reads only. More than one copy of the engine in the process is a finding: they cancel each
+// other's file locks.
 // Refuses a client: insufficient_scope.
 std::string check(Service& service, const Principal& principal);
 
