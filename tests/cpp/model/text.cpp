@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <random>
 
+#include "model/shorten.hpp"
+
 namespace comptroller {
 namespace {
 
@@ -200,6 +202,14 @@ TEST_CASE("texts say what they expect") {
   CHECK(TransactionHash::expectation() == Label::expectation());
   CHECK(Word::expectation() ==
         "a word of 1 to 64 characters A-Z, 0-9 and _ that begins with a letter, such as COMPLETED");
+}
+
+TEST_CASE("what is repeated is cut to 80 bytes, between characters") {
+  CHECK(shorten("") == "");
+  CHECK(shorten(repeated("x", 80)) == repeated("x", 80));
+  CHECK(shorten(repeated("x", 81)) == repeated("x", 80) + "...");
+  CHECK(shorten("x" + repeated("\u00e9", 40)) == "x" + repeated("\u00e9", 39) + "...");
+  CHECK(shorten(repeated("\x80", 81)) == "...");  // no text at all
 }
 
 }  // namespace
