@@ -90,9 +90,9 @@ void handle_signals() {
 
 // Tells `account` what the load did, also where an exception ends it.
 void load(const Store& store, const Principal& principal, const std::string& kind,
-          const py::object& source, bool are_rows, std::optional<std::string> customer_id, bool keep_going,
-          bool dry_run, std::optional<std::uint64_t> total_bytes, const py::object& progress,
-          const py::object& account) {
+          const py::object& source, bool are_rows, std::optional<std::string> customer_id,
+          bool keep_going, bool dry_run, std::optional<std::uint64_t> total_bytes,
+          const py::object& progress, const py::object& account) {
   std::unique_ptr<load::Input> input;
   if (py::isinstance<py::str>(source)) {
     auto file = std::make_unique<load::FileInput>(source.cast<std::string>());
@@ -139,8 +139,8 @@ ArrowSource stream(const Store& store, const Principal& principal, const std::st
                    const std::optional<std::vector<std::string>>& columns,
                    const Parameters& parameters) {
   const std::shared_ptr<Service> service = store.service();
-  const service::Scan scan = service::scan(*service, principal, kind, to_parameters(parameters),
-                                           service::Purpose::analysis);
+  const service::Scan scan =
+      service::scan(*service, principal, kind, to_parameters(parameters), service::Balances::shown);
   arrow::Source source{service->database(), scan.listing, [service] { service->check_usable(); }};
   return {arrow::make_table(kind, columns, scan.audience, std::move(source))};
 }
@@ -187,9 +187,9 @@ void bind_store(py::module_& module) {
            py::call_guard<py::gil_scoped_release>())
       .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
            arg("body") = py::none(), arg("idempotency_key") = py::none())
-      .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(), arg("are_rows"),
-           arg("customer_id"), arg("keep_going"), arg("dry_run"), arg("total_bytes"),
-           arg("progress"), arg("account"))
+      .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
+           arg("are_rows"), arg("customer_id"), arg("keep_going"), arg("dry_run"),
+           arg("total_bytes"), arg("progress"), arg("account"))
       .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
            arg("parameters"))
       .def(
