@@ -66,7 +66,7 @@ constexpr std::array<Failure, 5> solana_failures{
 constexpr std::array<std::uint8_t, 12> address_counts{1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 6};
 
 struct Moment {
-  std::uint64_t us;
+  std::uint64_t us = 0;
   std::optional<Ledger> run;
 };
 
@@ -113,12 +113,13 @@ std::vector<ClaimingGroup> claiming_groups(std::uint64_t seed, std::uint64_t cou
   std::vector<ClaimingGroup> claiming;
   for (std::uint64_t index = 0; index < count; ++index) {
     PayoutGroup group = group_at({seed, count}, index);
-    if (group.onchain_status->value != "REGISTERED") {
+    if (group.onchain_status != Word{"REGISTERED"}) {
       claiming.push_back(claiming[index % ledgers]);
       continue;
     }
     std::string schedule = "daily-" + lower(word(group.ledger));
-    if (index / ledgers % 2 == 1) schedule += "-" + lower(group.jurisdiction->value);
+    if (index / ledgers % 2 == 1)
+      schedule += "-" + lower(group.jurisdiction.value_or(Term{}).value);
     Addresses addresses;
     const AddressRows rows = claiming_rows(index);
     for (std::uint64_t row = rows.first; row < rows.first + rows.count; ++row) {
