@@ -66,7 +66,7 @@ constexpr std::array<Failure, 5> solana_failures{
 constexpr std::array<std::uint8_t, 12> address_counts{1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 6};
 
 struct Moment {
-  std::uint64_t us;
+  std::uint64_t us = 0;
   std::optional<Ledger> run;
 };
 
@@ -79,7 +79,7 @@ Moment in_window(std::uint64_t even_us) {
   const Window& window = windows[at];
   const Window before = at == 0 ? Window{} : windows[at - 1];
   const std::uint64_t into_us = within_us - before.until_permille * permille_us;
-  // In thousandths of a microsecond for each, so that nothing leaves 64 bits.
+  // Spread evenly, a thousandth of a day's claims takes 1.44 minutes.
   const std::uint64_t stretched_us = into_us * (window.until_minute - before.until_minute) * 1000 /
                                      1440 / (window.until_permille - before.until_permille);
   return {even_us - within_us + before.until_minute * minute_us + stretched_us, window.run};
@@ -113,12 +113,13 @@ std::vector<ClaimingGroup> claiming_groups(std::uint64_t seed, std::uint64_t cou
   std::vector<ClaimingGroup> claiming;
   for (std::uint64_t index = 0; index < count; ++index) {
     PayoutGroup group = group_at({seed, count}, index);
-    if (group.onchain_status->value != "REGISTERED") {
+    if (group.onchain_status != Word{"REGISTERED"}) {
       claiming.push_back(claiming[index % ledgers]);
       continue;
     }
     std::string schedule = "daily-" + lower(word(group.ledger));
-    if (index / ledgers % 2 == 1) schedule += "-" + lower(group.jurisdiction->value);
+    if (index / ledgers % 2 == 1)
+      schedule += "-" + lower(group.jurisdiction.value_or(Term{}).value);
     Addresses addresses;
     const AddressRows rows = claiming_rows(index);
     for (std::uint64_t row = rows.first; row < rows.first + rows.count; ++row) {
@@ -157,10 +158,10 @@ void settle(Claim& claim, const Setting& setting, std::uint64_t index, Ledger le
     updated_us = (is_submitted ? submitted_us : created_us) + 200'000;
     updated_us += dice.skewed(300 * second_us);
   } else {
-    const Confirmation& chains = confirmations[chain];
-    const std::uint64_t blocks = chains.least_blocks + dice.skewed(chains.more_blocks);
+    const Confirmation& confirmation = confirmations[chain];
+    const std::uint64_t blocks = confirmation.least_blocks + dice.skewed(confirmation.more_blocks);
     claim.onchain_status = ClaimStatus::confirmed;
-    updated_us += blocks * chains.block_us + dice.below(chains.block_us / 8);
+    updated_us += blocks * confirmation.block_us + dice.below(confirmation.block_us / 8);
     claim.confirmed_at = timestamp(updated_us);
   }
   claim.updated_at = {timestamp(updated_us)};

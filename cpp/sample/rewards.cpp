@@ -30,10 +30,6 @@ std::uint64_t size_of(std::uint64_t group) {
   return (group % ledgers + group / ledgers) % ledgers;
 }
 
-std::uint64_t clusters_of_addresses(std::uint64_t addresses) {
-  return (addresses + cluster_addresses - 1) / cluster_addresses;
-}
-
 }  // namespace
 
 PayoutGroup group_at(const Setting& setting, std::uint64_t index) {
@@ -96,10 +92,10 @@ RewardAddress address_at(const Setting& setting, std::uint64_t index) {
   address.status = Word{"UNREGISTERED"};
   if (index % cluster_addresses < size_begins[ledgers]) {
     const std::uint64_t group = cluster * ledgers + ledger;
-    const std::uint64_t groups = clusters_of_addresses(setting.rows) * ledgers;
+    const std::uint64_t clusters = (setting.rows + cluster_addresses - 1) / cluster_addresses;
     const AddressRows claiming = claiming_rows(group);
     const bool claims = index - claiming.first < claiming.count;
-    address.payout_group_id = group_at({setting.seed, groups}, group).id;
+    address.payout_group_id = group_at({setting.seed, clusters * ledgers}, group).id;
     address.status = Word{claims || dice.chance(300) ? "ACTIVE" : "PENDING"};
   }
   address.created_at = timestamp(created_us);
