@@ -42,7 +42,11 @@ class Store {
     service_ = std::make_shared<Service>(db::sqlite::open(path, options), std::move(environment));
   }
 
-  ~Store() { close(); }
+  // Closing may wait for others and write to disk.
+  ~Store() {
+    const py::gil_scoped_release released;
+    close();
+  }
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
@@ -139,8 +143,8 @@ ArrowSource stream(const Store& store, const Principal& principal, const std::st
                    const std::optional<std::vector<std::string>>& columns,
                    const Parameters& parameters) {
   const std::shared_ptr<Service> service = store.service();
-  const service::Scan scan =
-      service::scan(*service, principal, kind, to_parameters(parameters), service::Balances::shown);
+  const service::Scan scan = service::scan(*service, principal, kind, to_parameters(parameters),
+                                           service::Purpose::analysis);
   arrow::Source source{service->database(), scan.listing, [service] { service->check_usable(); }};
   return {arrow::make_table(kind, columns, scan.audience, std::move(source))};
 }

@@ -15,7 +15,9 @@ namespace comptroller::store {
 class Tail {
  public:
   explicit Tail(std::string& out) : out_(out), at_(out.data() + out.size()), end_(at_) {}
-  ~Tail() { out_.resize(static_cast<std::size_t>(at_ - out_.data())); }
+  ~Tail() {  // NOLINT(bugprone-exception-escape): it only shrinks
+    out_.resize(static_cast<std::size_t>(at_ - out_.data()));
+  }
   Tail(const Tail&) = delete;
   Tail& operator=(const Tail&) = delete;
 

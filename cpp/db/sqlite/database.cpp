@@ -261,7 +261,7 @@ void SqliteDatabase::write_bulk(const std::function<bool(Connection&)>& work) {
 std::string resolve(const std::string& path) {
   std::error_code failure;
   const filesystem::path absolute =
-      filesystem::weakly_canonical(filesystem::absolute(path), failure);
+      filesystem::weakly_canonical(filesystem::absolute(path, failure), failure);
   return failure ? path : absolute.string();
 }
 
