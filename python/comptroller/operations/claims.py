@@ -73,20 +73,7 @@ class Claims(Noun):
             InvalidRequest: an unknown or malformed filter, or a cursor of another list.
             Forbidden: a customer that is not one's own.
         """
-        filters = {
-            "payout_group_id": payout_group_id,
-            "statuses": statuses,
-            "chain": chain,
-            "jurisdiction": jurisdiction,
-            "start_time": start_time,
-            "end_time": end_time,
-            "id": id,
-            "customer_id": customer_id,
-            "limit": limit,
-            "order": order,
-            "page_cursor": page_cursor,
-        }
-        return self._page("claims.list", Claim, filters, unknown)
+        return self._page("claims.list", Claim, locals())
 
     def iter(
         self, *, order: str | None = None, limit: int = 1000, **filters: Unpack[ClaimFilters]

@@ -75,24 +75,7 @@ class Controls(Noun):
             InvalidRequest: an unknown or malformed filter, or a cursor of another list.
             Forbidden: a customer that is not one's own.
         """
-        filters = {
-            "identity_id": identity_id,
-            "include_deleted": include_deleted,
-            "active_at": active_at,
-            "type": type,
-            "set_by": set_by,
-            "reason_code": reason_code,
-            "customer_id": customer_id,
-            "created_at_lt": created_at_lt,
-            "created_at_lte": created_at_lte,
-            "created_at_eq": created_at_eq,
-            "created_at_gte": created_at_gte,
-            "created_at_gt": created_at_gt,
-            "limit": limit,
-            "order": order,
-            "page_cursor": page_cursor,
-        }
-        return self._page("controls.list", Control, filters, unknown)
+        return self._page("controls.list", Control, locals())
 
     def iter(
         self, *, order: str | None = None, limit: int = 1000, **filters: Unpack[ControlFilters]

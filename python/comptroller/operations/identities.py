@@ -74,21 +74,7 @@ class Identities(Noun):
             InvalidRequest: an unknown or malformed filter, or a cursor of another list.
             Forbidden: a customer that is not one's own.
         """
-        filters = {
-            "control_types": control_types,
-            "control_reason_codes": control_reason_codes,
-            "ref_id": ref_id,
-            "customer_id": customer_id,
-            "created_at_lt": created_at_lt,
-            "created_at_lte": created_at_lte,
-            "created_at_eq": created_at_eq,
-            "created_at_gte": created_at_gte,
-            "created_at_gt": created_at_gt,
-            "limit": limit,
-            "order": order,
-            "page_cursor": page_cursor,
-        }
-        return self._page("identities.list", Identity, filters, unknown)
+        return self._page("identities.list", Identity, locals())
 
     def iter(
         self, *, order: str | None = None, limit: int = 1000, **filters: Unpack[IdentityFilters]

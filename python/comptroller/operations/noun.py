@@ -80,11 +80,15 @@ class Noun:
         self,
         operation: str,
         answer: type[R],
-        filters: Mapping[str, object],
-        unknown: Mapping[str, object],
+        given: Mapping[str, Any],
     ) -> Page[R]:
-        """One page of a list. Raises InvalidRequest for the names in `unknown`."""
-        arguments.refuse_unknown(unknown, filters)
+        """One page of a list.
+
+        `given` is what the method `list` was called with, its `locals()`: the filters, `self`, and
+        in `unknown` the names that it does not know, for which this raises InvalidRequest.
+        """
+        filters = {name: given[name] for name in given if name not in {"self", "unknown"}}
+        arguments.refuse_unknown(given["unknown"], filters)
         parameters = arguments.query(filters)
         return self._send(operation, Page[answer], parameters, None, None)  # type: ignore[valid-type]
 

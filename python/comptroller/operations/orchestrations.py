@@ -79,25 +79,7 @@ class Orchestrations(Noun):
             InvalidRequest: an unknown or malformed filter, or a cursor of another list.
             Forbidden: a customer that is not one's own.
         """
-        filters = {
-            "orchestration_rule_id": orchestration_rule_id,
-            "source_asset": source_asset,
-            "destination_asset": destination_asset,
-            "status": status,
-            "orchestration_id": orchestration_id,
-            "profile_id": profile_id,
-            "ref_id": ref_id,
-            "customer_id": customer_id,
-            "created_at_lt": created_at_lt,
-            "created_at_lte": created_at_lte,
-            "created_at_eq": created_at_eq,
-            "created_at_gte": created_at_gte,
-            "created_at_gt": created_at_gt,
-            "limit": limit,
-            "order": order,
-            "page_cursor": page_cursor,
-        }
-        return self._page("orchestrations.list", Orchestration, filters, unknown)
+        return self._page("orchestrations.list", Orchestration, locals())
 
     def iter(
         self,

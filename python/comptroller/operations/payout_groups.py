@@ -73,20 +73,7 @@ class PayoutGroups(Noun):
             InvalidRequest: an unknown or malformed filter, or a cursor of another list.
             Forbidden: a customer that is not one's own.
         """
-        filters = {
-            "id": id,
-            "ledger": ledger,
-            "asset_type": asset_type,
-            "jurisdiction": jurisdiction,
-            "claimer_address": claimer_address,
-            "onchain_status": onchain_status,
-            "name_prefix": name_prefix,
-            "customer_id": customer_id,
-            "limit": limit,
-            "order": order,
-            "page_cursor": page_cursor,
-        }
-        return self._page("payout_groups.list", PayoutGroup, filters, unknown)
+        return self._page("payout_groups.list", PayoutGroup, locals())
 
     def iter(
         self, *, order: str | None = None, limit: int = 1000, **filters: Unpack[PayoutGroupFilters]

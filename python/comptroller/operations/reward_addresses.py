@@ -76,19 +76,7 @@ class RewardAddresses(Noun):
             InvalidRequest: an unknown or malformed filter, or a cursor of another list.
             Forbidden: a customer that is not one's own.
         """
-        filters = {
-            "ledger": ledger,
-            "address": address,
-            "id": id,
-            "payout_group_id": payout_group_id,
-            "include_balance": include_balance,
-            "balance_timestamp": balance_timestamp,
-            "customer_id": customer_id,
-            "limit": limit,
-            "order": order,
-            "page_cursor": page_cursor,
-        }
-        return self._page("reward_addresses.list", RewardAddress, filters, unknown)
+        return self._page("reward_addresses.list", RewardAddress, locals())
 
     def iter(
         self,
@@ -224,13 +212,7 @@ class Balances(Noun):
             InvalidRequest: an unknown or malformed filter, or a cursor of another list.
             Forbidden: asked by a client.
         """
-        filters = {
-            "address_id": address_id,
-            "limit": limit,
-            "order": order,
-            "page_cursor": page_cursor,
-        }
-        return self._page("balances.list", Balance, filters, unknown)
+        return self._page("balances.list", Balance, locals())
 
     def iter(
         self, *, order: str | None = None, limit: int = 1000, **filters: Unpack[BalanceFilters]
