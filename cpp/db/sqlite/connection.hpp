@@ -38,6 +38,8 @@ class SqliteConnection final : public Connection {
 
   sqlite3* handle() const { return handle_.get(); }
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+  // Leaves the log as it is when this connection closes.
+  void keep_log() { sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
  private:
   class SqliteStatement;

@@ -1,0 +1,108 @@
+#include "db/sqlite/readers.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+namespace filesystem = std::filesystem;
+
+constexpr int cache_kib = 8192;
+
+// The path as a URI of a file that nobody changes, which SQLite reads without its lock and index
+// files.
+std::string immutable_uri(const std::string& path) {
+  constexpr std::string_view hexadecimal = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char character : path) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte <= ' ' || byte >= 0x7F || character == '?' || character == '#' || character == '%') {
+      uri += '%';
+      uri += hexadecimal[byte >> 4U];
+      uri += hexadecimal[byte & 0xFU];
+    } else {
+      uri += character;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+std::unique_ptr<SqliteConnection> open_reader(const std::string& path, bool is_immutable) {
+  auto reader = is_immutable ? std::make_unique<SqliteConnection>(
+                                   immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+                             : std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READONLY);
+  reader->keep_log();  // only the writer folds it into the file
+  reader->execute("PRAGMA cache_size = -" + std::to_string(cache_kib));
+  return reader;
+}
+
+}  // namespace
+
+Readers::FileState Readers::state() const {
+  struct stat found{};
+  if (::stat(path_.c_str(), &found) != 0) return {};
+#ifdef __APPLE__
+  const timespec modified = found.st_mtimespec;
+#else
+  const timespec modified = found.st_mtim;
+#endif
+  return {found.st_ino, found.st_size, modified.tv_sec, modified.tv_nsec};
+}
+
+// Where not even the log's index can be made, a store without a log can still be read.
+bool Readers::needs_immutable() const {
+  return is_only_read_ && !filesystem::exists(path_ + "-wal") &&
+         ::access(filesystem::path(path_).parent_path().c_str(), W_OK) != 0;
+}
+
+// Opened anew is what was opened as unchanging and has changed. The caller has the mutex.
+void Readers::follow_changes() {
+  if (!idle_.empty() && !immutable_) return;
+  const std::optional<FileState> now = needs_immutable() ? std::optional(state()) : std::nullopt;
+  if (now == immutable_) return;
+  idle_.clear();
+  ++opening_;
+  immutable_ = now;
+}
+
+Lease Readers::lend() {
+  std::unique_ptr<SqliteConnection> connection;
+  int opening = 0;
+  bool is_immutable = false;
+  {
+    const std::lock_guard guard(mutex_);
+    follow_changes();
+    opening = opening_;
+    is_immutable = immutable_.has_value();
+    if (!idle_.empty()) {
+      connection = std::move(idle_.back());
+      idle_.pop_back();
+    }
+  }
+  if (!connection) connection = open_reader(path_, is_immutable);
+  return {connection.release(), [this, opening](Connection* lent) {
+            take_back(std::unique_ptr<SqliteConnection>(static_cast<SqliteConnection*>(lent)),
+                      opening);
+          }};
+}
+
+void Readers::take_back(std::unique_ptr<SqliteConnection> connection, int opening) {
+  // Whoever had it may have failed inside a transaction.
+  if (connection->in_transaction()) {
+    sqlite3_exec(connection->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+  }
+  const std::lock_guard guard(mutex_);
+  if (opening == opening_) idle_.push_back(std::move(connection));
+}
+
+void Readers::close() {
+  const std::lock_guard guard(mutex_);
+  idle_.clear();
+}
+
+}  // namespace comptroller::db::sqlite

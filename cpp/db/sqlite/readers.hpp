@@ -1,0 +1,54 @@
+// The connections that read a database, lent to one borrower at a time.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/sqlite/connection.hpp"
+
+namespace comptroller::db::sqlite {
+
+// For any thread.
+class Readers {
+ public:
+  // Opens nothing yet. `is_only_read`: this process never writes the file.
+  Readers(std::string path, bool is_only_read)
+      : path_(std::move(path)), is_only_read_(is_only_read) {}
+
+  // A connection outside any transaction, an idle one if there is one. It must be given back before
+  // this ends.
+  Lease lend();
+  // Closes those that are idle.
+  void close();
+
+ private:
+  // What changes when a file is written or replaced.
+  struct FileState {
+    ::ino_t node = 0;
+    ::off_t size = 0;
+    ::time_t modified_s = 0;
+    long modified_ns = 0;
+
+    friend bool operator==(const FileState&, const FileState&) = default;
+  };
+
+  FileState state() const;
+  bool needs_immutable() const;
+  void follow_changes();
+  void take_back(std::unique_ptr<SqliteConnection> connection, int opening);
+
+  std::string path_;
+  bool is_only_read_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<SqliteConnection>> idle_;
+  // Where the file is read as one that nobody changes; else nothing.
+  std::optional<FileState> immutable_;
+  int opening_ = 0;  // connections from an earlier one are not used again
+};
+
+}  // namespace comptroller::db::sqlite
