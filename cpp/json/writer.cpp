@@ -1,5 +1,6 @@
 #include "json/writer.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace comptroller::json {
@@ -26,7 +27,7 @@ char* write_escaped(char* at, std::string_view text) {
       *at++ = '\\';
       *at++ = character;
     } else if (byte < 0x20) {
-      std::memcpy(at, "\\u00", 4);
+      std::ranges::copy(std::string_view("\\u00"), at);
       at[4] = hexadecimal[byte >> 4U];
       at[5] = hexadecimal[byte & 0xFU];
       at += 6;
