@@ -15,7 +15,7 @@ Error not_found(std::string_view what, std::string_view id);
 
 // What a refusal calls a record.
 template <Record R>
-inline constexpr std::string_view noun = "";
+inline constexpr std::string_view noun;
 template <>
 inline constexpr std::string_view noun<Control> = "control";
 template <>

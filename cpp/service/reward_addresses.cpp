@@ -71,7 +71,7 @@ Balance record_balance(Context& context, const Balance& request) {
                     context.environment.make_id);
   arrivals.take(request);
   // What was recorded before stays, so its text may differ.
-  return store::find_balance(context.connection, request.address_id, request.at).value();
+  return store::find_balance(context.connection, request.address_id, request.at).value_or(request);
 }
 
 }  // namespace comptroller::service

@@ -10,7 +10,7 @@ constexpr std::size_t usual_growth = 2048;
 
 // Room is made for it already.
 char* write_prefixed(char* at, std::string_view bytes) {
-  std::memcpy(at, "\"0x", 3);
+  std::ranges::copy(std::string_view("\"0x"), at);
   write_hexadecimal(bytes.data(), bytes.size(), at + 3);
   at += 3 + 2 * bytes.size();
   *at = '"';

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "store/columns.hpp"
 
@@ -23,7 +24,7 @@ class Tail {
 
   // Where up to `most` bytes may be written; `at` says how far they went.
   char* room(std::size_t most) {
-    if (static_cast<std::size_t>(end_ - at_) < most) grow(most);
+    if (std::cmp_less(end_ - at_, most)) grow(most);
     return at_;
   }
   void at(char* end) { at_ = end; }
