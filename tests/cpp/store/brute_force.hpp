@@ -217,7 +217,7 @@ void arrive(World& world, const Records& records) {
   world.service.database()->write([&](db::Connection& connection) {
     service::Arrivals arrivals(connection, world.provider, "default", world.now,
                                world.service.environment().make_id);
-    for (const auto& record : records) arrivals.take(record);
+    for (auto record : records) arrivals.take(record);
     arrivals.finish();
   });
 }
