@@ -32,12 +32,18 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
   return parameters;
 }
 
+// Lets Python handle its signals, which may raise.
+void handle_signals() {
+  const py::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
 // A service that can be closed while other threads still work with it: they finish, and the last
 // one out closes the file.
 class Store {
  public:
   Store(const std::string& path, bool read_only) {
-    const db::sqlite::OpenOptions options{read_only, path == ":memory:"};
+    const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
     service::Environment environment = service::system_environment();
     service_ = std::make_shared<Service>(db::sqlite::open(path, options), std::move(environment));
   }
@@ -84,12 +90,6 @@ py::tuple call(const Store& store, const Principal& principal, std::string opera
     answer = store.service()->call(principal, call);
   }
   return py::make_tuple(py::bytes(answer.body), answer.is_replay);
-}
-
-// Lets Python handle its signals, which may raise.
-void handle_signals() {
-  const py::gil_scoped_acquire acquire;
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
 // Tells `account` what the load did, also where an exception ends it.

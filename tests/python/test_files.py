@@ -101,6 +101,11 @@ def a_newer_store(path: Path) -> None:
     execute(path, "PRAGMA user_version = 1000000")
 
 
+def a_store_of_no_version(path: Path) -> None:
+    comptroller.open(path).close()
+    execute(path, "PRAGMA user_version = -1")
+
+
 def a_store_cut_short(path: Path) -> None:
     comptroller.open(path).close()
     data = path.read_bytes()
@@ -113,6 +118,7 @@ NOT_STORES = [
     another_database,
     another_programs_database,
     a_newer_store,
+    a_store_of_no_version,
     a_store_cut_short,
 ]
 
@@ -133,6 +139,8 @@ def test_what_is_no_store_is_refused_and_left_as_it_is(
     assert (path.read_bytes() if path.is_file() else b"") == before
     if make is a_newer_store:
         assert "newer" in refused.value.detail
+    if make in (a_folder, a_text):
+        assert files(tmp_path) == {"it.db"}
 
 
 def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
@@ -220,6 +228,15 @@ def test_a_link_leads_to_one_store_and_one_lock(tmp_path: Path) -> None:
         other.identities.put(id="bob")
         assert len(one.identities.list()) == 2
     assert files(tmp_path) == {"folder", "link.db"}
+
+
+def test_a_link_to_a_store_yet_to_be_made_leads_to_its_lock(tmp_path: Path) -> None:
+    (tmp_path / "link.db").symlink_to("other.db")
+    (tmp_path / "other.db").symlink_to("store.db")
+    with comptroller.open(tmp_path / "link.db") as svc:
+        svc.identities.put(id="alice")
+        assert "store.db-lock" in files(tmp_path)
+        assert not {name for name in files(tmp_path) if name.startswith(("link.db-", "other.db-"))}
 
 
 # ---- older ---------------------------------------------------------------------------------------

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import comptroller
-from comptroller import Conflict, Service
+import pytest
+from comptroller import Conflict, Service, Unavailable
 from examples import loaded, short_line
 
 PROCESSES = 4
@@ -244,6 +247,61 @@ def test_readers_go_on_during_a_load(operator: Service) -> None:
 
     assert operator.load("claims", progressing()).committed
     assert seen == {0}
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda svc: svc.identities.put(id="inner"),
+        lambda svc: svc.load("claims", [short_line("claims", id="inner")]),
+    ],
+)
+def test_who_is_loading_is_refused_to_write_beside_it(
+    operator: Service, write: Callable[[Service], object]
+) -> None:
+    def rows() -> Any:
+        write(operator)
+        yield short_line("claims", id="outer")
+
+    def progress(*_: object) -> None:
+        write(operator)
+
+    with pytest.raises(Unavailable, match="this thread is loading"):
+        operator.load("claims", rows())
+    with pytest.raises(Unavailable, match="this thread is loading"):
+        operator.load("claims", comptroller.sample("claims", 200_000), progress=progress)
+    write(operator)
+    assert len(operator.claims.list()) <= 1
+
+
+WAITER = """
+import sys, comptroller
+with comptroller.open(sys.argv[1]) as svc:
+    print("ready", flush=True)
+    try:
+        eval(sys.argv[2])
+    except KeyboardInterrupt:
+        print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("write", ["svc.identities.put(id='bob')", "svc.load('claims', [])"])
+def test_who_waits_for_another_process_can_be_interrupted(store_path: Path, write: str) -> None:
+    with comptroller.open(store_path) as svc:
+        command = [sys.executable, "-c", WAITER, str(store_path), write]
+
+        def rows() -> Any:
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiter:
+                assert waiter.stdout
+                assert waiter.stdout.readline() == "ready\n"
+                with suppress(subprocess.TimeoutExpired):
+                    waiter.wait(timeout=0.5)  # it waits, rather than ends
+                waiter.send_signal(signal.SIGINT)
+                assert waiter.communicate(timeout=10)[0] == "interrupted\n"
+            yield short_line("claims", id="c")
+
+        assert svc.load("claims", rows()).committed
+        assert len(svc.identities.list()) == 0
 
 
 def test_a_forked_child_is_refused(store_path: Path) -> None:

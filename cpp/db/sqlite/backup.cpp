@@ -42,7 +42,9 @@ struct Unfinished {
   std::string path;
   ~Unfinished() {
     std::error_code ignored;
-    if (!path.empty()) filesystem::remove(path, ignored);
+    if (path.empty()) return;
+    filesystem::remove(path, ignored);
+    filesystem::remove(path + "-journal", ignored);
   }
 };
 

@@ -27,17 +27,19 @@ namespace filesystem = std::filesystem;
 
 constexpr std::chrono::seconds longest_wait_to_open{30};
 constexpr int cache_kib_of_writer = 65536;
+constexpr int most_links = 40;
 constexpr std::array<const char*, 5> file_suffixes{"", "-wal", "-shm", "-lock", "-moment"};
 
-LockFile::Hold wait_for(LockFile& lock) {
-  return {lock, std::chrono::steady_clock::now() + longest_wait_to_open};
+LockFile::Hold wait_for(LockFile& lock, const std::function<void()>& while_waiting = {}) {
+  return {lock, std::chrono::steady_clock::now() + longest_wait_to_open, while_waiting};
 }
 
-std::unique_ptr<SqliteConnection> open_writer(const std::string& path, LockFile& write_lock) {
+std::unique_ptr<SqliteConnection> open_writer(const std::string& path, LockFile& write_lock,
+                                              const std::function<void()>& while_waiting) {
   auto writer =
       std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   if (schema_version(*writer, path) < newest_schema_version()) {
-    const LockFile::Hold hold = wait_for(write_lock);
+    const LockFile::Hold hold = wait_for(write_lock, while_waiting);
     migrate(*writer, path);
   }
   writer->execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
@@ -82,10 +84,11 @@ SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
       write_lock_(path_ + "-lock", options.read_only),
       moment_lock_(path_ + "-moment", options.read_only),
       readers_(path_, options.read_only) {
-  const LockFile::Hold hold = wait_for(moment_lock_);
+  const LockFile::Hold hold = wait_for(moment_lock_, options_.while_waiting);
   if (!options_.read_only) {
-    write_connection_ = open_writer(path_, write_lock_);
-    writer_ = std::make_unique<Writer>(*write_connection_, write_lock_, moment_lock_);
+    write_connection_ = open_writer(path_, write_lock_, options_.while_waiting);
+    writer_ = std::make_unique<Writer>(*write_connection_, write_lock_, moment_lock_,
+                                       options_.while_waiting);
   }
   // One connection stays open for life: the log and its index are never torn down under others.
   const Lease first = readers_.lend();
@@ -147,9 +150,22 @@ void SqliteDatabase::write_bulk(const std::function<bool(Connection&)>& work) {
 // The file itself, whatever links lead to it, so that all its users share one lock file.
 std::string resolve(const std::string& path) {
   std::error_code failure;
-  const filesystem::path absolute =
-      filesystem::weakly_canonical(filesystem::absolute(path, failure), failure);
-  return failure ? path : absolute.string();
+  filesystem::path file = filesystem::absolute(path, failure);
+  // A link whose file is yet to be made is followed by hand.
+  for (int links = 0; links < most_links && filesystem::is_symlink(file, failure); ++links) {
+    file = file.parent_path() / filesystem::read_symlink(file, failure);
+  }
+  file = filesystem::weakly_canonical(file, failure);
+  return failure ? path : file.string();
+}
+
+// Whether SQLite would take a file for a database.
+bool is_database(const std::string& path) {
+  constexpr std::string_view beginning("SQLite format 3\0", 16);
+  std::ifstream file(path, std::ios::binary);
+  std::string begins(beginning.size(), '\0');
+  file.read(begins.data(), static_cast<std::streamsize>(begins.size()));
+  return !file.is_open() || file.gcount() == 0 || begins == beginning;
 }
 
 bool SqliteDatabase::owns(const std::string& path) const {
@@ -218,6 +234,9 @@ std::unique_ptr<Database> open(const std::string& path, const OpenOptions& optio
     }
     if (filesystem::exists(found) && !filesystem::is_regular_file(found)) {
       throw Error(Code::unavailable, "it is not a file");
+    }
+    if (!is_database(resolved)) {
+      throw Error(Code::unavailable, "the file is not a comptroller store");
     }
     return std::make_unique<SqliteDatabase>(resolved, options);
   } catch (const Error& error) {

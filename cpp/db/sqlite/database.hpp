@@ -1,6 +1,7 @@
 // An SQLite file as a Database.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,6 +16,9 @@ struct OpenOptions {
   bool read_only = false;
   // A private file in the temporary folder, removed when the database is closed.
   bool is_temporary = false;
+  // Called now and then by a thread that waits for others, on that thread; what it throws ends the
+  // wait, and nothing is done.
+  std::function<void()> while_waiting;
 };
 
 // Opens the file, makes it if it is missing and brings it to the newest schema. Throws unavailable,

@@ -52,13 +52,21 @@ void LockFile::release() {
   mutex_.unlock();
 }
 
-LockFile::Hold::Hold(LockFile& lock, std::chrono::steady_clock::time_point deadline) : lock_(lock) {
+LockFile::Hold::Hold(LockFile& lock, std::chrono::steady_clock::time_point deadline,
+                     const std::function<void()>& while_waiting)
+    : lock_(lock) {
   using namespace std::chrono_literals;
   // flock has no timeout; another process holds the lock for a commit, a few hundred microseconds.
   auto pause = 20us;
+  auto told = std::chrono::steady_clock::now();
   while (!lock_.take()) {
-    if (std::chrono::steady_clock::now() >= deadline) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= deadline) {
       throw Error(Code::unavailable, "another writer is busy; try again later");
+    }
+    if (while_waiting && now - told >= 100ms) {
+      while_waiting();
+      told = now;
     }
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(1ms));

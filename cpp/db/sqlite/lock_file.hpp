@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -26,7 +27,9 @@ class LockFile {
   // threads with this one. Throws unavailable when it is not free in time.
   class Hold {
    public:
-    Hold(LockFile& lock, std::chrono::steady_clock::time_point deadline);
+    // Calls `while_waiting`, if there is one, ten times a second; what it throws ends the wait.
+    Hold(LockFile& lock, std::chrono::steady_clock::time_point deadline,
+         const std::function<void()>& while_waiting = {});
     // Holds the lock if it is free.
     Hold(LockFile& lock, std::try_to_lock_t how);
     ~Hold();

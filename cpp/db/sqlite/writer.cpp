@@ -9,6 +9,7 @@ namespace comptroller::db::sqlite {
 namespace {
 
 constexpr std::chrono::seconds longest_wait{30};
+constexpr std::chrono::milliseconds longest_silence{100};
 constexpr std::size_t largest_batch = 256;
 constexpr int frames_to_checkpoint = 4000;  // about 16 MB of log
 
@@ -18,8 +19,12 @@ std::chrono::steady_clock::time_point deadline_from_now() {
 
 }  // namespace
 
-Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& moment_lock)
-    : connection_(connection), write_lock_(write_lock), moment_lock_(moment_lock) {
+Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& moment_lock,
+               std::function<void()> while_waiting)
+    : connection_(connection),
+      write_lock_(write_lock),
+      moment_lock_(moment_lock),
+      while_waiting_(std::move(while_waiting)) {
   sqlite3_wal_hook(
       connection_.handle(),
       [](void* frames, sqlite3*, const char*, int count) {
@@ -29,23 +34,54 @@ Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& mom
       &frames_in_log_);
 }
 
+void Writer::refuse_nesting() const {
+  if (in_bulk_ != std::this_thread::get_id()) return;
+  throw Error(Code::unavailable, "this thread is loading; write once the load has ended");
+}
+
 bool Writer::wait_to_lead(Task& task, Deadline deadline) {
+  refuse_nesting();
   std::unique_lock lock(mutex_);
   queue_.push_back(&task);
   if (!is_led_) {
     is_led_ = true;
     return true;
   }
-  if (!task.turn.wait_until(lock, deadline, [&] { return task.is_done || task.may_lead; })) {
-    const auto queued = std::ranges::find(queue_, &task);
-    if (queued != queue_.end()) {
-      queue_.erase(queued);
+  const auto is_answered = [&] { return task.is_done || task.may_lead; };
+  while (!task.turn.wait_until(
+      lock, std::min(deadline, std::chrono::steady_clock::now() + longest_silence), is_answered)) {
+    if (std::ranges::find(queue_, &task) == queue_.end()) {
+      // A leader is already at it: its outcome is the answer.
+      task.turn.wait(lock, [&] { return task.is_done; });
+    } else if (std::chrono::steady_clock::now() >= deadline) {
+      std::erase(queue_, &task);
       throw Error(Code::unavailable, "the writer is busy; try again later");
+    } else {
+      wait_on(task, lock);
     }
-    // A leader is already at it: its outcome is the answer.
-    task.turn.wait(lock, [&] { return task.is_done; });
   }
   return !task.is_done;
+}
+
+// Tells that this thread waits still.
+void Writer::wait_on(Task& task, std::unique_lock<std::mutex>& lock) {
+  if (!while_waiting_) return;
+  lock.unlock();
+  try {
+    while_waiting_();
+  } catch (...) {
+    lock.lock();
+    withdraw(task, lock);
+    throw;
+  }
+  lock.lock();
+}
+
+// Nobody may do what a thread that stops waiting wanted, or wait for it.
+void Writer::withdraw(Task& task, std::unique_lock<std::mutex>& lock) {
+  const bool is_queued = std::erase(queue_, &task) > 0;
+  if (task.may_lead) return hand_on();
+  if (!is_queued) task.turn.wait(lock, [&] { return task.is_done; });
 }
 
 void Writer::stop_leading(std::span<Task* const> finished) {
@@ -54,6 +90,11 @@ void Writer::stop_leading(std::span<Task* const> finished) {
     task->is_done = true;
     task->turn.notify_one();
   }
+  hand_on();
+}
+
+// The first in line leads now. The caller has the mutex.
+void Writer::hand_on() {
   is_led_ = !queue_.empty();
   if (is_led_) {
     queue_.front()->may_lead = true;
@@ -64,9 +105,14 @@ void Writer::stop_leading(std::span<Task* const> finished) {
 void Writer::write(const std::function<void(Connection&)>& work) {
   Task task;
   task.work = &work;
-  const Deadline deadline = deadline_from_now();
-  if (wait_to_lead(task, deadline)) {
-    std::vector<Task*> batch;
+  if (wait_to_lead(task, deadline_from_now())) lead(task);
+  if (task.failure) std::rethrow_exception(task.failure);
+}
+
+void Writer::lead(Task& task) {
+  std::vector<Task*> batch;
+  try {
+    const LockFile::Hold hold(write_lock_, deadline_from_now(), while_waiting_);
     {
       const std::lock_guard lock(mutex_);
       while (!queue_.empty() && batch.size() < largest_batch && queue_.front()->work != nullptr) {
@@ -74,22 +120,27 @@ void Writer::write(const std::function<void(Connection&)>& work) {
         queue_.pop_front();
       }
     }
-    run(batch, deadline_from_now());  // of those who came later as well
-    stop_leading(batch);
+    run(batch);
+  } catch (...) {
+    // The lock is not to be had: that is the leader's failure alone.
+    {
+      const std::lock_guard lock(mutex_);
+      std::erase(queue_, &task);
+    }
+    task.failure = std::current_exception();
   }
-  if (task.failure) std::rethrow_exception(task.failure);
+  stop_leading(batch);
 }
 
-void Writer::run(std::span<Task* const> batch, Deadline deadline) {
+void Writer::run(std::span<Task* const> batch) {
   try {
-    const LockFile::Hold hold(write_lock_, deadline);
     connection_.query("BEGIN IMMEDIATE").run();
     for (Task* task : batch) run_one(*task, batch.size() == 1);
     if (std::ranges::all_of(batch, [](const Task* task) { return task->failure != nullptr; })) {
       undo();
       return;
     }
-    commit(deadline);
+    commit();
     checkpoint_if_due();
   } catch (...) {
     undo();
@@ -116,8 +167,8 @@ void Writer::run_one(Task& task, bool is_alone) {
   connection_.query("RELEASE task").run();
 }
 
-void Writer::commit(Deadline deadline) {
-  const LockFile::Hold hold(moment_lock_, deadline);
+void Writer::commit() {
+  const LockFile::Hold hold(moment_lock_, deadline_from_now());
   connection_.query("COMMIT").run();
 }
 
@@ -145,12 +196,14 @@ void Writer::while_idle(const std::function<void(SqliteConnection&)>& action) {
     std::erase(queue_, &task);
   }
   try {
-    const LockFile::Hold hold(write_lock_, deadline);
+    const LockFile::Hold hold(write_lock_, deadline, while_waiting_);
+    in_bulk_ = std::this_thread::get_id();
     action(connection_);
   } catch (...) {
     task.failure = std::current_exception();
     undo();
   }
+  in_bulk_ = std::thread::id();
   stop_leading({});
   if (task.failure) std::rethrow_exception(task.failure);
 }
@@ -162,7 +215,7 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
       undo();
       return;
     }
-    commit(deadline_from_now());
+    commit();
     // What a reader still needs stays in the log: other writers do not wait for it.
     sqlite3_busy_timeout(connection.handle(), 0);
     sqlite3_wal_checkpoint_v2(connection.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,

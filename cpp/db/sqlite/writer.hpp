@@ -2,6 +2,7 @@
 // queued in one transaction (a savepoint each), commits once and wakes the rest.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "db/sqlite/connection.hpp"
@@ -18,10 +20,13 @@ namespace comptroller::db::sqlite {
 
 class Writer {
  public:
-  // All must outlive the writer.
-  Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& moment_lock);
+  // All must outlive the writer. `while_waiting` is called now and then by a thread that waits for
+  // its turn; what it throws ends the wait.
+  Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& moment_lock,
+         std::function<void()> while_waiting);
 
-  // See Database::write and Database::write_bulk.
+  // See Database::write and Database::write_bulk. What `work` of the latter calls may not write
+  // itself: that is unavailable.
   void write(const std::function<void(Connection&)>& work);
   void write_bulk(const std::function<bool(Connection&)>& work);
   // Runs `action` while nobody writes, in this process or another.
@@ -40,21 +45,28 @@ class Writer {
 
   // Queues the task and waits until it is done or this thread leads. True: it leads.
   bool wait_to_lead(Task& task, Deadline deadline);
+  void wait_on(Task& task, std::unique_lock<std::mutex>& lock);
+  void withdraw(Task& task, std::unique_lock<std::mutex>& lock);
+  void lead(Task& task);
   void stop_leading(std::span<Task* const> finished);
-  void run(std::span<Task* const> batch, Deadline deadline);
+  void hand_on();
+  void refuse_nesting() const;
+  void run(std::span<Task* const> batch);
   void run_one(Task& task, bool is_alone);
-  void commit(Deadline deadline);
+  void commit();
   void undo();
   void checkpoint_if_due();
 
   SqliteConnection& connection_;
   LockFile& write_lock_;
   LockFile& moment_lock_;
+  std::function<void()> while_waiting_;
   int frames_in_log_ = 0;
 
   std::mutex mutex_;
   std::deque<Task*> queue_;
   bool is_led_ = false;
+  std::atomic<std::thread::id> in_bulk_;  // the thread that has the writer for itself
 };
 
 }  // namespace comptroller::db::sqlite
