@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 import msgspec
 
 from comptroller.errors import unavailable
-from comptroller.streams import require
+from comptroller.streams import interruptible, require
 
 if TYPE_CHECKING:
     from comptroller.local import Service
@@ -202,9 +202,8 @@ class InDuckDB:
 
     def _rows(self, query: str) -> list[tuple[Any, ...]]:
         try:
-            rows: list[tuple[Any, ...]] = self._connection.execute(query).fetchall()
-        except self._duckdb.InterruptException:
-            raise KeyboardInterrupt from None
+            with interruptible(self._duckdb):
+                rows: list[tuple[Any, ...]] = self._connection.execute(query).fetchall()
         except self._duckdb.OutOfRangeException:
             raise
         except self._duckdb.Error as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from comptroller.errors import unavailable
 from comptroller.files import whole_file
-from comptroller.streams import Stream, require
+from comptroller.streams import Stream, interruptible, require
 
 
 def write_parquet(stream: Stream, path: str) -> int:
@@ -18,7 +18,8 @@ def write_parquet(stream: Stream, path: str) -> int:
             connection.execute("SET TimeZone = 'UTC'")
             connection.register("stream", stream)
             copy = "COPY (SELECT * FROM stream) TO $1 (FORMAT parquet, COMPRESSION zstd)"
-            (rows,) = connection.execute(copy, [str(part)]).fetchone()
-    except duckdb.IOException as error:
+            with interruptible(duckdb):
+                (rows,) = connection.execute(copy, [str(part)]).fetchone()
+    except duckdb.Error as error:
         raise unavailable(f"{path} cannot be written: {error}") from error
     return int(rows)

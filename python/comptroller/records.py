@@ -282,6 +282,7 @@ def read(data: bytes, wanted: type[R]) -> R:
 
     Raises:
         msgspec.MsgspecError: it is not JSON, or not the JSON of such a record.
+        UnicodeDecodeError: a text in it is not UTF-8.
     """
     answer: R = _decoder(cast(Any, wanted)).decode(data)
     return answer

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from comptroller.errors import unavailable
@@ -25,7 +27,8 @@ class Stream:
     Amounts are decimal(38, 18), times UTC microseconds, closed sets dictionaries of words.
     polars, DuckDB, pyarrow, pandas and narwhals take the object itself, any number of times; each
     reading begins anew and shows the store at one moment. A reading left idle for ten minutes ends
-    with an error.
+    with an error. Where the store cannot be read on, because the service was closed meanwhile or
+    the store is damaged, the methods here raise Unavailable, a library what it raises for that.
     """
 
     def __init__(self, kind: str, source: ArrowStream) -> None:
@@ -40,13 +43,16 @@ class Stream:
 
     def to_polars(self) -> polars.DataFrame:
         """All rows as a polars frame. Raises Unavailable where polars is not installed."""
-        frame: polars.DataFrame
-        frame = require("polars", "to_polars()", "comptroller[analysis]").DataFrame(self)
+        frames = require("polars", "to_polars()", "comptroller[analysis]")
+        with _reading(frames.exceptions.ComputeError):
+            frame: polars.DataFrame = frames.DataFrame(self)
         return frame
 
     def to_arrow(self) -> pyarrow.Table:
         """All rows as a pyarrow table. Raises Unavailable where pyarrow is not installed."""
-        table: pyarrow.Table = require("pyarrow", "to_arrow()", "pyarrow").table(self)
+        arrow = require("pyarrow", "to_arrow()", "pyarrow")
+        with _reading(OSError):
+            table: pyarrow.Table = arrow.table(self)
         return table
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -62,11 +68,33 @@ class Stream:
             decimal = arrow.types.is_decimal(arrow_type)
             return frames.ArrowDtype(arrow_type) if decimal else None
 
-        frame: pandas.DataFrame = arrow.table(self).to_pandas(types_mapper=exact)
+        frame: pandas.DataFrame = self.to_arrow().to_pandas(types_mapper=exact)
         return frame
 
     def __repr__(self) -> str:
         return f"<Stream of {self.kind}>"
+
+
+@contextmanager
+def _reading(failure: type[Exception]) -> Iterator[None]:
+    """What a library raises for an error of the stream, which is all text to it, as ours."""
+    try:
+        yield
+    except failure as error:
+        raise unavailable(str(error).removeprefix("got external error: ")) from error
+
+
+@contextmanager
+def interruptible(duckdb: Any) -> Iterator[None]:
+    """Raises KeyboardInterrupt where Ctrl-C ends a query of DuckDB, which has two names for it."""
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from None
 
 
 def require(module: str, purpose: str, packages: str) -> Any:

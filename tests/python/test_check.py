@@ -11,6 +11,8 @@ import pytest
 from examples import ADDRESS, KINDS, LINES, loaded, short_line
 
 pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pandas")
+pytest.importorskip("polars")
 
 # What is done to the store behind its back, and the check that finds it.
 DAMAGES: list[tuple[str, str]] = [
@@ -170,8 +172,28 @@ def test_damaged_text_is_told_as_such(path: Path, noun: str, damage: str) -> Non
         for read in (face.list, lambda: face.get(LINES[noun]["id"])):
             with pytest.raises(comptroller.Unavailable, match="the store is damaged"):
                 read()
-        with pytest.raises(OSError, match="the store is damaged"):
-            face.stream().to_arrow()
+        stream = face.stream()
+        for read in (stream.to_arrow, stream.to_pandas, stream.to_polars):
+            with pytest.raises(comptroller.Unavailable, match="^unavailable: the store is damaged"):
+                read()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE claims SET amount = '1e3'",
+        "UPDATE claims SET tx_hash = CAST(x'ff' AS TEXT)",
+        "UPDATE claims SET id = CAST(x'ff' AS TEXT) WHERE id = 'claim-1'",
+    ],
+)
+def test_a_damaged_value_is_told_as_such(path: Path, damage: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(damage)
+    with (
+        comptroller.open(path, read_only=True) as svc,
+        pytest.raises(comptroller.Unavailable, match="the store is damaged"),
+    ):
+        list(svc.claims.iter())
 
 
 def test_damaged_text_is_not_exported(path: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -92,6 +93,9 @@ def test_every_command_has_help(run: Run, command: str) -> None:
     ended = run(command, "--help")
     assert ended.code == 0
     assert f"Usage: comptroller {command}" in ended.out
+    assert "\\b" not in ended.out
+    examples = [line for line in ended.out.splitlines() if re.match("  comptroller ", line)]
+    assert all(line.count("comptroller ") == 1 for line in examples)
 
 
 @pytest.mark.parametrize(
@@ -480,6 +484,35 @@ def test_ctrl_c_ends_a_load_that_waits_for_its_input(tmp_path: Path) -> None:
         assert loading.stderr.read().endswith(b"comptroller: interrupted; nothing was kept\n")
 
 
+@pytest.mark.parametrize(
+    "words", [["report"], ["export", "claims", "claims.parquet"]], ids=["report", "parquet"]
+)
+def test_ctrl_c_ends_a_query(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    run("load", "claims", "-", given=GOOD)
+
+    class Interrupted:
+        """DuckDB as it is when Ctrl-C comes during a query."""
+
+        def __enter__(self) -> Interrupted:
+            return self
+
+        def __exit__(self, *_error: object) -> None: ...
+
+        def register(self, *_view: object) -> None: ...
+
+        def execute(self, query: str, *_parameters: object) -> None:
+            if not query.startswith("SET "):
+                raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr(duckdb, "connect", Interrupted)
+    ended = run(*words)
+    assert (ended.code, ended.err.strip()) == (130, "comptroller: interrupted")
+    assert not (tmp_path / "claims.parquet").exists()
+
+
 def committed_claims(store: Path) -> int:
     """What a stranger sees; in a process of its own, and never writing."""
     program = (
@@ -507,6 +540,24 @@ def test_a_closed_pipe_is_no_error_to_read_about(tmp_path: Path) -> None:
         sampling.stdout.close()
         assert sampling.stderr.read() == b""
         assert sampling.wait(60) != 0
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "told"),
+    [
+        ("load claims -", "<&-", "invalid-request: file: standard input is closed;"),
+        ("sample claims --rows 3", ">&-", "unavailable: standard output is closed;"),
+        ("report --json", ">&-", "unavailable: standard output is closed;"),
+    ],
+)
+def test_a_closed_standard_file_is_named(
+    run: Run, tmp_path: Path, words: str, closed: str, told: str
+) -> None:
+    run("load", "claims", "-", given=GOOD)
+    command = f"{shlex.quote(sys.executable)} -m comptroller {words} {closed}"
+    ended = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"comptroller: {told}".encode())
 
 
 def test_the_kinds_are_those_of_the_service() -> None:

@@ -1,4 +1,7 @@
-"""Commands that move many records: sample, load, export."""
+"""Commands that move many records: sample, load, export.
+
+In the help of a command, click leaves the lines behind a backspace character as they are broken.
+"""
 
 from __future__ import annotations
 
@@ -67,12 +70,12 @@ class Kind(click.Choice[str]):
 def sample(
     kind: str, rows: int, seed: int, out: str | None, customer: str | None, as_json: bool
 ) -> None:
-    r"""Make up realistic records to load, as NDJSON.
+    """Make up realistic records to load, as NDJSON.
 
     \b
     comptroller sample all --rows 100000 --out sample/
     comptroller load claims sample/claims.ndjson
-    """
+    """  # noqa: D301
     import comptroller
 
     if kind == "all" and out in (None, "-"):
@@ -117,7 +120,7 @@ def load(
     db: str,
     as_json: bool,
 ) -> int:
-    r"""Load records from FILE into the store; - is standard input.
+    """Load records from FILE into the store; - is standard input.
 
     NDJSON, a JSON array or a saved list answer, also gzipped. All or nothing: where a line is
     rejected nothing is kept, unless --keep-going says otherwise.
@@ -125,7 +128,7 @@ def load(
     \b
     KIND is one of identities, controls, orchestrations, payout-groups,
     reward-addresses, claims, balances.
-    """
+    """  # noqa: D301
     import comptroller
 
     _require_readable(file)
@@ -173,6 +176,8 @@ def _require_readable(file: str) -> None:
     from comptroller.errors import invalid
 
     if file == "-":
+        if sys.stdin is None:
+            raise invalid("file", "standard input is closed; name a file, or send one to it")
         return
     if not Path(file).exists():
         raise invalid("file", f"there is no file {file}")
@@ -275,13 +280,13 @@ def export(
     db: str,
     as_json: bool,
 ) -> None:
-    r"""Write records of KIND to FILE; - is standard output.
+    """Write records of KIND to FILE; - is standard output.
 
     NDJSON loads back to an equal store.
 
     \b
     comptroller export claims failed.csv --where statuses=FAILED --start 2026-01-01
-    """
+    """  # noqa: D301
     if file == "-" and as_json:
         raise click.UsageError("--json needs a FILE, since the records go to standard output")
     chosen = format or {".csv": "csv", ".parquet": "parquet"}.get(Path(file).suffix, "ndjson")

@@ -55,6 +55,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     given = None if arguments is None else list(arguments)
     try:
+        _require_output()
         code = program.main(given, prog_name="comptroller", standalone_mode=False)
     except click.ClickException as error:
         error.show()
@@ -67,6 +68,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _tell(error)
     return code if isinstance(code, int) else 0
+
+
+def _require_output() -> None:
+    # Refused before anything is done: an answer would go nowhere, and the next file that is opened
+    # would take the place of standard output.
+    if sys.stdout is None:
+        from comptroller.errors import unavailable
+
+        raise unavailable("standard output is closed; send it to /dev/null to do without it")
 
 
 def _tell(error: Exception) -> int:

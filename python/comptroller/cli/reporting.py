@@ -57,7 +57,7 @@ def report(
     db: str,
     as_json: bool,
 ) -> None:
-    r"""Report the claims created in a period.
+    """Report the claims created in a period.
 
     Exact sums per asset, success rate, time to confirm and failures, by status, chain,
     jurisdiction and day.
@@ -65,7 +65,7 @@ def report(
     \b
     comptroller report --start 2026-01-01 --end 2026-01-31
     comptroller report --by chain,day --json
-    """
+    """  # noqa: D301
     from comptroller.report import claims_report, day_bounds
 
     first, last = day_bounds(start, end)

@@ -182,7 +182,7 @@ def percent(ratio: float | None) -> str:
 @contextmanager
 def progress(label: str) -> Iterator[Advance | None]:
     """A bar on standard error while a terminal looks on, else nothing."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich import progress as bars
@@ -207,7 +207,7 @@ def progress(label: str) -> Iterator[Advance | None]:
 @contextmanager
 def waiting(label: str) -> Iterator[None]:
     """A sign of life on standard error while a terminal looks on, for work of unknown length."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield
         return
     with console(error=True).status(label):

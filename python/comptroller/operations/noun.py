@@ -9,7 +9,7 @@ import msgspec
 
 from comptroller import arguments, pages, records
 from comptroller.arguments import Id, Moment
-from comptroller.errors import make
+from comptroller.errors import unavailable
 from comptroller.pages import Page
 from comptroller.streams import Stream
 
@@ -135,7 +135,8 @@ class Noun:
         data = self._transport.call(operation, parameters, body, key)
         try:
             return records.read(data, answer)
-        except msgspec.MsgspecError as error:
-            raise make(
-                "internal", 500, f"the answer to {operation} is not what it promises: {error}"
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            # What is written is checked, so somebody else has been at the file.
+            raise unavailable(
+                f"the store is damaged: the answer to {operation} is not what it promises: {error}"
             ) from error
