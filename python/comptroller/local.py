@@ -27,6 +27,11 @@ from comptroller.parquet import write_parquet
 from comptroller.streams import Stream
 
 _FORMATS = ("ndjson", "csv", "parquet")
+# The columns of a parquet file where they are not all there are: as the other formats, it leaves
+# out what follows from the controls.
+_EXPORTED = {
+    "identities": ["id", "customer_id", "ref_id", "metadata", "created_at", "updated_at"],
+}
 
 
 class LocalTransport:
@@ -184,7 +189,7 @@ class Service:
             return self._store.export(self._principal, noun, place, format, parameters)
         if place == "-":
             raise invalid("path", "parquet needs a file, standard output is not one")
-        stream = self._transport.stream(word, None, parameters)
+        stream = self._transport.stream(word, _EXPORTED.get(word), parameters)
         return write_parquet(stream, place)
 
     def backup(self, destination: str | os.PathLike[str]) -> None:

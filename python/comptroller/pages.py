@@ -88,7 +88,7 @@ def _table(items: list[Any]) -> str:
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    shown = str(value)
+    shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
     if len(shown) > SHOWN_CHARACTERS:
         return f'<span title="{escape(shown)}">{escape(shown[: SHOWN_CHARACTERS - 1])}…</span>'
     return escape(shown)

@@ -285,6 +285,15 @@ def test_csv_leaves_decimals_as_they_came(operator: Service, tmp_path: Path, amo
 # ---- parquet -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_parquet_has_the_columns_of_csv(full: Service, tmp_path: Path, kind: str) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for form in ("csv", "parquet"):
+        full.export(kind, tmp_path / form, form)
+    (row,) = rows_of(tmp_path / "csv")
+    assert set(parquet.read_schema(tmp_path / "parquet").names) == set(row)
+
+
 def test_parquet_keeps_amounts_and_times(full: Service, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     for kind in KINDS:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from comptroller import operations, records
-from comptroller.errors import Error
+from comptroller.errors import Unavailable
 from comptroller.pages import Page
 from comptroller.records import Balance, Claim
 
@@ -102,6 +102,21 @@ def test_its_table_leaves_out_columns_without_a_value() -> None:
     assert "tx_hash" not in shown
 
 
+def test_its_table_joins_what_a_member_lists() -> None:
+    claim = Claim(
+        id="c1",
+        payout_group_id="g1",
+        claim_type="CLAIM_ALL",
+        onchain_status="PENDING",
+        amount=Decimal("1.50"),
+        addresses=("a1", "a2"),
+        created_at=NOON,
+        updated_at=NOON,
+    )
+    shown = Page(items=[claim], next_page_cursor="")._repr_html_()
+    assert "<td>a1, a2</td>" in shown
+
+
 def test_an_empty_page_has_a_table_too() -> None:
     empty: Page[Claim] = Page(items=[], next_page_cursor="")
     assert empty._repr_html_() == "<p>&lt;Page: empty&gt;</p>"
@@ -134,12 +149,15 @@ def test_iter_walks_all_pages_and_asks_for_one_when_it_is_wanted() -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [b"", b"{", b"[]", b'{"items":[]}', page_json([1], "").replace(b'"1"', b'"NaN"')],
+    [
+        *(b"", b"{", b"[]", b'{"items":[]}'),
+        page_json([1], "").replace(b'"1"', b'"NaN"'),
+        page_json([1], "").replace(b'"1"', b'"\xff"'),
+    ],
 )
-def test_an_answer_that_is_no_page_is_an_internal_error(answer: bytes) -> None:
-    with pytest.raises(Error, match=r"balances\.list") as refused:
+def test_an_answer_that_is_no_page_tells_of_a_damaged_store(answer: bytes) -> None:
+    with pytest.raises(Unavailable, match=r"the store is damaged: .* balances\.list"):
         operations.Balances(Pages({"": answer})).list()
-    assert refused.value.code == "internal"
 
 
 def test_a_page_reads_its_records() -> None:
