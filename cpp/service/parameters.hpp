@@ -34,7 +34,10 @@ void read_parameter(const Parameter& parameter, bool is_repeated, R& request,
     using Element = typename T::value_type;
     auto& values = request.*F::member;
     if (values.size() == most_array_values) {
-      errors.push_back({std::string(F::name), "takes at most 100 values"});
+      // Said once, however many there are.
+      if (errors.empty() || errors.back().field != F::name) {
+        errors.push_back({std::string(F::name), "takes at most 100 values"});
+      }
     } else if (auto value = parse_scalar<Element>(parameter.value)) {
       values.push_back(*std::move(value));
     } else {

@@ -7,7 +7,7 @@ namespace comptroller::db::sqlite {
 namespace {
 
 constexpr std::size_t most_statements = 256;
-constexpr std::size_t most_sql_bytes = 256 * 1024;  // prepared, some 30 times as much
+constexpr std::size_t most_sql_bytes = std::size_t{256} * 1024;  // prepared, some 30 times as much
 
 const char* reason(int result) {
   switch (result & 0xFF) {
