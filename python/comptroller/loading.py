@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
 import msgspec
 
 from comptroller import arguments
-from comptroller.errors import invalid
+from comptroller.errors import InvalidRequest, invalid
 
 if TYPE_CHECKING:
     from comptroller._core import Readable
@@ -29,6 +29,7 @@ LoadSource: TypeAlias = (
 
 _LONGEST_WAIT_S = 0.1
 _MOST_SELECTED = 1024  # select() knows no descriptors beyond
+_LISTED_REJECTIONS = 1000
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -70,7 +71,17 @@ class Opened(NamedTuple):
     source: str | Readable
     total_bytes: int | None
     progress: Progress | None
-    are_rows: bool = False
+    faults: Mapping[int, str] | None = None  # of rows, by line: see RowReader
+
+    def explained(self, result: LoadResult) -> LoadResult:
+        """The core's result; of rows that are no JSON it says why they are none."""
+        if not self.faults:
+            return result
+        told = [
+            Rejection(each.line, each.code, self.faults.get(each.line, each.message))
+            for each in result.rejections
+        ]
+        return msgspec.structs.replace(result, rejections=told)
 
 
 @contextmanager
@@ -100,15 +111,21 @@ def opened(source: LoadSource, progress: Progress | None) -> Iterator[Opened]:
             "(io.BytesIO for bytes) or an iterable of dicts",
         )
     else:
-        yield Opened(RowReader(source), None, progress, are_rows=True)
+        reader = RowReader(source)
+        yield Opened(reader, None, progress, reader.faults)
 
 
 class RowReader(io.RawIOBase):
-    """Rows read as NDJSON, each encoded when it is wanted. For one reader."""
+    """Rows read as NDJSON, each encoded when it is wanted. For one reader.
+
+    A row that JSON cannot hold becomes a line that is not JSON, so that it is rejected like any bad
+    line; `faults` says by line why, of as many as a result lists.
+    """
 
     def __init__(self, rows: Iterable[object]) -> None:
         self._rows = enumerate(rows, start=1)
         self._left = memoryview(b"")
+        self.faults: dict[int, str] = {}
 
     def readable(self) -> bool:
         """Whether it can be read: yes."""
@@ -127,12 +144,21 @@ class RowReader(io.RawIOBase):
                 if numbered is None:
                     break
                 number, row = numbered
-                self._left = memoryview(arguments.line(row, number))
+                self._left = memoryview(self._line(number, row))
             size = min(len(self._left), len(target) - filled)
             target[filled : filled + size] = self._left[:size]
             self._left = self._left[size:]
             filled += size
         return filled
+
+    def _line(self, number: int, row: object) -> bytes:
+        try:
+            return arguments.line(row)
+        except InvalidRequest as error:
+            if len(self.faults) < _LISTED_REJECTIONS:
+                field, message = error.errors[0]
+                self.faults[number] = f"{field}: {message}" if field else message
+            return b"NaN\n"
 
 
 class _ReadInto(io.RawIOBase):

@@ -13,7 +13,7 @@ from comptroller import arguments, records
 from comptroller._core import Principal, Store
 from comptroller.arguments import Filter
 from comptroller.errors import invalid
-from comptroller.loading import LoadResult, LoadSource, Progress, opened
+from comptroller.loading import LoadResult, LoadSource, Opened, Progress, opened
 from comptroller.operations import (
     Balances,
     Claims,
@@ -110,7 +110,9 @@ class Service:
                 balances.
             source: a path, a binary file (NDJSON, a JSON array or a saved list answer, also
                 gzipped), or an iterable of dicts or records, walked on the calling thread. Times
-                are RFC 3339 or aware datetimes, amounts plain decimals as str, Decimal or int.
+                are RFC 3339 or aware datetimes, amounts plain decimals as str, Decimal or int. A
+                row that JSON cannot hold (a key that is no str, an object of another type) is
+                rejected too; what the iterable itself raises is raised.
             customer_id: whose the records are that carry no customer; ``default`` when left out.
             keep_going: keeps the good lines, in batches.
             dry_run: keeps nothing, and counts what would have been.
@@ -128,13 +130,14 @@ class Service:
         if progress is not None and not callable(progress):
             raise invalid("progress", "it must be something to call")
         accounts: list[bytes] = []
+        given: Opened | None = None
         try:
             with opened(source, progress) as given:
                 self._store.load(
                     self._principal,
                     arguments.kind(kind),
                     given.source,
-                    are_rows=given.are_rows,
+                    are_rows=given.faults is not None,
                     customer_id=None
                     if customer_id is None
                     else arguments.text("customer_id", customer_id),
@@ -144,11 +147,11 @@ class Service:
                     progress=given.progress,
                     account=accounts.append,
                 )
-            return records.read(accounts[0], LoadResult)
+            return given.explained(records.read(accounts[0], LoadResult))
         except BaseException as error:
             # Also a Ctrl-C that came when all was committed.
-            if accounts:
-                vars(error)["load_result"] = records.read(accounts[0], LoadResult)
+            if given and accounts:
+                vars(error)["load_result"] = given.explained(records.read(accounts[0], LoadResult))
             raise
 
     def export(

@@ -174,7 +174,9 @@ def test_damaged_text_is_told_as_such(path: Path, noun: str, damage: str) -> Non
                 read()
         stream = face.stream()
         for read in (stream.to_arrow, stream.to_pandas, stream.to_polars):
-            with pytest.raises(comptroller.Unavailable, match="^unavailable: the store is damaged"):
+            with pytest.raises(
+                comptroller.Unavailable, match=r"^unavailable: the store is damaged"
+            ):
                 read()
 
 

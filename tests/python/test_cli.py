@@ -317,6 +317,20 @@ def test_amounts_are_never_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     assert shown.count("99,999,999,999,999,999,999.999999999999999999") == len(DIMENSIONS)
 
 
+@pytest.mark.parametrize("option", ["--start", "--end"])
+@pytest.mark.parametrize("given", ["bogus", "2026-13-01", "2026-01-31T12:00:00"])
+@pytest.mark.parametrize(
+    "words", [["report"], ["export", "claims", "out"], ["export", "controls", "out.parquet"]]
+)
+def test_a_bound_that_is_no_time_is_named(
+    run: Run, words: list[str], option: str, given: str
+) -> None:
+    run("load", "claims", "-", given=GOOD)
+    ended = run(*words, option, given)
+    assert ended.code == 1
+    assert f"{option}: {given!r} is no time; give a date such as 2026-01-31" in ended.err
+
+
 def test_of_many_days_the_latest_are_shown(run: Run) -> None:
     days = (f"2026-01-{day:02}T00:00:00Z" for day in range(1, 31))
     run("load", "claims", "-", given=lines(*(claim(day, created_at=day) for day in days)))
@@ -333,7 +347,7 @@ def test_a_report_of_nothing_says_so(run: Run) -> None:
     assert run("report", "--json").json["success_rate"] is None
     ended = run("report", "--start", "yesterday")
     assert ended.code == 1
-    assert re.match(r"comptroller: invalid-request: start_time: ", ended.err)
+    assert re.match(r"comptroller: invalid-request: --start: ", ended.err)
 
 
 def test_check_says_what_it_found(run: Run, tmp_path: Path) -> None:

@@ -32,6 +32,9 @@ from examples import (
     short_line,
 )
 
+ENDLESS: list[object] = []
+ENDLESS.append(ENDLESS)
+
 
 def claims(count: int, first: int = 0) -> Iterator[dict[str, Any]]:
     return (short_line("claims", id=f"claim-{n}") for n in range(first, first + count))
@@ -163,6 +166,26 @@ def test_a_row_of_python_that_is_not_exact_is_rejected_at_its_line(
     result = loaded(shared_operator, "claims", *rows)
     assert [rejection.line for rejection in result.rejections] == [2]
     assert not result.committed
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"tx_hash": object()}, "tx_hash: an object cannot be written as JSON"),
+        ({1: "a"}, "1 is no member's name"),
+        ({"amount": 10**5000}, "the number is too long"),
+        ({"addresses": ENDLESS}, "nested deeper than 32"),
+    ],
+)
+def test_a_row_that_cannot_be_kept_is_rejected_and_the_others_are_kept(
+    operator: Service, changes: dict[Any, object], told: str
+) -> None:
+    rows = [*claims(1), {**short_line("claims", id="bad"), **changes}, *claims(1, first=1)]
+    result = operator.load("claims", rows, keep_going=True)
+    assert (result.committed, result.inserted, result.rejected) == (True, 2, 1)
+    (rejection,) = result.rejections
+    assert (rejection.line, rejection.code) == (2, "malformed-json")
+    assert told in rejection.message
 
 
 def test_an_error_of_the_source_comes_through_and_nothing_is_kept(operator: Service) -> None:

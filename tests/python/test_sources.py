@@ -179,9 +179,15 @@ def test_a_row_the_core_will_refuse_still_has_its_line(row: object, line: bytes)
     assert content([row])[0] == line + b"\n"
 
 
-def test_a_row_that_json_cannot_hold_is_refused_with_its_line() -> None:
-    with pytest.raises(InvalidRequest, match="line 2: name: an object cannot be written"):
-        content([{"name": "a"}, {"name": object()}])
+def test_a_row_that_json_cannot_hold_has_a_line_that_is_none() -> None:
+    reader = loading.RowReader([{"name": "a"}, {"name": object()}, {1: "a"}, {"n": 10**5000}])
+    assert reader.read() == b'{"name":"a"}\nNaN\nNaN\nNaN\n'
+    assert reader.faults == {
+        2: "name: an object cannot be written as JSON; give a str, bool, int, Decimal, UUID or "
+        "aware datetime, list or dict",
+        3: "record: 1 is no member's name; names are str",
+        4: "n: the number is too long",
+    }
 
 
 def test_an_error_of_the_rows_own_comes_through() -> None:

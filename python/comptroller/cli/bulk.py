@@ -291,7 +291,11 @@ def export(
         raise click.UsageError("--json needs a FILE, since the records go to standard output")
     chosen = format or {".csv": "csv", ".parquet": "parquet"}.get(Path(file).suffix, "ndjson")
     filters = _filters(kind, customer, start, end, where)
-    with screen.existing_store(db) as svc, screen.waiting(f"writing {kind}"):
+    with (
+        screen.existing_store(db) as svc,
+        screen.naming_bounds(start, end),
+        screen.waiting(f"writing {kind}"),
+    ):
         rows = svc.export(kind, file, chosen, **filters)
     if as_json:
         screen.write_json({"kind": kind, "file": file, "format": chosen, "rows": rows})

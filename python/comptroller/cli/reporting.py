@@ -70,7 +70,11 @@ def report(
 
     first, last = day_bounds(start, end)
     breakdowns = by or tuple((name,) for name in _DIMENSIONS)
-    with screen.existing_store(db) as svc, screen.waiting("counting claims"):
+    with (
+        screen.existing_store(db) as svc,
+        screen.naming_bounds(start, end),
+        screen.waiting("counting claims"),
+    ):
         answer = claims_report(svc, start=first, end=last, customer_id=customer, by=breakdowns)
     if as_json:
         screen.write_json(as_members(answer))

@@ -39,6 +39,10 @@ Advance: TypeAlias = Callable[[int, "int | None", int], None]
 # Wider than any table of values within their limits.
 _UNBOUND = 10_000
 
+# What --start and --end are to the lists of the different kinds.
+_STARTS = ("start_time", "created_at.gte")
+_ENDS = ("end_time", "created_at.lte")
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -58,6 +62,25 @@ def require_store(db: str) -> None:
         raise unavailable(
             f"there is no store {db}; `comptroller load` makes one, --db names another"
         )
+
+
+@contextmanager
+def naming_bounds(start: str | None, end: str | None) -> Iterator[None]:
+    """Raises InvalidRequest naming --start or --end where the core refuses what it was given."""
+    from comptroller.errors import InvalidRequest, invalid, shorten
+
+    try:
+        yield
+    except InvalidRequest as error:
+        bounds = (("--start", start, _STARTS), ("--end", end, _ENDS))
+        for option, given, parameters in bounds:
+            if given is not None and any(field in parameters for field, _why in error.errors):
+                raise invalid(
+                    option,
+                    f"{shorten(repr(given))} is no time; give a date such as 2026-01-31, "
+                    "or a time with its offset such as 2026-01-31T12:00:00Z",
+                ) from error
+        raise
 
 
 def write_json(answer: Mapping[str, object]) -> None:
