@@ -202,5 +202,7 @@ def test_every_extra_is_of_modules_that_the_package_imports() -> None:
     }
     sources = "".join(path.read_text() for path in PYTHON.rglob("*.py"))
     assert named
-    for module in named:
+    # Imported by DuckDB, not by the package: its rows need it where they hold times.
+    assert "pytz" in named
+    for module in named - {"pytz"}:
         assert re.search(rf"(import|from) {module}\b|require\(.{module}\b", sources), module
