@@ -37,16 +37,11 @@ void copy(SqliteConnection& source, const std::string& path) {
   if (result != SQLITE_DONE) throw_failure(result);
 }
 
-// A file that is removed at the end of the scope unless it got its name.
-struct Unfinished {
-  std::string path;
-  ~Unfinished() {
-    std::error_code ignored;
-    if (path.empty()) return;
-    filesystem::remove(path, ignored);
-    filesystem::remove(path + "-journal", ignored);
-  }
-};
+void remove_unfinished(const std::string& path) {
+  std::error_code ignored;
+  filesystem::remove(path, ignored);
+  filesystem::remove(path + "-journal", ignored);
+}
 
 }  // namespace
 
@@ -55,20 +50,21 @@ void back_up(SqliteConnection& source, const std::string& destination) {
   if (filesystem::exists(destination)) {
     throw Error(Code::unavailable, destination + " exists already; choose another name");
   }
+  const std::string unfinished = destination + ".part";
+  bool is_begun = false;
   try {
-    const std::string name = destination + ".part";
     // Two backups to one name must not write one file; what a dead one left is taken over.
-    LockFile part(name, false);
+    LockFile part(unfinished, false);
     const LockFile::Hold hold(part, std::try_to_lock);
     if (!hold.is_held()) throw Error(Code::unavailable, "another backup is writing it");
-    Unfinished unfinished{name};
-    filesystem::resize_file(name, 0);
-    copy(source, name);
-    sync_to_disk(name);
-    filesystem::rename(name, destination);
-    unfinished.path.clear();
+    is_begun = true;
+    filesystem::resize_file(unfinished, 0);
+    copy(source, unfinished);
+    sync_to_disk(unfinished);
+    filesystem::rename(unfinished, destination);
     sync_to_disk(filesystem::absolute(destination).parent_path().string());
   } catch (const std::exception& failure) {
+    if (is_begun) remove_unfinished(unfinished);
     throw Error(Code::unavailable, "cannot back up to " + destination + ": " + failure.what());
   }
 }
