@@ -18,7 +18,7 @@ struct OpenOptions {
   bool is_temporary = false;
   // Called now and then by a thread that waits for others, on that thread; what it throws ends the
   // wait, and nothing is done.
-  std::function<void()> while_waiting;
+  std::function<void()> while_waiting = {};
 };
 
 // Opens the file, makes it if it is missing and brings it to the newest schema. Throws unavailable,
