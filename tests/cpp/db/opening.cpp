@@ -10,8 +10,8 @@
 namespace comptroller::db {
 namespace {
 
-constexpr sqlite::OpenOptions to_write{};
-constexpr sqlite::OpenOptions to_read{.read_only = true};
+const sqlite::OpenOptions to_write{};
+const sqlite::OpenOptions to_read{.read_only = true};
 
 // The detail with which opening is refused as unavailable; empty when it is not.
 std::string refusal(const std::string& path, const sqlite::OpenOptions& options) {
