@@ -24,7 +24,7 @@ int schema_version(SqliteConnection& connection, const std::string& path) {
   const auto version = static_cast<int>(read_number(connection, "PRAGMA user_version"));
   const auto objects = read_number(connection, "SELECT count(*) FROM sqlite_schema");
   if (id == 0 && version == 0 && objects == 0) return 0;
-  if (id != application_id || version < 1) {
+  if (id != application_id || version < 0) {
     throw Error(Code::unavailable, path + " is not a comptroller store");
   }
   if (version > newest_schema_version()) {
