@@ -1,12 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <latch>
 #include <thread>
 
 #include "db/folder.hpp"
 #include "db/sqlite/database.hpp"
 #include "model/error.hpp"
+#include "threads.hpp"
 
 namespace comptroller::db {
 namespace {
@@ -25,23 +25,10 @@ std::int64_t count(Database& database, std::string_view table = "customers") {
   return query.column(0).integer;
 }
 
-// Runs `work(thread)` in many threads that begin together.
-template <class Work>
-void in_threads(const Work& work) {
-  std::latch together(threads);
-  std::vector<std::jthread> running;
-  for (int thread = 0; thread < threads; ++thread) {
-    running.emplace_back([&, thread] {
-      together.arrive_and_wait();
-      work(thread);
-    });
-  }
-}
-
 TEST_CASE("every write that was answered is there, seen by whoever reads next") {
   const auto database = sqlite::open("", {.is_temporary = true});
   std::atomic<int> unseen = 0;
-  in_threads([&](int thread) {
+  in_threads(threads, [&](int thread) {
     for (int i = 0; i < writes_of_each; ++i) {
       const std::int64_t key = thread * writes_of_each + i + 1;
       database->write([&](Connection& connection) { insert(connection, key); });
@@ -59,7 +46,7 @@ TEST_CASE("work that fails is undone alone and told to its own caller") {
   const auto database = sqlite::open("", {.is_temporary = true});
   std::atomic<int> told = 0;
   std::atomic<int> misled = 0;
-  in_threads([&](int thread) {
+  in_threads(threads, [&](int thread) {
     for (int i = 0; i < writes_of_each; ++i) {
       const std::int64_t key = thread * writes_of_each + i + 1;
       const bool fails = key % 3 == 0;
@@ -113,7 +100,7 @@ TEST_CASE("a symbol that was made in work that failed is made again") {
 
 TEST_CASE("work in bulk is kept or not as it says, while others write") {
   const auto database = sqlite::open("", {.is_temporary = true});
-  in_threads([&](int thread) {
+  in_threads(threads, [&](int thread) {
     for (int i = 0; i < 10; ++i) {
       const std::int64_t first = (thread * 10 + i) * 100 + 1;
       const bool keeps = i % 2 == 0;

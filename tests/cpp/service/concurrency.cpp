@@ -2,27 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <latch>
 #include <thread>
 
 #include "service/world.hpp"
+#include "threads.hpp"
 
 namespace comptroller::service {
 namespace {
 
 constexpr int threads = 8;
-
-template <class Work>
-void in_threads(const Work& work) {
-  std::latch together(threads);
-  std::vector<std::jthread> running;
-  for (int thread = 0; thread < threads; ++thread) {
-    running.emplace_back([&, thread] {
-      together.arrive_and_wait();
-      work(thread);
-    });
-  }
-}
 
 TEST_CASE("of many who delete one control, one does") {
   World world;
@@ -30,7 +18,7 @@ TEST_CASE("of many who delete one control, one does") {
   for (int round = 0; round < 20; ++round) {
     const std::string id = world.create_control(world.acme, "i1", "CLOSED");
     std::array<std::string, threads> codes;
-    in_threads([&](int thread) {
+    in_threads(threads, [&](int thread) {
       codes[std::size_t(thread)] = world.code(world.acme, "controls.delete", {{"id", id}});
     });
     CHECK(std::ranges::count(codes, "") == 1);
@@ -46,7 +34,7 @@ TEST_CASE("of many who create one kind of control, one does") {
     const std::string body =
         body_of({{"identity_id", identity}, {"type", "CLOSED"}, {"reason_code", "X"}});
     std::array<Refusal, threads> refusals;
-    in_threads([&](int thread) {
+    in_threads(threads, [&](int thread) {
       refusals[std::size_t(thread)] = world.refused(world.acme, "controls.create", {}, body);
     });
     CHECK(std::ranges::count(refusals, "", &Refusal::code) == 1);
@@ -65,7 +53,7 @@ TEST_CASE("of many who move one claim, one does") {
                    R"(","claim_type":"CLAIM_ALL","onchain_status":"PENDING","amount":"1",)"
                    R"("created_at":"2026-01-01T00:00:00Z"})");
     std::array<std::string, threads> codes;
-    in_threads([&](int thread) {
+    in_threads(threads, [&](int thread) {
       codes[std::size_t(thread)] =
           world.code(world.provider, "claims.submit", {{"id", id}}, R"({"tx_hash":"h"})");
     });
@@ -99,7 +87,7 @@ TEST_CASE("rows that are there throughout are on exactly one page, however many 
   }
   std::ranges::sort(throughout);
   std::atomic<int> walking = 2;
-  in_threads([&](int thread) {
+  in_threads(threads, [&](int thread) {
     if (thread < 2) {
       for (int round = 0; round < 5; ++round) {
         const std::vector<std::string> ids = walk(world, thread == 0 ? "ASC" : "DESC");
