@@ -327,3 +327,19 @@ def test_parquet_never_replaces_what_is_no_file(full: Service, tmp_path: Path) -
     with pytest.raises(Unavailable):
         full.export("claims", tmp_path / "pipe", "parquet")
     assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_parquet_file_is_on_disk_before_it_has_its_name(
+    operator: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "claims.parquet"
+    synchronised: list[tuple[int, bool]] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synchronised.append((os.fstat(descriptor).st_ino, path.exists()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    operator.export("claims", path, "parquet")
+    assert (path.stat().st_ino, False) in synchronised
