@@ -61,45 +61,19 @@ std::vector<ShownColumn> choose(std::vector<ShownColumn> known,
   return chosen;
 }
 
-struct Kind {
-  std::string_view name;
-  std::string_view table;
-  std::vector<ShownColumn> (*columns)(Audience audience);
-};
-
-template <Record R, Record Kept = R>
-constexpr Kind make_kind(std::string_view name) {
-  return {name, store::Table<Kept>::name, columns_of<R>};
-}
-
-constexpr std::array<Kind, 7> kinds{
-    make_kind<Claim>("claims"),
-    make_kind<Orchestration>("orchestrations"),
-    make_kind<RewardAddress>("reward_addresses"),
-    make_kind<PayoutGroup>("payout_groups"),
-    make_kind<Control>("controls"),
-    make_kind<Identity, StoredIdentity>("identities"),
-    make_kind<Balance>("balances"),
-};
-
-const Kind& find_kind(std::string_view name) {
-  const auto* const found = std::ranges::find(kinds, name, &Kind::name);
-  if (found != kinds.end()) return *found;
-  throw Error::invalid("kind", std::string(name) + " is no kind of records");
-}
-
 }  // namespace
 
 Layout::Layout(std::string_view kind, const std::optional<std::vector<std::string>>& names,
                Audience audience)
-    : table_(find_kind(kind).table),
-      columns_(choose(find_kind(kind).columns(audience), names)),
-      audience_(audience),
-      is_derived_(std::ranges::any_of(columns_, &ShownColumn::is_derived)) {
-  // Without a derived column identities are shown as they are kept.
-  if (kind == "identities" && !is_derived_) {
-    columns_ = choose(columns_of<StoredIdentity>(audience), names);
-  }
+    : audience_(audience) {
+  store::visit_table(kind, [&]<Record R>() {
+    using Shown = std::conditional_t<std::same_as<R, StoredIdentity>, Identity, R>;
+    table_ = store::table_of<R>;
+    columns_ = choose(columns_of<Shown>(audience), names);
+    is_derived_ = std::ranges::any_of(columns_, &ShownColumn::is_derived);
+    // Without a derived column identities are shown as they are kept.
+    if (!is_derived_) columns_ = choose(columns_of<R>(audience), names);
+  });
 }
 
 void Layout::select(store::Listing& listing) const {
@@ -112,7 +86,7 @@ void Layout::select(store::Listing& listing) const {
   for (const ShownColumn& column : columns_) {
     if (!list.empty()) list += ", ";
     // The one computed column of all kinds; not every listing shows it.
-    const bool is_balance = table_ == store::Table<RewardAddress>::name && column.name == "balance";
+    const bool is_balance = table_ == store::table_of<RewardAddress> && column.name == "balance";
     const auto balance = listing.has_bound_column() ? store::balance_as_of : "NULL";
     list += is_balance ? balance : column.name;
   }

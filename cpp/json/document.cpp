@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace comptroller::json {
 
@@ -115,6 +116,12 @@ std::size_t nesting(const dom::element& element) {
   return 0;
 }
 
+bool is_too_deep(std::string_view document, const dom::element& root) {
+  const auto opens = [](char character) { return character == '{' || character == '['; };
+  return std::cmp_greater(std::ranges::count_if(document, opens), deepest_nesting) &&
+         nesting(root) > deepest_nesting;
+}
+
 [[noreturn]] void throw_parse_failure(simdjson::error_code failure) {
   switch (failure) {
     case simdjson::CAPACITY:
@@ -143,7 +150,8 @@ std::size_t nesting(const dom::element& element) {
 }  // namespace
 
 Reader::State::State() {
-  if (parser.allocate(largest_document, deepest_nesting) != simdjson::SUCCESS) {
+  // The parser allows its last level to empty containers only, so it is given one more.
+  if (parser.allocate(largest_document, deepest_nesting + 1) != simdjson::SUCCESS) {
     throw Error(Code::unavailable, "out of memory");
   }
 }
@@ -154,7 +162,7 @@ dom::object Reader::State::parse(std::string_view document, bool is_padded) {
   }
   dom::element root;
   auto failure = parser.parse(document.data(), document.size(), !is_padded).get(root);
-  if (failure == simdjson::DEPTH_ERROR) failure = parse_deepest(document).get(root);
+  if (failure == simdjson::SUCCESS && is_too_deep(document, root)) failure = simdjson::DEPTH_ERROR;
   if (failure == simdjson::NUMBER_ERROR) refuse_numbers(document);
   if (failure != simdjson::SUCCESS) throw_parse_failure(failure);
   // Without an escape a string is as the document has it, and that is valid UTF-8.
@@ -164,21 +172,6 @@ dom::object Reader::State::parse(std::string_view document, bool is_padded) {
     throw Error(Code::invalid_request, "the document must be one JSON object");
   }
   return object;
-}
-
-// The parser allows its last level to empty containers only, so it is given one more, and what then
-// is too deep is told apart here.
-simdjson::simdjson_result<dom::element> Reader::State::parse_deepest(std::string_view document) {
-  if (deepest.capacity() == 0) {
-    if (const auto failure = deepest.allocate(largest_document, deepest_nesting + 1)) {
-      return failure;
-    }
-  }
-  const auto root = deepest.parse(document.data(), document.size());
-  if (root.error() == simdjson::SUCCESS && nesting(root.value_unsafe()) > deepest_nesting) {
-    return simdjson::DEPTH_ERROR;
-  }
-  return root;
 }
 
 // The parser refuses numbers that no machine type holds just as it refuses malformed ones; only the

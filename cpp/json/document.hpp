@@ -13,7 +13,6 @@ namespace comptroller::json {
 
 struct Reader::State {
   simdjson::dom::parser parser{largest_document};
-  simdjson::dom::parser deepest{largest_document};  // made ready when it is first needed
   std::vector<FieldError> refused;
 
   State();
@@ -21,7 +20,6 @@ struct Reader::State {
   simdjson::dom::object parse(std::string_view document, bool is_padded);
 
  private:
-  simdjson::simdjson_result<simdjson::dom::element> parse_deepest(std::string_view document);
   [[noreturn]] void refuse_numbers(std::string_view document);
 };
 

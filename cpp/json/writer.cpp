@@ -3,22 +3,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "json/special.hpp"
+#include "model/hexadecimal.hpp"
+
 namespace comptroller::json {
 
 namespace {
-
-constexpr std::string_view hexadecimal = "0123456789abcdef";
-
-// Whether any of eight bytes is a quote, a backslash or a control character.
-bool needs_escape(std::uint64_t eight) {
-  constexpr std::uint64_t ones = 0x0101010101010101U;
-  constexpr std::uint64_t highs = 0x8080808080808080U;
-  const std::uint64_t quote = eight ^ (ones * '"');
-  const std::uint64_t backslash = eight ^ (ones * '\\');
-  const std::uint64_t control = eight - ones * 0x20;
-  return (((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | (control & ~eight)) &
-         highs;
-}
 
 char* write_escaped(char* at, std::string_view text) {
   for (const char character : text) {
@@ -28,8 +18,7 @@ char* write_escaped(char* at, std::string_view text) {
       *at++ = character;
     } else if (byte < 0x20) {
       std::ranges::copy(std::string_view("\\u00"), at);
-      at[4] = hexadecimal[byte >> 4U];
-      at[5] = hexadecimal[byte & 0xFU];
+      write_hexadecimal(&character, 1, at + 4);
       at += 6;
     } else {
       *at++ = character;
@@ -44,10 +33,8 @@ char* write_string(char* at, std::string_view text) {
   *at++ = '"';
   std::size_t position = 0;
   for (; position + 8 <= text.size(); position += 8) {
-    std::uint64_t eight = 0;
-    std::memcpy(&eight, text.data() + position, 8);
-    if (needs_escape(eight)) break;
-    std::memcpy(at, &eight, 8);
+    if (has_special(text.data() + position)) break;
+    std::memcpy(at, text.data() + position, 8);
     at += 8;
   }
   at = write_escaped(at, text.substr(position));

@@ -38,19 +38,6 @@ std::uint64_t write_rows(db::Connection& connection, store::Listing listing,
   return count;
 }
 
-using WriteRows = std::uint64_t (*)(db::Connection&, store::Listing, json::Audience,
-                                    const ExportOptions&);
-
-WriteRows writer_of(std::string_view kind) {
-  if (kind == "identities") return &write_rows<StoredIdentity>;
-  if (kind == "controls") return &write_rows<Control>;
-  if (kind == "orchestrations") return &write_rows<Orchestration>;
-  if (kind == "payout_groups") return &write_rows<PayoutGroup>;
-  if (kind == "reward_addresses") return &write_rows<RewardAddress>;
-  if (kind == "claims") return &write_rows<Claim>;
-  return &write_rows<Balance>;
-}
-
 }  // namespace
 
 std::uint64_t export_rows(service::Service& service, const Principal& principal,
@@ -67,7 +54,11 @@ std::uint64_t export_rows(service::Service& service, const Principal& principal,
   }
   const db::Lease connection = service.database()->reader();
   const db::Snapshot snapshot(*connection);
-  return writer_of(options.kind)(*connection, scan.listing(*connection), scan.audience, options);
+  std::uint64_t count = 0;
+  store::visit_table(options.kind, [&]<Record R>() {
+    count = write_rows<R>(*connection, scan.listing(*connection), scan.audience, options);
+  });
+  return count;
 }
 
 }  // namespace comptroller::load

@@ -10,7 +10,7 @@
 namespace comptroller::load {
 
 struct ExportOptions {
-  std::string kind;               // a noun such as "reward_addresses"
+  std::string kind;               // such as "claims" or "payout-groups"
   std::string path;               // "-": standard output
   std::string format = "ndjson";  // or "csv"
   // Told the rows done so far, now and then; may throw to end the export, which leaves no file.

@@ -3,8 +3,6 @@
 #include <chrono>
 
 #include "load/parsing.hpp"
-#include "model/nearest.hpp"
-#include "model/shorten.hpp"
 #include "service/arrivals.hpp"
 #include "service/authorisation.hpp"
 #include "store/bulk_indexes.hpp"
@@ -28,7 +26,7 @@ class Run {
       load_in_batches();
     } else {
       service_.database()->write_bulk([&](db::Connection& connection) {
-        store::BulkIndexes indexes(connection, store::Table<Line>::name);
+        store::BulkIndexes indexes(connection, store::table_of<Line>);
         take_lines(connection, std::numeric_limits<std::uint64_t>::max());
         account_.committed = !options_.dry_run && (account_.rejected == 0 || options_.keep_going);
         if (account_.committed) indexes.rebuild();
@@ -140,21 +138,6 @@ class Run {
   Result account_;
 };
 
-template <Record Line>
-Result run(service::Service& service, const Principal& principal, Input& input,
-           const Options& options) {
-  return Run<Line>(service, principal, input, options).load();
-}
-
-using RunKind = Result (*)(service::Service&, const Principal&, Input&, const Options&);
-
-constexpr std::array<std::string_view, 7> kinds{
-    "identities",       "controls", "orchestrations", "payout-groups",
-    "reward-addresses", "claims",   "balances"};
-constexpr std::array<RunKind, 7> runs{&run<IdentityLine>, &run<Control>,       &run<Orchestration>,
-                                      &run<PayoutGroup>,  &run<RewardAddress>, &run<Claim>,
-                                      &run<Balance>};
-
 }  // namespace
 
 Result load(service::Service& service, const Principal& principal, Input& input,
@@ -162,12 +145,12 @@ Result load(service::Service& service, const Principal& principal, Input& input,
   service.check_usable();
   service::require_scope(principal, service::operator_write, true);
   if (options.customer_id) require_scalar<Id>("customer_id", *options.customer_id);
-  const auto kind = std::ranges::find(kinds, options.kind);
-  if (kind == kinds.end()) {
-    throw Error::invalid(
-        "kind", "\"" + shorten(options.kind) + "\" " + unknown_name_message(options.kind, kinds));
-  }
-  return runs[static_cast<std::size_t>(kind - kinds.begin())](service, principal, input, options);
+  Result result;
+  store::visit_table(options.kind, [&]<Record R>() {
+    using Line = std::conditional_t<std::same_as<R, StoredIdentity>, IdentityLine, R>;
+    result = Run<Line>(service, principal, input, options).load();
+  });
+  return result;
 }
 
 std::string to_json(const Result& result) {

@@ -1,9 +1,10 @@
 #include "load/value_scan.hpp"
 
 #include <array>
-#include <cstring>
 #include <string_view>
 #include <utility>
+
+#include "json/special.hpp"
 
 namespace comptroller::load {
 
@@ -23,19 +24,6 @@ constexpr Bytes ends_bare = bytes_of(" \t\r\n,:\"{}[]");
 const char* skip_until(const Bytes& wanted, const char* at, const char* end) {
   while (at < end && !wanted[static_cast<unsigned char>(*at)]) ++at;
   return at;
-}
-
-// Whether any of eight bytes is a quote, a backslash or a control character.
-bool has_special(const char* eight_bytes) {
-  constexpr std::uint64_t ones = 0x0101010101010101U;
-  constexpr std::uint64_t highs = 0x8080808080808080U;
-  std::uint64_t eight = 0;
-  std::memcpy(&eight, eight_bytes, 8);
-  const std::uint64_t quote = eight ^ (ones * '"');
-  const std::uint64_t backslash = eight ^ (ones * '\\');
-  const std::uint64_t control = eight - ones * 0x20;
-  return ((((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | (control & ~eight)) &
-          highs) != 0;
 }
 
 constexpr std::uint64_t remembered_levels = 64;
@@ -59,7 +47,7 @@ const char* ValueScan::scan(const char* at, const char* end) {
 const char* ValueScan::scan_string(const char* at, const char* end) {
   while (at < end) {
     if (!is_escaped_) {
-      while (end - at >= 8 && !has_special(at)) at += 8;
+      while (end - at >= 8 && !json::has_special(at)) at += 8;
     }
     for (const char* stop = end - at > 8 ? at + 8 : end; at < stop; ++at) {
       if (*at == '\n') {

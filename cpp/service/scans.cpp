@@ -1,6 +1,5 @@
 #include "service/scans.hpp"
 
-#include "model/shorten.hpp"
 #include "service/authorisation.hpp"
 #include "service/handling.hpp"
 #include "service/operations.hpp"
@@ -67,40 +66,38 @@ MakeListing of_addresses(std::span<const Parameter> parameters) {
   };
 }
 
+template <Record R>
+MakeListing rows_of(const Principal& principal, std::span<const Parameter> parameters,
+                    Timestamp now, Purpose purpose) {
+  if constexpr (std::same_as<R, StoredIdentity>) {
+    return purpose == Purpose::analysis
+               ? of_customers<&store::identities_scan, ListIdentities>(principal, parameters)
+               : of_customers<&told_identities, ListIdentities>(principal, parameters);
+  } else if constexpr (std::same_as<R, Control>) {
+    return of_customers<&store::controls_listing, ListControls>(principal, parameters);
+  } else if constexpr (std::same_as<R, Orchestration>) {
+    return of_customers<&store::orchestrations_listing, ListOrchestrations>(principal, parameters);
+  } else if constexpr (std::same_as<R, PayoutGroup>) {
+    return of_customers<&store::payout_groups_listing, ListPayoutGroups>(principal, parameters);
+  } else if constexpr (std::same_as<R, RewardAddress>) {
+    return of_reward_addresses(principal, parameters, now, purpose);
+  } else if constexpr (std::same_as<R, Claim>) {
+    return of_customers<&store::claims_listing, ListClaims>(principal, parameters);
+  } else {
+    return of_addresses(parameters);
+  }
+}
+
 }  // namespace
 
 Scan scan(Service& service, const Principal& principal, std::string_view kind,
           std::span<const Parameter> parameters, Purpose purpose) {
   service.check_usable();
-  const Operation* list = find_operation(std::string(kind) + ".list");
-  if (list == nullptr) {
-    constexpr std::array<std::string_view, 7> kinds{
-        "identities",       "controls", "orchestrations", "payout_groups",
-        "reward_addresses", "claims",   "balances"};
-    throw Error::invalid("kind", "\"" + shorten(kind) + "\" " + unknown_name_message(kind, kinds));
-  }
-  require_operation_scope(principal, *list);
   Scan scan{{}, audience_of(principal)};
-  if (kind == "identities") {
-    scan.listing =
-        purpose == Purpose::analysis
-            ? of_customers<&store::identities_scan, ListIdentities>(principal, parameters)
-            : of_customers<&told_identities, ListIdentities>(principal, parameters);
-  } else if (kind == "controls") {
-    scan.listing = of_customers<&store::controls_listing, ListControls>(principal, parameters);
-  } else if (kind == "orchestrations") {
-    scan.listing =
-        of_customers<&store::orchestrations_listing, ListOrchestrations>(principal, parameters);
-  } else if (kind == "payout_groups") {
-    scan.listing =
-        of_customers<&store::payout_groups_listing, ListPayoutGroups>(principal, parameters);
-  } else if (kind == "reward_addresses") {
-    scan.listing = of_reward_addresses(principal, parameters, service.environment().now(), purpose);
-  } else if (kind == "claims") {
-    scan.listing = of_customers<&store::claims_listing, ListClaims>(principal, parameters);
-  } else {
-    scan.listing = of_addresses(parameters);
-  }
+  store::visit_table(kind, [&]<Record R>() {
+    require_operation_scope(principal, *find_operation(std::string(store::table_of<R>) + ".list"));
+    scan.listing = rows_of<R>(principal, parameters, service.environment().now(), purpose);
+  });
   return scan;
 }
 

@@ -22,7 +22,7 @@ struct Scan {
 // of which only a control tells, which the control brings along again.
 enum class Purpose : std::uint8_t { analysis, reload };
 
-// `kind` is a noun such as "reward_addresses"; `parameters` are its list's filters. Refuses:
+// `kind` is one such as "reward_addresses"; `parameters` are its list's filters. Refuses:
 // invalid_request, insufficient_scope, customer_not_accessible.
 Scan scan(Service& service, const Principal& principal, std::string_view kind,
           std::span<const Parameter> parameters, Purpose purpose);

@@ -2,9 +2,16 @@
 // columns (records, rows as JSON, Arrow batches, the readable views) switches on it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "model/error.hpp"
+#include "model/nearest.hpp"
 #include "model/records.hpp"
+#include "model/shorten.hpp"
 
 namespace comptroller::store {
 
@@ -72,39 +79,25 @@ inline Timestamp decode_time(std::int64_t microseconds) {
 template <class F>
 inline constexpr StorageClass storage_of = storage_class<bare<typename F::Type>>();
 
-// The table of a record.
+// The table of a record, which is also the name of its kind.
 template <class R>
-struct Table;
+inline constexpr std::string_view table_of;
 template <>
-struct Table<StoredIdentity> {
-  static constexpr std::string_view name = "identities";
-};
+inline constexpr std::string_view table_of<StoredIdentity> = "identities";
 template <>
-struct Table<IdentityLine> : Table<StoredIdentity> {};
+inline constexpr std::string_view table_of<IdentityLine> = "identities";
 template <>
-struct Table<Control> {
-  static constexpr std::string_view name = "controls";
-};
+inline constexpr std::string_view table_of<Control> = "controls";
 template <>
-struct Table<Orchestration> {
-  static constexpr std::string_view name = "orchestrations";
-};
+inline constexpr std::string_view table_of<Orchestration> = "orchestrations";
 template <>
-struct Table<PayoutGroup> {
-  static constexpr std::string_view name = "payout_groups";
-};
+inline constexpr std::string_view table_of<PayoutGroup> = "payout_groups";
 template <>
-struct Table<RewardAddress> {
-  static constexpr std::string_view name = "reward_addresses";
-};
+inline constexpr std::string_view table_of<RewardAddress> = "reward_addresses";
 template <>
-struct Table<Claim> {
-  static constexpr std::string_view name = "claims";
-};
+inline constexpr std::string_view table_of<Claim> = "claims";
 template <>
-struct Table<Balance> {
-  static constexpr std::string_view name = "balances";
-};
+inline constexpr std::string_view table_of<Balance> = "balances";
 
 // Every kind of record that has a table: calls `visitor.operator()<R>()` for each.
 template <class Visitor>
@@ -116,6 +109,24 @@ void for_each_table(Visitor&& visitor) {
   visitor.template operator()<RewardAddress>();
   visitor.template operator()<Balance>();
   visitor.template operator()<Claim>();
+}
+
+// Calls `visitor.operator()<R>()` for the kind of this name, which may have dashes for underscores.
+// Refuses one that is none: invalid_request.
+template <class Visitor>
+void visit_table(std::string_view kind, Visitor&& visitor) {
+  std::string table(kind);
+  std::ranges::replace(table, '-', '_');
+  bool is_known = false;
+  std::vector<std::string_view> known;
+  for_each_table([&]<class R>() {
+    known.push_back(table_of<R>);
+    if (table_of<R> != table) return;
+    is_known = true;
+    visitor.template operator()<R>();
+  });
+  if (is_known) return;
+  throw Error::invalid("kind", '"' + shorten(kind) + "\" " + unknown_name_message(table, known));
 }
 
 }  // namespace comptroller::store

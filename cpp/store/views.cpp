@@ -77,7 +77,7 @@ std::string expression() {
 
 template <Record R>
 View view_of() {
-  View view{"readable_" + std::string(Table<R>::name), ""};
+  View view{"readable_" + std::string(table_of<R>), ""};
   std::string columns;
   for_each_field<R>([&]<class F>() {
     if constexpr (storage_of<F> != StorageClass::computed) {
@@ -86,7 +86,7 @@ View view_of() {
     }
   });
   view.sql = "CREATE VIEW " + view.name + " AS SELECT " + columns + " FROM " +
-             std::string(Table<R>::name) + " AS t";
+             std::string(table_of<R>) + " AS t";
   return view;
 }
 

@@ -58,8 +58,7 @@ class LocalTransport:
         self, kind: str, columns: list[str] | None, parameters: list[tuple[str, str]]
     ) -> Stream:
         """All records of a kind that pass the filters, as columns."""
-        noun = kind.replace("-", "_")
-        return Stream(kind, self._store.stream(self._principal, noun, columns, parameters))
+        return Stream(kind, self._store.stream(self._principal, kind, columns, parameters))
 
 
 class Service:
@@ -188,8 +187,7 @@ class Service:
         if place != "-" and self._store.owns(place):
             raise invalid("path", f"{place} is a file of the store itself; name another file")
         if format != "parquet":
-            noun = word.replace("-", "_")
-            return self._store.export(self._principal, noun, place, format, parameters)
+            return self._store.export(self._principal, word, place, format, parameters)
         if place == "-":
             raise invalid("path", "parquet needs a file, standard output is not one")
         stream = self._transport.stream(word, _EXPORTED.get(word), parameters)

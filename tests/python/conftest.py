@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 
 import comptroller
 import pytest
+from command_line import Ended, Run
 from comptroller._core import Principal, Store
 from hypothesis import settings
 
@@ -141,3 +144,20 @@ def shared_door(shared_path: Path) -> Iterator[Door]:
     opened = Door(shared_path, None)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in a directory of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COMPTROLLER_DB", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def running(*words: str, given: bytes = b"") -> Ended:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given)))
+        from comptroller.cli import main
+
+        code = main(words)
+        return Ended(code, *capfd.readouterr())
+
+    return running

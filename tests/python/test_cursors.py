@@ -23,7 +23,7 @@ def filled(shared_open_as):
 
 
 @pytest.fixture(scope="module")
-def client(shared_open_as):
+def client(filled, shared_open_as):
     return shared_open_as(customer="acme")
 
 

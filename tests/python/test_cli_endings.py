@@ -1,0 +1,191 @@
+"""The command line: how it ends when something else ends it."""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import comptroller
+import pytest
+from command_line import GOOD, Run
+
+pytest.importorskip("click")
+pytest.importorskip("rich")
+
+
+def test_without_its_extra_it_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "missing.py").write_text(
+        "import importlib.util as u, sys\n"
+        "found = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name == 'rich' else found(name, *a)\n"
+        "from comptroller.cli import main\n"
+        "sys.exit(main(['check']))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "missing.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        'comptroller: the command line needs rich: pip install "comptroller[cli]"\n'
+    )
+
+
+@contextmanager
+def started(*words: str, cwd: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "comptroller", *words],
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "COMPTROLLER_DB": "store.db"},
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("keep_going", [False, True])
+def test_ctrl_c_says_what_was_kept(run: Run, tmp_path: Path, keep_going: bool) -> None:
+    words = ["load", "claims", "-", "--json", *["--keep-going"] * keep_going]
+    with started(*words, cwd=tmp_path) as loading, comptroller.sample("claims", 150_000) as records:
+        assert loading.stdin
+        # More than a batch. The pipe is far smaller: what is written has been taken in.
+        loading.stdin.write(records.read())
+        loading.stdin.flush()
+        wait_until(lambda: not keep_going or committed_claims(tmp_path / "store.db") > 0)
+        loading.send_signal(signal.SIGINT)
+        out, err = loading.communicate(timeout=60)
+    assert loading.returncode == 130
+    kept = run("check", "--db", "store.db", "--json").json["rows"]["claims"]
+    if keep_going:
+        assert json.loads(out)["interrupted"]
+        assert json.loads(out)["inserted"] == kept > 0
+        assert err.endswith(b"comptroller: interrupted; what is counted above was kept\n")
+    else:
+        assert kept == 0
+        assert err.endswith(b"comptroller: interrupted; nothing was kept\n")
+
+
+def test_a_load_that_cannot_be_read_to_its_end_says_what_was_kept(run: Run) -> None:
+    with comptroller.sample("claims", 120_000) as records:
+        whole = gzip.compress(records.read(), 1)
+    ended = run("load", "claims", "-", "--keep-going", "--json", given=whole[:-20])
+    assert ended.code == 1
+    assert (ended.json["interrupted"], ended.json["inserted"]) == (True, 100_000)
+    assert "the load ended early; what is counted above was kept" in ended.err
+    assert re.search(r"^comptroller: invalid-request: source: .* cannot be read", ended.err, re.M)
+    assert run("check", "--json").json["rows"]["claims"] == 100_000
+
+
+def test_ctrl_c_ends_a_load_that_waits_for_its_input(tmp_path: Path) -> None:
+    comptroller.open(tmp_path / "store.db").close()
+    with started("load", "claims", "-", cwd=tmp_path) as loading:
+        assert loading.stdin
+        loading.stdin.write(GOOD)
+        loading.stdin.flush()
+        wait_until(lambda: is_locked(tmp_path / "store.db-lock"))
+        began = time.monotonic()
+        loading.send_signal(signal.SIGINT)
+        assert loading.wait(10) == 130
+        assert time.monotonic() - began < 1
+        assert loading.stderr
+        assert loading.stderr.read().endswith(b"comptroller: interrupted; nothing was kept\n")
+
+
+@pytest.mark.parametrize(
+    "words", [["report"], ["export", "claims", "claims.parquet"]], ids=["report", "parquet"]
+)
+def test_ctrl_c_ends_a_query(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    run("load", "claims", "-", given=GOOD)
+
+    class Interrupted:
+        """DuckDB as it is when Ctrl-C comes during a query."""
+
+        def __enter__(self) -> Interrupted:
+            return self
+
+        def __exit__(self, *_error: object) -> None: ...
+
+        def register(self, *_view: object) -> None: ...
+
+        def execute(self, query: str, *_parameters: object) -> None:
+            if not query.startswith("SET "):
+                raise RuntimeError("Query interrupted")
+
+    monkeypatch.setattr(duckdb, "connect", Interrupted)
+    ended = run(*words)
+    assert (ended.code, ended.err.strip()) == (130, "comptroller: interrupted")
+    assert not (tmp_path / "claims.parquet").exists()
+
+
+def committed_claims(store: Path) -> int:
+    """What a stranger sees; in a process of its own, and never writing."""
+    program = (
+        "import sqlite3, sys\n"
+        "store = sqlite3.connect(f'file:{sys.argv[1]}?mode=ro', uri=True)\n"
+        "print(store.execute('SELECT count(*) FROM claims').fetchone()[0])\n"
+    )
+    counted = subprocess.run(
+        [sys.executable, "-c", program, str(store)], capture_output=True, text=True, check=False
+    )
+    return int(counted.stdout or 0)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether somebody writes, as the lock file beside the store says."""
+    with path.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < deadline
+
+
+def test_a_closed_pipe_is_no_error_to_read_about(tmp_path: Path) -> None:
+    with started("sample", "claims", "--rows", "50000", cwd=tmp_path) as sampling:
+        assert sampling.stdout
+        assert sampling.stderr
+        sampling.stdout.read(100)
+        sampling.stdout.close()
+        assert sampling.stderr.read() == b""
+        assert sampling.wait(60) != 0
+
+
+@pytest.mark.parametrize(
+    ("words", "closed", "told"),
+    [
+        ("load claims -", "<&-", "invalid-request: file: standard input is closed;"),
+        ("sample claims --rows 3", ">&-", "unavailable: standard output is closed;"),
+        ("report --json", ">&-", "unavailable: standard output is closed;"),
+    ],
+)
+def test_a_closed_standard_file_is_named(
+    run: Run, tmp_path: Path, words: str, closed: str, told: str
+) -> None:
+    run("load", "claims", "-", given=GOOD)
+    command = f"{shlex.quote(sys.executable)} -m comptroller {words} {closed}"
+    ended = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"comptroller: {told}".encode())
