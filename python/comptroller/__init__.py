@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Unavailable,
     )
     from comptroller.loading import LoadResult, Rejection
-    from comptroller.local import Service, open  # noqa: A004
+    from comptroller.local import open  # noqa: A004
     from comptroller.pages import Page
     from comptroller.records import (
         Balance,
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
         PayoutGroup,
         RewardAddress,
     )
+    from comptroller.remote import connect
     from comptroller.sampling import sample
+    from comptroller.service import Service
     from comptroller.streams import Stream
 
     __version__: str
@@ -62,6 +64,7 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "__version__",
+    "connect",
     "open",
     "sample",
 ]
@@ -78,7 +81,7 @@ _HOMES = {
         "Unavailable",
     ),
     "loading": ("LoadResult", "Rejection"),
-    "local": ("Service", "open"),
+    "local": ("open",),
     "pages": ("Page",),
     "records": (
         "Balance",
@@ -89,7 +92,9 @@ _HOMES = {
         "PayoutGroup",
         "RewardAddress",
     ),
+    "remote": ("connect",),
     "sampling": ("sample",),
+    "service": ("Service",),
     "streams": ("Stream",),
 }
 _ROOMS = ("errors", "records")

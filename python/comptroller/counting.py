@@ -18,8 +18,8 @@ from comptroller.errors import unavailable
 from comptroller.streams import interruptible, require
 
 if TYPE_CHECKING:
-    from comptroller.local import Service
     from comptroller.operations.claims import ClaimFilters
+    from comptroller.service import Service
 
 #: What claims can be told apart by: onchain_status, blockchain, the present jurisdiction of the
 #: payout group, and the UTC day of created_at.

@@ -65,6 +65,14 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
         return f"<LoadResult {state}: {self.read:,} read = {counts}>"
 
 
+class LoadOptions(NamedTuple):
+    """How a load goes; `customer_id` is that of records that carry none."""
+
+    customer_id: str | None
+    keep_going: bool
+    dry_run: bool
+
+
 class Opened(NamedTuple):
     """A source for the core: a path or something to read, its size, and who hears of progress."""
 

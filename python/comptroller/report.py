@@ -27,8 +27,8 @@ from comptroller.counting import (
 from comptroller.errors import invalid
 
 if TYPE_CHECKING:
-    from comptroller.local import Service
     from comptroller.operations.claims import ClaimFilters
+    from comptroller.service import Service
 
 STATUSES = ("PENDING", "SUBMITTED", "CONFIRMED", "FAILED")
 

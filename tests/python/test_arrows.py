@@ -50,14 +50,21 @@ PARTS: dict[str, set[str]] = {
     "loading": {"errors", "arguments"},
     "operations": {"errors", "records", "pages", "arguments", "streams"},
     "sampling": {"_core", "errors", "arguments", "files"},
-    "local": {
-        *("_core", "errors", "records", "arguments", "streams", "parquet", "loading"),
-        "operations",
+    "service": {"errors", "records", "arguments", "streams", "parquet", "loading", "operations"},
+    "local": {"_core", "errors", "arguments", "files", "streams", "loading", "service"},
+    "routes": {"_core"},
+    "remote": {
+        *("", "_core", "errors", "records", "arguments", "files", "streams", "loading"),
+        *("service", "routes"),
     },
+    "http": {
+        *("", "_core", "errors", "arguments", "files", "loading", "service", "local", "routes"),
+    },
+    "pulling": {"errors", "arguments", "records", "loading", "remote", "service"},
     "counting": {"errors", "streams"},
     "report": {"errors", "arguments", "counting"},
     # Programs see what everybody sees: the package's own names, errors, records and reports.
-    "cli": {"", "errors", "records", "report"},
+    "cli": {"", "errors", "records", "report", "pulling", "http"},
     "__main__": {"cli"},
     # Names are loaded when they are used; see its own table.
     "": set(),
@@ -66,7 +73,14 @@ PARTS: dict[str, set[str]] = {
 # Nothing else may be imported by importing the package.
 NEEDED = {"msgspec"}
 # What extras bring: the parts that may import it at their top.
-EXTRAS = {"click": {"cli"}}
+EXTRAS = {
+    "click": {"cli"},
+    "httpx2": {"remote"},
+    "joserfc": {"http"},
+    "prometheus_client": {"http"},
+    "starlette": {"http"},
+    "uvicorn": {"http"},
+}
 
 
 def room_of(path: Path) -> str:
@@ -198,11 +212,15 @@ def test_every_extra_is_of_modules_that_the_package_imports() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     named = {
-        re.split(r"[<>=]", each)[0] for name in extras if name != "all" for each in extras[name]
+        re.split(r"[<>=]", each)[0].replace("-", "_")
+        for name in extras
+        if name != "all"
+        for each in extras[name]
     }
     sources = "".join(path.read_text() for path in PYTHON.rglob("*.py"))
-    assert named
-    # Imported by DuckDB, not by the package: its rows need it where they hold times.
-    assert "pytz" in named
-    for module in named - {"pytz"}:
-        assert re.search(rf"(import|from) {module}\b|require\(.{module}\b", sources), module
+    # Not imported by the package: DuckDB's rows need pytz where they hold times, and a server
+    # parses and waits through httptools and uvloop.
+    assert named > {"pytz", "httptools", "uvloop"}
+    for module in named - {"pytz", "httptools", "uvloop"}:
+        used = rf"(import|from) {module}\b|(require|find_spec)\(.{module}\b"
+        assert re.search(used, sources), module

@@ -243,7 +243,8 @@ def test_the_tour_agrees_with_the_published_totals(run: Run, tmp_path: Path) -> 
     assert ended.code == 0
     assert time.monotonic() - began < 60
     assert "18 of 18 sums equal the published totals." in ended.out
-    assert ended.out.count("refused (") == 4
+    assert ended.out.count("refused (") == 5
+    assert "was asked to stop, and ended with code 0." in ended.out
     assert "alice is APPROVED, may: BUY SELL DEPOSIT WITHDRAW" in ended.out
     assert "found nothing wrong" in " ".join(ended.out.split())
     assert max(len(line) for line in ended.out.splitlines()) <= 80

@@ -343,3 +343,12 @@ def test_a_parquet_file_is_on_disk_before_it_has_its_name(
     monkeypatch.setattr(os, "fsync", noted)
     operator.export("claims", path, "parquet")
     assert (path.stat().st_ino, False) in synchronised
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", ".keys", ".clients"])
+def test_no_export_replaces_what_belongs_to_a_store(operator, tmp_path, ending):
+    other = tmp_path / "other.db"
+    comptroller.open(other).close()
+    for store in (other, tmp_path / "store.db"):
+        with pytest.raises(comptroller.InvalidRequest, match="name another file"):
+            operator.export("claims", f"{store}{ending}")

@@ -6,8 +6,10 @@ import re
 import shlex
 from pathlib import Path
 
+import comptroller
 import pytest
 from comptroller.cli import main
+from serving import serving
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -21,7 +23,8 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
     for block in blocks("python"):
-        exec(block, namespace)
+        if "comptroller.connect" not in block:
+            exec(block, namespace)
     assert capsys.readouterr().out.splitlines() == [
         "10000 0",
         "False True",
@@ -33,14 +36,30 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "claims.ndjson").read_bytes().count(b"\n") == 10_000
 
 
+def commands() -> list[list[str]]:
+    lines = [line.removeprefix("$ ") for block in blocks("console") for line in block.splitlines()]
+    split = [shlex.split(line, comments=True) for line in lines]
+    return [words[1:] for words in split if words[0] == "comptroller"]
+
+
 def test_the_commands_of_the_readme_succeed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    commands = [
-        line.removeprefix("$ ") for block in blocks("console") for line in block.splitlines()
-    ]
-    ours = [shlex.split(command)[1:] for command in commands if command.startswith("comptroller ")]
-    assert len(ours) == 6
-    assert [main(arguments) for arguments in ours] == [0] * 6
+    comptroller.open("rewards.db").close()
+    ended = [words for words in commands() if words[0] != "serve"]
+    assert len(ended) == 7
+    assert [main(words) for words in ended] == [0] * 7
+
+
+def test_the_service_of_the_readme_is_asked_from_afar(tmp_path):
+    served = [words for words in commands() if words[0] == "serve"]
+    assert served == [["serve", "--sample", "10000"], ["serve", "--db", "rewards.db"]]
+    (block,) = (block for block in blocks("python") if "comptroller.connect" in block)
+    with serving(*served[0][1:], cwd=tmp_path) as server:
+        id, secret = server.credentials()
+        names = {"comptroller": comptroller, "address": server.address}
+        exec(block, names | {"client_id": id, "client_secret": secret})
+    with serving(*served[1][1:], cwd=tmp_path) as server:
+        assert "serves rewards.db" in server.said
 
 
 @pytest.mark.parametrize("path", re.findall(r"\]\(([^)#:]+)\)", README))

@@ -18,6 +18,7 @@ import msgspec
 
 import comptroller
 from comptroller.cli import screen
+from comptroller.cli.afar import ask_from_afar
 from comptroller.cli.bulk import KINDS, account, rejections
 from comptroller.cli.guide import Guide
 from comptroller.cli.reporting import draw
@@ -64,6 +65,7 @@ def tour(db: str | None = None) -> int:
             _turn_pages(guide)
             _refuse_a_file(guide)
             _report_a_sample(guide, Path(folder))
+            ask_from_afar(guide)
             _part(guide)
     return 0 if agree else 1
 
@@ -251,6 +253,7 @@ def _part(guide: Guide) -> None:
     guide.command(
         "comptroller demo --db tour.db          the tour again, its store kept",
         "comptroller report --db tour.db        by status, chain, jurisdiction, day",
+        "comptroller serve --sample 10000       a server to try, with a client",
         "comptroller export claims failed.csv --db tour.db --where statuses=FAILED",
         "comptroller load claims yours.ndjson   into comptroller.db",
         "comptroller --help",

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import click
 
 from comptroller.cli.bulk import export, load, sample
+from comptroller.cli.clients import clients, keys
 from comptroller.cli.reporting import report
+from comptroller.cli.serve import serve
 from comptroller.cli.store import backup, check, migrate
 
 
@@ -43,7 +45,11 @@ def program() -> None:
     """Identity controls, orchestrations and rewards, in a file of your own."""
 
 
-for command in (demo, sample, load, export, report, check, backup, migrate):
+_COMMANDS = (
+    *(demo, sample, load, export, report, check, backup, migrate),
+    *(serve, clients, keys),
+)
+for command in _COMMANDS:
     program.add_command(command)
 
 

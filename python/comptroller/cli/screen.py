@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
-    from comptroller.local import Service
+    from comptroller.service import Service
 
 db_option = click.option(
     "--db",
@@ -60,8 +60,20 @@ def require_store(db: str) -> None:
 
     if not Path(db).exists():
         raise unavailable(
-            f"there is no store {db}; `comptroller load` makes one, --db names another"
+            f"there is no store {db}; `comptroller load` or `serve` makes one, --db names another"
         )
+
+
+def require_server() -> None:
+    """Raises Unavailable, saying what to install, where a server lacks what it needs."""
+    from importlib.util import find_spec
+
+    from comptroller.errors import unavailable
+
+    needed = ("starlette", "uvicorn", "httptools", "uvloop", "joserfc", "structlog", "offapi")
+    missing = [name for name in (*needed, "prometheus_client") if find_spec(name) is None]
+    if missing:
+        raise unavailable(f'this needs {", ".join(missing)}: pip install "comptroller[server]"')
 
 
 @contextmanager

@@ -1,0 +1,200 @@
+"""The command that serves a store over HTTP."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.core import ParameterSource
+
+import comptroller
+from comptroller.cli import screen
+from comptroller.cli.bulk import KINDS
+from comptroller.cli.screen import db_option
+
+if TYPE_CHECKING:
+    from comptroller.http.app import App, Resources
+    from comptroller.http.authority import Authority
+    from comptroller.http.callers import Authenticator
+
+_AUTH = {
+    "local": "tokens of this server (comptroller clients add)",
+    "jwks": "tokens of another issuer",
+    "off": "none",
+}
+
+
+@click.command()
+@db_option
+@click.option("--empty", is_flag=True, help="Serve a temporary store with nothing in it.")
+@click.option("--sample", type=click.IntRange(min=1), help="Serve a temporary store of N claims.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8080,
+    show_default=True,
+    help="The port; 0 takes a free one.",
+)
+@click.option(
+    "--auth",
+    type=click.Choice(["local", "jwks", "off"]),
+    default="local",
+    show_default=True,
+    help="Tokens of this server, of another issuer, or none: then whoever asks is the operator.",
+)
+@click.option("--issuer", help="Who issues the tokens; of local ones this server's address.")
+@click.option("--audience", help="Whom the tokens are for; of local ones the issuer.")
+@click.option("--jwks", help="With --auth jwks: the URL or file of the issuer's keys.")
+@click.option(
+    "--customer-claim", default="customer", show_default=True, help="Names a token's customer."
+)
+@click.option(
+    "--operator-claim", default="operator", show_default=True, help="True in an operator's token."
+)
+@click.option("--rate", type=click.FloatRange(0, min_open=True), help="Requests/s of a client.")
+@click.option("--tls-cert", type=click.Path(exists=True), help="Certificate chain, PEM.")
+@click.option("--tls-key", type=click.Path(exists=True), help="Its private key, PEM.")
+@click.option("--behind-proxy", is_flag=True, help="A proxy before this server ends TLS.")
+@click.option("--drop-deprecated", is_flag=True, help="Leave out members that are deprecated.")
+@click.option("--sunset", type=click.DateTime(["%Y-%m-%d"]), help="Announce when they will go.")
+@click.pass_context
+def serve(context: click.Context, /, **options: Any) -> None:
+    """Serve the store over HTTP, until Ctrl-C or SIGTERM.
+
+    Only on this machine, unless TLS is set up here or in a proxy: tokens do not travel in clear.
+    """
+    chosen = context.get_parameter_source("db") is ParameterSource.COMMANDLINE
+    _require_sense(options, chosen)
+    screen.require_server()
+    from comptroller.http import server
+
+    with (
+        _store(options) as (service, path),
+        server.listen(options["host"], options["port"]) as bound,
+    ):
+        scheme = "https" if options["tls_cert"] else "http"
+        address = _address(scheme, *bound.getsockname()[:2])
+        app = _app(service, path, address, options)
+        server.serve(
+            app,
+            bound,
+            tls_cert=options["tls_cert"],
+            tls_key=options["tls_key"],
+            started=lambda: _announce(path, address, options),
+        )
+
+
+def _require_sense(options: dict[str, Any], names_store: bool) -> None:
+    if names_store + options["empty"] + (options["sample"] is not None) > 1:
+        raise click.UsageError("give one of --db, --empty and --sample")
+    if (options["tls_cert"] is None) != (options["tls_key"] is None):
+        raise click.UsageError("--tls-cert and --tls-key go together")
+    of_issuer = [f"--{name}" for name in ("issuer", "audience", "jwks") if not options[name]]
+    if options["auth"] == "jwks" and of_issuer:
+        raise click.UsageError(f"--auth jwks needs {', '.join(of_issuer)} too")
+    if _is_loopback(options["host"]):
+        return
+    from comptroller.errors import invalid
+
+    if options["auth"] == "off":
+        raise invalid("--auth", "off is for this machine alone; listen on 127.0.0.1")
+    if not (options["tls_cert"] or options["behind_proxy"]):
+        raise invalid(
+            "--host",
+            f"{options['host']} can be reached from elsewhere, and tokens do not travel in clear; "
+            "give --tls-cert and --tls-key, or --behind-proxy where a proxy ends TLS",
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _address(scheme: str, host: str, port: int) -> str:
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+@contextmanager
+def _store(options: dict[str, Any]) -> Iterator[tuple[comptroller.Service, str]]:
+    """The store to serve and its path; a temporary one is gone at the end."""
+    if not options["empty"] and options["sample"] is None:
+        with comptroller.open(options["db"]) as service:
+            yield service, options["db"]
+        return
+    with TemporaryDirectory(prefix="comptroller-") as folder:
+        path = str(Path(folder) / "temporary.db")
+        with comptroller.open(path) as service:
+            if options["sample"] is not None:
+                made = Path(folder) / "sample"
+                comptroller.sample("all", options["sample"], out=made)
+                for kind in KINDS:
+                    service.load(kind, made / f"{kind}.ndjson")
+            yield service, path
+
+
+def _app(service: comptroller.Service, path: str, address: str, options: dict[str, Any]) -> App:
+    from comptroller.http import EveryoneIsOperator, app
+    from comptroller.http.log import Log
+
+    log = Log()
+    logging.basicConfig(handlers=[log.handler()], level=logging.WARNING)
+    authenticator: Authenticator = EveryoneIsOperator()
+    resources: Resources = {}
+    if options["auth"] != "off":
+        authenticator, resources = _authority(path, address, options)
+    sunset = options["sunset"]
+    return app(
+        service,
+        authenticator=authenticator,
+        drop_deprecated=options["drop_deprecated"],
+        sunset=sunset and sunset.replace(tzinfo=UTC),
+        observers=(log,),
+        resources=resources,
+    )
+
+
+def _authority(path: str, address: str, options: dict[str, Any]) -> Authority:
+    from comptroller.http import authority
+
+    if options["auth"] == "local":
+        return authority.local_authority(
+            path,
+            issuer=options["issuer"] or address,
+            audience=options["audience"],
+            rate=options["rate"],
+        )
+    return authority.external_authority(
+        issuer=options["issuer"],
+        audience=options["audience"],
+        jwks=options["jwks"],
+        customer_claim=options["customer_claim"],
+        operator_claim=options["operator_claim"],
+        rate=options["rate"],
+    )
+
+
+def _announce(path: str, address: str, options: dict[str, Any]) -> None:
+    is_temporary = options["empty"] or options["sample"] is not None
+    told = "a temporary store" if is_temporary else path
+    click.echo(f"comptroller {comptroller.__version__} serves {told} at {address}")
+    click.echo(f"auth: {_AUTH[options['auth']]}; the interface to look at: {address}/docs")
+    if options["auth"] == "local" and is_temporary:
+        from comptroller.http import clients
+
+        client, secret = clients.add(clients.file_of(path), "temporary", None, None)
+        click.echo(f"client_id: {client.client_id}\nclient_secret: {secret}")
+    if options["auth"] == "off":
+        click.echo(f"warning: whoever reaches {address} acts as the operator", err=True)
+    sys.stdout.flush()

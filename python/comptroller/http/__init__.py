@@ -1,0 +1,9 @@
+"""The service over HTTP: :func:`app` is a plain ASGI application for any server.
+
+Needs the extra ``comptroller[server]``.
+"""
+
+from comptroller.http.app import App as app  # noqa: N813
+from comptroller.http.callers import EveryoneIsOperator
+
+__all__ = ["EveryoneIsOperator", "app"]

@@ -1,0 +1,293 @@
+"""The service as a plain ASGI application: routes to the door, and bytes back."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from starlette.routing import Route, Router
+
+from comptroller import routes
+from comptroller.errors import Error, invalid, unavailable
+from comptroller.http import openapi, pages, problems
+from comptroller.http.bulk import Bulk
+from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator
+from comptroller.http.exchange import Disconnected, Exchange, Headers, Receive, Scope, Send
+from comptroller.http.metrics import Metrics
+from comptroller.http.problems import Refusal, problem
+from comptroller.local import LocalHost
+from comptroller.routes import Operation, Row
+from comptroller.service import Service
+
+JSON = b"application/json"
+
+#: Answers an exchange, or raises what refuses it.
+Answer = Callable[[Exchange], Awaitable[None]]
+Resources = Mapping[str, Mapping[str, Answer]]
+
+#: Hears of every answer: what was asked, and the seconds it took.
+Observer = Callable[[Exchange, float], None]
+
+_EXCHANGE = "comptroller.exchange"
+_MOST_WRITERS = 64  # what is queued together is committed together
+_MOST_BULK = 8
+_WORTH_PACKING = 16 << 10  # bytes
+_RETRY_AFTER_S = 1
+# When `orchestrations` was deprecated in favour of `items` (RFC 9745).
+_DEPRECATED_AT = datetime(2026, 11, 21, tzinfo=UTC)
+_CURSOR = b',"next_page_cursor":'
+_REFUSED_CODING = re.compile(rb"gzip\s*;\s*q=0(\.0*)?\s*(,|$)")
+_log = logging.getLogger(__name__)
+
+
+class App:
+    """The interface of specification 4 over a Service that was opened as its operator.
+
+    Served by any ASGI server, or mounted in another application. The Service stays the caller's to
+    close, after the server has stopped.
+
+    Args:
+        service: the store's.
+        authenticator: tells who asks.
+        drop_deprecated: leaves the member `orchestrations` out of the orchestration list.
+        sunset: when that member goes, announced in a header.
+        observers: told of every answer.
+        resources: what is at other paths, for anybody: a function for each method.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        *,
+        authenticator: Authenticator,
+        drop_deprecated: bool = False,
+        sunset: datetime | None = None,
+        observers: tuple[Observer, ...] = (),
+        resources: Resources | None = None,
+    ) -> None:
+        if not isinstance(service.host, LocalHost) or service.host.principal.customer is not None:
+            raise invalid("service", "must be a store that was opened here as its operator")
+        self._store = service.host.store
+        self._operator = service.host.principal
+        self._authenticator = authenticator
+        self._metrics = Metrics(service.host.path)
+        self._observers: tuple[Observer, ...] = (self._metrics, *observers)
+        self._pool = ThreadPoolExecutor(_MOST_WRITERS, "comptroller-http")
+        self._bulk = Bulk(self._store, ThreadPoolExecutor(_MOST_BULK, "comptroller-bulk"))
+        self._deprecation = None if drop_deprecated else _deprecation(sunset)
+        document = openapi.document(
+            _told_apart(authenticator, resources or {}), drop_deprecated=drop_deprecated
+        )
+        others = {**self._others(), **pages.resources(document), **(resources or {})}
+        self._router = Router(
+            [Route(resource.path, resource) for resource in self._resources(others)],
+            default=_nowhere,
+            redirect_slashes=False,
+        )
+
+    def stop(self) -> None:
+        """Says that the server is about to end: a load that is not all here is rolled back."""
+        self._bulk.stop()
+
+    def _resources(self, more: Resources) -> Iterator[Resource]:
+        # Those asked for most come first: the router tries them in order.
+        for path, rows in routes.paths():
+            yield Resource(
+                path, {method: partial(self._operate, row) for method, row in rows.items()}
+            )
+        for path, answers in more.items():
+            yield Resource(path, answers)
+
+    def _others(self) -> Resources:
+        return {
+            "/operator/load/{kind}": {"POST": partial(self._in_bulk, "load", self._bulk.load)},
+            "/operator/export/{kind}": {"GET": partial(self._in_bulk, "export", self._bulk.export)},
+            "/healthz": {"GET": _alive},
+            "/readyz": {"GET": self._ready},
+            **self._metrics.resources(),
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves one request."""
+        if scope["type"] == "lifespan":
+            return await _lifespan(receive, send)
+        if scope["type"] != "http":
+            raise RuntimeError(f"{scope['type']} is not served")
+        began = time.perf_counter()
+        # Routed as it was sent: an id may hold a slash, which stays encoded until it is known.
+        raw_path = scope.get("raw_path") or quote(scope["path"]).encode()
+        here = dict(scope, path=raw_path.decode("ascii").partition("?")[0])
+        exchange = here[_EXCHANGE] = Exchange(here, receive, send)
+        try:
+            await self._answer(exchange)
+        finally:
+            for observer in self._observers:
+                observer(exchange, time.perf_counter() - began)
+        return None
+
+    async def _answer(self, exchange: Exchange) -> None:
+        try:
+            exchange.check()
+            await self._router(exchange.scope, exchange.receive, exchange.send)
+        except Disconnected:
+            pass
+        except asyncio.CancelledError:
+            if exchange.status:
+                raise
+            await _refuse(exchange, unavailable("the server is stopping; try again"))
+        except Refusal as refusal:
+            await _refuse(exchange, refusal.error, refusal.headers)
+        except Error as error:
+            await _refuse(exchange, error, _headers_of(error))
+        except Exception:
+            _log.exception("request %s failed", exchange.request_id)
+            if exchange.status:  # the head is sent: the server cuts the connection
+                raise
+            await _refuse(exchange, problem("internal", "a defect; its report has the request id"))
+
+    async def _operate(self, row: Row, exchange: Exchange) -> None:
+        """Calls the operation of a row and sends what it answers."""
+        caller = await self._admitted(row.operation, exchange)
+        operation = routes.operations()[row.operation]
+        self._require_scope(caller, operation, row)
+        parameters = exchange.parameters()
+        if exchange.scope["path_params"]:
+            parameters.insert(0, ("id", exchange.path_parameter("id")))
+        body = await exchange.body()
+        call = partial(
+            self._store.call,
+            caller.principal,
+            row.operation,
+            parameters,
+            body or None,
+            exchange.idempotency_key(),
+        )
+        # A thread would cost more than a page does; a write waits for the disk.
+        answer, is_replay = await self._in_pool(call) if operation.is_write else call()
+        await self._send(exchange, *self._dressed(row, answer, is_replay))
+
+    async def _in_bulk(
+        self, operation: str, answer: Callable[[Exchange, Caller], Any], exchange: Exchange
+    ) -> None:
+        await answer(exchange, await self._admitted(operation, exchange))
+
+    async def _admitted(self, operation: str, exchange: Exchange) -> Caller:
+        exchange.operation = operation
+        caller = await self._authenticator.caller(exchange)
+        exchange.client_id, exchange.customer = caller.client_id, caller.customer
+        return caller
+
+    def _require_scope(self, caller: Caller, operation: Operation, row: Row) -> None:
+        scope = operation.scope_of(caller.is_operator or row.is_operators)
+        if scope not in caller.scopes:
+            error = problem("insufficient-scope", f"this needs the scope {scope}")
+            challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
+            raise Refusal(error, [(b"www-authenticate", challenge.encode())])
+
+    def _dressed(
+        self, row: Row, answer: bytes, is_replay: bool
+    ) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+        """An answer of the door as HTTP has it, and the headers that go with it."""
+        headers: list[tuple[bytes, bytes]] = []
+        if is_replay:
+            headers.append((b"idempotent-replayed", b"true"))
+        if row.envelope is not None:
+            answer = b'{"%s":%s}' % (row.envelope.encode(), answer)
+        elif row.operation == "orchestrations.list" and self._deprecation is not None:
+            items = answer[len(b'{"items":') : answer.rindex(_CURSOR)]
+            answer = b'%s,"orchestrations":%s}' % (answer[:-1], items)
+            headers += self._deprecation
+        return answer, headers
+
+    async def _send(
+        self, exchange: Exchange, answer: bytes, headers: list[tuple[bytes, bytes]]
+    ) -> None:
+        if len(answer) >= _WORTH_PACKING:
+            headers.append((b"vary", b"accept-encoding"))
+            if _takes_gzip(exchange.headers.get(b"accept-encoding", b"")):
+                answer = await self._in_pool(partial(gzip.compress, answer, 1, mtime=0))
+                headers.append((b"content-encoding", b"gzip"))
+        await exchange.answer(200, JSON, answer, headers)
+
+    async def _in_pool(self, work: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    async def _ready(self, exchange: Exchange) -> None:
+        self._store.call(self._operator, "claims.list", [("limit", "1")], None, None)
+        await exchange.answer(200, JSON, b'{"status":"ready"}')
+
+
+class Resource:
+    """One path: an ASGI endpoint that hands the exchange to the function of its method."""
+
+    def __init__(self, path: str, answers: Mapping[str, Answer]) -> None:
+        self.path = path
+        self._answers = answers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers the request, or refuses its method."""
+        exchange: Exchange = scope[_EXCHANGE]
+        exchange.route = self.path
+        answer = self._answers.get(exchange.method)
+        if answer is None:
+            raise _not_allowed(self._answers)
+        await answer(exchange)
+
+
+async def _alive(exchange: Exchange) -> None:
+    await exchange.answer(200, JSON, b'{"status":"alive"}')
+
+
+async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+    raise problem("not-found", "there is nothing at this path")
+
+
+def _not_allowed(methods: Iterable[str]) -> Refusal:
+    allowed = sorted({*methods, *(["HEAD"] if "GET" in set(methods) else [])})
+    error = problem("method-not-allowed", f"this path takes {', '.join(allowed)}")
+    return Refusal(error, [(b"allow", ", ".join(allowed).encode())])
+
+
+async def _refuse(exchange: Exchange, error: Error, headers: Headers = ()) -> None:
+    body = problems.document(error, exchange.request_id)
+    await exchange.answer(error.status, problems.CONTENT_TYPE, body, headers)
+
+
+def _told_apart(authenticator: Authenticator, resources: Resources) -> openapi.Authority:
+    """How callers are told apart, for the description of the interface."""
+    if isinstance(authenticator, EveryoneIsOperator):
+        return "off"
+    return "local" if routes.TOKEN_PATH in resources else "jwks"
+
+
+def _headers_of(error: Error) -> Headers:
+    return [(b"retry-after", b"%d" % _RETRY_AFTER_S)] if error.status == 503 else []
+
+
+def _deprecation(sunset: datetime | None) -> list[tuple[bytes, bytes]]:
+    headers = [(b"deprecation", b"@%d" % int(_DEPRECATED_AT.timestamp()))]
+    if sunset is not None:
+        headers.append((b"sunset", format_datetime(sunset, usegmt=True).encode()))
+    return headers
+
+
+def _takes_gzip(accepted: bytes) -> bool:
+    return b"gzip" in accepted and not _REFUSED_CODING.search(accepted)
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": message["type"] + ".complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

@@ -1,0 +1,173 @@
+"""Who may come in, put together: this server's own tokens, or those of an issuer elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from comptroller.errors import invalid
+from comptroller.http import clients, keys
+from comptroller.http.app import Resources
+from comptroller.http.bearer import Bearer
+from comptroller.http.clients import Clients
+from comptroller.http.exchange import Exchange
+from comptroller.http.keys import ALGORITHM, Keys
+from comptroller.http.rate import Rate
+from comptroller.http.secret_file import Watched
+from comptroller.http.token_endpoint import TokenEndpoint
+from comptroller.http.tokens import Key, Terms, Verifier
+from comptroller.routes import TOKEN_PATH, description
+
+JWKS_PATH = "/.well-known/jwks.json"
+METADATA_PATH = "/.well-known/oauth-authorization-server"
+
+_ELSEWHERE_ALGORITHMS = ("Ed25519", "ES256", "RS256", "PS256")
+_JSON = b"application/json"
+
+
+class Authority(NamedTuple):
+    """What an application needs to know its callers: the authenticator, and what is for anybody."""
+
+    authenticator: Bearer
+    resources: Resources
+
+
+def local_authority(
+    store: str,
+    *,
+    issuer: str,
+    audience: str | None = None,
+    rate: float | None = None,
+    leeway_s: float = 10,
+    clock: Callable[[], float] = time.time,
+) -> Authority:
+    """Issues tokens to the clients of a store, and takes those alone.
+
+    Args:
+        store: the store's file; keys and clients are in files beside it.
+        issuer: the URL that this server is reached at.
+        audience: whom tokens are for; the issuer when left out.
+        rate: requests per second of each client; any number when left out.
+        leeway_s: how far the clocks of two machines may differ.
+        clock: seconds since 1970.
+
+    Raises:
+        Unavailable: the keys or the clients cannot be used; without keys they are made.
+        InvalidRequest: an issuer, audience, rate or leeway that cannot be.
+    """
+    _require_url(issuer)
+    key_file = keys.file_of(store)
+    keys.open_or_make(key_file)
+    watched_keys = Watched(key_file, keys.read, clock)
+    watched_clients: Watched[Clients] = Watched(clients.file_of(store), clients.read, clock)
+    terms = Terms(issuer, audience or issuer, frozenset({ALGORITHM}), leeway_s)
+    trust = _Local(watched_keys, watched_clients, clock)
+    endpoint = TokenEndpoint(issuer, terms.audience, watched_keys, watched_clients, clock)
+    metadata = _metadata(issuer)
+
+    async def show_metadata(exchange: Exchange) -> None:
+        await exchange.answer(200, _JSON, metadata)
+
+    async def show_keys(exchange: Exchange) -> None:
+        await exchange.answer(200, _JSON, watched_keys.current().published(clock()))
+
+    return Authority(
+        Bearer(Verifier(terms, trust, clock), _rate(rate, clock)),
+        {
+            TOKEN_PATH: {"POST": endpoint.answer},
+            METADATA_PATH: {"GET": show_metadata},
+            JWKS_PATH: {"GET": show_keys},
+        },
+    )
+
+
+def external_authority(
+    *,
+    issuer: str,
+    audience: str,
+    jwks: str,
+    algorithms: Iterable[str] = _ELSEWHERE_ALGORITHMS,
+    customer_claim: str = "customer",
+    operator_claim: str = "operator",
+    rate: float | None = None,
+    leeway_s: float = 10,
+    clock: Callable[[], float] = time.time,
+) -> Authority:
+    """Takes the tokens of an issuer elsewhere; has no resources.
+
+    Args:
+        issuer: what its tokens say as `iss`.
+        audience: what they say as `aud`, or among it.
+        jwks: the URL or the file of its public keys.
+        algorithms: those that it signs with.
+        customer_claim: the claim that names the customer of a client.
+        operator_claim: the claim that is true in tokens of the operator.
+        rate: as for `local_authority`, as are `leeway_s` and `clock`.
+
+    Raises InvalidRequest for what cannot be. The keys are fetched when the first token comes.
+    """
+    from comptroller.http.jwks import PublishedKeys
+
+    terms = Terms(issuer, audience, frozenset(algorithms), leeway_s, customer_claim, operator_claim)
+    verifier = Verifier(terms, PublishedKeys(jwks, clock), clock)
+    return Authority(Bearer(verifier, _rate(rate, clock)), {})
+
+
+class _Local:
+    """Trusts the keys and the clients beside the store."""
+
+    def __init__(
+        self, keys: Watched[Keys], clients: Watched[Clients], clock: Callable[[], float]
+    ) -> None:
+        self._keys = keys
+        self._clients = clients
+        self._clock = clock
+
+    async def mark(self) -> object:
+        self._keys.current()
+        self._clients.current()
+        return self._keys.generation, self._clients.generation
+
+    # Another server of the store may know already what came a moment ago.
+
+    async def key(self, kid: str) -> Key | None:
+        now = self._clock()
+        return self._keys.current().find(kid, now) or self._keys.fresh().find(kid, now)
+
+    def admits(self, client_id: str, customer: str | None) -> bool:
+        client = self._clients.current().get(client_id) or self._clients.fresh().get(client_id)
+        return client is not None and client.revoked_at is None and client.customer == customer
+
+
+def _rate(per_second: float | None, clock: Callable[[], float]) -> Rate | None:
+    return None if per_second is None else Rate(per_second, clock)
+
+
+def _require_url(issuer: str) -> None:
+    place = urlsplit(issuer)
+    is_url = place.scheme in ("http", "https") and place.hostname
+    if not is_url or place.query or place.fragment or "@" in place.netloc:
+        raise invalid("issuer", "must be an http or https URL without query and fragment")
+
+
+def _metadata(issuer: str) -> bytes:
+    """What RFC 8414 section 2 tells of an authorization server."""
+    base = issuer.rstrip("/")
+    return msgspec.json.encode(
+        {
+            "issuer": issuer,
+            "token_endpoint": base + TOKEN_PATH,
+            "jwks_uri": base + JWKS_PATH,
+            "scopes_supported": list(description()["scopes"]),
+            "response_types_supported": [],
+            "grant_types_supported": ["client_credentials"],
+            "token_endpoint_auth_methods_supported": [
+                "client_secret_basic",
+                "client_secret_post",
+            ],
+        }
+    )

@@ -1,0 +1,71 @@
+"""Who asks, by the bearer token of the request. RFC 6750."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl
+
+from comptroller.errors import Error, invalid
+from comptroller.http.callers import Caller
+from comptroller.http.exchange import Exchange
+from comptroller.http.problems import Refusal, problem
+from comptroller.http.rate import Rate
+from comptroller.http.tokens import Rejected, Verifier
+
+_SCHEME = b"bearer"
+_CREDENTIALS = re.compile(rb"[A-Za-z]+ +([A-Za-z0-9._~+/-]+=*)")  # section 2.1
+
+
+class Bearer:
+    """An authenticator: takes a valid token in the Authorization header, and nothing else."""
+
+    def __init__(self, verifier: Verifier, rate: Rate | None = None) -> None:
+        self._verifier = verifier
+        self._rate = rate
+
+    async def caller(self, exchange: Exchange) -> Caller:
+        """Whom the token names. Raises Refusal as section 3 says, and 429 for one too many."""
+        token = _token(exchange)
+        try:
+            caller = await self._verifier.caller(token)
+        except Rejected as rejected:
+            raise _refusal(
+                problem("unauthenticated", str(rejected)),
+                f'Bearer error="invalid_token", error_description="{rejected}"',
+            ) from None
+        wait_s = self._rate.wait_s(caller.client_id) if self._rate else 0
+        if wait_s:
+            exchange.client_id, exchange.customer = caller.client_id, caller.customer
+            error = problem("rate-limited", f"ask again in {wait_s} s")
+            raise Refusal(error, [(b"retry-after", b"%d" % wait_s)])
+        return caller
+
+
+def _token(exchange: Exchange) -> bytes:
+    if _has_token(exchange.scope["query_string"]):
+        raise _malformed("access_token", "belongs into the header Authorization, not into the URL")
+    if exchange.is_repeated(b"authorization"):
+        raise _malformed("Authorization", "is there twice")
+    header = exchange.headers.get(b"authorization", b"")
+    if header.partition(b" ")[0].lower() != _SCHEME:
+        raise _refusal(problem("unauthenticated", "this needs a bearer token"), "Bearer")
+    credentials = _CREDENTIALS.fullmatch(header.rstrip(b" "))
+    if credentials is None:
+        raise _malformed("Authorization", "must be the word Bearer and one token")
+    return credentials[1]
+
+
+def _has_token(query: bytes) -> bool:
+    # Few queries are worth the decoding.
+    if b"access_token" not in query and b"%" not in query:
+        return False
+    fields = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    return any(name == "access_token" for name, _ in fields)
+
+
+def _malformed(field: str, message: str) -> Refusal:
+    return _refusal(invalid(field, message), 'Bearer error="invalid_request"')
+
+
+def _refusal(error: Error, challenge: str) -> Refusal:
+    return Refusal(error, [(b"www-authenticate", challenge.encode())])

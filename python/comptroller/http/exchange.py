@@ -1,0 +1,185 @@
+"""One request and its answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qsl, unquote_to_bytes
+from uuid import uuid4
+
+from comptroller.errors import invalid
+from comptroller.http.problems import problem
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Headers = Iterable[tuple[bytes, bytes]]
+
+#: Bytes of a body, and fields of a query string.
+LARGEST_BODY = 1 << 20
+MOST_FIELDS = 2000
+
+_LONGEST_LENGTH = 18  # digits
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
+_SINGLE = frozenset({b"content-type", b"content-length", b"idempotency-key"})
+
+
+class Disconnected(Exception):
+    """Nobody waits for the answer any more."""
+
+
+class Exchange:
+    """A request, and what becomes known of it on the way to its answer.
+
+    Raises :class:`comptroller.Error` for what is no request of this interface.
+    """
+
+    __slots__ = (
+        "client_id",
+        "customer",
+        "headers",
+        "is_head",
+        "method",
+        "operation",
+        "receive",
+        "request_id",
+        "route",
+        "scope",
+        "send",
+        "status",
+    )
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope = scope
+        self.receive = receive
+        self.send = send
+        self.is_head = scope["method"] == "HEAD"
+        self.method: str = "GET" if self.is_head else scope["method"]
+        self.headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
+        given = self.headers.get(b"x-request-id", b"")
+        self.request_id = given.decode() if _REQUEST_ID.fullmatch(given) else str(uuid4())
+        self.route = ""
+        self.operation = ""
+        self.client_id: str | None = None
+        self.customer: str | None = None
+        self.status = 0
+
+    def check(self) -> None:
+        """Refuses headers that come twice and may not."""
+        headers = self.scope["headers"]
+        if len(self.headers) == len(headers):
+            return
+        names = [name for name, _ in headers if name in _SINGLE]
+        for name in names:
+            if names.count(name) > 1:
+                raise invalid(name.decode(), "is there twice")
+
+    def is_repeated(self, name: bytes) -> bool:
+        """Whether a header is there more than once."""
+        return len([each for each, _ in self.scope["headers"] if each == name]) > 1
+
+    def parameters(self) -> list[tuple[str, str]]:
+        """The fields of the query string, in their order."""
+        query: bytes = self.scope["query_string"]
+        if not query:
+            return []
+        try:
+            fields = parse_qsl(
+                query.decode("ascii"),
+                keep_blank_values=True,
+                errors="strict",
+                max_num_fields=MOST_FIELDS,
+            )
+        except UnicodeDecodeError:
+            raise invalid("query", "must be UTF-8, percent-encoded") from None
+        except ValueError:
+            raise invalid("query", f"may have at most {MOST_FIELDS} fields") from None
+        return fields
+
+    def path_parameter(self, name: str) -> str:
+        """A segment of the path, which the router saw percent-encoded."""
+        try:
+            return unquote_to_bytes(self.scope["path_params"][name]).decode()
+        except UnicodeDecodeError:
+            raise problem("not-found", "there is no record of this id") from None
+
+    def idempotency_key(self) -> str | None:
+        """What the header of that name says, for the core to judge."""
+        key = self.headers.get(b"idempotency-key")
+        return None if key is None else key.decode("latin-1")
+
+    async def body(self) -> bytes:
+        """The JSON body; empty when there is none. Refuses 413 before it is read whole, and 415."""
+        self.check_length(LARGEST_BODY)
+        data = b"".join([chunk async for chunk in self.chunks(LARGEST_BODY)])
+        if data:
+            self.check_type(b"application/json")
+        return data
+
+    def check_length(self, largest: int) -> None:
+        """Refuses a body that says it is larger than this many bytes."""
+        length = self.headers.get(b"content-length")
+        if length is None:
+            return
+        if not length.isdigit():
+            raise invalid("Content-Length", "must be a number of bytes")
+        if len(length) > _LONGEST_LENGTH or int(length) > largest:
+            raise _too_large(largest)
+
+    def check_type(self, *allowed: bytes) -> None:
+        """Refuses a body of another media type."""
+        media_type, _, rest = self.headers.get(b"content-type", b"").partition(b";")
+        charset = rest.strip().lower().removeprefix(b"charset=").strip(b'"')
+        if media_type.strip().lower() not in allowed or charset not in (b"", b"utf-8"):
+            raise problem(
+                "unsupported-media-type",
+                f"the body must be {b' or '.join(allowed).decode()}, as Content-Type says",
+            )
+
+    async def chunks(self, largest: int | None = None) -> AsyncIterator[bytes]:
+        """The bytes of the body, as they come."""
+        size = 0
+        more = True
+        while more:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise Disconnected
+            chunk = message.get("body", b"")
+            size += len(chunk)
+            if largest is not None and size > largest:
+                raise _too_large(largest)
+            if chunk:
+                yield chunk
+            more = message.get("more_body", False)
+
+    async def answer(
+        self, status: int, content_type: bytes, body: bytes, headers: Headers = ()
+    ) -> None:
+        """Sends the whole answer; of a HEAD request its headers."""
+        await self.start(status, content_type, [(b"content-length", b"%d" % len(body)), *headers])
+        await self.send({"type": "http.response.body", "body": b"" if self.is_head else body})
+
+    async def start(self, status: int, content_type: bytes, headers: Headers = ()) -> None:
+        """Sends the head of an answer whose body follows in pieces."""
+        self.status = status
+        named = [
+            (b"content-type", content_type),
+            (b"x-content-type-options", b"nosniff"),
+            (b"x-request-id", self.request_id.encode()),
+            *headers,
+        ]
+        if all(name != b"cache-control" for name, _ in named):
+            named.append((b"cache-control", b"no-store"))
+        await self.send(
+            {
+                "type": "http.response.start",
+                "status": status,
+                "headers": named,
+            }
+        )
+
+
+def _too_large(largest: int) -> Exception:
+    return problem("content-too-large", f"the body may have at most {largest:,} bytes")

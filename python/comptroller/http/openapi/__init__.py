@@ -1,0 +1,57 @@
+"""The interface as an OpenAPI 3.1 document, made of the core's description and the route table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+import comptroller
+from comptroller import routes
+from comptroller.http.openapi import bulk, components, operations, tokens
+from comptroller.http.openapi.components import Authority
+
+__all__ = ["Authority", "document"]
+
+_ABOUT = """\
+Identity controls, orchestrations, payout groups, reward addresses and reward claims.
+
+Every GET answers HEAD as well. A write under an `Idempotency-Key` is done once: asking again gives
+the first answer. Lists are walked by `next_page_cursor`, with the same filters. The paths of the
+rewards are there with and without `/v2`.
+"""
+
+
+def document(authority: Authority = "local", *, drop_deprecated: bool = False) -> bytes:
+    """The document, as JSON, of a server whose callers are told apart by this authority.
+
+    `drop_deprecated` says that the orchestration list lacks its deprecated member.
+    """
+    told = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "comptroller",
+            "version": comptroller.__version__,
+            "description": _ABOUT,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "."}],
+        "tags": [{"name": tag} for tag in _tags(authority)],
+        "paths": _paths(authority),
+        "components": components.components(authority, drop_deprecated=drop_deprecated),
+    }
+    return msgspec.json.encode(told)
+
+
+def _tags(authority: Authority) -> list[str]:
+    nouns = dict.fromkeys(operations.tag(row.operation) for row in routes.ROWS)
+    return [*nouns, bulk.TAG, *([tokens.TAG] if authority == "local" else [])]
+
+
+def _paths(authority: Authority) -> dict[str, Any]:
+    paths: dict[str, Any] = {
+        path: {method.lower(): operations.told(row, authority) for method, row in rows.items()}
+        for path, rows in routes.paths()
+    }
+    paths |= bulk.paths(authority)
+    return paths | tokens.paths() if authority == "local" else paths

@@ -1,0 +1,140 @@
+"""The rows of the route table as operations of the document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from comptroller import routes
+from comptroller.http.openapi import schemas
+from comptroller.http.openapi.components import (
+    Authority,
+    header_parameters,
+    headers,
+    refusals,
+    security,
+)
+from comptroller.http.openapi.schemas import Field, Schema, reference
+from comptroller.routes import Operation, Row
+
+# Operations that look for a record which their body names.
+_FINDING = frozenset(
+    {"controls.create", "controls.delete", "reward_addresses.create", "balances.record"}
+)
+# Bodies that may come as the member of an object.
+_ENVELOPES = {"reward_addresses.create": "address", "reward_addresses.update": "address"}
+_OF_WRITES = frozenset({409, 413, 415, 422})
+
+
+def tag(operation: str) -> str:
+    """What an operation belongs to."""
+    return operation.partition(".")[0].replace("_", " ")
+
+
+def told(row: Row, authority: Authority) -> Schema:
+    """The operation at a path."""
+    operation = routes.operations()[row.operation]
+    of_client = [] if row.is_operators else [operation.scope]
+    scopes = dict.fromkeys([*of_client, operation.scope_of(is_operator=True)])
+    of_write = ["Idempotency-Key"] if operation.is_write else []
+    schema: Schema = {
+        "operationId": _id(row),
+        "tags": [tag(row.operation)],
+        "summary": operation.doc,
+        "parameters": [*_parameters(operation, row), *header_parameters(*of_write)],
+        "responses": {
+            "200": _success(operation, row),
+            **refusals(_statuses(operation, row), authority),
+        },
+        "security": security(scopes, authority),
+    }
+    if not _is_first(row) and not row.is_operators:
+        schema["description"] = f"The same as `{_name(row)}`."
+    if operation.is_write:
+        schema["requestBody"] = _body(operation)
+    return schema
+
+
+def _is_first(row: Row) -> bool:
+    """Whether an operation is known by this path; it may be at others too."""
+    return row == next(first for first in routes.ROWS if first.operation == row.operation)
+
+
+def _name(row: Row) -> str:
+    return row.operation.replace(".", "_")
+
+
+def _id(row: Row) -> str:
+    return _name(row) if _is_first(row) else f"{_name(row)}_{row.path.split('/')[1]}"
+
+
+def _statuses(operation: Operation, row: Row) -> frozenset[int]:
+    finds = "{id}" in row.path or operation.name in _FINDING
+    of_write = _OF_WRITES if operation.is_write else frozenset()
+    return of_write | (frozenset({404}) if finds else frozenset())
+
+
+def _parameters(operation: Operation, row: Row) -> Iterator[Schema]:
+    in_query = not operation.is_write or operation.shape == "either"
+    for field in schemas.fields(operation.request):
+        if field.name == "id" and "{id}" in row.path:
+            yield parameter(field, "path")
+        elif in_query:
+            yield parameter(field, "query")
+
+
+def parameter(field: Field, place: Literal["path", "query"]) -> Schema:
+    """A member of a request outside of its body."""
+    schema: Schema = {
+        "name": field.name,
+        "in": place,
+        "description": field.doc,
+        "required": field.is_required and not field.is_array,
+        "schema": schemas.value(field),
+    }
+    return schema | ({"style": "form", "explode": True} if field.is_array else {})
+
+
+def _body(operation: Operation) -> Schema:
+    schema = reference(schemas.input_name(operation.request))
+    envelope = _ENVELOPES.get(operation.name)
+    if envelope is not None:
+        enclosed = _enclosed(envelope, schema) | {"additionalProperties": False}
+        schema = {"oneOf": [enclosed, schema]}
+    is_required = bool(schemas.body(operation.request, operation.shape)["required"])
+    return {"required": is_required, "content": {"application/json": {"schema": schema}}}
+
+
+def _enclosed(name: str, schema: Schema) -> Schema:
+    return {"type": "object", "properties": {name: schema}, "required": [name]}
+
+
+def _success(operation: Operation, row: Row) -> Schema:
+    is_list = operation.name.endswith(".list")
+    schema = reference(operation.answer + "Page" if is_list else operation.answer)
+    if row.envelope is not None:
+        schema = _enclosed(row.envelope, schema)
+    names = ["Idempotent-Replayed"] if operation.is_write else []
+    if operation.name == "orchestrations.list":
+        names = ["Deprecation", "Sunset"]
+    told: Schema = {
+        "description": "A page of what passes the filters." if is_list else "The record.",
+        "headers": headers(*names),
+        "content": {"application/json": {"schema": schema}},
+    }
+    links = dict(_links(operation, row))
+    return told | ({"links": links} if links else {})
+
+
+def _links(operation: Operation, row: Row) -> Iterator[tuple[str, Schema]]:
+    """What can be asked next of the record that was answered."""
+    # What was deleted has nothing next, and the other prefix leads nowhere else.
+    if row.method == "DELETE" or not _is_first(row):
+        return
+    member = "/items/0" if operation.name.endswith(".list") else ""
+    member = f"/{row.envelope}" if row.envelope else member
+    for other in routes.ROWS:
+        is_same_noun = tag(other.operation) == tag(row.operation)
+        if is_same_noun and "{id}" in other.path and _is_first(other) and other != row:
+            given = {"id": f"$response.body#{member}/id"}
+            yield _id(other), {"operationId": _id(other), "parameters": given}

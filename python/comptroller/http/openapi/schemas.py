@@ -1,0 +1,267 @@
+"""What the core tells of records, requests and values, as JSON Schema (2020-12).
+
+A record has two schemas: what an answer holds, which may gain members, and, where it is a request
+as well, what a body may hold, which may not (``...Input``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from comptroller.loading import LoadResult
+from comptroller.routes import description
+
+Schema = dict[str, Any]
+
+_REFERENCE = "#/components/schemas/{name}"
+_TEXT = r"^[^\u0000-\u001f]*$"
+_DECIMAL = r"[0-9]{1,20}(\.[0-9]{1,18})?$"
+_MOST_VALUES = 100  # of an array in a query
+_LABEL = (1, 128)  # characters, where the core tells of no others
+# An address by its ledger. That 32 bytes are meant, and that mixed case is a right checksum of
+# EIP-55, no pattern says.
+_SOLANA = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
+_EVM = "^0x([0-9a-f]{40}|[0-9A-F]{40}|[0-9A-Fa-f]{40})$"
+_ADDRESSES = ("address", "claimer_address")
+
+#: The values of all records and requests.
+SCALARS: dict[str, Schema] = {
+    "Id": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 128,
+        "pattern": "^[!-~]+$",
+        "examples": ["customer-17"],
+    },
+    "Uuid": {
+        "type": "string",
+        "format": "uuid",
+        "examples": ["0190163d-8694-739b-aea5-966c26f8ad91"],
+    },
+    "Word": {
+        "type": "string",
+        "pattern": "^[A-Z][A-Z0-9_]{0,63}$",
+        "description": "A word of an open set: others than those known today may come.",
+        "examples": ["PROCESSING"],
+    },
+    "Timestamp": {
+        "type": "string",
+        "format": "date-time",
+        "description": "RFC 3339 with an offset; years 0001 to 9999. Kept and shown in UTC to the "
+        "microsecond, further digits cut.",
+        "examples": ["2026-01-31T23:59:59.000000Z", "2026-02-01T00:59:59+01:00"],
+    },
+    "Amount": {
+        "type": "string",
+        "pattern": "^" + _DECIMAL,
+        "description": "A plain decimal: no exponent, no sign, never a float.",
+        "examples": ["1250.75"],
+    },
+    "SignedAmount": {
+        "type": "string",
+        "pattern": "^-?" + _DECIMAL,
+        "description": "A plain decimal that may be negative: no exponent, never a float.",
+        "examples": ["-1250.75"],
+    },
+    "PageLimit": {
+        "type": "integer",
+        "format": "int32",
+        "minimum": 1,
+        "maximum": 1000,
+        "default": 100,
+    },
+    "Metadata": {
+        "type": "object",
+        "maxProperties": 50,
+        "propertyNames": {"minLength": 1, "maxLength": 64, "pattern": _TEXT},
+        "additionalProperties": {"type": "string", "maxLength": 512, "pattern": _TEXT},
+        "examples": [{"desk": "7"}],
+    },
+}
+_BY_TYPE = {
+    "id": "Id",
+    "uuid": "Uuid",
+    "word": "Word",
+    "timestamp": "Timestamp",
+    "amount": "Amount",
+    "integer": "PageLimit",
+    "metadata": "Metadata",
+}
+# The amounts that may be negative.
+_SIGNED = frozenset({"source_amount"})
+# What a body may lack although the record always has it.
+_COMPLETED = frozenset({"customer_id", "updated_at"})
+# What a reader of a schema could not make up.
+_EXAMPLES = {
+    "address": "0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359",
+    "asset_type": "RPL",
+    "chain": "INK",
+    "claimer_address": "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed",
+    "customer_id": "default",
+    "destination_asset": "USD",
+    "error_message": "out of gas",
+    "jurisdiction": "CH",
+    "name": "Northgate 1",
+    "name_prefix": "North",
+    "reason": "the document has expired",
+    "reason_code": "DOCUMENT_EXPIRED",
+    "ref_id": "customer-17",
+    "source_asset": "ETH",
+    "tx_hash": "0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b",
+}
+
+
+class Field(NamedTuple):
+    """A member of a record or request, as the core tells of it."""
+
+    name: str
+    type: str
+    is_required: bool
+    lengths: tuple[int, int | None]
+    doc: str
+
+    @property
+    def is_deprecated(self) -> bool:
+        """Whether its use is discouraged."""
+        return self.doc.startswith("deprecated")
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it holds several values."""
+        return self.type.endswith("[]")
+
+
+def fields(name: str) -> Iterator[Field]:
+    """The members of a record or request."""
+    told = description()
+    for member, said in (told["records"].get(name) or told["requests"][name]).items():
+        lengths: tuple[int, int | None] = _LABEL
+        if member == "page_cursor":
+            lengths = (0, None)
+        elif "min_length" in said:
+            lengths = (said["min_length"], said["max_length"])
+        yield Field(member, said["type"], said["required"], lengths, said["doc"])
+
+
+def reference(name: str) -> Schema:
+    """The schema of that name."""
+    return {"$ref": _REFERENCE.format(name=name)}
+
+
+def components() -> dict[str, Schema]:
+    """Every schema that others refer to, by name."""
+    told = description()
+    closed = {name: {"type": "string", "enum": words} for name, words in told["enums"].items()}
+    answers = {name: _object(fields(name)) for name in told["records"]}
+    return SCALARS | closed | answers | dict(_inputs()) | dict(_pages()) | _loads()
+
+
+def value(field: Field) -> Schema:
+    """The schema of what a path or a query says of a member."""
+    schema = _member(field, is_input=True)
+    del schema["description"]
+    return schema | ({"maxItems": _MOST_VALUES} if field.is_array else {})
+
+
+def _member(field: Field, *, is_input: bool) -> Schema:
+    schema = _typed(field, field.type, is_input)
+    schema["description"] = field.doc
+    if field.is_deprecated:
+        schema["deprecated"] = True
+    if field.name in _EXAMPLES and not field.is_array:
+        schema["examples"] = [_EXAMPLES[field.name]]
+    return schema
+
+
+def input_name(request: str) -> str:
+    """The name of the schema of a body that holds this request."""
+    return request + "Input" if request in description()["records"] else request
+
+
+def _typed(field: Field, type: str, is_input: bool) -> Schema:
+    if type.endswith("[]"):
+        return {"type": "array", "items": _typed(field, type[:-2], is_input)}
+    if type.endswith("?"):
+        return {"anyOf": [_typed(field, type[:-1], is_input), {"type": "null"}]}
+    if type == "boolean":
+        return {"type": "boolean"}
+    if type == "string":
+        least, most = field.lengths
+        limits = {"minLength": least} | ({} if most is None else {"maxLength": most})
+        return {"type": "string", **limits, "pattern": _TEXT}
+    if field.name in _SIGNED:
+        return reference("SignedAmount")
+    return reference(_BY_TYPE.get(type) or (input_name(type) if is_input else type))
+
+
+def _object(members: Iterator[Field]) -> Schema:
+    listed = list(members)
+    return {
+        "type": "object",
+        "properties": {field.name: _member(field, is_input=False) for field in listed},
+        "required": [field.name for field in listed if field.is_required],
+    }
+
+
+def _inputs() -> Iterator[tuple[str, Schema]]:
+    """The schemas of all bodies, and of the records in them."""
+    told = description()
+    for operation in told["operations"]:
+        if operation["is_write"]:
+            wanted = [operation["request"]]
+            while wanted:
+                name = wanted.pop()
+                yield input_name(name), body(name, operation["shape"])
+                wanted += {field.type for field in fields(name)} & set(told["records"])
+
+
+def body(request: str, shape: str) -> Schema:
+    """The schema of a body, which lacks what the path or the service says."""
+    listed = [field for field in fields(request) if field.name != "id" or shape != "id_and_body"]
+    elsewhere = _COMPLETED | ({"id"} if shape == "id_in_both" else set())
+    properties = {field.name: _member(field, is_input=True) for field in listed}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": [f.name for f in listed if f.is_required and f.name not in elsewhere],
+        "additionalProperties": False,
+    }
+    return schema | (_by_ledger(properties) if "ledger" in properties else {})
+
+
+def _by_ledger(properties: Schema) -> Schema:
+    """What the ledger says of the addresses beside it."""
+
+    def each(pattern: str) -> Schema:
+        return {"properties": {n: {"pattern": pattern} for n in _ADDRESSES if n in properties}}
+
+    is_solana = {"properties": {"ledger": {"const": "SOLANA"}}, "required": ["ledger"]}
+    return {"if": is_solana, "then": each(_SOLANA), "else": each(_EVM)}
+
+
+def _pages() -> Iterator[tuple[str, Schema]]:
+    """The answers of lists."""
+    for operation in description()["operations"]:
+        if operation["name"].endswith(".list"):
+            items = {"type": "array", "items": reference(operation["answer"])}
+            cursor = {
+                "type": "string",
+                "description": "where the next page begins; empty at the end",
+            }
+            yield (
+                operation["answer"] + "Page",
+                {
+                    "type": "object",
+                    "properties": {"items": items, "next_page_cursor": cursor},
+                    "required": ["items", "next_page_cursor"],
+                },
+            )
+
+
+def _loads() -> dict[str, Schema]:
+    """The account of a load."""
+    _, told = msgspec.json.schema_components([LoadResult], ref_template=_REFERENCE)
+    return told

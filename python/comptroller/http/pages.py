@@ -1,0 +1,117 @@
+"""Pages for people: the interface to look at and try out, and what each problem means."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from comptroller.errors import unavailable
+from comptroller.http.exchange import Exchange
+from comptroller.http.explanations import EXPLANATIONS
+from comptroller.http.problems import BY_CODE, problem
+
+if TYPE_CHECKING:
+    from comptroller.http.app import Answer
+
+_JSON = b"application/json"
+_HTML = b"text/html; charset=utf-8"
+_MEDIA = {".js": b"text/javascript; charset=utf-8", ".css": b"text/css; charset=utf-8"}
+_OURS = Path(__file__).with_name("static")
+# The files of the page, by whether they are of the package offapi.
+_FILES = {
+    "init.js": False,
+    "problems.css": False,
+    "swagger_bundle.js": True,
+    "swagger_style.css": True,
+}
+_CACHED = (b"cache-control", b"public, max-age=3600")
+_NOT_FRAMED = b"; base-uri 'none'; frame-ancestors 'none'"
+_STRICT = (b"content-security-policy", b"default-src 'none'; style-src 'self'" + _NOT_FRAMED)
+# swagger-ui asks this server alone, and draws its icons from data: URLs.
+_INTERACTIVE = (
+    b"content-security-policy",
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    b"connect-src 'self'" + _NOT_FRAMED,
+)
+
+
+def resources(document: bytes) -> dict[str, dict[str, Answer]]:
+    """The pages by path and method; `document` is the interface in OpenAPI."""
+    return {
+        "/openapi.json": {"GET": partial(_openapi, document)},
+        "/docs": {"GET": _docs},
+        "/docs/{name}": {"GET": _file},
+        "/problems": {"GET": _problems},
+        "/problems/{code}": {"GET": _problem},
+    }
+
+
+async def _openapi(document: bytes, exchange: Exchange) -> None:
+    await exchange.answer(200, _JSON, document)
+
+
+async def _docs(exchange: Exchange) -> None:
+    page = await asyncio.to_thread((_OURS / "docs.html").read_bytes)
+    await exchange.answer(200, _HTML, page, [_INTERACTIVE])
+
+
+async def _file(exchange: Exchange) -> None:
+    name = exchange.path_parameter("name")
+    if name not in _FILES:
+        raise problem("not-found", "the page has no such file")
+    path = (_offapi() if _FILES[name] else _OURS) / name
+    data = await asyncio.to_thread(path.read_bytes)
+    await exchange.answer(200, _MEDIA[path.suffix], data, [_CACHED])
+
+
+def _offapi() -> Path:
+    """Where the package is: importing it would read all of its files."""
+    found = find_spec("offapi")
+    if found is None or not found.submodule_search_locations:
+        raise unavailable("the page needs offapi: pip install 'comptroller[server]'")
+    return Path(found.submodule_search_locations[0])
+
+
+async def _problems(exchange: Exchange) -> None:
+    rows = (
+        f'<tr><td><a href="problems/{code}">{code}</a></td><td>{told["status"]}</td>'
+        f"<td>{escape(told['title'])}</td></tr>"
+        for code, told in BY_CODE.items()
+    )
+    page = _page("Problems", "docs/", ["<table>", *rows, "</table>"])
+    await exchange.answer(200, _HTML, page, [_STRICT])
+
+
+async def _problem(exchange: Exchange) -> None:
+    code = exchange.path_parameter("code")
+    if code not in BY_CODE:
+        raise problem("not-found", "there is no problem of this code")
+    told, (meaning, remedy) = BY_CODE[code], EXPLANATIONS[code]
+    parts = [
+        f"<p><code>{code}</code>, status {told['status']}</p>",
+        f"<p>{escape(meaning)}</p>",
+        "<h2>What to do</h2>",
+        f"<p>{escape(remedy)}</p>",
+        '<p><a href="../problems">All problems</a></p>',
+    ]
+    page = _page(told["title"], "../docs/", parts)
+    await exchange.answer(200, _HTML, page, [_STRICT])
+
+
+def _page(title: str, files: str, parts: list[str]) -> bytes:
+    return "\n".join(_lines(escape(title), files, parts)).encode()
+
+
+def _lines(title: str, files: str, parts: list[str]) -> Iterator[str]:
+    yield '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield f"<title>{title}</title>"
+    yield f'<link rel="stylesheet" href="{files}problems.css">'
+    yield f"</head>\n<body>\n<h1>{title}</h1>"
+    yield from parts
+    yield "</body>\n</html>\n"

@@ -1,0 +1,49 @@
+"""Refusals as ``application/problem+json`` (RFC 9457)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from comptroller.errors import Error, make
+from comptroller.routes import description
+
+CONTENT_TYPE = b"application/problem+json"
+
+#: The documented codes, each with its status and title.
+BY_CODE: dict[str, dict[str, Any]] = {
+    problem["code"]: problem for problem in description()["problems"]
+}
+
+
+class Refusal(Exception):
+    """A refusal, with headers that say more about it."""
+
+    def __init__(self, error: Error, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        super().__init__(error)
+        self.error = error
+        self.headers = list(headers)
+
+
+def problem(code: str, detail: str) -> Error:
+    """An Error of the adapter's own, with the status that the core's table gives its code."""
+    return make(code, BY_CODE[code]["status"], detail)
+
+
+def document(error: Error, request_id: str) -> bytes:
+    """The problem document of a refusal."""
+    told: dict[str, Any] = {
+        "type": f"/problems/{error.code}",
+        "title": BY_CODE[error.code]["title"],
+        "status": error.status,
+        "detail": error.detail,
+        "code": error.code,
+        "request_id": request_id,
+    }
+    if error.errors:
+        told["errors"] = [{"field": field, "message": why} for field, why in error.errors]
+    if error.existing is not None:
+        told["meta"] = {"existing": error.existing}
+    return msgspec.json.encode(told)

@@ -1,0 +1,139 @@
+"""Small files of secrets beside a store: their owner's alone, and changed by several processes."""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from comptroller.errors import Error, Unavailable, unavailable
+from comptroller.files import whole_file
+
+_Kept = TypeVar("_Kept")
+
+_LOOK_EVERY_S = 1.0
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_log = logging.getLogger(__name__)
+
+
+class SecretFile:
+    """The file of a store that is named like it, with an ending of its own.
+
+    Every method raises Unavailable, naming the file, where it cannot do what it says.
+    """
+
+    def __init__(self, store: str | os.PathLike[str], ending: str) -> None:
+        # The same file by whatever link the store is reached.
+        whole = Path(store).resolve()
+        self.path = whole.with_name(whole.name + ending)
+
+    def read(self) -> bytes | None:
+        """What it holds, or None where it is missing. Refuses it where others may read it."""
+        try:
+            # Opened without waiting, should it be a pipe.
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            with os.fdopen(descriptor, "rb") as file:
+                mode = os.fstat(descriptor).st_mode
+                if not stat.S_ISREG(mode):
+                    raise unavailable(f"{self.path} is no file; move it away")
+                if mode & _OTHERS:
+                    raise unavailable(
+                        f"{self.path} holds secrets, and others than its owner may read or change "
+                        f"it; run `chmod 600 {self.path}`, and rotate what they may have read"
+                    )
+                return file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise unavailable(f"{self.path} cannot be read: {error.strerror}") from error
+
+    def write(self, data: bytes) -> None:
+        """Puts this in its place, durably; whoever reads meanwhile sees the old or the new."""
+        with whole_file(self.path) as part:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            with os.fdopen(os.open(part, flags, 0o600), "wb") as file:
+                file.write(data)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Keeps every other process and thread from changing it meanwhile."""
+        lock = self.path.with_name(self.path.name + "-lock")
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise unavailable(f"{lock} cannot be opened: {error.strerror}") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def damaged(self, what: str, remedy: str) -> Unavailable:
+        """The refusal of what it holds."""
+        return unavailable(f"{self.path} is damaged: {what}; {remedy}")
+
+    def stamp(self) -> object:
+        """Something that differs when the file has changed, come or gone."""
+        try:
+            told = self.path.stat()
+        except OSError as error:
+            return error.errno
+        return told.st_ino, told.st_mtime_ns, told.st_ctime_ns
+
+
+class Watched(Generic[_Kept]):
+    """What a file holds, read again when it has changed.
+
+    Args:
+        file: the file.
+        read: reads it; what it raises is raised by the constructor, but told to the log alone
+            later on, since who asks then is anybody.
+        clock: seconds.
+    """
+
+    def __init__(
+        self, file: SecretFile, read: Callable[[SecretFile], _Kept], clock: Callable[[], float]
+    ) -> None:
+        self._file = file
+        self._read = read
+        self._clock = clock
+        self._looked_at = clock()
+        self._stamp = file.stamp()
+        self._kept: _Kept | None = read(file)
+        #: Grows when what it holds has changed.
+        self.generation = 0
+
+    def current(self) -> _Kept:
+        """What it held within the last second.
+
+        Raises Unavailable, without naming the file, where it cannot be used.
+        """
+        # Also when the clock was set back.
+        if not 0 <= self._clock() - self._looked_at < _LOOK_EVERY_S:
+            return self.fresh()
+        if self._kept is None:
+            raise unavailable("credentials cannot be checked now; the log of the server says why")
+        return self._kept
+
+    def fresh(self) -> _Kept:
+        """What it holds at this moment; raises as `current` does."""
+        self._looked_at = self._clock()
+        self._look()
+        return self.current()
+
+    def _look(self) -> None:
+        stamp = self._file.stamp()
+        if stamp == self._stamp and self._kept is not None:
+            return
+        self._stamp = stamp
+        self.generation += 1
+        try:
+            self._kept = self._read(self._file)
+        except Error as error:
+            self._kept = None
+            _log.error("%s", error.detail)

@@ -1,0 +1,248 @@
+"""``POST /oauth2/token``: tokens for clients by their secrets. RFC 6749 sections 2.3, 4.4 and 5."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
+from typing import NamedTuple
+from urllib.parse import parse_qsl, unquote_plus
+
+import msgspec
+from joserfc import jwt
+
+from comptroller.errors import Error
+from comptroller.http.clients import Client, Clients, SecretHash
+from comptroller.http.exchange import Exchange, Headers
+from comptroller.http.keys import ALGORITHM, LONGEST_LIFETIME_S, Keys
+from comptroller.http.secret_file import Watched
+
+LARGEST_BODY = 16 << 10  # bytes
+
+_JSON = b"application/json"
+_FORM = b"application/x-www-form-urlencoded"
+_MOST_FIELDS = 100
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+# Each secret that is checked takes a core for a while, and 16 MiB.
+_CHECKED_AT_ONCE = 2
+_MOST_WAITING = 32
+_MOST_REMEMBERED = 1024
+
+
+class _Refused(Exception):
+    """An error answer of section 5.2. Descriptions are ASCII without quotes and backslashes."""
+
+    def __init__(
+        self, error: str, description: str, status: int = 400, headers: Headers = ()
+    ) -> None:
+        super().__init__(error)
+        self.status = status
+        self.headers = headers
+        self.body = msgspec.json.encode({"error": error, "error_description": description})
+
+
+class _Credentials(NamedTuple):
+    client_id: str
+    secret: str
+    is_basic: bool
+
+    def __repr__(self) -> str:
+        return f"<credentials of {self.client_id!r}>"
+
+
+class TokenEndpoint:
+    """Answers requests for tokens.
+
+    A secret is checked in a thread, and for an unknown client no faster. That a secret was right
+    is remembered, for 1024 clients, as long as the registry holds the same hash of it.
+
+    Args:
+        issuer: what tokens say of who made them.
+        audience: what tokens say of whom they are for.
+        keys: the signing keys.
+        clients: who may ask.
+        clock: seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        issuer: str,
+        audience: str,
+        keys: Watched[Keys],
+        clients: Watched[Clients],
+        clock: Callable[[], float],
+    ) -> None:
+        self._issuer = issuer
+        self._audience = audience
+        self._keys = keys
+        self._clients = clients
+        self._clock = clock
+        self._pool = ThreadPoolExecutor(_CHECKED_AT_ONCE, "comptroller-secrets")
+        self._waiting = 0
+        self._nobodys = SecretHash.of_nobody()
+        self._pepper = secrets.token_bytes(32)
+        self._right: OrderedDict[bytes, SecretHash] = OrderedDict()
+
+    async def answer(self, exchange: Exchange) -> None:
+        """Answers with a token, or an error of section 5.2."""
+        # Cache-Control: no-store is on every answer.
+        headers = [(b"pragma", b"no-cache")]
+        try:
+            status, body = 200, await self._granted(exchange)
+        except (_Refused, Error) as error:
+            refused = error if isinstance(error, _Refused) else _of_error(error)
+            status, body = refused.status, refused.body
+            headers += refused.headers
+        await exchange.answer(status, _JSON, body, headers)
+
+    async def _granted(self, exchange: Exchange) -> bytes:
+        form = _parsed(await _body(exchange))
+        if "grant_type" not in form:
+            raise _Refused("invalid_request", "grant_type is missing")
+        if form["grant_type"] != "client_credentials":
+            raise _Refused("unsupported_grant_type", "grant_type must be client_credentials")
+        client = await self._authenticated(_credentials(exchange, form))
+        exchange.client_id, exchange.customer = client.client_id, client.customer
+        scopes = client.allowed()
+        if "scope" in form:
+            wanted = list(dict.fromkeys(form["scope"].split(" ")))
+            if not set(wanted) <= set(scopes):
+                raise _Refused("invalid_scope", "the client may not ask for a scope of these")
+            scopes = wanted
+        return msgspec.json.encode(
+            {
+                "access_token": self._token(client, " ".join(scopes)),
+                "token_type": "Bearer",
+                "expires_in": LONGEST_LIFETIME_S,
+                "scope": " ".join(scopes),
+            }
+        )
+
+    async def _authenticated(self, given: _Credentials) -> Client:
+        client = self._clients.fresh().get(given.client_id)
+        if client is not None and client.revoked_at is not None:
+            client = None
+        expected = self._nobodys if client is None else client.secret
+        is_right = await self._matches(expected, given.secret)
+        if client is None or not is_right:
+            raise _unknown(given.is_basic)
+        return client
+
+    async def _matches(self, expected: SecretHash, secret: str) -> bool:
+        mark = blake2b(secret.encode() + expected.salt, key=self._pepper).digest()
+        if self._right.get(mark) == expected:
+            self._right.move_to_end(mark)
+            return True
+        if self._waiting >= _MOST_WAITING:
+            raise _too_busy()
+        self._waiting += 1
+        try:
+            loop = asyncio.get_running_loop()
+            is_right = await loop.run_in_executor(self._pool, expected.matches, secret)
+        finally:
+            self._waiting -= 1
+        if is_right:
+            self._right[mark] = expected
+            if len(self._right) > _MOST_REMEMBERED:
+                self._right.popitem(last=False)
+        return is_right
+
+    def _token(self, client: Client, scope: str) -> str:
+        """A signed token, RFC 9068 section 2."""
+        now = int(self._clock())
+        key = self._keys.current().signing
+        whose = {"operator": True} if client.customer is None else {"customer": client.customer}
+        claims = {
+            "iss": self._issuer,
+            "sub": client.client_id,
+            "client_id": client.client_id,
+            "aud": self._audience,
+            "iat": now,
+            "exp": now + LONGEST_LIFETIME_S,
+            "jti": secrets.token_urlsafe(16),
+            "scope": scope,
+            **whose,
+        }
+        header = {"alg": ALGORITHM, "typ": "at+jwt", "kid": key.kid}
+        return jwt.encode(header, claims, key, algorithms=[ALGORITHM])
+
+
+async def _body(exchange: Exchange) -> bytes:
+    exchange.check_length(LARGEST_BODY)
+    exchange.check_type(_FORM)
+    return b"".join([chunk async for chunk in exchange.chunks(LARGEST_BODY)])
+
+
+def _parsed(body: bytes) -> dict[str, str]:
+    """The parameters, RFC 6749 section 3.2: one without a value is as if it were not there."""
+    try:
+        text = body.decode("ascii")
+        fields = parse_qsl(
+            text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
+        )
+    except ValueError:
+        raise _Refused("invalid_request", "the body is no form of a few fields in UTF-8") from None
+    if _BAD_ESCAPE.search(text):
+        raise _Refused("invalid_request", "the body has a bad percent-escape")
+    if len(dict(fields)) < len(fields):
+        raise _Refused("invalid_request", "a parameter is there twice")
+    return {name: value for name, value in fields if value}
+
+
+def _credentials(exchange: Exchange, form: dict[str, str]) -> _Credentials:
+    header = exchange.headers.get(b"authorization")
+    if header is None:
+        if "client_id" not in form or "client_secret" not in form:
+            raise _unknown(is_basic=False)
+        return _Credentials(form["client_id"], form["client_secret"], is_basic=False)
+    if "client_secret" in form or exchange.is_repeated(b"authorization"):
+        raise _Refused("invalid_request", "the client authenticates in two ways")
+    given = _basic(header)
+    if form.get("client_id", given.client_id) != given.client_id:
+        raise _Refused("invalid_request", "the client is named in two ways")
+    return given
+
+
+def _basic(header: bytes) -> _Credentials:
+    """The credentials of RFC 7617, each of them form-encoded as RFC 6749 section 2.3.1 has it."""
+    scheme, _, encoded = header.partition(b" ")
+    try:
+        if scheme.lower() != b"basic":
+            raise ValueError
+        pair = base64.b64decode(encoded.strip(b" "), validate=True).decode()
+        client_id, colon, secret = pair.partition(":")
+        if not colon or _BAD_ESCAPE.search(pair):
+            raise ValueError
+        return _Credentials(
+            unquote_plus(client_id, errors="strict"),
+            unquote_plus(secret, errors="strict"),
+            is_basic=True,
+        )
+    except ValueError:
+        raise _unknown(is_basic=True) from None
+
+
+def _unknown(is_basic: bool) -> _Refused:
+    description = "the client is unknown, its secret is wrong, or it gave none"
+    if not is_basic:
+        return _Refused("invalid_client", description)
+    challenge = b'Basic realm="comptroller"'
+    return _Refused("invalid_client", description, 401, [(b"www-authenticate", challenge)])
+
+
+def _too_busy() -> _Refused:
+    return _Refused(
+        "temporarily_unavailable", "ask again in a second", 503, [(b"retry-after", b"1")]
+    )
+
+
+def _of_error(error: Error) -> _Refused:
+    if error.status == 503:
+        return _too_busy()
+    status = error.status if error.status == 413 else 400
+    return _Refused("invalid_request", "the body must be a form of at most 16 kB", status)

@@ -1,0 +1,116 @@
+"""The service from afar: :func:`connect` gives the same Service that opening a store does.
+
+Needs the extra ``comptroller[client]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isfinite
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from comptroller import arguments
+from comptroller.errors import invalid
+from comptroller.service import Service
+from comptroller.streams import require
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from comptroller.remote.sending import Clock, Sender
+    from comptroller.remote.session import Credentials
+
+__all__ = ["connect"]
+
+_MOST_ATTEMPTS = 100
+
+
+def connect(
+    base_url: str,
+    *,
+    client_id: str | None = None,
+    client_secret: str | None = None,
+    token: str | None = None,
+    token_url: str | None = None,
+    scopes: Iterable[str] | None = None,
+    timeout_s: float = 30.0,
+    attempts: int = 4,
+    transport: httpx2.BaseTransport | None = None,
+    clock: Clock | None = None,
+) -> Service:
+    """The service at a URL. Nothing is asked of it before the first method is called.
+
+    What fails in a way that may pass (no connection, 429, 502, 503, 504) is tried again after a
+    pause: reads, and writes to a server whose OpenAPI document says that it takes an
+    Idempotency-Key for them. Any other write that got no answer may have been done all the same.
+    Redirects are not followed.
+
+    Loads, and the operator's streams and exports, go through the operator's endpoints; a client's
+    are asked for page by page. A stream is a copy, made whole when it is asked for, on this
+    machine's disk for as long as it is held: each reading begins anew and shows the same. Backup
+    and check are refused: they are done where the store is.
+
+    Args:
+        base_url: what the paths of the interface follow, such as ``https://host/api``.
+        client_id: with `client_secret` fetches access tokens, each used until shortly before it
+            ends.
+        client_secret: see `client_id`.
+        token: an access token to use instead. With neither, requests carry none.
+        token_url: where tokens are fetched; ``/oauth2/token`` behind `base_url` when left out.
+        scopes: what tokens are asked for; all that the client has when left out.
+        timeout_s: seconds to wait for a connection, and for each next piece of an answer.
+        attempts: how often a request is sent at most.
+        transport: of httpx2, instead of one to the network.
+        clock: where time comes from, instead of the machine.
+
+    Raises:
+        InvalidRequest: a URL, credentials or a number that cannot be.
+        Unavailable: httpx2 is not installed.
+    """
+    require("httpx2", "connect()", "comptroller[client]")
+    import httpx2
+
+    from comptroller.remote.host import RemoteHost
+    from comptroller.remote.sending import Sender, SystemClock
+    from comptroller.remote.session import Session
+
+    base = _url("base_url", base_url)
+    tokens_at = f"{base}/oauth2/token" if token_url is None else _url("token_url", token_url)
+    if not isinstance(timeout_s, (int, float)) or not (isfinite(timeout_s) and timeout_s > 0):
+        raise invalid("timeout_s", "must be a number of seconds above 0")
+    most = arguments.whole("attempts", attempts, _MOST_ATTEMPTS)
+    client = httpx2.Client(transport=transport, timeout=timeout_s)
+    sender = Sender(client, clock or SystemClock(), most)
+    given = {"client_id": client_id, "client_secret": client_secret, "token": token}
+    credentials = _credentials(sender, tokens_at, given, scopes)
+    return Service(RemoteHost(Session(sender, credentials, base)), base)
+
+
+def _credentials(
+    sender: Sender, url: str, given: dict[str, str | None], scopes: Iterable[str] | None
+) -> Credentials:
+    from comptroller.remote.session import BEARER, ClientCredentials, Given
+
+    told = {name: arguments.text(name, text) for name, text in given.items() if text is not None}
+    if not told.keys() <= {"token"} and told.keys() != {"client_id", "client_secret"}:
+        raise invalid("client_id", "give it together with client_secret, or a token alone")
+    if "client_id" in told:
+        words = () if scopes is None else arguments.texts("scopes", scopes)
+        return ClientCredentials(sender, url, told["client_id"], told["client_secret"], words)
+    token = told.get("token")
+    if token is not None and not BEARER.fullmatch(token):
+        raise invalid("token", "is no bearer token")
+    return Given(token)
+
+
+def _url(name: str, given: object) -> str:
+    """A URL without what follows its path. Raises InvalidRequest, which repeats no part of it."""
+    try:
+        parts = urlsplit(arguments.text(name, given))
+        is_good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        is_good = False
+    if not is_good or "@" in parts.netloc or parts.query or parts.fragment:
+        raise invalid(name, "must be an http or https URL without user, query and fragment")
+    return parts.geturl().rstrip("/")

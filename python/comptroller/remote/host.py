@@ -1,0 +1,294 @@
+"""A service elsewhere behind the nouns' methods: paths and pages, loads and exports."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+from uuid import uuid4
+from weakref import WeakSet
+
+import httpx2
+import msgspec
+
+from comptroller.errors import Error, Forbidden, NotFound, invalid, make, unavailable
+from comptroller.files import refuse_store, whole_file
+from comptroller.loading import LoadOptions, LoadResult, Opened, RowReader
+from comptroller.remote.answers import plain
+from comptroller.remote.copies import Copy, Parameters
+from comptroller.remote.sending import Asked, Clock, unanswered
+from comptroller.remote.session import Session
+from comptroller.routes import ROWS, Row
+from comptroller.streams import Stream
+
+if TYPE_CHECKING:
+    from comptroller._core import Readable
+
+# Of several paths the first is the one that is documented for clients.
+_ROWS = {row.operation: row for row in reversed(ROWS)}
+# Their bodies are documented as {"address": {...}}.
+_WRAPPED = frozenset({"reward_addresses.create", "reward_addresses.update"})
+
+# As the core has it, but for spaces at the ends, which a header does not keep.
+_KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
+_JSON = {"accept": "application/json"}
+_PAGE = [("limit", "1000"), ("order", "ASC")]
+_PIECE = 1 << 18  # bytes
+_TELL_EVERY_S = 0.1
+# How long a load or an export may be at work before anything of it is seen.
+_PATIENCE = httpx2.Timeout(600.0, connect=30.0)
+
+
+class RemoteHost:
+    """A service elsewhere, for one caller. Made by :func:`comptroller.connect`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._copies: WeakSet[Copy] = WeakSet()
+        self._is_operator: bool | None = None
+
+    def call(
+        self,
+        operation: str,
+        parameters: Parameters,
+        body: bytes | None,
+        idempotency_key: str | None,
+    ) -> bytes:
+        """The JSON answer of an operation, a first or a replayed one."""
+        row = _ROWS[operation]
+        is_read = row.method == "GET"
+        headers = dict(_JSON)
+        if not is_read:
+            headers["idempotency-key"] = _key(idempotency_key)
+        if body is not None:
+            headers["content-type"] = "application/json"
+        content = None if body is None else partial(_content, operation, body)
+        asked = Asked(row.method, _url(row, parameters), headers, content)
+        try:
+            answer = self._session.ask(
+                asked, lambda: is_read or self._session.takes_idempotency_key(row)
+            )
+        except Error as error:
+            if operation in _WRAPPED and error.errors:
+                raise _unwrapped(error) from error
+            raise
+        return plain(row, answer, _identity_asked_about(parameters, body))
+
+    def stream(self, kind: str, columns: list[str] | None, parameters: Parameters) -> Stream:
+        """A copy of all records of a kind that pass the filters, as columns."""
+        copy = Copy(self, kind, parameters, columns)
+        self._copies.add(copy)
+        return Stream(kind, copy)
+
+    def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
+        """Sends what is to be loaded; progress is told of what was sent.
+
+        It is not tried again. Where the connection breaks it is not known what was kept.
+        """
+        named = {
+            "customer_id": options.customer_id,
+            "keep_going": "true" if options.keep_going else None,
+            "dry_run": "true" if options.dry_run else None,
+        }
+        query = urlencode({name: value for name, value in named.items() if value is not None})
+        asked = Asked(
+            "POST",
+            f"/operator/load/{kind}?{query}",
+            {**_JSON, "content-type": "application/x-ndjson"},
+            partial(_sent, given, self._session.clock),
+            is_once=not isinstance(given.source, str),
+            timeout=_PATIENCE,
+        )
+        account = self._session.ask(asked, lambda: False)
+        try:
+            msgspec.json.decode(account, type=LoadResult)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise unavailable(f"the load was answered with no account of it: {error}") from error
+        accounts.append(account)
+
+    def export(self, kind: str, path: str, format: str, parameters: Parameters) -> int:
+        """Writes an NDJSON or CSV file, or standard output for ``-``; gives the rows."""
+        if not self.is_operator():
+            copy = Copy(self, kind, parameters)
+            try:
+                return copy.export(path, format)
+            finally:
+                copy.close()
+        lines = 0
+        with _written(path) as file:
+            for piece in self.exported(kind, parameters, format):
+                lines += piece.count(b"\n")  # which no value holds
+                file.write(piece)
+        return lines - (format == "csv")
+
+    def require_writable(self, path: str) -> None:
+        """Refuses the files of a store that is here."""
+        refuse_store("path", path)
+
+    def backup(self, destination: str) -> None:
+        """Refuses."""
+        raise unavailable("a backup is made where the store is, by `comptroller backup` there")
+
+    def check(self) -> bytes:
+        """Refuses."""
+        raise unavailable("a check is made where the store is, by `comptroller check` there")
+
+    def close(self) -> None:
+        """Ends the connections, and the copies that streams read."""
+        for copy in list(self._copies):
+            copy.close()
+        self._session.close()
+
+    def is_operator(self) -> bool:
+        """Whether the service takes the caller for its operator; it is asked once."""
+        if self._is_operator is None:
+            try:
+                self.call("balances.list", [("limit", "1")], None, None)
+                self._is_operator = True
+            except (Forbidden, NotFound):
+                self._is_operator = False
+        return self._is_operator
+
+    def customer(self) -> str | None:
+        """Whose client the caller is, where its access token tells."""
+        return self._session.customer()
+
+    def pages(self, kind: str, parameters: Parameters) -> Iterator[list[dict[str, Any]]]:
+        """All records of a kind that pass the filters of its list."""
+        operation = kind.replace("-", "_") + ".list"
+        here = [*parameters, *_PAGE]
+        while True:
+            page = msgspec.json.decode(self.call(operation, here, None, None))
+            yield page["items"]
+            if not page["next_page_cursor"]:
+                return
+            here = [*parameters, *_PAGE, ("page_cursor", page["next_page_cursor"])]
+
+    def exported(
+        self, kind: str, parameters: Parameters, format: str = "ndjson"
+    ) -> Iterator[bytes]:
+        """The operator's export of a kind, in pieces of any size."""
+        given = [*parameters, ("format", format)]
+        if kind == "controls" and "include_deleted" not in dict(parameters):
+            given.append(("include_deleted", "false"))  # as in lists, but not in exports
+        query = urlencode(given)
+        url = f"/operator/export/{kind}?{query}"
+        response = self._session.open(Asked("GET", url, {}, timeout=_PATIENCE))
+        try:
+            yield from response.iter_bytes()
+        except httpx2.RequestError as error:
+            raise unanswered(f"GET /operator/export/{kind}", error) from error
+        finally:
+            response.close()
+
+
+def _url(row: Row, parameters: Parameters) -> str:
+    """Path and query of an operation; the id that the path names is one segment of it."""
+    path, query = row.path, parameters
+    if "{id}" in path:
+        id = dict(parameters)["id"]
+        query = [each for each in parameters if each[0] != "id"]
+        # A segment of dots alone would be taken for a step up.
+        segment = id.replace(".", "%2E") if id in (".", "..") else quote(id, safe="")
+        path = path.replace("{id}", segment)
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def _key(given: str | None) -> str:
+    if given is None:
+        return str(uuid4())
+    if not _KEY.fullmatch(given):
+        raise invalid(
+            "Idempotency-Key",
+            "must be 1 to 255 printable ASCII characters, and no space at its ends",
+        )
+    return given
+
+
+def _content(operation: str, body: bytes) -> bytes:
+    return b'{"address":%s}' % body if operation in _WRAPPED else body
+
+
+def _unwrapped(error: Error) -> Error:
+    """The refusal of a body that was wrapped, as one that was not is refused."""
+    fields = [(field.removeprefix("address."), why) for field, why in error.errors]
+    detail = error.detail
+    for field, why in error.errors:
+        detail = detail.replace(f"{field}: {why}", f"{field.removeprefix('address.')}: {why}")
+    return make(error.code, error.status, detail, fields, error.existing)
+
+
+def _identity_asked_about(parameters: Parameters, body: bytes | None) -> str:
+    if body is None:
+        return dict(parameters).get("identity_id", "")
+    named = msgspec.json.decode(body).get("identity_id", "")
+    return named if isinstance(named, str) else ""
+
+
+def _sent(given: Opened, clock: Clock) -> Iterator[bytes]:
+    """The bytes to load, as they are read; progress is told also while none come."""
+    done = rows = 0
+    told = clock.now()
+    source = given.source
+    # Rows are walked on the thread of who gave them.
+    for piece in _read(source) if isinstance(source, RowReader) else _read_ahead(source):
+        if piece:
+            yield piece
+        done += len(piece)
+        rows += piece.count(b"\n")
+        if given.progress and clock.now() - told >= _TELL_EVERY_S:
+            told = clock.now()
+            given.progress(done, given.total_bytes, rows)
+
+
+def _read(source: Readable) -> Iterator[bytes]:
+    buffer = bytearray(_PIECE)
+    while size := source.readinto(memoryview(buffer)):
+        yield bytes(memoryview(buffer)[:size])
+
+
+def _read_ahead(source: str | Readable) -> Iterator[bytes]:
+    """Pieces that another thread reads; empty ones as often as progress is told while none come."""
+    with ExitStack() as closing:
+        if isinstance(source, str):
+            file = closing.enter_context(Path(source).open("rb"))
+            pieces = iter(lambda: file.read(_PIECE), b"")
+        else:
+            pieces = _read(source)
+        reading = closing.enter_context(ThreadPoolExecutor(1))
+        if not isinstance(source, str):
+            closing.callback(source.abandon)
+        coming = reading.submit(next, pieces, None)
+        while True:
+            if not wait((coming,), _TELL_EVERY_S).done:
+                yield b""
+                continue
+            piece = coming.result()
+            if piece is None:
+                return
+            coming = reading.submit(next, pieces, None)
+            yield piece
+
+
+@contextmanager
+def _written(path: str) -> Iterator[IO[bytes]]:
+    """A file that takes the name when it is whole; or a pipe, or standard output for ``-``."""
+    try:
+        if path == "-":
+            with os.fdopen(os.dup(1), "wb") as file:
+                yield file
+        elif Path(path).exists() and not Path(path).is_file():
+            with Path(path).open("wb") as file:
+                yield file
+        else:
+            with whole_file(path) as part, part.open("wb") as file:
+                yield file
+    except OSError as error:
+        name = "the standard output" if path == "-" else path
+        raise unavailable(f"{name} cannot be written: {error.strerror or error}") from error

@@ -1,0 +1,243 @@
+"""Requests to a service elsewhere, sent again where that is safe."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple, Protocol, TypeGuard, TypeVar
+
+import httpx2
+import msgspec
+
+from comptroller.errors import Error, make, shorten, unavailable
+from comptroller.loading import LoadResult
+
+R = TypeVar("R")
+
+#: Bytes of an answer that is read whole: a full page of the largest records is smaller.
+LARGEST_ANSWER = 256 << 20
+
+_FIRST_PAUSE_S = 0.25
+_LONGEST_PAUSE_S = 30.0
+_LONGEST_DETAIL = 1000
+_PASSING = frozenset({429, 502, 503, 504})
+_CODES = {
+    401: "unauthenticated",
+    403: "insufficient-scope",
+    404: "not-found",
+    405: "method-not-allowed",
+    409: "already-exists",
+    413: "content-too-large",
+    415: "unsupported-media-type",
+    429: "rate-limited",
+    500: "internal",
+}
+_CODE = re.compile(r"[a-z]+(-[a-z]+)*")
+
+
+class Clock(Protocol):
+    """Where time comes from."""
+
+    def now(self) -> float:
+        """Seconds since some moment."""
+
+    def sleep(self, seconds: float) -> None:
+        """Returns so much later."""
+
+
+class SystemClock:
+    """The machine's time."""
+
+    def now(self) -> float:
+        """Seconds that no change of the calendar disturbs."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Returns so much later."""
+        time.sleep(seconds)
+
+
+class Asked(NamedTuple):
+    """A request; `content` is called each time it is sent, or can be called only once."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    content: Callable[[], bytes | Iterable[bytes]] | None = None
+    is_once: bool = False
+    timeout: httpx2.Timeout | None = None
+
+
+class Failure(Exception):
+    """An attempt that failed: why, whether that may pass, and how long to wait."""
+
+    def __init__(self, error: Error, is_passing: bool, retry_after_s: float | None = None) -> None:
+        super().__init__(error)
+        self.error = error
+        self.is_passing = is_passing
+        self.retry_after_s = retry_after_s
+
+
+class Sender:
+    """Sends requests. May be used from many threads."""
+
+    def __init__(self, client: httpx2.Client, clock: Clock, attempts: int) -> None:
+        self._client = client
+        self._attempts = attempts
+        self.clock = clock
+
+    def send(
+        self,
+        attempt: Callable[[], R],
+        may_repeat: Callable[[], bool] = lambda: True,
+    ) -> R:
+        """What an attempt gives; another after a pause where one fails in a way that may pass.
+
+        Raises the Error of the last one.
+        """
+        tried = 1
+        while True:
+            try:
+                return attempt()
+            except Failure as failure:
+                # Then an earlier attempt, whose answer was lost, is still at work.
+                is_passing = failure.is_passing or (
+                    tried > 1 and failure.error.code == "idempotency-in-flight"
+                )
+                if tried >= self._attempts or not is_passing or not may_repeat():
+                    raise failure.error from failure.__cause__
+                pause_s = _pause_s(tried, failure.retry_after_s)
+            self.clock.sleep(pause_s)
+            tried += 1
+
+    def once(self, asked: Asked, take: Callable[[httpx2.Response], R]) -> R:
+        """What `take` makes of the answer, whose head has been read. Raises Failure."""
+        place = f"{asked.method} {asked.url.partition('?')[0]}"
+        if self._client.is_closed:
+            raise unavailable("the service is closed")
+        try:
+            request = self._client.build_request(
+                asked.method,
+                asked.url,
+                headers=asked.headers,
+                content=asked.content and asked.content(),
+                timeout=asked.timeout or self._client.timeout,
+            )
+            response = self._client.send(request, stream=True)
+            try:
+                if not response.is_success:
+                    raise _failure(response, place)
+                return take(response)
+            except BaseException:
+                response.close()
+                raise
+        except httpx2.InvalidURL as error:
+            raise make("invalid-request", 400, f"{place} cannot be asked: {error}") from error
+        except httpx2.RequestError as error:
+            raise Failure(unanswered(place, error), is_passing=True) from error
+
+    def close(self) -> None:
+        """Ends the connections; again does nothing."""
+        self._client.close()
+
+
+def unanswered(place: str, error: httpx2.RequestError) -> Error:
+    """The refusal of a service that was not reached, or was gone before it had answered."""
+    why = "it took too long" if isinstance(error, httpx2.TimeoutException) else str(error)
+    told = f"{place} got no answer: {why or type(error).__name__}"
+    was_sent = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
+    if was_sent and not place.startswith("GET "):
+        told += "; whether it was done is not known"
+    return unavailable(told)
+
+
+def whole(response: httpx2.Response) -> bytes:
+    """All bytes of an answer. Raises Unavailable for more than an answer may have."""
+    pieces = []
+    size = 0
+    for piece in response.iter_bytes():
+        size += len(piece)
+        if size > LARGEST_ANSWER:
+            raise unavailable(f"an answer had more than {LARGEST_ANSWER:,} bytes")
+        pieces.append(piece)
+    response.close()
+    return b"".join(pieces)
+
+
+def _failure(response: httpx2.Response, place: str) -> Failure:
+    status = response.status_code
+    error = refusal(status, _members(whole(response)), place)
+    if response.is_redirect:
+        there = shorten(response.headers["location"].partition("?")[0])
+        error = unavailable(f"{place} is elsewhere, at {there}: connect to that, if you trust it")
+    return Failure(error, status in _PASSING, _retry_after_s(response.headers.get("retry-after")))
+
+
+def refusal(status: int, told: Mapping[str, Any], place: str) -> Error:
+    """The Error of an answer that is none: by its problem document (RFC 9457), or its status.
+
+    `told` may also be an error of RFC 6749 section 5.2, or something else.
+    """
+    code = told.get("code")
+    if not isinstance(code, str) or not _CODE.fullmatch(code):
+        code = _CODES.get(status, "unavailable" if status > 500 else "invalid-request")
+    words = (told.get("error"), told.get("error_description"))
+    sentences = (told.get("detail"), ": ".join(filter(_is_text, words)), told.get("message"))
+    detail = next(filter(_is_text, sentences), f"{place} was answered {status}")
+    meta = _dict(told.get("meta"))
+    existing = meta.get("existing")
+    error = make(
+        code,
+        503 if status in (502, 504) else status,
+        detail[:_LONGEST_DETAIL],
+        _field_errors(told.get("errors")),
+        existing if isinstance(existing, str) else None,
+    )
+    if "load_result" in meta:
+        vars(error)["load_result"] = msgspec.convert(meta["load_result"], LoadResult)
+    return error
+
+
+def _field_errors(told: object) -> list[tuple[str, str]]:
+    listed = map(_dict, told) if isinstance(told, list) else ()
+    pairs = [(each.get("field"), each.get("message")) for each in listed]
+    return [(field, why) for field, why in pairs if _is_text(field) and _is_text(why)]
+
+
+def _members(content: bytes) -> dict[str, Any]:
+    try:
+        return _dict(msgspec.json.decode(content))
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return {}
+
+
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value != ""
+
+
+def _retry_after_s(given: str | None) -> float | None:
+    """Seconds that a Retry-After header asks for (RFC 9110 section 10.2.3)."""
+    if given is None:
+        return None
+    if re.fullmatch("[0-9]{1,9}", given):
+        return float(given)
+    try:
+        return (parsedate_to_datetime(given) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError):  # no date, or one of no zone
+        return None
+
+
+def _pause_s(tried: int, retry_after_s: float | None) -> float:
+    if retry_after_s is not None:
+        return min(max(retry_after_s, 0.0), _LONGEST_PAUSE_S)
+    # Scattered, so that many who failed at once do not come back at once.
+    longest_s: float = min(_FIRST_PAUSE_S * 2**tried, _LONGEST_PAUSE_S)
+    return longest_s * random.uniform(0.5, 1.0)

@@ -1,0 +1,232 @@
+"""Requests to one service by whoever the credentials are of."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from threading import Lock
+from typing import Any, Protocol, TypeVar
+from urllib.parse import quote_plus, urlencode
+
+import httpx2
+import msgspec
+
+from comptroller.errors import Error, unavailable
+from comptroller.remote.sending import Asked, Failure, Sender, whole
+from comptroller.routes import Row
+
+R = TypeVar("R")
+
+#: What an access token is made of (RFC 6750 section 2.1).
+BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
+
+_SPARE_S = 60.0
+_PLACEHOLDER = re.compile(r"\{[^}]*\}")
+
+
+class Credentials(Protocol):
+    """What shows a service who asks."""
+
+    def token(self, refused: str | None = None) -> str | None:
+        """An access token, another than the one that was refused; None where there is none."""
+
+
+class Given:
+    """A token that was obtained elsewhere, or none at all."""
+
+    def __init__(self, token: str | None) -> None:
+        self._token = token
+
+    def token(self, refused: str | None = None) -> str | None:
+        """The token; None once it was refused, because there is no other."""
+        return None if refused is not None else self._token
+
+
+class _Issued(msgspec.Struct):
+    """What RFC 6749 section 5.1 says of an answer."""
+
+    access_token: str
+    token_type: str = "bearer"
+    expires_in: float | None = None
+
+
+class ClientCredentials:
+    """Fetches tokens by the client credentials grant (RFC 6749 section 4.4).
+
+    May be used from many threads: one fetches, the others wait for it.
+    """
+
+    def __init__(
+        self, sender: Sender, url: str, client_id: str, client_secret: str, scopes: Sequence[str]
+    ) -> None:
+        self._sender = sender
+        self._url = url
+        # Encoded as section 2.3.1 has it.
+        pair = f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()
+        self._authorization = "Basic " + base64.b64encode(pair).decode()
+        scope = {"scope": " ".join(scopes)} if scopes else {}
+        self._form = urlencode({"grant_type": "client_credentials", **scope}).encode()
+        self._one_at_a_time = Lock()
+        self._token: str | None = None
+        self._until_s = 0.0
+
+    def token(self, refused: str | None = None) -> str | None:
+        """A token that is good for a while.
+
+        Raises:
+            Unauthenticated: the client is not known there, or its secret is another.
+            Unavailable: the token endpoint gives no token.
+        """
+        with self._one_at_a_time:
+            now = self._sender.clock.now()
+            if self._token is None or self._token == refused or now >= self._until_s:
+                self._token = None
+                issued = self._sender.send(self._fetch)
+                self._until_s = now + _kept_s(issued.expires_in)
+                self._token = issued.access_token
+            return self._token
+
+    def _fetch(self) -> _Issued:
+        headers = {
+            "authorization": self._authorization,
+            "content-type": "application/x-www-form-urlencoded",
+            "accept": "application/json",
+        }
+        answer = self._sender.once(Asked("POST", self._url, headers, lambda: self._form), whole)
+        try:
+            issued = msgspec.json.decode(answer, type=_Issued, strict=False)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            issued = _Issued("")
+        if issued.token_type.lower() != "bearer" or not BEARER.fullmatch(issued.access_token):
+            raise unavailable(f"{self._url} gave no bearer token")
+        return issued
+
+
+def _kept_s(expires_in: float | None) -> float:
+    """How long a token is used: not in its last minute, nor in the second half of a short life."""
+    if expires_in is None:
+        return inf
+    return max(expires_in - _SPARE_S, expires_in / 2)
+
+
+class Session:
+    """Sends requests with an access token, and learns what may be sent again.
+
+    May be used from many threads, and in no forked child.
+    """
+
+    def __init__(self, sender: Sender, credentials: Credentials, base_url: str) -> None:
+        self.clock = sender.clock
+        self._sender = sender
+        self._credentials = credentials
+        self._base_url = base_url
+        self._process = os.getpid()
+        self._replayed: frozenset[tuple[str, str]] | None = None
+
+    def ask(self, asked: Asked, may_repeat: Callable[[], bool] = lambda: True) -> bytes:
+        """The whole answer to a request, whose URL is what follows the base URL."""
+        return self._send(asked, whole, may_repeat)
+
+    def open(self, asked: Asked) -> httpx2.Response:
+        """The answer to a read, not yet read itself; the caller closes it."""
+        return self._send(asked, lambda response: response, lambda: True)
+
+    def takes_idempotency_key(self, row: Row) -> bool:
+        """Whether the service's OpenAPI document says so of an operation.
+
+        It is fetched when this is first asked; a service without one takes none.
+        """
+        if self._replayed is None:
+            try:
+                document = self.ask(Asked("GET", "/openapi.json", {"accept": "application/json"}))
+            except Error as error:
+                if error.status >= 500:
+                    return False  # for now
+                document = b"{}"
+            self._replayed = frozenset(_replayed(document))
+        return (row.method, _PLACEHOLDER.sub("{}", row.path)) in self._replayed
+
+    def customer(self) -> str | None:
+        """Whose the access token says that the caller is, where it is a JWT (RFC 9068)."""
+        _, _, payload = (self._credentials.token() or "").rpartition(".")[0].rpartition(".")
+        try:
+            claims = msgspec.json.decode(base64.urlsafe_b64decode(payload + "=="))
+        except ValueError:
+            return None
+        customer = _mapping(claims).get("customer")
+        return customer if isinstance(customer, str) else None
+
+    def close(self) -> None:
+        """Ends the connections; again does nothing."""
+        if os.getpid() == self._process:
+            self._sender.close()
+
+    def _send(
+        self,
+        asked: Asked,
+        take: Callable[[httpx2.Response], R],
+        may_repeat: Callable[[], bool],
+    ) -> R:
+        if os.getpid() != self._process:
+            # The parent's connections are no place to talk on.
+            raise unavailable("the service was carried into a forked process; connect there")
+        there = asked._replace(url=self._base_url + asked.url)
+        return self._sender.send(lambda: self._attempt(there, take), may_repeat)
+
+    def _attempt(self, asked: Asked, take: Callable[[httpx2.Response], R]) -> R:
+        token = self._credentials.token()
+        try:
+            return self._sender.once(_shown(asked, token), take)
+        except Failure as failure:
+            if failure.error.status != 401:
+                raise
+            fresh = self._credentials.token(refused=token)
+            if fresh is None or asked.is_once:
+                raise
+        return self._sender.once(_shown(asked, fresh), take)
+
+
+def _shown(asked: Asked, token: str | None) -> Asked:
+    if token is None:
+        return asked
+    return asked._replace(headers={**asked.headers, "authorization": f"Bearer {token}"})
+
+
+def _replayed(document: bytes) -> list[tuple[str, str]]:
+    """The methods and paths that take an Idempotency-Key, by an OpenAPI document."""
+    try:
+        told = msgspec.json.decode(document)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return []
+    return [
+        (method.upper(), _PLACEHOLDER.sub("{}", path))
+        for path, item in _mapping(_mapping(told).get("paths")).items()
+        for method, operation in _mapping(item).items()
+        if any(
+            _is_idempotency_key(_resolved(told, parameter))
+            for place in (item, operation)
+            for parameter in _mapping(place).get("parameters") or ()
+        )
+    ]
+
+
+def _is_idempotency_key(parameter: Mapping[str, Any]) -> bool:
+    name = str(parameter.get("name")).lower()
+    return name == "idempotency-key" and parameter.get("in") == "header"
+
+
+def _resolved(document: Any, part: object) -> Mapping[str, Any]:
+    """A parameter, which may be a reference into the document."""
+    reference = _mapping(part).get("$ref")
+    if not isinstance(reference, str):
+        return _mapping(part)
+    for name in reference.removeprefix("#/").split("/"):
+        document = _mapping(document).get(name)
+    return _mapping(document)
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

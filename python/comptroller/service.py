@@ -1,0 +1,214 @@
+"""The service's face: the nouns, and what is done in bulk, wherever the service runs."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import msgspec
+
+from comptroller import arguments, records
+from comptroller.arguments import Filter
+from comptroller.errors import invalid
+from comptroller.loading import LoadOptions, LoadResult, LoadSource, Opened, Progress, opened
+from comptroller.operations import (
+    Balances,
+    Claims,
+    Controls,
+    Identities,
+    Orchestrations,
+    PayoutGroups,
+    RewardAddresses,
+    Transport,
+)
+from comptroller.parquet import write_parquet
+
+_FORMATS = ("ndjson", "csv", "parquet")
+# The columns of a parquet file where they are not all there are: as the other formats, it leaves
+# out what follows from the controls.
+_EXPORTED = {
+    "identities": ["id", "customer_id", "ref_id", "metadata", "created_at", "updated_at"],
+}
+
+
+class Host(Transport, Protocol):
+    """Where a service runs: carries operations to it, and what is done in bulk."""
+
+    def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
+        """Loads; appends the account of what was done, also where an exception ends it."""
+
+    def export(self, kind: str, path: str, format: str, parameters: list[tuple[str, str]]) -> int:
+        """Writes an NDJSON or CSV file, or standard output for ``-``; gives the rows."""
+
+    def require_writable(self, path: str) -> None:
+        """Refuses a file that an export may not replace."""
+
+    def backup(self, destination: str) -> None:
+        """Copies the store."""
+
+    def check(self) -> bytes:
+        """What an examination of the whole store found, as JSON."""
+
+    def close(self) -> None:
+        """Lets go of the service; again does nothing."""
+
+
+class Service:
+    """The service, for its operator or for one client: a store's by :func:`comptroller.open`.
+
+    May be used from many threads. After `close`, and in a forked child, every method raises
+    :class:`comptroller.Unavailable`.
+    """
+
+    identities: Identities
+    controls: Controls
+    orchestrations: Orchestrations
+    payout_groups: PayoutGroups
+    reward_addresses: RewardAddresses
+    balances: Balances
+    claims: Claims
+
+    def __init__(self, host: Host, title: str) -> None:
+        self._host = host
+        self._title = title
+        self.identities = Identities(host)
+        self.controls = Controls(host)
+        self.orchestrations = Orchestrations(host)
+        self.payout_groups = PayoutGroups(host)
+        self.reward_addresses = RewardAddresses(host)
+        self.balances = Balances(host)
+        self.claims = Claims(host)
+
+    @property
+    def host(self) -> Host:
+        """Where it runs, for adapters."""
+        return self._host
+
+    def load(
+        self,
+        kind: str,
+        source: LoadSource,
+        *,
+        customer_id: str | None = None,
+        keep_going: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+    ) -> LoadResult:
+        """Loads records of a kind, accounting for every line. For the operator.
+
+        All or nothing: where a line is rejected nothing is kept, unless `keep_going` says to keep
+        the good ones. Bad lines are in the result, never raised.
+
+        Args:
+            kind: identities, controls, orchestrations, payout-groups, reward-addresses, claims or
+                balances.
+            source: a path, a binary file (NDJSON, a JSON array or a saved list answer, also
+                gzipped), or an iterable of dicts or records, walked on the calling thread. Times
+                are RFC 3339 or aware datetimes, amounts plain decimals as str, Decimal or int. A
+                row that JSON cannot hold (a key that is no str, an object of another type) is
+                rejected too; what the iterable itself raises is raised.
+            customer_id: whose the records are that carry no customer; ``default`` when left out.
+            keep_going: keeps the good lines, in batches.
+            dry_run: keeps nothing, and counts what would have been.
+            progress: called with bytes done, bytes in all (None if unknown) and rows, at most ten
+                times a second. What it raises ends the load, as Ctrl-C does.
+
+        Whatever ends a load when something has been committed (batches of `keep_going`; all of it,
+        at the very end) carries the LoadResult of that as its ``load_result``.
+
+        Raises:
+            InvalidRequest: an unknown kind, a source that cannot be read.
+            Forbidden: asked by a client.
+            Unavailable: the store cannot be written.
+        """
+        if progress is not None and not callable(progress):
+            raise invalid("progress", "it must be something to call")
+        accounts: list[bytes] = []
+        given: Opened | None = None
+        try:
+            with opened(source, progress) as given:
+                options = LoadOptions(
+                    None if customer_id is None else arguments.text("customer_id", customer_id),
+                    arguments.flag("keep_going", keep_going),
+                    arguments.flag("dry_run", dry_run),
+                )
+                self._host.load(arguments.kind(kind), given, options, accounts)
+            return given.explained(records.read(accounts[0], LoadResult))
+        except BaseException as error:
+            # Also a Ctrl-C that came when all was committed.
+            if given and accounts:
+                vars(error)["load_result"] = given.explained(records.read(accounts[0], LoadResult))
+            raise
+
+    def export(
+        self,
+        kind: str,
+        path: str | os.PathLike[str],
+        format: str = "ndjson",
+        **filters: Filter,
+    ) -> int:
+        """Writes the records of a kind that pass the filters of its list; returns how many.
+
+        The file appears when it is whole; one of that name is replaced. NDJSON loads back to an
+        equal store. CSV cells that a spreadsheet would take for a formula are defused.
+
+        Args:
+            kind: as for `load`.
+            path: the file; ``-`` is standard output (not for parquet).
+            format: ndjson, csv or parquet (amounts decimal(38, 18), times UTC; needs DuckDB).
+            filters: those of the kind's `list`; deleted controls are there unless
+                ``include_deleted=False``.
+
+        Raises:
+            InvalidRequest: an unknown kind, format or filter, or a file of the store itself.
+            Unavailable: the file cannot be written, or DuckDB is not installed.
+        """
+        word = arguments.kind(kind)
+        arguments.choice("format", format, _FORMATS)
+        if word == "controls":
+            filters = {"include_deleted": True} | filters
+        parameters = arguments.query(filters)
+        place = arguments.path("path", path)
+        if not place:
+            raise invalid("path", "it must name a file")
+        if place != "-":
+            self._host.require_writable(place)
+        if format != "parquet":
+            return self._host.export(word, place, format, parameters)
+        if place == "-":
+            raise invalid("path", "parquet needs a file, standard output is not one")
+        stream = self._host.stream(word, _EXPORTED.get(word), parameters)
+        return write_parquet(stream, place)
+
+    def backup(self, destination: str | os.PathLike[str]) -> None:
+        """Copies the store to another file, consistent while others write.
+
+        Raises:
+            InvalidRequest: a file of the store itself.
+            Unavailable: the file is there already, or cannot be written.
+        """
+        self._host.backup(arguments.path("destination", destination))
+
+    def check(self) -> dict[str, Any]:
+        """What an examination of the whole store found. Writes nothing."""
+        found: dict[str, Any] = msgspec.json.decode(self._host.check())
+        return found
+
+    def close(self) -> None:
+        """Closes the service; closing again does nothing."""
+        self._host.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Service {self._title}>"

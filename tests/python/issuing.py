@@ -1,0 +1,117 @@
+"""An issuer elsewhere: where it publishes its keys, and an application that takes its tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import comptroller
+from authorised import LIST, Clock, httpx2
+from comptroller.http import app
+from comptroller.http.authority import external_authority
+from joserfc import jwt
+from joserfc.jwk import ECKey, OKPKey, RSAKey
+
+ISSUER = "https://accounts.example"
+AUDIENCE = "https://books.example"
+CLIENT = "reader"
+
+
+class Place:
+    """A place that answers with a key set, and counts how often it was asked."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.body = b"{}"
+        self.location: str | None = None
+        self.asked: list[str] = []
+        self.url = ""
+
+    def publish(self, *keys: Any) -> None:
+        self.body = json.dumps({"keys": [key.as_dict(private=False) for key in keys]}).encode()
+
+
+@contextmanager
+def a_place() -> Iterator[Place]:
+    place = Place()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            place.asked.append(self.path)
+            self.send_response(place.status)
+            if place.location:
+                self.send_header("Location", place.location)
+            self.send_header("Content-Length", str(len(place.body)))
+            self.end_headers()
+            self.wfile.write(place.body)
+
+        def log_message(self, *_said: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        place.url = f"http://127.0.0.1:{server.server_port}/keys"
+        try:
+            yield place
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def a_key(kind: str = "Ed25519", kid: str = "k1") -> Any:
+    made: dict[str, Callable[[], Any]] = {
+        "Ed25519": lambda: OKPKey.generate_key("Ed25519", {"kid": kid}),
+        "ES256": lambda: ECKey.generate_key("P-256", {"kid": kid}),
+        "RS256": lambda: RSAKey.generate_key(2048, {"kid": kid}),
+        "PS256": lambda: RSAKey.generate_key(2048, {"kid": kid}),
+        "ES384": lambda: ECKey.generate_key("P-384", {"kid": kid}),
+    }
+    return made[kind]()
+
+
+class Guest:
+    """The application behind an issuer elsewhere, and tokens of that."""
+
+    def __init__(self, service: comptroller.Service, source: str, **how: Any) -> None:
+        self.clock = Clock()
+        terms = {"issuer": ISSUER, "audience": AUDIENCE, **how}
+        authority = external_authority(jwks=source, clock=self.clock, **terms)
+        assert authority.resources == {}
+        self.application = app(service, authenticator=authority.authenticator)
+
+    def token(self, key: Any, algorithm: str = "Ed25519", **claims: Any) -> str:
+        now = int(self.clock())
+        told = {
+            "iss": ISSUER,
+            "aud": [AUDIENCE],
+            "sub": "someone",
+            "client_id": CLIENT,
+            "iat": now,
+            "exp": now + 100_000,
+            "customer": "acme",
+            "scope": "openid rewards:read_claims operator:read",
+            **claims,
+        }
+        header = {"alg": algorithm, "typ": "at+jwt", "kid": key.kid}
+        taken = {name: value for name, value in told.items() if value is not None}
+        return jwt.encode(header, taken, key, algorithms=[algorithm])
+
+    async def send(self, token: str, path: str = LIST) -> Any:
+        transport = httpx2.ASGITransport(app=self.application)
+        async with httpx2.AsyncClient(transport=transport, base_url=AUDIENCE) as client:
+            return await client.get(path, headers={"Authorization": f"Bearer {token}"})
+
+    def show(self, token: str, path: str = LIST) -> Any:
+        return asyncio.run(self.send(token, path))
+
+    def show_all(self, *tokens: str) -> list[int]:
+        async def together() -> list[int]:
+            answers = await asyncio.gather(*map(self.send, tokens))
+            return [answer.status_code for answer in answers]
+
+        return asyncio.run(together())

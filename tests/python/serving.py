@@ -1,0 +1,60 @@
+"""A server, started at the command line."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+httpx2 = pytest.importorskip("httpx2")
+
+
+class Serving:
+    """A server that was started at the command line, on a port of its own."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout
+        self.process = process
+        self.said = process.stdout.readline()
+        found = re.search(r" at (https?://\S+)$", self.said.strip())
+        assert found, self.said + (process.stderr.read() if process.stderr else "")
+        self.address = found[1]
+        self.said += process.stdout.readline()
+
+    def credentials(self) -> tuple[str, str]:
+        """The id and the secret of the client that comes with a temporary store."""
+        assert self.process.stdout
+        id, secret = (self.process.stdout.readline().split()[1] for _ in range(2))
+        return id, secret
+
+    def get(self, path: str, **how: Any) -> Any:
+        return httpx2.get(self.address + path, timeout=30, **how)
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, out, err
+
+
+@contextmanager
+def serving(*words: str, cwd: Path) -> Iterator[Serving]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "comptroller", "serve", "--port", "0", *words],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "COMPTROLLER_DB": "store.db"},
+    ) as process:
+        try:
+            yield Serving(process)
+        finally:
+            process.kill()

@@ -1,0 +1,273 @@
+"""The interface over HTTP: paths, methods, headers, envelopes and problems."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from uuid import UUID
+
+import comptroller
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx2")
+
+from asked import Asked
+from comptroller.http import EveryoneIsOperator, app
+from comptroller.routes import ROWS
+
+EVM = "0x" + "ab" * 20
+GROUP = {
+    "ledger": "ETHEREUM",
+    "asset_type": "ETH",
+    "jurisdiction": "US",
+    "name": "first",
+    "claimer_address": EVM,
+}
+CLAIM = {
+    "id": "c-1",
+    "payout_group_id": "00000000-0000-4000-8000-000000000001",
+    "claim_type": "CLAIM_ALL",
+    "onchain_status": "PENDING",
+    "amount": "1.50",
+    "created_at": "2026-01-31T12:00:00Z",
+}
+ORDER = {"id": "o-1", "status": "COMPLETED", "created_at": "2026-01-31T12:00:00Z"}
+
+
+def served(service: comptroller.Service, **options: object) -> app:
+    return app(service, authenticator=EveryoneIsOperator(), **options)
+
+
+@pytest.fixture
+def ask(operator: comptroller.Service) -> Iterator[Asked]:
+    with Asked(served(operator)) as asked:
+        yield asked
+
+
+@pytest.mark.parametrize("prefix", ["", "/v2"])
+def test_the_rewards_are_there_with_and_without_a_version(ask: Asked, prefix: str) -> None:
+    group = ask("POST", f"{prefix}/rewards/payout-groups", json=GROUP).json()["group"]
+    changed = ask("PUT", f"{prefix}/rewards/payout-groups/{group['id']}", json={"name": "second"})
+    assert changed.json()["group"]["name"] == "second"
+    given = {"ledger": "ETHEREUM", "address": EVM, "payout_group_id": group["id"]}
+    made = ask("POST", f"{prefix}/rewards/addresses", json={"address": given}).json()["address"]
+    named = {"address": {"id": made["id"], "name": "mine"}}
+    put = ask("PUT", f"{prefix}/rewards/addresses/{made['id']}", json=named)
+    assert put.json()["address"]["name"] == "mine"
+    for path in (f"addresses/{made['id']}", f"payout-groups/{group['id']}"):
+        (envelope,) = ask("GET", f"{prefix}/rewards/{path}").json().values()
+        assert envelope["id"] in path
+    for path in ("addresses", "payout-groups", "claims"):
+        page = ask("GET", f"{prefix}/rewards/{path}").json()
+        assert list(page) == ["items", "next_page_cursor"]
+
+
+def test_a_control_is_created_listed_and_deleted(ask: Asked) -> None:
+    ask("PUT", "/operator/identity/identities", json={"id": "alice"})
+    given = {"identity_id": "alice", "type": "SELL_ONLY", "reason_code": "ASKED"}
+    control = ask("POST", "/v2/identity/controls", json=given).json()
+    permits = "/v2/identity/identities/alice/permits?action=BUY"
+    assert ask("GET", permits).json() == {"permitted": False}
+    listed = ask("GET", "/v2/identity/controls?identity_id=alice&type=FROZEN&type=SELL_ONLY")
+    assert [each["id"] for each in listed.json()["items"]] == [control["id"]]
+    deleted = ask("DELETE", f"/v2/identity/controls?control_id={control['id']}")
+    assert deleted.json()["deleted_at"] is not None
+    again = ask("DELETE", "/v2/identity/controls", json={"control_id": control["id"]})
+    assert (again.status_code, again.json()["code"]) == (409, "already-deleted")
+    assert ask("GET", permits).json() == {"permitted": True}
+
+
+def test_the_operator_moves_a_claim(ask: Asked) -> None:
+    assert ask("PUT", "/operator/rewards/claims", json=CLAIM).json()["onchain_status"] == "PENDING"
+    place = "/operator/rewards/claims/c-1/"
+    assert ask("POST", place + "submit", json={"tx_hash": "0x1"}).status_code == 200
+    assert ask("POST", place + "confirm").json()["onchain_status"] == "CONFIRMED"
+    late = ask("POST", place + "fail", json={"error_message": "no"})
+    assert (late.status_code, late.json()["code"]) == (409, "illegal-transition")
+
+
+def test_orchestrations_are_shown_twice_until_that_is_dropped(
+    operator: comptroller.Service,
+) -> None:
+    operator.orchestrations.put(ORDER)
+    with Asked(served(operator, sunset=datetime(2027, 6, 30, tzinfo=UTC))) as ask:
+        answer = ask("GET", "/v2/orchestration/orchestrations")
+    assert answer.json()["orchestrations"] == answer.json()["items"] != []
+    assert answer.headers["deprecation"].startswith("@")
+    assert answer.headers["sunset"] == "Wed, 30 Jun 2027 00:00:00 GMT"
+    with Asked(served(operator, drop_deprecated=True)) as ask:
+        answer = ask("GET", "/v2/orchestration/orchestrations")
+    assert list(answer.json()) == ["items", "next_page_cursor"]
+    assert "deprecation" not in answer.headers
+
+
+@pytest.mark.parametrize("id", ["a/b", "a%2Fb", "a?#", "..", "~"])
+def test_an_id_may_hold_what_a_path_does_not(ask: Asked, id: str) -> None:
+    ask("PUT", "/operator/identity/identities", json={"id": id})
+    encoded = "".join(f"%{byte:02X}" for byte in id.encode())
+    assert ask("GET", f"/v2/identity/identities/{encoded}").json()["id"] == id
+
+
+def test_a_write_under_a_key_is_done_once(ask: Asked) -> None:
+    key = {"Idempotency-Key": "k-1"}
+    first = ask("POST", "/rewards/payout-groups", json=GROUP, headers=key)
+    again = ask("POST", "/rewards/payout-groups", json=GROUP, headers=key)
+    assert (again.status_code, again.content) == (first.status_code, first.content)
+    assert "idempotent-replayed" not in first.headers
+    assert again.headers["idempotent-replayed"] == "true"
+    other = ask("POST", "/rewards/payout-groups", json={**GROUP, "name": "x"}, headers=key)
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency-key-reused")
+
+
+REFUSED = [
+    ("GET", "/rewards/claims?limit=0", {}, 400, "invalid-request"),
+    ("GET", "/rewards/claims?page_cursor=x", {}, 400, "invalid-cursor"),
+    ("GET", "/rewards/claims?chain=%FF", {}, 400, "invalid-request"),
+    ("GET", "/rewards/claims", {"content": b"{}"}, 415, "unsupported-media-type"),
+    ("GET", "/rewards/claims", {"json": {}}, 400, "invalid-request"),
+    ("GET", "/rewards/claims/nobody", {}, 404, "not-found"),
+    ("GET", "/rewards/addresses/no-uuid", {}, 404, "not-found"),
+    ("GET", "/v2/identity/identities/%FF", {}, 404, "not-found"),
+    ("GET", "/v1/rewards/claims", {}, 404, "not-found"),
+    ("GET", "/rewards/claims/", {}, 404, "not-found"),
+    ("POST", "/rewards/claims", {"json": {}}, 405, "method-not-allowed"),
+    ("POST", "/healthz", {}, 405, "method-not-allowed"),
+    ("POST", "/rewards/payout-groups", {"json": {}}, 400, "invalid-request"),
+    ("POST", "/rewards/payout-groups?name=x", {"json": GROUP}, 400, "invalid-request"),
+    (
+        "POST",
+        "/rewards/payout-groups",
+        {"content": b"{", "headers": {"Content-Type": "application/json"}},
+        400,
+        "malformed-json",
+    ),
+    (
+        "POST",
+        "/rewards/payout-groups",
+        {"content": b"{}", "headers": {"Content-Type": "application/json; charset=latin-1"}},
+        415,
+        "unsupported-media-type",
+    ),
+    ("POST", "/rewards/payout-groups", {"data": GROUP}, 415, "unsupported-media-type"),
+    (
+        "POST",
+        "/rewards/payout-groups",
+        {"content": b" " * ((1 << 20) + 1), "headers": {"Content-Type": "application/json"}},
+        413,
+        "content-too-large",
+    ),
+    (
+        "POST",
+        "/rewards/payout-groups",
+        {"json": GROUP, "headers": [("Idempotency-Key", "a"), ("Idempotency-Key", "b")]},
+        400,
+        "invalid-request",
+    ),
+    (
+        "POST",
+        "/rewards/payout-groups",
+        {"json": GROUP, "headers": {"Idempotency-Key": "x" * 256}},
+        400,
+        "invalid-request",
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "request_", "status", "code"), REFUSED)
+def test_a_refusal_is_a_problem(
+    ask: Asked, method: str, path: str, request_: dict[str, object], status: int, code: str
+) -> None:
+    answer = ask(method, path, **request_)
+    problem = answer.json()
+    assert (answer.status_code, problem["status"], problem["code"]) == (status, status, code)
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert problem["type"] == f"/problems/{code}"
+    assert problem["request_id"] == answer.headers["x-request-id"]
+    assert problem["title"]
+    assert problem["detail"]
+    if status == 400 and code == "invalid-request" and "errors" in problem:
+        assert all(set(error) == {"field", "message"} for error in problem["errors"])
+    if status == 405:
+        assert "allow" in answer.headers
+
+
+def test_a_conflict_names_what_is_there(ask: Asked) -> None:
+    given = {"ledger": "ETHEREUM", "address": EVM}
+    made = ask("POST", "/rewards/addresses", json=given).json()["address"]
+    again = ask("POST", "/rewards/addresses", json=given)
+    assert (again.status_code, again.json()["meta"]) == (409, {"existing": made["id"]})
+
+
+def test_a_body_without_a_length_is_measured_as_it_comes(ask: Asked) -> None:
+    async def endless():
+        while True:
+            yield b" " * 65536
+
+    headers = {"Content-Type": "application/json"}
+    answer = ask("POST", "/rewards/payout-groups", content=endless(), headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (413, "content-too-large")
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("req-1.2:3", True), ("x" * 128, True), ("x" * 129, False), ("a b", False), ("", False)],
+)
+def test_a_request_has_an_id(ask: Asked, given: str, kept: bool) -> None:
+    shown = ask("GET", "/healthz", headers={"X-Request-Id": given}).headers["x-request-id"]
+    assert shown == given if kept else UUID(shown)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/rewards/claims", "/nowhere"])
+def test_head_is_get_without_the_body(ask: Asked, path: str) -> None:
+    got, head = ask("GET", path), ask("HEAD", path)
+    assert (head.status_code, head.content) == (got.status_code, b"")
+    assert head.headers["content-length"] == got.headers["content-length"]
+
+
+def test_every_answer_says_that_it_is_not_to_be_kept_or_guessed_at(ask: Asked) -> None:
+    for path in ("/rewards/claims", "/nowhere", "/healthz"):
+        headers = ask("GET", path).headers
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"),
+    [("gzip", True), ("deflate, gzip;q=0.5", True), ("gzip;q=0", False), ("identity", False)],
+)
+def test_a_large_answer_is_packed_when_asked_for(
+    operator: comptroller.Service, ask: Asked, accepted: str, packed: bool
+) -> None:
+    lines = b"".join(json.dumps({**CLAIM, "id": f"c-{n}"}).encode() + b"\n" for n in range(200))
+    operator.load("claims", io.BytesIO(lines))
+    small = ask("GET", "/rewards/claims?limit=1", headers={"Accept-Encoding": accepted})
+    assert "content-encoding" not in small.headers
+    large = ask("GET", "/rewards/claims?limit=200", headers={"Accept-Encoding": accepted})
+    assert (large.headers.get("content-encoding") == "gzip") == packed
+    assert large.headers["vary"] == "accept-encoding"
+    assert len(large.json()["items"]) == 200
+
+
+def test_every_row_answers_at_its_path(ask: Asked) -> None:
+    for row in ROWS:
+        path = row.path.replace("{id}", "nobody")
+        answer = ask(row.method, path)
+        assert answer.json().get("detail") != "there is nothing at this path", row
+        assert answer.status_code in (200, 400, 404), row
+
+
+def test_a_mounted_application_answers_below_its_mount(operator: comptroller.Service) -> None:
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
+
+    with Asked(Starlette(routes=[Mount("/api", app=served(operator))])) as ask:
+        assert ask("GET", "/api/rewards/claims").json()["items"] == []
+        assert ask("GET", "/rewards/claims").status_code == 404
+
+
+def test_only_the_operators_service_can_be_served(acme: comptroller.Service) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match="opened here as its operator"):
+        served(acme)

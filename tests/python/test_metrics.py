@@ -1,0 +1,152 @@
+"""The numbers of a server: what is counted, under which labels, and what is not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import comptroller
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx2")
+pytest.importorskip("prometheus_client")
+
+import httpx2
+from asked import Asked
+from comptroller.http import EveryoneIsOperator, app
+from comptroller.http.metrics import Metrics
+from prometheus_client.parser import text_string_to_metric_families
+
+IDENTITY = "/operator/identity/identities"
+REQUESTS = "comptroller_requests_total"
+
+
+@pytest.fixture
+def ask(operator: comptroller.Service, store_path: Any) -> Iterator[Asked]:
+    with Asked(observed(operator, Metrics(store_path))) as asked:
+        yield asked
+
+
+def observed(service: comptroller.Service, metrics: Metrics) -> app:
+    return app(
+        service,
+        authenticator=EveryoneIsOperator(),
+        observers=(metrics,),
+        resources=metrics.resources(),
+    )
+
+
+def numbers(ask: Asked) -> dict[tuple[str, ...], float]:
+    """The samples of the page, by name and label values."""
+    return {
+        (sample.name, *(sample.labels[name] for name in sorted(sample.labels))): sample.value
+        for family in text_string_to_metric_families(ask("GET", "/metrics").text)
+        for sample in family.samples
+    }
+
+
+def requests(ask: Asked) -> dict[tuple[str, ...], float]:
+    """Requests by method, route and status."""
+    return {key[1:]: count for key, count in numbers(ask).items() if key[0] == REQUESTS}
+
+
+def test_requests_are_counted_by_the_template_of_their_path(ask: Asked) -> None:
+    ask("PUT", IDENTITY, json={"id": "alice"})
+    for id in ("alice", "bob", "carol"):
+        ask("GET", f"/v2/identity/identities/{id}?verbose=1")
+    ask("HEAD", "/v2/identity/identities/alice")
+    route = "/v2/identity/identities/{id}"
+    assert requests(ask) == {
+        ("PUT", IDENTITY, "200"): 1,
+        ("GET", route, "400"): 3,
+        ("GET", route, "200"): 1,
+    }
+    assert requests(ask)["GET", "/metrics", "200"] == 1
+
+
+@pytest.mark.parametrize("path", ["/", "/v2", "/metrics/x", "/secret-7f3a", "/rewards/claims/"])
+def test_a_path_that_is_none_has_no_label_of_its_own(ask: Asked, path: str) -> None:
+    ask("GET", path)
+    assert requests(ask) == {("GET", "none", "404"): 1}
+
+
+def test_a_method_that_is_none_has_no_label_of_its_own(ask: Asked) -> None:
+    ask("BREW", "/rewards/claims")
+    ask("PROPFIND", "/rewards/claims")
+    assert requests(ask) == {("other", "/rewards/claims", "405"): 2}
+
+
+def test_the_time_of_answers_is_counted_by_route(ask: Asked) -> None:
+    ask("GET", "/rewards/claims")
+    told = numbers(ask)
+    assert told["comptroller_request_seconds_count", "/rewards/claims"] == 1
+    assert 0 < told["comptroller_request_seconds_sum", "/rewards/claims"] < 60
+    buckets = [key for key in told if key[0] == "comptroller_request_seconds_bucket"]
+    assert len(buckets) <= 8 * 2
+
+
+def test_writes_that_are_answered_together_are_told(operator: comptroller.Service) -> None:
+    application = observed(operator, Metrics(None))
+
+    async def write(count: int) -> None:
+        transport = httpx2.ASGITransport(application)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+            puts = [client.put(IDENTITY, json={"id": f"i-{number}"}) for number in range(count)]
+            await asyncio.gather(*puts)
+
+    asyncio.run(write(16))
+    with Asked(application) as ask:
+        ask("GET", "/v2/identity/identities/i-1")
+        told = numbers(ask)
+    assert told[("comptroller_writes_together_count",)] == 16
+    assert told[("comptroller_writes_together_sum",)] >= 16
+    assert told["comptroller_writes_together_bucket", "16.0"] == 16
+
+
+def test_a_write_that_is_refused_is_no_write(ask: Asked) -> None:
+    ask("PUT", IDENTITY, json={})
+    assert numbers(ask)[("comptroller_writes_together_count",)] == 0
+
+
+def test_loaded_rows_are_counted_by_kind(operator: comptroller.Service) -> None:
+    metrics = Metrics(None)
+    metrics.loaded("claims", 5)
+    metrics.loaded("claims", 2)
+    with Asked(observed(operator, metrics)) as ask:
+        assert numbers(ask)["comptroller_rows_loaded_total", "claims"] == 7
+
+
+def test_the_size_of_the_store_is_that_of_its_files(ask: Asked, store_path: Any) -> None:
+    ask("PUT", IDENTITY, json={"id": "alice"})
+    told = numbers(ask)
+    assert told["comptroller_store_bytes", "store"] == store_path.stat().st_size
+    wal = store_path.with_name(store_path.name + "-wal")
+    assert told["comptroller_store_bytes", "wal"] == wal.stat().st_size > 0
+
+
+def test_a_store_that_is_kept_nowhere_has_no_size(operator: comptroller.Service) -> None:
+    with Asked(observed(operator, Metrics(None))) as ask:
+        assert "comptroller_store_bytes" not in {key[0] for key in numbers(ask)}
+
+
+def test_applications_count_for_themselves(open_as: Any) -> None:
+    with Asked(observed(open_as(), Metrics(None))) as first:
+        first("GET", "/rewards/claims")
+        with Asked(observed(open_as(), Metrics(None))) as second:
+            assert requests(second) == {}
+        assert requests(first)["GET", "/rewards/claims", "200"] == 1
+
+
+def test_nothing_of_a_customer_is_in_them(ask: Asked) -> None:
+    ask("PUT", IDENTITY, json={"id": "alice-7f3a", "customer_id": "acme-7f3a"})
+    ask("GET", "/v2/identity/identities/alice-7f3a?customer_id=acme-7f3a")
+    ask("GET", "/nothing-7f3a")
+    assert "7f3a" not in ask("GET", "/metrics").text
+
+
+def test_the_page_is_what_prometheus_reads(ask: Asked) -> None:
+    page = ask("GET", "/metrics")
+    assert page.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert ask("POST", "/metrics").status_code == 405

@@ -1,0 +1,219 @@
+"""The files of keys and clients beside a store: whose they are, and how keys come and go."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from authorised import ISSUER, Served
+from comptroller.http import clients, keys
+from comptroller.http.authority import JWKS_PATH, local_authority
+from comptroller.http.secret_file import SecretFile
+
+
+@pytest.fixture
+def served(store_path: Path, operator: comptroller.Service) -> Served:
+    return Served(store_path, operator)
+
+
+@pytest.fixture
+def registry(store_path: Path) -> SecretFile:
+    return clients.file_of(str(store_path))
+
+
+@pytest.fixture
+def key_file(store_path: Path) -> SecretFile:
+    return keys.file_of(str(store_path))
+
+
+@pytest.fixture
+def no_umask() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("no_umask")
+def test_what_is_secret_is_its_owners_alone(
+    served: Served, registry: SecretFile, key_file: SecretFile
+) -> None:
+    known = served.register()
+    made = {registry.path, key_file.path}
+    assert {path.name for path in made} == {"store.db.clients", "store.db.keys"}
+    clients.rotate(registry, known.id)
+    keys.rotate(key_file, served.clock())
+    for path in (*made, *(path.with_name(path.name + "-lock") for path in made)):
+        assert mode(path) == 0o600, path
+    assert not list(registry.path.parent.glob("*.part"))
+
+
+@pytest.mark.parametrize("permissions", [0o640, 0o604, 0o620, 0o660, 0o644])
+@pytest.mark.parametrize("name", [".keys", ".clients"])
+def test_what_others_may_read_is_refused(served: Served, name: str, permissions: int) -> None:
+    served.register()
+    path = Path(f"{served.store}{name}")
+    path.chmod(permissions)
+    with pytest.raises(comptroller.Unavailable) as refused:
+        local_authority(str(served.store), issuer=ISSUER)
+    assert f"chmod 600 {path}" in refused.value.detail
+    path.chmod(0o600)
+    local_authority(str(served.store), issuer=ISSUER)
+
+
+def damaged_keys(data: bytes) -> Iterator[bytes]:
+    entry = json.loads(data)["keys"][0]
+    yield b""
+    yield data[:-10]
+    yield b"[]"
+    yield b'{"keys":[]}'
+    yield b"\xff\x00"
+    for changed in (
+        {"x": entry["d"]},
+        {"d": entry["d"][:-2]},
+        {"d": "!"},
+        {"alg": "ES256"},
+        {"crv": "Ed448"},
+        {"kty": "EC"},
+    ):
+        yield json.dumps({"keys": [entry | changed]}).encode()
+    yield json.dumps({"keys": [entry, entry]}).encode()
+    yield json.dumps({"keys": [{name: it for name, it in entry.items() if name != "d"}]}).encode()
+
+
+def test_damaged_keys_are_refused_and_left_alone(served: Served, key_file: SecretFile) -> None:
+    secret = json.loads(key_file.path.read_bytes())["keys"][0]["d"]
+    for damaged in damaged_keys(key_file.path.read_bytes()):
+        key_file.path.write_bytes(damaged)
+        for use in (
+            lambda: local_authority(str(served.store), issuer=ISSUER),
+            lambda: keys.rotate(key_file, 0),
+        ):
+            with pytest.raises(comptroller.Unavailable) as refused:
+                use()
+            assert str(key_file.path) in refused.value.detail
+            assert "put it back from a copy" in refused.value.detail
+            assert secret not in str(refused.value)
+        assert key_file.path.read_bytes() == damaged
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda told: told[0].pop("client_id"),
+        lambda told: told[0].update(customer=""),
+        lambda told: told[0].update(scopes=["unheard:of"]),
+        lambda told: told[0].update(secret="x"),
+        lambda told: told[0]["secret"].update(n=1000),
+        lambda told: told[0]["secret"].update(n=2**40),
+        lambda told: told[0]["secret"].update(salt="!"),
+        lambda told: told.append(1),
+    ],
+)
+def test_damaged_clients_are_refused(
+    served: Served, registry: SecretFile, change: Callable[[Any], object]
+) -> None:
+    served.register()
+    told = json.loads(registry.path.read_bytes())
+    change(told)
+    registry.path.write_text(json.dumps(told))
+    with pytest.raises(comptroller.Unavailable, match=r"store\.db\.clients is damaged"):
+        clients.read(registry)
+
+
+def test_what_is_no_file_is_refused(store_path: Path, key_file: SecretFile) -> None:
+    os.mkfifo(key_file.path, 0o600)
+    with pytest.raises(comptroller.Unavailable, match="is no file"):
+        local_authority(str(store_path), issuer=ISSUER)
+    key_file.path.unlink()
+    key_file.path.mkdir()
+    with pytest.raises(comptroller.Unavailable, match=r"store\.db\.keys cannot be read"):
+        local_authority(str(store_path), issuer=ISSUER)
+
+
+def test_a_store_has_one_file_by_whatever_link(store_path: Path, registry: SecretFile) -> None:
+    link = store_path.with_name("link.db")
+    link.symlink_to(store_path)
+    assert clients.file_of(str(link)).path == registry.path
+
+
+def test_changes_at_once_are_all_kept(registry: SecretFile, key_file: SecretFile) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        added = list(threads.map(lambda n: clients.add(registry, f"n{n}", "acme", None), range(8)))
+        made = list(threads.map(lambda _: keys.open_or_make(key_file).signing.kid, range(8)))
+    assert clients.read(registry).keys() == {client.client_id for client, _ in added}
+    assert len(set(made)) == 1
+
+
+# ---- signing keys --------------------------------------------------------------------------------
+
+
+def test_tokens_outlive_the_server(served: Served, operator: comptroller.Service) -> None:
+    token = served.token(served.register())
+    again = Served(served.store, operator)
+    assert again.show(token).status_code == 200
+
+
+def test_a_retired_key_verifies_until_its_tokens_have_ended(
+    served: Served, key_file: SecretFile
+) -> None:
+    known = served.register()
+
+    def published() -> list[str]:
+        return [key["kid"] for key in served.ask("GET", JWKS_PATH).json()["keys"]]
+
+    def shown(token: str) -> int:
+        status: int = served.show(token).status_code
+        return status
+
+    [old] = published()
+    before = served.token(known)
+    new = keys.rotate(key_file, served.clock()).signing.kid
+    entries = json.loads(key_file.path.read_bytes())["keys"]
+    assert ["d" in entry for entry in entries] == [True, False]
+    # What a server signs before it looks at the file again.
+    late = served.token(known)
+    served.clock.go(1)
+    assert published() == [new, old]
+    after = served.token(known)
+    assert [shown(token) for token in (before, late, after)] == [200] * 3
+    served.clock.go(3597)
+    assert [shown(token) for token in (before, late, after)] == [200] * 3
+    served.clock.go(62)
+    assert published() == [new]
+    keys.rotate(key_file, served.clock())
+    assert len(json.loads(key_file.path.read_bytes())["keys"]) == 2
+
+
+def test_a_key_that_is_dropped_ends_its_tokens(served: Served, key_file: SecretFile) -> None:
+    token = served.token(served.register())
+    assert served.show(token).status_code == 200
+    key_file.path.unlink()
+    keys.open_or_make(key_file)
+    served.clock.go(1)
+    assert served.show(token).status_code == 401
+
+
+def test_rotating_makes_the_first_key_too(key_file: SecretFile) -> None:
+    made = keys.rotate(key_file, 0)
+    assert (made.retired, keys.open_or_make(key_file).signing.kid) == ((), made.signing.kid)
+
+
+def test_what_one_server_knows_its_twin_takes_at_once(
+    served: Served, operator: comptroller.Service, key_file: SecretFile
+) -> None:
+    twin = Served(served.store, operator)
+    assert twin.show(served.token(served.register("new"))).status_code == 200
+    keys.rotate(key_file, served.clock())
+    served.clock.go(1)
+    assert twin.show(served.token(served.register("newer"))).status_code == 200

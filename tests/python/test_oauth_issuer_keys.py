@@ -1,0 +1,184 @@
+"""The keys of an issuer elsewhere: from where they are fetched, and when."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import comptroller
+import pytest
+from issuing import Guest, Place, a_key, a_place
+from joserfc import jwt
+from joserfc.jwk import OctKey
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    with a_place() as found:
+        yield found
+
+
+@pytest.fixture
+def guest(operator: comptroller.Service, place: Place) -> Guest:
+    return Guest(operator, place.url)
+
+
+def test_keys_are_fetched_once_and_again_after_ten_minutes(guest: Guest, place: Place) -> None:
+    key = a_key()
+    place.publish(key)
+    token = guest.token(key)
+    assert guest.show_all(*[token] * 20) == [200] * 20
+    assert len(place.asked) == 1
+    guest.clock.go(599)
+    guest.show(token)
+    assert len(place.asked) == 1
+    guest.clock.go(1)
+    guest.show(token)
+    assert len(place.asked) == 2
+
+
+def test_a_new_key_is_fetched_when_it_is_met_but_not_all_the_time(
+    guest: Guest, place: Place
+) -> None:
+    first, second, unknown = a_key(), a_key(kid="k2"), a_key(kid="k3")
+    place.publish(first)
+    assert guest.show(guest.token(first)).status_code == 200
+    place.publish(first, second)
+    assert guest.show(guest.token(second)).status_code == 401
+    guest.clock.go(30)
+    assert guest.show_all(*[guest.token(second)] * 5) == [200] * 5
+    assert len(place.asked) == 2
+    for number in range(10):
+        assert guest.show(guest.token(unknown, jti=str(number))).status_code == 401
+    assert len(place.asked) == 2
+    guest.clock.go(30)
+    assert guest.show(guest.token(unknown)).status_code == 401
+    assert len(place.asked) == 3
+
+
+def test_a_token_that_was_taken_ends_with_its_key(guest: Guest, place: Place) -> None:
+    old, new = a_key(), a_key(kid="k2")
+    place.publish(old)
+    token = guest.token(old)
+    assert guest.show(token).status_code == 200
+    place.publish(new)
+    guest.clock.go(600)
+    assert guest.show(token).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (500, b""),
+        (404, b'{"keys":[]}'),
+        (200, b""),
+        (200, b"[]"),
+        (200, b"{}"),
+        (200, b'{"keys":[]}'),
+        (200, b'{"keys":{}}'),
+        (200, b'{"keys":[1,null,{},{"kty":"OKP"},{"kty":"oct","k":"AA","kid":"k1"}]}'),
+        (200, b"[" * 100_000),
+        (200, b" " * ((1 << 20) + 1)),
+    ],
+)
+def test_without_keys_it_cannot_be_told_and_with_them_the_old_ones_stay(
+    guest: Guest, place: Place, caplog: pytest.LogCaptureFixture, status: int, body: bytes
+) -> None:
+    key = a_key()
+    token = guest.token(key)
+    place.status, place.body = status, body
+    with caplog.at_level(logging.WARNING):
+        answer = guest.show(token)
+    assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+    assert answer.headers["retry-after"] == "1"
+    assert "were not renewed" in caplog.text
+    assert guest.show(token).status_code == 503
+    assert len(place.asked) == 1
+    guest.clock.go(30)
+    place.status = 200
+    place.publish(key)
+    assert guest.show(token).status_code == 200
+    guest.clock.go(600)
+    place.status, place.body = status, body
+    assert guest.show(token).status_code == 200
+    assert len(place.asked) == 3
+
+
+def test_nobody_answers(operator: comptroller.Service, place: Place) -> None:
+    guest = Guest(operator, "http://127.0.0.1:1/keys")
+    assert guest.show_all(*[guest.token(a_key())] * 3) == [503] * 3
+
+
+def test_a_redirection_is_not_followed(guest: Guest, place: Place) -> None:
+    key = a_key()
+    with a_place() as other:
+        other.publish(key)
+        place.status, place.location = 302, other.url
+        assert guest.show(guest.token(key)).status_code == 503
+        assert other.asked == []
+
+
+def test_nothing_in_a_token_is_fetched(guest: Guest, place: Place) -> None:
+    ours, theirs = a_key(), a_key()
+    place.publish(ours)
+    with a_place() as other:
+        other.publish(theirs)
+        header = {
+            "alg": "Ed25519",
+            "typ": "at+jwt",
+            "kid": "k1",
+            "jku": other.url,
+            "x5u": other.url,
+        }
+        claims = jwt.decode(guest.token(ours), ours, algorithms=["Ed25519"]).claims
+        token = jwt.encode(header, claims, theirs, algorithms=["Ed25519"])
+        assert guest.show(token).status_code == 401
+        unknown = jwt.encode(header | {"kid": "k9"}, claims, theirs, algorithms=["Ed25519"])
+        assert guest.show(unknown).status_code == 401
+        elsewhere = guest.token(theirs, iss=other.url, jku=other.url)
+        assert guest.show(elsewhere).status_code == 401
+        assert other.asked == []
+
+
+def test_the_keys_may_be_a_file(operator: comptroller.Service, tmp_path: Path) -> None:
+    key = a_key()
+    file = tmp_path / "keys.json"
+    guest = Guest(operator, str(file))
+    assert guest.show(guest.token(key)).status_code == 503
+    file.write_text(json.dumps({"keys": [key.as_dict(private=False)]}))
+    guest.clock.go(30)
+    assert guest.show(guest.token(key)).status_code == 200
+
+
+def test_a_shared_secret_among_the_keys_is_of_no_use(guest: Guest, place: Place) -> None:
+    shared = OctKey.import_key({"kty": "oct", "k": "c2VjcmV0LXNlY3JldC1zZWNyZXQ", "kid": "k2"})
+    place.body = json.dumps(
+        {"keys": [a_key().as_dict(private=False), shared.as_dict(private=True)]}
+    ).encode()
+    assert guest.show(guest.token(shared, "HS256")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "http://accounts.example/keys",
+        "http://127.0.0.1.example/keys",
+        "file:///etc/passwd",
+        "ftp://accounts.example/keys",
+        "https://user:password@accounts.example/keys",
+        "https://",
+        "://",
+    ],
+)
+def test_keys_do_not_travel_in_clear(operator: comptroller.Service, source: str) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match="jwks") as refused:
+        Guest(operator, source)
+    assert "password" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["issuer", "audience", "customer_claim", "operator_claim"])
+def test_nothing_that_is_compared_may_be_empty(operator: comptroller.Service, name: str) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match=name):
+        Guest(operator, "keys.json", **{name: ""})

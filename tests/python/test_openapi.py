@@ -1,0 +1,309 @@
+"""The OpenAPI document: valid, whole, and in agreement with the core and with what is served."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import comptroller
+import pytest
+
+pytest.importorskip("starlette")
+pytest.importorskip("httpx2")
+pytest.importorskip("jsonschema")
+
+import jsonschema
+from asked import Asked
+from comptroller import _core
+from comptroller.arguments import KINDS
+from comptroller.http import EveryoneIsOperator, app, openapi
+from comptroller.routes import ROWS
+
+AUTHORITIES = ["local", "jwks", "off"]
+DESCRIPTION = json.loads(_core.describe())
+OPERATIONS = {operation["name"]: operation for operation in DESCRIPTION["operations"]}
+DOCUMENT = json.loads(openapi.document())
+SCHEMAS = DOCUMENT["components"]["schemas"]
+BULK = {("/operator/load/{kind}", "POST")} | {(f"/operator/export/{kind}", "GET") for kind in KINDS}
+TOKEN = ("/oauth2/token", "POST")
+PARAMETERS = "#/components/parameters/"
+
+
+def documented(document: dict[str, Any] = DOCUMENT) -> dict[tuple[str, str], dict[str, Any]]:
+    """The operations of a document by path and method."""
+    return {
+        (path, method.upper()): operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Everything in a document, with where it is."""
+    yield path, value
+    members = value.items() if isinstance(value, dict) else []
+    members = enumerate(value) if isinstance(value, list) else members
+    for name, member in members:
+        yield from walk(member, (*path, str(name)))
+
+
+def parameters(operation: dict[str, Any], place: str) -> dict[str, dict[str, Any]]:
+    """The parameters of an operation by name, those of a path, a query or its headers."""
+    resolved = [
+        DOCUMENT["components"]["parameters"][each["$ref"].removeprefix(PARAMETERS)]
+        if "$ref" in each
+        else each
+        for each in operation.get("parameters", [])
+    ]
+    return {each["name"]: each for each in resolved if each["in"] == place}
+
+
+@pytest.mark.parametrize("drop_deprecated", [False, True])
+@pytest.mark.parametrize("authority", AUTHORITIES)
+def test_it_is_valid(authority: str, drop_deprecated: bool) -> None:
+    validator = pytest.importorskip("openapi_spec_validator")
+    document = json.loads(openapi.document(authority, drop_deprecated=drop_deprecated))
+    validator.validate(document)
+    schemas = [value for path, value in walk(document) if path[-1:] == ("schema",)]
+    for schema in [*schemas, *document["components"]["schemas"].values()]:
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("authority", AUTHORITIES)
+def test_what_it_refers_to_is_there(authority: str) -> None:
+    document = json.loads(openapi.document(authority))
+    operations = documented(document).values()
+    ids = [operation["operationId"] for operation in operations]
+    assert len(set(ids)) == len(ids)
+    for path, value in walk(document):
+        if path[-1:] == ("$ref",):
+            place: Any = document
+            for name in value.removeprefix("#/").split("/"):
+                place = place[name]
+        if path[-2:-1] == ("links",):
+            assert value["operationId"] in ids
+    tags = [tag["name"] for tag in document["tags"]]
+    assert {tag for operation in operations for tag in operation["tags"]} == set(tags)
+    schemes = {name for o in operations for need in o["security"] for name in need}
+    assert schemes == set(document["components"]["securitySchemes"])
+
+
+def test_nothing_is_there_for_no_use() -> None:
+    used = {value for path, value in walk(DOCUMENT) if path[-1:] == ("$ref",)}
+    there = {
+        f"#/components/{kind}/{name}"
+        for kind in ("schemas", "parameters", "headers", "responses")
+        for name in DOCUMENT["components"][kind]
+    }
+    refusals = {f"#/components/responses/Problem{status}" for status in (404, 405)}
+    assert there - used <= refusals | {"#/components/schemas/Identity"}
+
+
+def test_every_path_and_method_of_the_interface_is_in_it_and_no_other() -> None:
+    rows = {(row.path, row.method) for row in ROWS}
+    assert set(documented()) == rows | BULK | {TOKEN}
+
+
+def test_the_application_takes_what_is_in_it(operator: comptroller.Service) -> None:
+    document = json.loads(openapi.document("off"))
+    with Asked(app(operator, authenticator=EveryoneIsOperator())) as ask:
+        for path, methods in document["paths"].items():
+            answer = ask("PATCH", path.replace("{id}", "x").replace("{kind}", "claims"))
+            head = ["HEAD"] if "get" in methods else []
+            allowed = sorted([*(method.upper() for method in methods), *head])
+            assert answer.headers.get("allow") == ", ".join(allowed), path
+
+
+def test_an_operation_is_named_once_and_its_other_paths_after_it() -> None:
+    for row in ROWS:
+        told = documented()[row.path, row.method]
+        name = row.operation.replace(".", "_")
+        assert told["operationId"] in (name, name + "_v2", name + "_operator")
+        assert told["summary"] == OPERATIONS[row.operation]["doc"]
+    ids = {operation["operationId"] for operation in documented().values()}
+    assert {name.replace(".", "_") for name in OPERATIONS} <= ids
+    assert documented()["/rewards/claims", "GET"]["operationId"] == "claims_list"
+    assert documented()["/v2/rewards/claims", "GET"]["operationId"] == "claims_list_v2"
+
+
+@pytest.mark.parametrize("name", DESCRIPTION["records"])
+def test_an_answer_has_the_members_of_its_record_and_may_gain_others(name: str) -> None:
+    told, record = SCHEMAS[name], DESCRIPTION["records"][name]
+    assert list(told["properties"]) == list(record)
+    assert told["required"] == [member for member, said in record.items() if said["required"]]
+    assert "additionalProperties" not in told
+    for member, said in record.items():
+        assert told["properties"][member]["description"] == said["doc"]
+
+
+@pytest.mark.parametrize("name", DESCRIPTION["enums"])
+def test_a_closed_set_has_its_words(name: str) -> None:
+    assert SCHEMAS[name]["enum"] == DESCRIPTION["enums"][name]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
+def test_a_request_says_all_that_the_core_reads(row: Any) -> None:
+    told, operation = documented()[row.path, row.method], OPERATIONS[row.operation]
+    request = operation["request"]
+    members = DESCRIPTION["requests"].get(request) or DESCRIPTION["records"][request]
+    outside = {*parameters(told, "path"), *parameters(told, "query")}
+    inside: set[str] = set()
+    if operation["is_write"]:
+        schema = SCHEMAS.get(request + "Input") or SCHEMAS[request]
+        assert schema["additionalProperties"] is False
+        inside = set(schema["properties"])
+    assert outside | inside == set(members)
+    if operation["shape"] == "id_and_body":
+        assert (outside, "id" in inside) == ({"id"}, False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_export_takes_the_filters_of_its_list(kind: str) -> None:
+    request = OPERATIONS[kind.replace("-", "_") + ".list"]["request"]
+    filters = set(DESCRIPTION["requests"][request]) - {"limit", "order", "page_cursor"}
+    told = documented()[f"/operator/export/{kind}", "GET"]
+    assert set(parameters(told, "query")) == filters | {"format"}
+
+
+def test_arrays_of_a_query_are_repeated_keys_and_bounded() -> None:
+    arrays = [
+        parameter
+        for operation in documented().values()
+        for parameter in parameters(operation, "query").values()
+        if parameter["schema"].get("type") == "array"
+    ]
+    assert arrays
+    for array in arrays:
+        assert (array["style"], array["explode"]) == ("form", True)
+        assert array["schema"]["maxItems"] == 100
+
+
+def test_what_is_deprecated_says_so() -> None:
+    marked = {path[:-1] for path, _ in walk(DOCUMENT) if path[-1:] == ("deprecated",)}
+    flags = {
+        (schema, flag)
+        for schema in ("Identity", "UpdateIdentity", "PutIdentity")
+        for flag in ("user_disabled", "admin_disabled")
+    }
+    expected = flags | {("OrchestrationPage", "orchestrations")}
+    assert {(path[2], path[4]) for path in marked} == expected
+    dropped = json.loads(openapi.document(drop_deprecated=True))["components"]["schemas"]
+    assert list(dropped["OrchestrationPage"]["properties"]) == ["items", "next_page_cursor"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
+def test_an_operation_needs_its_scope_or_the_operators(row: Any) -> None:
+    operation = OPERATIONS[row.operation]
+    of_operator = "operator:write" if operation["is_write"] else "operator:read"
+    of_client = [] if row.path.startswith("/operator/") else [operation["scope"]]
+    told = documented()[row.path, row.method]
+    scopes = dict.fromkeys([*of_client, of_operator])
+    assert told["security"] == [{"oauth2": [scope]} for scope in scopes]
+    assert {"401", "403", "429"} <= set(told["responses"])
+
+
+def test_who_tells_callers_apart_decides_what_credentials_there_are() -> None:
+    schemes = {
+        authority: json.loads(openapi.document(authority))["components"]["securitySchemes"]
+        for authority in AUTHORITIES
+    }
+    flow = schemes["local"]["oauth2"]["flows"]["clientCredentials"]
+    assert flow == {"tokenUrl": "/oauth2/token", "scopes": DESCRIPTION["scopes"]}
+    assert schemes["jwks"]["bearer"]["scheme"] == "bearer"
+    assert schemes["off"] == {}
+    off = json.loads(openapi.document("off"))
+    assert TOKEN not in documented(off)
+    for operation in documented(off).values():
+        assert operation["security"] == []
+        assert not {"401", "403", "429"} & set(operation["responses"])
+
+
+def test_writes_and_only_writes_take_an_idempotency_key() -> None:
+    for row in ROWS:
+        taken = parameters(documented()[row.path, row.method], "header")
+        is_write = OPERATIONS[row.operation]["is_write"]
+        assert list(taken) == ["X-Request-Id", *(["Idempotency-Key"] if is_write else [])]
+
+
+def test_every_refusal_is_a_problem_with_its_codes() -> None:
+    codes = [problem["code"] for problem in DESCRIPTION["problems"]]
+    assert SCHEMAS["Problem"]["properties"]["code"]["enum"] == codes
+    for problem in DESCRIPTION["problems"]:
+        told = DOCUMENT["components"]["responses"][f"Problem{problem['status']}"]
+        assert f"`{problem['code']}`" in told["description"]
+        assert list(told["content"]) == ["application/problem+json"]
+
+
+def test_the_server_is_where_the_document_is() -> None:
+    assert DOCUMENT["servers"] == [{"url": "."}]
+    assert not any("://" in value for _, value in walk(DOCUMENT) if isinstance(value, str))
+
+
+UUID = "0190163D-8694-739b-aea5-966c26f8ad91"
+VALUES = [
+    # operation, parameter, what it takes, what it refuses
+    ("claims.list", "id", ["a", "~" * 128, UUID, "a/b?"], ["", "a b", "é", "a" * 129]),
+    ("claims.list", "payout_group_id", [UUID, UUID.lower()], ["", "a", UUID[1:], UUID + "0"]),
+    ("claims.list", "chain", ["INK", " ", "é" * 128, "\x7f"], ["", "\x1f", "a\tb", "é" * 129]),
+    ("claims.list", "order", ["ASC", "DESC"], ["", "asc", "ASC ", "UP"]),
+    ("claims.list", "jurisdiction", ["CH"], ["", "\x00"]),
+    ("orchestrations.list", "status", ["A", "A_1", "A" * 64], ["", "a", "1A", "A-B", "A" * 65]),
+    ("payout_groups.list", "name_prefix", ["n" * 256], ["", "n" * 257]),
+    (
+        "claims.list",
+        "start_time",
+        ["2026-01-31T23:59:59Z", "2024-02-29T00:00:00.1234567-23:59"],
+        ["", "2026-01-31", "2026-01-31T23:59:59", "2026-01-31 23:59:59Z", "2026-02-29T00:00:00Z"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("operation", "name", "good", "bad"), VALUES)
+def test_a_value_is_valid_where_the_service_takes_it(
+    shared_door: Any, operation: str, name: str, good: list[str], bad: list[str]
+) -> None:
+    (row,) = [row for row in ROWS if row.operation == operation and "/v2/re" not in row.path]
+    schema = parameters(documented()[row.path, row.method], "query")[name]["schema"]
+    schema = schema["items"] if schema.get("type") == "array" else schema
+    validator = jsonschema.Draft202012Validator(
+        {**schema, "components": DOCUMENT["components"]},
+        format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER,
+    )
+    for value in good:
+        shared_door(operation, {name: value})
+        validator.validate(value)
+    for value in bad:
+        with pytest.raises(comptroller.InvalidRequest):
+            shared_door(operation, {name: value})
+        assert not validator.is_valid(value), value
+
+
+AMOUNTS = [
+    # text, whether it is an amount, and whether one that may be negative
+    *((text, True, True) for text in ["0", "1.50", "9" * 20 + "." + "9" * 18, "007"]),
+    *((text, False, True) for text in ["-1", "-0.5"]),
+    *((text, False, False) for text in ["", "+1", ".5", "1.", "1e3", "NaN", "1_0", "٣"]),
+    *((text, False, False) for text in ["9" * 21, "0." + "1" * 19, " 1", "--1"]),
+]
+
+
+@pytest.mark.parametrize(("text", "is_amount", "is_signed"), AMOUNTS)
+def test_an_amount_is_valid_where_the_service_takes_it(
+    shared_door: Any, text: str, is_amount: bool, is_signed: bool
+) -> None:
+    told = {"id": "a", "status": "PENDING", "created_at": "2026-01-31T23:59:59Z"}
+    for schema, operation, record, expected in [
+        ("OrchestrationInput", "orchestrations.put", told | {"source_amount": text}, is_signed),
+        ("ObservePayoutGroup", "payout_groups.observe", {"balance": text}, is_amount),
+    ]:
+        validator = jsonschema.Draft202012Validator(
+            {**SCHEMAS[schema], "components": DOCUMENT["components"]}
+        )
+        assert validator.is_valid(record) is expected
+        path = {"id": UUID} if "id" not in record else {}
+        with pytest.raises(comptroller.Error) as refused:
+            shared_door(operation, path, {**record, "nothing": 1})
+        assert any("amount" in e.field or e.field == "balance" for e in refused.value.errors) is (
+            not expected
+        )

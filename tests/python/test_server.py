@@ -1,0 +1,242 @@
+"""The server's guard: slow, oversized and ambiguous requests, and how it ends."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import comptroller
+import pytest
+
+pytest.importorskip("uvicorn")
+
+PROGRAM = """
+import sys, comptroller
+from comptroller.http import EveryoneIsOperator, app, server
+
+with comptroller.open(sys.argv[1]) as svc, server.listen("127.0.0.1", 0) as bound:
+    server.serve(
+        app(svc, authenticator=EveryoneIsOperator()),
+        bound,
+        receive_within_s=float(sys.argv[2]),
+        started=lambda: print(bound.getsockname()[1], flush=True),
+    )
+print("ended", flush=True)
+"""
+SOON_S = 0.3
+LIST = b"GET /rewards/claims HTTP/1.1\r\nHost: here\r\n\r\n"
+LAST = LIST[:-2] + b"Connection: close\r\n\r\n"
+POST = (
+    b"POST /rewards/payout-groups HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
+    b"Content-Length: %d\r\n\r\n"
+)
+
+
+class Running:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout
+        self.process = process
+        self.port = int(process.stdout.readline())
+
+    @contextmanager
+    def connection(self) -> Iterator[socket.socket]:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connected:
+            yield connected
+
+    def answer(self, *pieces: bytes) -> bytes:
+        """All that comes back until the server closes the connection."""
+        with self.connection() as connected:
+            for piece in pieces:
+                connected.sendall(piece)
+            return rest(connected)
+
+    def is_listening(self) -> bool:
+        try:
+            self.answer(LAST)
+        except ConnectionRefusedError:
+            return False
+        return True
+
+    def ended(self) -> tuple[int, str]:
+        out, err = self.process.communicate(timeout=30)
+        assert "Traceback" not in err
+        return self.process.returncode, out.strip()
+
+
+def rest(connected: socket.socket) -> bytes:
+    received = b""
+    try:
+        while piece := connected.recv(65536):
+            received += piece
+    except ConnectionResetError:
+        pass
+    return received
+
+
+@contextmanager
+def running(path: Path, receive_within_s: float) -> Iterator[Running]:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(path), str(receive_within_s)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield Running(process)
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server that does not wait long for a request."""
+    with running(tmp_path_factory.mktemp("hasty") / "store.db", SOON_S) as server:
+        yield server
+
+
+@pytest.fixture
+def patient(store_path: Path) -> Iterator[Running]:
+    """A server that waits as long as it does by default."""
+    with running(store_path, 10) as server:
+        yield server
+
+
+def status(answer: bytes) -> int:
+    found = re.match(rb"HTTP/1\.1 (\d{3}) ", answer)
+    assert found, answer
+    return int(found[1])
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"GET /hea", LIST[:-2], POST % 10, POST % 10 + b"{", POST % 200_000 + b" " * 100_000],
+    ids=["silent", "in the line", "in the head", "no body", "in the body", "in a large body"],
+)
+def test_a_request_that_does_not_come_whole_is_cut(hasty: Running, sent: bytes) -> None:
+    began = time.monotonic()
+    assert status(hasty.answer(sent)) == 408
+    assert SOON_S * 0.9 < time.monotonic() - began < SOON_S + 5
+
+
+def test_a_request_that_comes_drip_by_drip_has_no_more_time(hasty: Running) -> None:
+    began = time.monotonic()
+    with hasty.connection() as connected:
+
+        def drip() -> None:
+            try:
+                while True:
+                    connected.sendall(b"x" * 10)
+                    threading.Event().wait(0.02)
+            except OSError:
+                pass
+
+        connected.sendall(POST % 1_000_000)
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        received = rest(connected)
+    dripping.join()
+    assert received == b"" or status(received) == 408
+    assert time.monotonic() - began < SOON_S + 5
+
+
+def test_a_kept_connection_is_not_cut_while_it_is_used(hasty: Running) -> None:
+    with hasty.connection() as connected:
+        ends = time.monotonic() + 2 * SOON_S
+        while time.monotonic() < ends:
+            connected.sendall(LIST)
+            received = b""
+            while not received.endswith(b"}"):
+                received += connected.recv(65536)
+            assert status(received) == 200
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (b"GET /healthz HTTP/1.1\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\nHost: a\n\n", 400),
+        (b"hello\r\n\r\n", 400),
+        (
+            b"POST /rewards/addresses HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            400,
+        ),
+        (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431),
+        (b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 64 + b"\r\n", 431),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 1_000_000, 431),
+    ],
+    ids=[
+        *("no host", "two hosts", "bare line feeds", "no request", "two lengths"),
+        *("long line", "long field", "many fields", "endless field"),
+    ],
+)
+def test_what_is_no_request_is_refused_and_closed(
+    hasty: Running, sent: bytes, expected: int
+) -> None:
+    received = hasty.answer(sent)
+    if received or expected != 431:  # a reset may overtake the answer to what is sent on and on
+        assert status(received) == expected
+        assert b"connection: close" in received
+
+
+def test_the_largest_head_that_is_allowed_is_taken(hasty: Running) -> None:
+    fields = b"".join(b"X-%d: %s\r\n" % (n, b"y" * 200) for n in range(62))
+    sent = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + fields + b"\r\n"
+    assert status(hasty.answer(sent)) == 200
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_sent(patient: Running) -> None:
+    with patient.connection() as connected:
+        connected.sendall(POST % (1 << 30))
+        assert status(connected.recv(65536)) == 413
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_when_what_is_in_flight_is_answered(
+    patient: Running, number: signal.Signals
+) -> None:
+    body = b'{"ledger":"ETHEREUM","asset_type":"ETH","jurisdiction":"US","name":"n",'
+    rest_of_body = b'"claimer_address":"0x' + b"ab" * 20 + b'"}'
+    with patient.connection() as idle, patient.connection() as busy:
+        busy.sendall(POST % len(body + rest_of_body) + body)
+        patient.answer(LAST)
+        patient.process.send_signal(number)
+        assert rest(idle) == b""
+        busy.sendall(rest_of_body)
+        assert status(rest(busy)) == 200
+    assert patient.ended() == (0, "ended")
+
+
+def test_a_second_signal_ends_it_at_once(patient: Running) -> None:
+    with patient.connection() as busy:
+        busy.sendall(POST % 100)
+        patient.answer(LAST)
+        patient.process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        while patient.is_listening():
+            assert time.monotonic() - began < 5
+        patient.process.send_signal(signal.SIGTERM)
+        assert patient.ended() == (0, "ended")
+        assert time.monotonic() - began < 5
+
+
+def test_an_address_that_is_taken_is_named() -> None:
+    from comptroller.http import server
+
+    with server.listen("127.0.0.1", 0) as bound:
+        bound.listen()
+        port = bound.getsockname()[1]
+        with pytest.raises(comptroller.Unavailable, match=f"cannot listen on .* port {port}"):
+            server.listen("127.0.0.1", port)

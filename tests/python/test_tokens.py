@@ -1,0 +1,326 @@
+"""Access tokens: what they say, and that one wrong thing in one is enough to refuse it."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from authorised import ISSUER, Clock, Known, Served
+from comptroller.http import keys
+from comptroller.http.authority import JWKS_PATH, local_authority
+from hypothesis import given
+from hypothesis import strategies as st
+from joserfc import jwt
+from joserfc.jwk import ECKey, OKPKey
+
+Members = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def served(shared_path: Path, shared_operator: comptroller.Service) -> Served:
+    return Served(shared_path, shared_operator)
+
+
+@pytest.fixture(scope="module")
+def known(served: Served) -> Known:
+    return served.register()
+
+
+@pytest.fixture(scope="module")
+def key(served: Served) -> OKPKey:
+    """The server's own signing key."""
+    return keys.read(keys.file_of(str(served.store))).signing
+
+
+def encoded(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def part(token: str, number: int) -> Members:
+    text = token.split(".")[number]
+    told: Members = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    return told
+
+
+def sign(key: Any, header: Members, claims: Members) -> str:
+    """A token of exactly this, signed rightly."""
+    first = encoded(json.dumps(header).encode()) + "." + encoded(json.dumps(claims).encode())
+    return first + "." + encoded(key.get_op_key("sign").sign(first.encode()))
+
+
+def test_a_token_says_what_rfc_9068_asks_for(served: Served, known: Known, key: OKPKey) -> None:
+    token = served.token(known, scope="rewards:read_claims")
+    assert part(token, 0) == {"alg": "Ed25519", "typ": "at+jwt", "kid": key.kid}
+    claims = part(token, 1)
+    assert claims.pop("jti")
+    now = int(served.clock())
+    assert claims == {
+        "iss": ISSUER,
+        "sub": known.id,
+        "client_id": known.id,
+        "aud": ISSUER,
+        "iat": now,
+        "exp": now + 3600,
+        "scope": "rewards:read_claims",
+        "customer": "acme",
+    }
+    operators = part(served.token(served.register("ops", None)), 1)
+    assert operators["operator"] is True
+    assert "customer" not in operators
+    assert part(served.token(known), 1)["jti"] != part(served.token(known), 1)["jti"]
+
+
+def test_the_published_keys_verify_a_token(served: Served, known: Known) -> None:
+    published = served.ask("GET", JWKS_PATH).json()["keys"][0]
+    public = OKPKey.import_key(published)
+    assert jwt.decode(served.token(known), public, algorithms=["Ed25519"]).claims["sub"] == known.id
+
+
+# One fault each: which, what it does to header and claims, and what the challenge says.
+FAULTS: list[tuple[str, Members, Members, str]] = [
+    ("alg", {"alg": "ES256"}, {}, "the algorithm of the token is not accepted"),
+    ("alg EdDSA", {"alg": "EdDSA"}, {}, "the algorithm of the token is not accepted"),
+    ("alg no text", {"alg": ["Ed25519"]}, {}, "the algorithm of the token is not accepted"),
+    ("typ", {"typ": "JWT"}, {}, "the token is not of type at+jwt"),
+    ("typ missing", {"typ": None}, {}, "the token is not of type at+jwt"),
+    ("typ id token", {"typ": "id+jwt"}, {}, "the token is not of type at+jwt"),
+    ("kid", {"kid": "unknown"}, {}, "the token is signed with an unknown key"),
+    ("kid missing", {"kid": None}, {}, "the token does not say which key signed it"),
+    ("crit", {"crit": ["exp"]}, {}, "the header of the token is not understood"),
+    ("b64", {"b64": False, "crit": ["b64"]}, {}, "the header of the token is not understood"),
+    ("iss", {}, {"iss": "https://elsewhere.example"}, "the token is of another issuer"),
+    ("iss slash", {}, {"iss": ISSUER + "/"}, "the token is of another issuer"),
+    ("aud", {}, {"aud": "https://elsewhere.example"}, "the token is for another audience"),
+    ("aud list", {}, {"aud": ["https://elsewhere.example"]}, "the token is for another audience"),
+    ("exp", {}, {"exp": -3600}, "the token has expired"),
+    ("exp missing", {}, {"exp": None}, "the claims of the token are malformed"),
+    ("exp text", {}, {"exp": "9999999999"}, "the claims of the token are malformed"),
+    ("exp true", {}, {"exp": True}, "the claims of the token are malformed"),
+    ("nbf", {}, {"nbf": 60}, "the token is not valid yet"),
+    ("iat", {}, {"iat": 60}, "the token is not valid yet"),
+    ("customer", {}, {"customer": "globex"}, "the client of the token is revoked"),
+    ("operator", {}, {"operator": True}, "the token must name either a customer or the operator"),
+    ("nobody", {}, {"customer": None}, "the token must name either a customer or the operator"),
+    ("client", {}, {"client_id": "another"}, "the client of the token is revoked"),
+]
+
+
+def forged(
+    served: Served, known: Known, header: Members, claims: Members
+) -> tuple[Members, Members]:
+    """What a good token says, with members replaced, moments from now on, and None taken out."""
+    token = served.token(known)
+    moments = {
+        name: int(served.clock()) + value
+        for name, value in claims.items()
+        if name in ("exp", "nbf", "iat") and type(value) is int
+    }
+    told = [part(token, 0) | header, part(token, 1) | claims | moments]
+    one, other = ({name: it for name, it in each.items() if it is not None} for each in told)
+    return one, other
+
+
+def is_refused(answer: Any, why: str) -> None:
+    assert answer.status_code == 401
+    challenge = f'Bearer error="invalid_token", error_description="{why}"'
+    assert answer.headers["www-authenticate"] == challenge
+    assert answer.json()["code"] == "unauthenticated"
+
+
+@pytest.mark.parametrize(
+    ("header", "claims", "why"),
+    [fault[1:] for fault in FAULTS],
+    ids=[fault[0] for fault in FAULTS],
+)
+def test_one_fault_is_enough(
+    served: Served, known: Known, key: OKPKey, header: Members, claims: Members, why: str
+) -> None:
+    is_refused(served.show(sign(key, *forged(served, known, header, claims))), why)
+
+
+@pytest.mark.parametrize(
+    ("header", "claims"),
+    [
+        ({}, {}),
+        ({"typ": "AT+JWT"}, {}),
+        ({"typ": "application/at+jwt"}, {}),
+        ({"x-new": 1}, {}),
+        ({}, {"aud": ["https://elsewhere.example", ISSUER]}),
+        ({}, {"exp": -9}),
+        ({}, {"nbf": 9, "iat": 9}),
+        ({}, {"new": {"a": [1]}}),
+    ],
+)
+def test_what_is_no_fault_is_taken(
+    served: Served, known: Known, key: OKPKey, header: Members, claims: Members
+) -> None:
+    assert served.show(sign(key, *forged(served, known, header, claims))).status_code == 200
+
+
+def test_a_signature_is_looked_at(served: Served, known: Known) -> None:
+    first, middle, last = served.token(known).split(".")
+    for place in (0, len(last) // 2, len(last) - 2):
+        other = "A" if last[place] != "A" else "B"
+        flipped = last[:place] + other + last[place + 1 :]
+        is_refused(
+            served.show(f"{first}.{middle}.{flipped}"), "the signature of the token is wrong"
+        )
+    is_refused(served.show(f"{first}.{middle}."), "the signature of the token is wrong")
+    claims = encoded(json.dumps(part(f"{first}.{middle}", 1) | {"customer": "globex"}).encode())
+    is_refused(served.show(f"{first}.{claims}.{last}"), "the signature of the token is wrong")
+
+
+def test_what_nobody_signed_is_refused(served: Served, known: Known) -> None:
+    header, claims = forged(served, known, {"alg": "none"}, {})
+    token = f"{encoded(json.dumps(header).encode())}.{encoded(json.dumps(claims).encode())}."
+    is_refused(served.show(token), "the algorithm of the token is not accepted")
+
+
+def test_a_public_key_is_no_shared_secret(served: Served, known: Known, key: OKPKey) -> None:
+    header, claims = forged(served, known, {"alg": "HS256"}, {})
+    for secret in (str(key.as_dict(private=False)["x"]), key.as_pem(private=False).decode()):
+        first = ".".join(encoded(json.dumps(each).encode()) for each in (header, claims))
+        signature = hmac.digest(secret.encode(), first.encode(), "sha256")
+        token = f"{first}.{encoded(signature)}"
+        is_refused(served.show(token), "the algorithm of the token is not accepted")
+
+
+def test_a_key_that_the_token_brings_along_is_not_used(
+    served: Served, known: Known, key: OKPKey
+) -> None:
+    own = OKPKey.generate_key("Ed25519", {"kid": "own", "alg": "Ed25519"})
+    # Were the place looked at, this would answer with another reason.
+    place = "http://127.0.0.1:9/keys"
+    for brought in ({"jwk": own.as_dict(private=False)}, {"jku": place}, {"x5u": place}):
+        header, claims = forged(served, known, {"kid": "own", **brought}, {})
+        is_refused(
+            served.show(sign(own, header, claims)), "the token is signed with an unknown key"
+        )
+        header["kid"] = key.kid
+        is_refused(served.show(sign(own, header, claims)), "the signature of the token is wrong")
+
+
+def test_another_kind_of_key_is_not_accepted(served: Served, known: Known) -> None:
+    own = ECKey.generate_key("P-256", {"kid": "own"})
+    header, claims = forged(served, known, {"alg": "ES256", "kid": "own"}, {})
+    token = jwt.encode(header, claims, own, algorithms=["ES256"])
+    is_refused(served.show(token), "the algorithm of the token is not accepted")
+
+
+@given(st.binary(max_size=40), st.binary(max_size=40), st.binary(max_size=10))
+def test_nonsense_is_refused(
+    served: Served, known: Known, key: OKPKey, header: bytes, payload: bytes, signature: bytes
+) -> None:
+    token = ".".join(map(encoded, (header, payload, signature)))
+    assert served.show(token).status_code == 401
+
+
+@given(
+    st.sampled_from(["alg", "typ", "kid", "crit", "b64", "jku", "jwk", "x5c"]),
+    st.sampled_from(["iss", "aud", "exp", "nbf", "iat", "sub", "client_id", "scope", "scp"]),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+        ),
+        max_leaves=4,
+    ),
+)
+def test_whatever_a_signed_member_is_nothing_breaks(
+    served: Served, known: Known, key: OKPKey, parameter: str, claim: str, value: Any
+) -> None:
+    header, claims = forged(served, known, {}, {})
+    for token in (
+        sign(key, header | {parameter: value}, claims),
+        sign(key, header, claims | {claim: value}),
+    ):
+        assert served.show(token).status_code in (200, 401, 403)
+
+
+@pytest.mark.parametrize(
+    "payload", [b"[" * 3000, b"{}", b"[]", b"null", b"1", b"", b"\xff", b'{"exp":1e999}']
+)
+def test_a_signed_payload_that_holds_no_claims_is_refused(
+    served: Served, key: OKPKey, payload: bytes
+) -> None:
+    header = json.dumps({"alg": "Ed25519", "typ": "at+jwt", "kid": key.kid}).encode()
+    first = f"{encoded(header)}.{encoded(payload)}"
+    token = first + "." + encoded(key.get_op_key("sign").sign(first.encode()))
+    is_refused(served.show(token), "the claims of the token are malformed")
+
+
+# ---- how long a token is good --------------------------------------------------------------------
+
+
+def test_a_token_that_was_taken_ends_all_the_same(
+    open_as: Callable[..., comptroller.Service], store_path: Path
+) -> None:
+    served = Served(store_path, open_as())
+    token = served.token(served.register())
+    for seconds, status in ((0, 200), (3599, 200), (1, 200), (9, 200), (1, 401)):
+        served.clock.go(seconds)
+        assert served.show(token).status_code == status, seconds
+    is_refused(served.show(token), "the token has expired")
+
+
+@pytest.mark.parametrize("leeway_s", [-1, 61])
+def test_a_leeway_has_its_bounds(served: Served, leeway_s: float) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match="leeway_s"):
+        local_authority(str(served.store), issuer=ISSUER, leeway_s=leeway_s)
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    ["", "books", "ftp://books", "https://", "https://a?b", "https://a#b", "https://u:p@a"],
+)
+def test_an_issuer_is_a_url(served: Served, issuer: str) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match="issuer"):
+        local_authority(str(served.store), issuer=issuer)
+
+
+def test_a_token_of_one_audience_is_none_of_another(
+    open_as: Callable[..., comptroller.Service], store_path: Path
+) -> None:
+    service = open_as()
+    one = Served(store_path, service)
+    token = one.token(one.register())
+    other = Served(store_path, service, audience="urn:another")
+    is_refused(other.show(token), "the token is for another audience")
+
+
+def test_more_tokens_than_are_remembered_are_taken(
+    open_as: Callable[..., comptroller.Service], store_path: Path
+) -> None:
+    served = Served(store_path, open_as())
+    known = served.register()
+    first, second = served.token(known), served.token(known)
+    assert [served.show(each).status_code for each in (first, second, first)] == [200] * 3
+
+
+def test_a_clock_that_is_set_back_stops_nothing() -> None:
+    from comptroller.http.rate import Rate
+
+    clock = Clock()
+    rate = Rate(1, clock)
+    assert [rate.wait_s("a") for _ in range(3)] == [0, 0, 1]
+    clock.go(-1000)
+    assert rate.wait_s("a") == 1
+    clock.go(1)
+    assert rate.wait_s("a") == 0
+
+
+def test_a_limit_remembers_a_bounded_number_of_clients() -> None:
+    from comptroller.http.rate import Rate
+
+    rate = Rate(0.1, Clock())
+    assert rate.wait_s("first") == 0
+    assert rate.wait_s("first") == 10
+    for number in range(10_000):
+        assert rate.wait_s(str(number)) == 0
+    assert rate.wait_s("first") == 0
