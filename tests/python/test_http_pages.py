@@ -14,10 +14,9 @@ pytest.importorskip("httpx2")
 pytest.importorskip("offapi")
 
 from asked import Asked
-from comptroller.http import EveryoneIsOperator, app, openapi, pages
+from comptroller.http import EveryoneIsOperator, app, openapi
 from comptroller.http.problems import BY_CODE
 
-DOCUMENT = openapi.document("off")
 HTML = "text/html; charset=utf-8"
 STRICT = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 INTERACTIVE = (
@@ -41,8 +40,7 @@ FILES = [
 
 @pytest.fixture
 def ask(operator: comptroller.Service) -> Iterator[Asked]:
-    resources = pages.resources(DOCUMENT)
-    with Asked(app(operator, authenticator=EveryoneIsOperator(), resources=resources)) as asked:
+    with Asked(app(operator, authenticator=EveryoneIsOperator())) as asked:
         yield asked
 
 
@@ -132,5 +130,11 @@ def test_the_type_of_a_refusal_is_its_page(ask: Asked) -> None:
     assert ask("GET", refused.json()["type"]).status_code == 200
 
 
-def test_the_description_is_the_one_that_was_given(ask: Asked) -> None:
-    assert ask("GET", "/openapi.json").content == DOCUMENT
+@pytest.mark.parametrize("drop_deprecated", [False, True])
+def test_the_description_is_that_of_this_server(
+    operator: comptroller.Service, drop_deprecated: bool
+) -> None:
+    options = {"authenticator": EveryoneIsOperator(), "drop_deprecated": drop_deprecated}
+    with Asked(app(operator, **options)) as ask:
+        served = ask("GET", "/openapi.json").content
+    assert served == openapi.document("off", drop_deprecated=drop_deprecated)

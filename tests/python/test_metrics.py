@@ -23,19 +23,14 @@ IDENTITY = "/operator/identity/identities"
 REQUESTS = "comptroller_requests_total"
 
 
+def served(service: comptroller.Service, **options: Any) -> app:
+    return app(service, authenticator=EveryoneIsOperator(), **options)
+
+
 @pytest.fixture
-def ask(operator: comptroller.Service, store_path: Any) -> Iterator[Asked]:
-    with Asked(observed(operator, Metrics(store_path))) as asked:
+def ask(operator: comptroller.Service) -> Iterator[Asked]:
+    with Asked(served(operator)) as asked:
         yield asked
-
-
-def observed(service: comptroller.Service, metrics: Metrics) -> app:
-    return app(
-        service,
-        authenticator=EveryoneIsOperator(),
-        observers=(metrics,),
-        resources=metrics.resources(),
-    )
 
 
 def numbers(ask: Asked) -> dict[tuple[str, ...], float]:
@@ -88,7 +83,7 @@ def test_the_time_of_answers_is_counted_by_route(ask: Asked) -> None:
 
 
 def test_writes_that_are_answered_together_are_told(operator: comptroller.Service) -> None:
-    application = observed(operator, Metrics(None))
+    application = served(operator)
 
     async def write(count: int) -> None:
         transport = httpx2.ASGITransport(application)
@@ -110,12 +105,15 @@ def test_a_write_that_is_refused_is_no_write(ask: Asked) -> None:
     assert numbers(ask)[("comptroller_writes_together_count",)] == 0
 
 
-def test_loaded_rows_are_counted_by_kind(operator: comptroller.Service) -> None:
-    metrics = Metrics(None)
-    metrics.loaded("claims", 5)
-    metrics.loaded("claims", 2)
-    with Asked(observed(operator, metrics)) as ask:
-        assert numbers(ask)["comptroller_rows_loaded_total", "claims"] == 7
+def test_loaded_rows_are_counted_by_kind(ask: Asked) -> None:
+    line = b'{"id":"%d","created_at":"2026-01-31T12:00:00Z"}\n'
+    typed = {"Content-Type": "application/x-ndjson"}
+    for ids in ([1, 2, 3], [3, 4]):
+        body = b"".join(line % id for id in ids)
+        ask("POST", "/operator/load/identities", content=body, headers=typed)
+    ask("POST", "/operator/load/identities", content=b"{}\n", headers=typed)
+    ask("POST", "/operator/load/identities?dry_run=true", content=line % 9, headers=typed)
+    assert numbers(ask)["comptroller_rows_loaded_total", "identities"] == 4
 
 
 def test_the_size_of_the_store_is_that_of_its_files(ask: Asked, store_path: Any) -> None:
@@ -127,14 +125,14 @@ def test_the_size_of_the_store_is_that_of_its_files(ask: Asked, store_path: Any)
 
 
 def test_a_store_that_is_kept_nowhere_has_no_size(operator: comptroller.Service) -> None:
-    with Asked(observed(operator, Metrics(None))) as ask:
+    with Asked(served(operator, resources=Metrics(None).resources())) as ask:
         assert "comptroller_store_bytes" not in {key[0] for key in numbers(ask)}
 
 
 def test_applications_count_for_themselves(open_as: Any) -> None:
-    with Asked(observed(open_as(), Metrics(None))) as first:
+    with Asked(served(open_as())) as first:
         first("GET", "/rewards/claims")
-        with Asked(observed(open_as(), Metrics(None))) as second:
+        with Asked(served(open_as())) as second:
             assert requests(second) == {}
         assert requests(first)["GET", "/rewards/claims", "200"] == 1
 

@@ -83,7 +83,8 @@ class App:
         self._metrics = Metrics(service.host.path)
         self._observers: tuple[Observer, ...] = (self._metrics, *observers)
         self._pool = ThreadPoolExecutor(_MOST_WRITERS, "comptroller-http")
-        self._bulk = Bulk(self._store, ThreadPoolExecutor(_MOST_BULK, "comptroller-bulk"))
+        bulk_pool = ThreadPoolExecutor(_MOST_BULK, "comptroller-bulk")
+        self._bulk = Bulk(self._store, bulk_pool, self._metrics.loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
         document = openapi.document(
             _told_apart(authenticator, resources or {}), drop_deprecated=drop_deprecated

@@ -18,7 +18,7 @@ from comptroller.http import problems
 from comptroller.http.callers import Caller
 from comptroller.http.exchange import Disconnected, Exchange
 from comptroller.http.problems import Refusal, problem
-from comptroller.loading import LoadOptions
+from comptroller.loading import LoadOptions, LoadResult
 
 #: How long a load waits for the next byte, and an export for its bytes to be taken.
 PATIENCE_S = 10.0
@@ -35,11 +35,19 @@ class Bulk:
     Args:
         store: whose records they are.
         pool: its threads do the work, one each.
+        loaded: told the kind and number of the records that a load kept.
         patience_s: see PATIENCE_S.
     """
 
-    def __init__(self, store: Store, pool: Executor, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self,
+        store: Store,
+        pool: Executor,
+        loaded: Callable[[str, int], None],
+        patience_s: float = PATIENCE_S,
+    ) -> None:
         self._store = store
+        self._loaded = loaded
         self._pool = pool
         self._patience_s = patience_s
         self._arriving: set[Arriving] = set()
@@ -48,7 +56,7 @@ class Bulk:
     def stop(self) -> None:
         """The server is about to end: loads that are not all here are rolled back and refused."""
         self._is_stopping = True
-        for body in self._arriving:
+        for body in tuple(self._arriving):
             body.end(_stopping())
 
     async def load(self, exchange: Exchange, caller: Caller) -> None:
@@ -90,6 +98,13 @@ class Bulk:
         finally:
             self._arriving.discard(body)
             body.abandon()
+            for account in accounts:
+                self._count(kind, account)
+
+    def _count(self, kind: str, account: bytes) -> None:
+        result = msgspec.json.decode(account, type=LoadResult)
+        if result.committed:
+            self._loaded(kind, result.inserted + result.updated)
 
     async def export(self, exchange: Exchange, caller: Caller) -> None:
         """Answers all records of a kind that pass the filters of its list.

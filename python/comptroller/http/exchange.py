@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
+from secrets import token_hex
 from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes
-from uuid import uuid4
 
 from comptroller.errors import invalid
 from comptroller.http.problems import problem
@@ -59,7 +59,7 @@ class Exchange:
         self.method: str = "GET" if self.is_head else scope["method"]
         self.headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
         given = self.headers.get(b"x-request-id", b"")
-        self.request_id = given.decode() if _REQUEST_ID.fullmatch(given) else str(uuid4())
+        self.request_id = given.decode() if _REQUEST_ID.fullmatch(given) else token_hex(16)
         self.route = ""
         self.operation = ""
         self.client_id: str | None = None
@@ -112,11 +112,18 @@ class Exchange:
 
     async def body(self) -> bytes:
         """The JSON body; empty when there is none. Refuses 413 before it is read whole, and 415."""
+        if not self._has_body():
+            return b""
         self.check_length(LARGEST_BODY)
         data = b"".join([chunk async for chunk in self.chunks(LARGEST_BODY)])
         if data:
             self.check_type(b"application/json")
         return data
+
+    def _has_body(self) -> bool:
+        # In HTTP/1 a body is announced; asking for one that is not would cost as much as a filter.
+        is_announced = b"content-length" in self.headers or b"transfer-encoding" in self.headers
+        return is_announced or not self.scope["http_version"].startswith("1")
 
     def check_length(self, largest: int) -> None:
         """Refuses a body that says it is larger than this many bytes."""

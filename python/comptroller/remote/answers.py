@@ -24,7 +24,7 @@ _NO_CURSOR = msgspec.Raw(b'""')
 
 # A time that a record would not show as it promises to: of another zone than UTC, with more digits
 # than a microsecond has, which msgspec rounds, or in a leap second.
-_UNUSUAL_TIME = re.compile(rb"T\d\d:\d\d:(60|\d\d\.\d{7}|\d\d(\.\d+)?[+-]\d)", re.IGNORECASE)
+_UNUSUAL_TIME = re.compile(rb":\d\d:(?:60|\d\d\.\d{7}|\d\d(?:\.\d+)?[+-]\d)")
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII | re.IGNORECASE
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from comptroller.http.openapi.schemas import Schema, reference
+from comptroller.routes import TOKEN_PATH
 
 TAG = "tokens"
-PATH = "/oauth2/token"
 
 _TEXT: Schema = {"type": "string"}
 _SCOPE: Schema = {"type": "string", "description": "scopes, separated by spaces"}
@@ -57,7 +57,7 @@ def paths() -> dict[str, Schema]:
     """The path of the token endpoint."""
     form = {"application/x-www-form-urlencoded": {"schema": reference("TokenRequest")}}
     return {
-        PATH: {
+        TOKEN_PATH: {
             "post": {
                 "operationId": "token",
                 "tags": [TAG],

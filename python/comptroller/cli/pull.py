@@ -1,0 +1,152 @@
+"""The command that copies what a service elsewhere shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from comptroller.cli import screen
+from comptroller.cli.bulk import KINDS, Kind, account, rejections
+from comptroller.cli.screen import db_option, json_option
+
+if TYPE_CHECKING:
+    from comptroller.loading import LoadResult
+    from comptroller.service import Service
+
+
+@click.command()
+@click.argument("kinds", nargs=-1, type=Kind(KINDS), metavar="[KIND]...")
+@click.option("--from", "url", required=True, metavar="URL", help="Where the service is.")
+@click.option(
+    "--client-id", envvar="COMPTROLLER_CLIENT_ID", show_envvar=True, help="Who asks for a token."
+)
+@click.option(
+    "--client-secret", envvar="COMPTROLLER_CLIENT_SECRET", show_envvar=True, help="Its secret."
+)
+@click.option("--token-url", metavar="URL", help="Where tokens are; of the service when left out.")
+@click.option(
+    "--customer", metavar="ID", help="Whose the records are that name none, if it is not told."
+)
+@click.option("--all", "afresh", is_flag=True, help="Read everything again, however old.")
+@db_option
+@json_option
+def pull(
+    kinds: tuple[str, ...],
+    url: str,
+    client_id: str | None,
+    client_secret: str | None,
+    token_url: str | None,
+    customer: str | None,
+    afresh: bool,
+    db: str,
+    as_json: bool,
+) -> int:
+    """Copy the records of a service elsewhere into the store, as far as the client may read them.
+
+    Again and again: claims and orchestrations are read from the oldest one on that may still
+    change, or else from the newest. A pull that was interrupted goes on where it was.
+
+    \b
+    export COMPTROLLER_CLIENT_ID=... COMPTROLLER_CLIENT_SECRET=...
+    comptroller pull --from https://host claims payout-groups
+    """  # noqa: D301
+    import comptroller
+
+    results: dict[str, LoadResult] = {}
+    with comptroller.connect(
+        url, client_id=client_id, client_secret=client_secret, token_url=token_url
+    ) as source:
+        # Asked before a store is made for a service that is not there.
+        with screen.waiting(f"asking {screen.printable(url)}"):
+            shown, hidden = _kinds(source, kinds)
+            whose = _customer(source, customer)
+        with comptroller.open(db) as target:
+            ended_by = _pull_all(source, target, shown, whose, afresh, results)
+    if as_json:
+        loads = {kind: _members(result) for kind, result in results.items()}
+        screen.write_json(
+            {
+                "from": url,
+                "customer_id": whose,
+                "kinds": loads,
+                "not_shown": hidden,
+                "interrupted": ended_by is not None,
+            }
+        )
+    else:
+        _tell(results, hidden)
+    if isinstance(ended_by, KeyboardInterrupt):
+        click.echo("comptroller: interrupted; what is counted above was kept", err=True)
+        return 130
+    if ended_by is not None:
+        click.echo("comptroller: the pull ended early; what is counted was kept", err=True)
+        raise ended_by
+    return 1 if any(result.rejected for result in results.values()) else 0
+
+
+def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """The kinds to pull, and those that were not named and may not be read."""
+    from comptroller import pulling
+    from comptroller.errors import make
+
+    asked = [kind for kind in pulling.KINDS if kind in named or not named]
+    shown = [kind for kind in asked if named or pulling.is_shown(source, kind)]
+    if not shown:
+        raise make("insufficient-scope", 403, "this client may read no kind of record there")
+    return shown, [kind for kind in asked if kind not in shown and kind != "balances"]
+
+
+def _customer(source: Service, named: str | None) -> str | None:
+    from comptroller import pulling
+
+    if pulling.is_shown(source, "balances"):
+        return None  # records tell the operator whose they are
+    return named or pulling.customer_of(source)
+
+
+def _pull_all(
+    source: Service,
+    target: Service,
+    kinds: list[str],
+    customer_id: str | None,
+    afresh: bool,
+    results: dict[str, LoadResult],
+) -> BaseException | None:
+    """Pulls kind after kind; gives what ended it early."""
+    from comptroller import pulling
+
+    for kind in kinds:
+        try:
+            with screen.progress(f"pulling {kind}") as advance:
+                results[kind] = pulling.pull(
+                    source,
+                    target,
+                    kind,
+                    customer_id=customer_id,
+                    afresh=afresh,
+                    progress=advance,
+                )
+        except BaseException as error:
+            kept: LoadResult | None = getattr(error, "load_result", None)
+            if kept is not None:
+                results[kind] = kept
+            return error
+    return None
+
+
+def _tell(results: dict[str, LoadResult], hidden: list[str]) -> None:
+    screen.show(account(results))
+    for kind, result in results.items():
+        if result.rejections:
+            click.echo(f"\n{kind}:")
+            screen.show(rejections(result))
+    if hidden:
+        click.echo(f"\nThe client may not read {', '.join(hidden)}.")
+
+
+def _members(result: LoadResult) -> dict[str, object]:
+    return {
+        **screen.fields_of(result),
+        "rejections": [screen.fields_of(each) for each in result.rejections],
+    }

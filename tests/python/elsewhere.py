@@ -1,0 +1,145 @@
+"""Another deployment of the interface, made of answers, and a clock that stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("httpx2")
+
+import comptroller
+import httpx2
+
+BASE = "https://elsewhere.test/api/v3"
+NOON = "2026-01-31T12:00:00Z"
+UUID = "01900000-0000-7000-8000-0000000000aa"
+
+CLAIM = {
+    "id": "c-1",
+    "payout_group_id": UUID,
+    "claim_type": "CLAIM_ALL",
+    "onchain_status": "PENDING",
+    "amount": "1.50",
+    "created_at": NOON,
+    "updated_at": NOON,
+}
+GROUP = {"id": UUID, "ledger": "INK", "created_at": NOON, "updated_at": NOON}
+ADDRESS = {"id": UUID, "ledger": "INK", "address": "0xab", "created_at": NOON}
+ORDER = {
+    "id": "o-1",
+    "customer_id": "c",
+    "status": "COMPLETED",
+    "created_at": NOON,
+    "updated_at": NOON,
+}
+CONTROL = {
+    "id": "k-1",
+    "type": "CLOSED",
+    "set_by": "CLIENT",
+    "is_overridable": True,
+    "created_at": NOON,
+    "deleted_at": None,
+}
+
+NEW_GROUP = {
+    "ledger": "INK",
+    "asset_type": "ETH",
+    "jurisdiction": "CH",
+    "name": "n",
+    "claimer_address": "0x1",
+}
+NEW_ADDRESS = {"ledger": "INK", "address": "0xab"}
+NEW_CONTROL = {"identity_id": "alice", "type": "CLOSED", "reason_code": "X"}
+
+Answer = httpx2.Response | Exception
+
+
+LOST = httpx2.ReadError("connection reset")
+
+
+class StillClock:
+    """Time that passes only while somebody sleeps, and how long each sleep was."""
+
+    def __init__(self) -> None:
+        self.moment = 0.0
+        self.sleeps: list[float] = []
+
+    def now(self) -> float:
+        return self.moment
+
+    def sleep(self, seconds: float) -> None:
+        self.sleeps.append(seconds)
+        self.moment += seconds
+
+
+class Elsewhere:
+    """A service that gives these answers, one after another, the last one for ever; and remembers
+    what it was asked. Paths named in `pages` have answers of their own.
+    """
+
+    def __init__(self, *answers: Answer, **pages: Callable[[httpx2.Request], Answer]) -> None:
+        self.clock = StillClock()
+        self.asked: list[httpx2.Request] = []
+        self._answers = list(answers)
+        self._pages = pages
+
+    def connect(self, base_url: str = BASE, **how: Any) -> comptroller.Service:
+        transport = httpx2.MockTransport(self._answer)
+        return comptroller.connect(base_url, transport=transport, clock=self.clock, **how)
+
+    def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        self.asked.append(request)
+        name = request.url.path.rpartition("/")[2].partition(".")[0]
+        if name in self._pages:
+            answer = self._pages[name](request)
+        else:
+            answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def paths(self) -> list[str]:
+        """What was asked for, below the base."""
+        prefix = BASE.removeprefix("https://elsewhere.test")
+        return [request.url.raw_path.decode().removeprefix(prefix) for request in self.asked]
+
+
+def ok(told: object) -> httpx2.Response:
+    return httpx2.Response(200, json=told)
+
+
+def answer(status: int, code: str | None = None, **headers: str) -> httpx2.Response:
+    """A refusal, with header fields of names with underscores for dashes."""
+    told = {} if code is None else {"code": code}
+    return httpx2.Response(
+        status, json=told, headers={name.replace("_", "-"): text for name, text in headers.items()}
+    )
+
+
+def page(*items: object) -> httpx2.Response:
+    return ok({"items": items, "next_page_cursor": ""})
+
+
+def openapi(*operations: tuple[str, str]) -> Callable[[httpx2.Request], Answer]:
+    """A document that says of these methods and paths that they take an Idempotency-Key."""
+    paths: dict[str, Any] = {}
+    for method, path in operations:
+        key = {"$ref": "#/components/parameters/IdempotencyKey"}
+        paths.setdefault(path, {})[method.lower()] = {"parameters": [key]}
+    parameter = {"name": "Idempotency-Key", "in": "header"}
+    document = {"paths": paths, "components": {"parameters": {"IdempotencyKey": parameter}}}
+    return lambda _request: ok(document)
+
+
+def tokens(*names: str, **more: object) -> Callable[[httpx2.Request], Answer]:
+    """A token endpoint that gives out these tokens in turn, the last one for ever."""
+    left = list(names)
+
+    def issued(_request: httpx2.Request) -> httpx2.Response:
+        name = left.pop(0) if len(left) > 1 else left[0]
+        told = {"access_token": name, "token_type": "Bearer", "expires_in": 3600}
+        return ok(told | more)
+
+    return issued

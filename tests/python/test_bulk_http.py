@@ -1,0 +1,320 @@
+"""Loads and exports over HTTP: streams of any length, refused or ended without a trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from in_process import InProcess, Tokens
+from lines import claim, control, identity, load
+
+pytest.importorskip("httpx2")
+
+import httpx2
+from comptroller.http import app
+from comptroller.http.bulk import Bulk
+
+LINE = (
+    b'{"id":"c-%d","payout_group_id":"01900000-0000-7000-8000-0000000000aa","claim_type":'
+    b'"CLAIM_ALL","amount":"1.5","onchain_status":"PENDING","created_at":"2026-01-01T00:00:00Z"}\n'
+)
+STALL = b""  # to the transport in process
+NDJSON = {"content-type": "application/x-ndjson"}
+
+
+def claims(count: int, first: int = 0) -> bytes:
+    return b"".join(LINE % number for number in range(first, first + count))
+
+
+class Door:
+    """Who asks an application, by default with all that an operator may do."""
+
+    def __init__(self, service: comptroller.Service, patience_s: float | None = None) -> None:
+        self.tokens = Tokens()
+        resources = None if patience_s is None else self._impatient(service, patience_s)
+        self.app = app(service, authenticator=self.tokens, resources=resources)
+        self.client = httpx2.Client(transport=InProcess(self.app), base_url="http://there")
+        self.client.headers["authorization"] = f"Bearer {self.tokens.admit()}"
+
+    def _impatient(self, service: comptroller.Service, patience_s: float) -> Any:
+        # With one thread, so that one that were not let go would stop all that follows.
+        self.pool = ThreadPoolExecutor(1)
+        bulk = Bulk(service.host.store, self.pool, lambda *_kept: None, patience_s)
+
+        def known(answer: Callable[..., Any]) -> Callable[..., Any]:
+            async def answered(exchange: Any) -> None:
+                await answer(exchange, await self.tokens.caller(exchange))
+
+            return answered
+
+        return {
+            "/operator/load/{kind}": {"POST": known(bulk.load)},
+            "/operator/export/{kind}": {"GET": known(bulk.export)},
+        }
+
+    def load(self, content: Any, kind: str = "claims", query: str = "", **headers: str) -> Any:
+        path = f"/operator/load/{kind}{query}"
+        return self.client.post(path, content=content, headers=NDJSON | headers)
+
+    def export(self, path: str, **headers: str) -> Any:
+        return self.client.get("/operator/export/" + path, headers=headers)
+
+
+@pytest.fixture
+def door(operator: comptroller.Service) -> Iterator[Door]:
+    opened = Door(operator)
+    with opened.client:
+        yield opened
+
+
+@pytest.fixture
+def hasty(operator: comptroller.Service) -> Iterator[Door]:
+    """Waits for nothing longer than a tenth of a second."""
+    opened = Door(operator, 0.1)
+    with opened.client, opened.pool:
+        yield opened
+
+
+def ids(operator: comptroller.Service) -> list[str]:
+    return [each.id for each in operator.claims.iter()]
+
+
+# ---- loads ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (claims(2), "application/x-ndjson"),
+        (claims(2), "application/x-ndjson; charset=utf-8"),
+        (claims(2), "application/octet-stream"),
+        (b"[" + claims(2).replace(b"}\n{", b"},{") + b"]", "application/json"),
+        (b'{"items":[' + claims(2).replace(b"}\n{", b"},{") + b"]}", "application/json"),
+    ],
+)
+def test_a_body_is_loaded_and_accounted_for(
+    door: Door, operator: comptroller.Service, body: bytes, kind: str
+) -> None:
+    answer = door.load(body, **{"content-type": kind})
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["cache-control"] == "no-store"
+    told = answer.json()
+    assert (told["committed"], told["read"], told["inserted"]) == (True, 2, 2)
+    assert sorted(ids(operator)) == ["c-0", "c-1"]
+
+
+def test_options_are_those_of_the_verb(door: Door, operator: comptroller.Service) -> None:
+    body = claims(2) + b"no\n"
+    assert not door.load(body).json()["committed"]
+    assert not door.load(body, query="?keep_going=false&dry_run=true").json()["committed"]
+    assert ids(operator) == []
+    told = door.load(body, query="?keep_going=true&customer_id=acme").json()
+    assert (told["inserted"], told["rejected"]) == (2, 1)
+    assert told["rejections"][0]["line"] == 3
+    assert {each.customer_id for each in operator.claims.iter()} == {"acme"}
+
+
+def test_a_line_has_its_limit_and_the_body_has_none(door: Door) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield LINE % 1
+        for _ in range(40):
+            yield b" " * (1 << 18)
+        yield b"\n"
+        yield LINE % 2
+
+    told = door.load(pieces(), query="?keep_going=true").json()
+    assert (told["read"], told["inserted"], told["rejected"]) == (3, 2, 1)
+    assert told["rejections"][0]["line"] == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("?keep_going=yes", "keep_going"),
+        ("?dry_run=1", "dry_run"),
+        ("?dry_run=", "dry_run"),
+        ("?keep_goin=true", "keep_goin"),
+        ("?dry_run=true&dry_run=true", "query"),
+        ("?customer_id=", "customer_id"),
+        ("?customer_id=%FF", "query"),
+    ],
+)
+def test_what_is_no_option_is_refused(door: Door, query: str, field: str) -> None:
+    answer = door.load(claims(1), query=query)
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["field"] == field
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "status", "code"),
+    [
+        ("POST", "load/claim", NDJSON, 404, "not-found"),
+        ("POST", "load/payout_groups", NDJSON, 404, "not-found"),
+        ("GET", "export/claim", {}, 404, "not-found"),
+        ("GET", "export/claims%2Fx", {}, 404, "not-found"),
+        ("GET", "load/claims", {}, 405, "method-not-allowed"),
+        ("POST", "export/claims", NDJSON, 405, "method-not-allowed"),
+        ("POST", "load/claims", {}, 415, "unsupported-media-type"),
+        ("POST", "load/claims", {"content-type": "text/csv"}, 415, "unsupported-media-type"),
+        (
+            "POST",
+            "load/claims",
+            {"content-type": "application/x-ndjson; charset=latin-1"},
+            415,
+            "unsupported-media-type",
+        ),
+        ("GET", "export/claims?colour=red", {}, 400, "invalid-request"),
+        ("GET", "export/claims?limit=1", {}, 400, "invalid-request"),
+        ("GET", "export/claims?statuses=NONE", {}, 400, "invalid-request"),
+        ("GET", "export/claims?format=xml", {}, 400, "invalid-request"),
+        ("GET", "export/claims?format=csv&format=csv", {}, 400, "invalid-request"),
+    ],
+)
+def test_what_cannot_be_is_a_problem(
+    door: Door, method: str, path: str, headers: dict[str, str], status: int, code: str
+) -> None:
+    answer = door.client.request(method, f"/operator/{path}", headers=headers, content=claims(1))
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["code"] == code
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "needed", "other"),
+    [
+        ("POST", "load/claims", "operator:write", "operator:read"),
+        ("GET", "export/claims", "operator:read", "operator:write"),
+    ],
+)
+def test_each_needs_its_scope(door: Door, method: str, path: str, needed: str, other: str) -> None:
+    def asked(token: str) -> Any:
+        headers = NDJSON | {"authorization": f"Bearer {token}"}
+        return door.client.request(method, f"/operator/{path}", headers=headers, content=claims(1))
+
+    assert asked(door.tokens.admit(scopes=[needed])).status_code == 200
+    for token in (door.tokens.admit(scopes=[other]), door.tokens.admit(customer="acme")):
+        answer = asked(token)
+        assert (answer.status_code, answer.json()["code"]) == (403, "insufficient-scope")
+        challenge = f'Bearer error="insufficient_scope", scope="{needed}"'
+        assert answer.headers["www-authenticate"] == challenge
+    assert asked("stranger").status_code == 401
+
+
+@pytest.mark.parametrize("sent", [[STALL], [claims(10), STALL], [claims(10)[:-30], STALL]])
+def test_a_body_that_stops_coming_is_rolled_back(
+    hasty: Door, operator: comptroller.Service, sent: list[bytes]
+) -> None:
+    answer = hasty.load(sent)
+    assert answer.status_code == 503
+    assert answer.json()["detail"] == "no byte came for 0.1 seconds"
+    assert ids(operator) == []
+    assert operator.claims.put(claim()).id  # nobody holds the store
+    assert hasty.load(claims(1)).json()["inserted"] == 1
+
+
+def test_batches_that_were_committed_are_told(hasty: Door, operator: comptroller.Service) -> None:
+    # More than a batch, and more than is read ahead of what is stored.
+    pieces = [claims(10_000, first) for first in range(0, 200_000, 10_000)]
+    answer = hasty.load([*pieces, STALL], query="?keep_going=true")
+    assert answer.status_code == 503
+    assert answer.headers["content-type"] == "application/problem+json"
+    told = answer.json()["meta"]["load_result"]
+    assert (told["committed"], told["inserted"]) == (True, told["read"])
+    assert len(ids(operator)) == told["inserted"] == 100_000
+
+
+@pytest.mark.parametrize("sent", [b"", claims(10)])
+def test_a_sender_who_leaves_leaves_nothing(
+    door: Door, operator: comptroller.Service, sent: bytes
+) -> None:
+    def leaving() -> Iterator[bytes]:
+        if sent:
+            yield sent
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        door.load(leaving())
+    assert operator.claims.put(claim(id="mine")).id == "mine"
+    assert ids(operator) == ["mine"]
+
+
+def test_a_server_that_stops_rolls_loads_back(door: Door, operator: comptroller.Service) -> None:
+    def stopped_meanwhile() -> Iterator[bytes]:
+        yield claims(10)
+        door.app.stop()
+        yield claims(10, 10)
+        yield STALL
+
+    for body in (stopped_meanwhile(), claims(1)):
+        answer = door.load(body)
+        assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+        assert "stopping" in answer.json()["detail"]
+        assert int(answer.headers["retry-after"]) >= 1
+    assert ids(operator) == []
+
+
+# ---- exports -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("format", ["ndjson", "csv"])
+@pytest.mark.parametrize("count", [0, 3, 20_000])
+def test_an_export_is_that_of_the_verb(
+    door: Door, operator: comptroller.Service, tmp_path: Path, format: str, count: int
+) -> None:
+    assert door.load(claims(count)).json()["inserted"] == count
+    operator.export("claims", tmp_path / "claims", format)
+    answer = door.export(f"claims?format={format}")
+    assert answer.status_code == 200
+    types = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
+    assert answer.headers["content-type"] == types[format]
+    assert answer.content == (tmp_path / "claims").read_bytes()
+    head = door.client.head(f"/operator/export/claims?format={format}")
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-type"] == types[format]
+
+
+def test_an_export_takes_the_filters_of_the_list(door: Door, operator: comptroller.Service) -> None:
+    load(operator, "claims", claim(id="1"), claim(id="2", onchain_status="FAILED"))
+    for query, found in {
+        "statuses=FAILED": ["2"],
+        "statuses=FAILED&statuses=PENDING": ["1", "2"],
+        "chain=INK": [],
+        "start_time=2026-01-01T00:00:00%2B00:00": ["1", "2"],
+    }.items():
+        lines = door.export(f"claims?{query}").text.splitlines()
+        assert [json.loads(line)["id"] for line in lines] == found, query
+
+
+def test_deleted_controls_are_exported_unless_they_are_not_wanted(
+    door: Door, operator: comptroller.Service
+) -> None:
+    load(operator, "identities", identity(id="alice"))
+    lifted = control(identity_id="alice", deleted_at="2026-02-01T00:00:00Z")
+    load(operator, "controls", lifted)
+    assert door.export("controls").json()["id"] == lifted["id"]
+    assert door.export("controls?include_deleted=true").json()["id"] == lifted["id"]
+    assert door.export("controls?include_deleted=false").content == b""
+
+
+def test_a_reader_who_leaves_frees_the_thread(hasty: Door) -> None:
+    hasty.load(claims(50_000))
+    for _ in range(3):
+        with hasty.client.stream("GET", "/operator/export/claims") as answer:
+            assert next(answer.iter_raw())
+    assert len(hasty.export("claims?statuses=FAILED").content) == 0
+
+
+def test_a_reader_who_stalls_is_cut_off(hasty: Door) -> None:
+    hasty.load(claims(50_000))
+    with hasty.client.stream("GET", "/operator/export/claims") as answer:
+        pieces = answer.iter_raw()
+        assert next(pieces)
+        assert hasty.export("claims?statuses=FAILED").status_code == 200
+        with pytest.raises(httpx2.RemoteProtocolError):
+            list(pieces)

@@ -1,0 +1,298 @@
+"""Pulling: what a service elsewhere shows comes to be in a store here, and stays up to date."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from command_line import Run
+from comptroller import errors
+from comptroller.loading import LoadResult
+from comptroller.local import LocalHost
+from in_process import opener
+from lines import at, claim, group, identity, load, orchestration
+
+pytest.importorskip("httpx2")
+
+from comptroller import pulling
+
+Opener = Callable[..., comptroller.Service]
+SHOWN = [kind for kind in pulling.KINDS if kind != "balances"]
+
+
+@pytest.fixture
+def afar(store_path: Path) -> Iterator[Opener]:
+    """Connects to the store that is pulled from."""
+    with ExitStack() as closing:
+        yield opener(store_path, closing)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[comptroller.Service]:
+    """The store that is pulled into."""
+    with comptroller.open(tmp_path / "here.db") as service:
+        yield service
+
+
+@pytest.fixture
+def sampled(operator: comptroller.Service, tmp_path: Path) -> comptroller.Service:
+    """The operator of the store that is pulled from, which has a sample of acme's."""
+    comptroller.sample("all", 300, seed=5, customer="acme", out=tmp_path / "sample")
+    for kind in pulling.KINDS:
+        load_from = tmp_path / "sample" / f"{kind}.ndjson"
+        assert operator.load(kind, load_from, customer_id="acme").committed
+    return operator
+
+
+def pulled(source: comptroller.Service, target: comptroller.Service, **how: Any) -> Any:
+    """The account of a pull of every kind that is shown."""
+    return {
+        kind: pulling.pull(source, target, kind, **how)
+        for kind in pulling.KINDS
+        if pulling.is_shown(source, kind)
+    }
+
+
+def counts(result: LoadResult) -> tuple[int, int, int, int]:
+    return result.inserted, result.updated, result.unchanged, result.rejected
+
+
+def listed(service: comptroller.Service, kind: str) -> list[Any]:
+    noun = getattr(service, kind.replace("-", "_"))
+    more = {"include_deleted": True} if kind == "controls" else {}
+    return sorted(noun.iter(**more), key=repr)
+
+
+def test_the_operator_pulls_everything(
+    sampled: comptroller.Service, afar: Opener, here: comptroller.Service
+) -> None:
+    results = pulled(afar(), here)
+    assert list(results) == list(pulling.KINDS)
+    for kind in pulling.KINDS:
+        assert counts(results[kind]) == (len(listed(sampled, kind)), 0, 0, 0)
+        assert listed(here, kind) == listed(sampled, kind)
+
+
+def test_a_client_pulls_what_it_is_shown(
+    sampled: comptroller.Service, afar: Opener, here: comptroller.Service, tmp_path: Path
+) -> None:
+    load(sampled, "claims", claim(), customer_id="globex")
+    acme = afar(customer="acme")
+    customer = pulling.customer_of(acme)
+    assert customer == "acme"
+    assert list(pulled(acme, here, customer_id=customer)) == SHOWN
+    with comptroller.open(tmp_path / "here.db", customer="acme") as client:
+        for kind in SHOWN:
+            assert listed(client, kind) == listed(acme, kind) != []
+
+
+def test_a_second_pull_changes_nothing_and_reads_less(
+    sampled: comptroller.Service, afar: Opener, here: comptroller.Service
+) -> None:
+    first = pulled(afar(), here)
+    again = pulled(afar(), here)
+    afresh = pulled(afar(), here, afresh=True)
+    for kind in pulling.KINDS:
+        assert counts(again[kind])[:2] == counts(afresh[kind])[:2] == (0, 0)
+        assert again[kind].rejected == 0
+        assert afresh[kind].unchanged == first[kind].read
+    assert 0 < again["claims"].read < first["claims"].read
+    assert 0 < again["orchestrations"].read < first["orchestrations"].read
+
+
+@pytest.mark.parametrize(
+    ("statuses", "first_read"),
+    [
+        (["CONFIRMED", "FAILED", "CONFIRMED"], 2),
+        (["CONFIRMED", "PENDING", "CONFIRMED"], 1),
+        (["SUBMITTED", "PENDING", "FAILED"], 0),
+        (["CONFIRMED", "CONFIRMED", "SUBMITTED"], 2),
+    ],
+)
+def test_claims_are_read_from_the_oldest_that_may_change(
+    operator: comptroller.Service,
+    afar: Opener,
+    here: comptroller.Service,
+    statuses: list[str],
+    first_read: int,
+) -> None:
+    lines = [claim(onchain_status=word, created_at=at(n)) for n, word in enumerate(statuses)]
+    load(operator, "claims", *lines)
+    assert pulling.pull(afar(), here, "claims").inserted == 3
+    load(operator, "claims", claim(created_at=at(9)), claim(created_at=at(-9)))
+    again = pulling.pull(afar(), here, "claims")
+    assert counts(again) == (1, 0, 3 - first_read, 0)
+    assert counts(pulling.pull(afar(), here, "claims", afresh=True)) == (1, 0, 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "first_read"),
+    [
+        (["COMPLETED", "REJECTED", "FAILED"], 2),
+        (["COMPLETED", "PROCESSING", "FAILED"], 1),
+        (["PENDING", "PROCESSING", "COMPLETED"], 0),
+    ],
+)
+def test_orchestrations_are_read_from_the_oldest_that_may_change(
+    operator: comptroller.Service,
+    afar: Opener,
+    here: comptroller.Service,
+    statuses: list[str],
+    first_read: int,
+) -> None:
+    lines = [orchestration(status=word, created_at=at(n)) for n, word in enumerate(statuses)]
+    load(operator, "orchestrations", *lines)
+    assert pulling.pull(afar(), here, "orchestrations").inserted == 3
+    assert counts(pulling.pull(afar(), here, "orchestrations")) == (0, 0, 3 - first_read, 0)
+
+
+def test_what_has_changed_arrives(
+    operator: comptroller.Service, afar: Opener, here: comptroller.Service
+) -> None:
+    home = group(jurisdiction="CH")
+    waiting = claim(payout_group_id=home["id"])
+    moving = orchestration(status="PROCESSING")
+    load(operator, "payout-groups", home, customer_id="acme")
+    load(operator, "claims", waiting, customer_id="acme")
+    load(operator, "orchestrations", moving, customer_id="acme")
+    load(operator, "identities", identity(id="alice"), customer_id="acme")
+    control = operator.controls.create(identity_id="alice", type="CLOSED", reason_code="X")
+    pulled(afar(), here)
+
+    operator.claims.submit(waiting["id"], tx_hash="0x1")
+    operator.claims.confirm(waiting["id"])  # which the group learns of
+    done = {"status": "COMPLETED", "updated_at": at(1), "customer_id": "acme"}
+    operator.orchestrations.put(moving | done)
+    operator.controls.delete(control.id, reason="over")
+    operator.identities.update("alice", user_disabled=True, metadata={"tier": "gold"})
+    again = pulled(afar(), here)
+
+    assert all(result.rejected == 0 for result in again.values()), again
+    for kind in pulling.KINDS:
+        assert listed(here, kind) == listed(operator, kind)
+
+
+@pytest.mark.parametrize("kept", [0, 1, 1500])
+def test_a_pull_that_was_interrupted_goes_on(
+    operator: comptroller.Service, here: comptroller.Service, kept: int
+) -> None:
+    class Interrupted(LocalHost):
+        """Gives two pages of three."""
+
+        left = 2
+
+        def call(self, operation: str, parameters: Any, *more: Any) -> bytes:
+            if ("limit", "1000") in parameters:
+                self.left -= 1
+            if self.left < 0:
+                raise KeyboardInterrupt
+            return super().call(operation, parameters, *more)
+
+    lines = [claim(onchain_status="CONFIRMED", created_at=at(n)) for n in range(2500)]
+    load(operator, "claims", *lines)
+    load(here, "claims", *lines[:kept])  # what an earlier one committed
+    host = operator.host
+    source = comptroller.Service(Interrupted(host.store, host.principal, None), "interrupted")
+    if kept < 1000:
+        with pytest.raises(KeyboardInterrupt):
+            pulling.pull(source, here, "claims")
+        assert len(listed(here, "claims")) == kept
+    rest = pulling.pull(operator, here, "claims")
+    assert counts(rest) == (2500 - kept, 0, min(kept, 1), 0)
+    assert listed(here, "claims") == listed(operator, "claims")
+
+
+def test_whose_the_records_are_is_found_out(afar: Opener, operator: comptroller.Service) -> None:
+    assert pulling.customer_of(afar(customer="acme")) is None  # nothing there tells
+    load(operator, "orchestrations", orchestration(), customer_id="acme")
+    assert pulling.customer_of(afar(customer="acme")) == "acme"
+    assert pulling.customer_of(afar(customer="acme", scopes=["rewards:read_claims"])) is None
+
+
+@pytest.mark.parametrize(
+    ("token", "customer"),
+    [
+        ("eyJhbGciOiJub25lIn0.eyJjdXN0b21lciI6ImFjbWUifQ.c2ln", "acme"),
+        ("eyJhbGciOiJub25lIn0.eyJjdXN0b21lciI6N30.c2ln", None),
+        ("eyJhbGciOiJub25lIn0.W10.c2ln", None),
+        ("a.b.c", None),
+        ("opaque", None),
+    ],
+)
+def test_a_token_that_is_a_jwt_tells_whose_its_client_is(token: str, customer: Any) -> None:
+    from elsewhere import Elsewhere, page
+
+    service = Elsewhere(page()).connect(token=token)
+    assert pulling.customer_of(service) == customer
+
+
+def test_what_may_not_be_read_is_refused(afar: Opener, here: comptroller.Service) -> None:
+    acme = afar(customer="acme", scopes=["rewards:read_claims"])
+    assert [kind for kind in pulling.KINDS if pulling.is_shown(acme, kind)] == ["claims"]
+    with pytest.raises(errors.Forbidden):
+        pulling.pull(acme, here, "payout-groups")
+
+
+# ---- at the command line -------------------------------------------------------------------------
+
+
+def test_pull_copies_a_server_and_says_what_it_did(run: Run, tmp_path: Path) -> None:
+    from serving import serving
+
+    with serving("--sample", "200", cwd=tmp_path) as there:
+        id, secret = there.credentials()
+        words = ["pull", "--from", there.address, "--client-id", id, "--client-secret", secret]
+        ended = run(*words, "claims", "--db", "here.db")
+        assert ended.code == 0, ended.err
+        assert re.search(r"^claims +200 +200 +0 +0 +0 +0$", ended.out, re.MULTILINE)
+        again = run(*words, "--json", "--db", "here.db").json
+        assert list(again["kinds"])[:3] == ["identities", "controls", "payout-groups"]
+        assert again["kinds"]["claims"]["inserted"] == 0
+        assert not again["interrupted"]
+        assert secret not in ended.out + ended.err
+        wrong = run(*words[:-1], "wrong", "--db", "never.db")
+        assert wrong.code == 1
+        assert wrong.err.startswith("comptroller: unauthenticated: ")
+    lost = run(*words, "--db", "never.db")
+    assert lost.code == 1
+    assert lost.err.startswith("comptroller: unavailable: ")
+    assert not (tmp_path / "never.db").exists()
+
+
+def test_lines_that_are_rejected_are_shown_and_are_no_success(run: Run, tmp_path: Path) -> None:
+    from serving import serving
+
+    with comptroller.open(tmp_path / "there.db") as service:
+        load(service, "claims", claim(id="c-1"), claim(id="c-2"))
+    with comptroller.open(tmp_path / "here.db") as service:
+        load(service, "claims", claim(id="c-1", amount="7"))
+    with serving("--auth", "off", "--db", "there.db", cwd=tmp_path) as there:
+        ended = run("pull", "--from", there.address, "--all", "--db", "here.db")
+    assert ended.code == 1
+    assert re.search(r"^claims +2 +1 +0 +0 +1 +0$", ended.out, re.MULTILINE)
+    assert re.search(r"^ +1  already-exists +", ended.out, re.MULTILINE)
+
+
+def test_credentials_come_from_the_environment(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from serving import serving
+
+    with serving("--sample", "3", cwd=tmp_path) as there:
+        id, secret = there.credentials()
+        monkeypatch.setenv("COMPTROLLER_CLIENT_ID", id)
+        monkeypatch.setenv("COMPTROLLER_CLIENT_SECRET", secret)
+        assert run("pull", "--from", there.address, "claims").code == 0
+    assert (tmp_path / "comptroller.db").exists()
+
+
+def test_pull_must_know_where_from(run: Run) -> None:
+    ended = run("pull", "claims")
+    assert ended.code == 2
+    assert "--from" in ended.err
+    assert run("pull", "--from", "ftp://x").err.startswith("comptroller: invalid-request: base_url")

@@ -1,0 +1,160 @@
+"""A connected service asks again where that is safe, and as often as is sensible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import comptroller
+import pytest
+
+pytest.importorskip("httpx2")
+
+import httpx2
+from comptroller import errors
+from elsewhere import GROUP, LOST, NEW_GROUP, UUID, Elsewhere, answer, ok, openapi, page
+
+REFUSED = httpx2.ConnectError("connection refused")
+SLOW = httpx2.ReadTimeout("")
+LISTED = openapi(("POST", "/rewards/payout-groups"), ("PUT", "/rewards/payout-groups/{group_id}"))
+
+
+def read(service: comptroller.Service) -> Any:
+    return service.claims.list()
+
+
+def create(service: comptroller.Service) -> Any:
+    return service.payout_groups.create(**NEW_GROUP)
+
+
+def update(service: comptroller.Service) -> Any:
+    return service.payout_groups.update(UUID, name="n", idempotency_key="mine")
+
+
+def observe(service: comptroller.Service) -> Any:
+    return service.payout_groups.observe(UUID, rate_id="r")
+
+
+PASSING = [LOST, REFUSED, SLOW, answer(429), answer(502), answer(503), answer(504)]
+LASTING = [answer(status) for status in (400, 403, 404, 409, 422, 500, 501)]
+
+
+@pytest.mark.parametrize("failure", PASSING)
+@pytest.mark.parametrize("ask", [read, create, update])
+def test_what_may_pass_is_asked_again(failure: Any, ask: Callable[..., Any]) -> None:
+    good = page() if ask is read else ok(GROUP)
+    there = Elsewhere(failure, failure, good, openapi=LISTED)
+    ask(there.connect())
+    asked = [request for request in there.asked if "openapi" not in request.url.path]
+    assert len(asked) == 3
+    assert 0.25 <= there.clock.sleeps[0] <= 0.5 <= there.clock.sleeps[1] <= 1
+    (key,) = {request.headers.get("idempotency-key") for request in asked}
+    if ask is read:
+        assert key is None
+        assert len(there.asked) == 3
+    else:
+        assert key == "mine" if ask is update else len(key or "") == 36
+        assert len({request.content for request in asked}) == 1
+
+
+@pytest.mark.parametrize("failure", LASTING)
+@pytest.mark.parametrize("ask", [read, create])
+def test_what_will_not_pass_is_not_asked_again(failure: Any, ask: Callable[..., Any]) -> None:
+    there = Elsewhere(failure, openapi=LISTED)
+    with pytest.raises(comptroller.Error):
+        ask(there.connect())
+    assert len(there.asked) == 1
+    assert there.clock.sleeps == []
+
+
+@pytest.mark.parametrize(
+    ("ask", "document"),
+    [
+        (observe, LISTED),
+        (create, openapi(("GET", "/rewards/payout-groups"))),
+        (create, openapi()),
+        (create, lambda _request: answer(404)),
+        (create, lambda _request: ok([])),
+        (create, lambda _request: httpx2.Response(200, content=b"<html>")),
+        (create, lambda _request: ok({"paths": {"/rewards/payout-groups": {"post": None}}})),
+    ],
+)
+@pytest.mark.parametrize("failure", [LOST, answer(503)])
+def test_a_write_is_not_asked_again_where_no_key_makes_that_safe(
+    ask: Callable[..., Any], document: Callable[..., Any], failure: Any
+) -> None:
+    there = Elsewhere(failure, openapi=document)
+    service = there.connect()
+    for _ in range(2):
+        with pytest.raises(errors.Unavailable) as refused:
+            ask(service)
+        assert ("not known" in refused.value.detail) is (failure is LOST)
+    assert [path for path in there.paths() if path == "/openapi.json"] == ["/openapi.json"]
+    assert len(there.asked) == 3
+
+
+def test_the_document_may_name_the_header_itself_and_for_a_whole_path() -> None:
+    key = {"name": "idempotency-key", "in": "header"}
+    document = {"paths": {"/rewards/payout-groups": {"parameters": [key], "post": {}}}}
+    there = Elsewhere(LOST, ok(GROUP), openapi=lambda _request: ok(document))
+    assert create(there.connect()).id == UUID
+
+
+def test_a_document_that_cannot_be_had_now_is_asked_for_another_time() -> None:
+    there = Elsewhere(LOST, openapi=lambda _request: answer(503))
+    service = there.connect(attempts=2)
+    for asked in (3, 6):
+        with pytest.raises(errors.Unavailable):
+            create(service)
+        assert len(there.asked) == asked
+
+
+def test_a_first_attempt_that_is_still_at_work_is_waited_for() -> None:
+    in_flight = answer(409, "idempotency-in-flight")
+    there = Elsewhere(LOST, in_flight, in_flight, ok(GROUP), openapi=LISTED)
+    assert create(there.connect()).id == UUID
+    there = Elsewhere(in_flight, ok(GROUP), openapi=LISTED)
+    with pytest.raises(errors.Conflict):  # somebody else's
+        update(there.connect())
+
+
+@pytest.mark.parametrize(("attempts", "asked"), [(0, 1), (1, 1), (2, 2), (4, 4), (7, 7)])
+def test_attempts_have_an_end(attempts: int, asked: int) -> None:
+    there = Elsewhere(answer(503, "unavailable"))
+    with pytest.raises(errors.Unavailable):
+        read(there.connect(attempts=attempts))
+    assert len(there.asked) == asked
+    assert len(there.clock.sleeps) == asked - 1
+    assert all(sleep <= 30 for sleep in there.clock.sleeps)
+
+
+@pytest.mark.parametrize(
+    ("given", "least", "most"),
+    [
+        ("7", 7, 7),
+        ("0", 0, 0),
+        ("31", 30, 30),
+        ("86400", 30, 30),
+        ("9" * 5000, 0.25, 0.5),
+        ("-1", 0.25, 0.5),
+        ("1.5", 0.25, 0.5),
+        ("soon", 0.25, 0.5),
+        ("Sat, 31 Jan 1970 12:00:00 GMT", 0, 0),
+        ("Sat, 31 Jan 2070 12:00:00 GMT", 30, 30),
+    ],
+)
+def test_a_server_says_how_long_to_wait(given: str, least: float, most: float) -> None:
+    there = Elsewhere(answer(503, retry_after=given), page())
+    read(there.connect())
+    (slept,) = there.clock.sleeps
+    assert least <= slept <= most
+
+
+def test_a_server_may_say_it_with_a_date() -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
+    there = Elsewhere(answer(429, retry_after=soon), page())
+    read(there.connect())
+    (slept,) = there.clock.sleeps
+    assert 5 < slept <= 20

@@ -1,0 +1,200 @@
+"""What a connected service streams, exports and loads is what an opened one does."""
+
+from __future__ import annotations
+
+import gc
+import io
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from comptroller import errors
+from comptroller.arguments import KINDS
+from in_process import opener
+from lines import claim, refused
+
+Opener = Callable[..., comptroller.Service]
+
+CASES = [
+    *((kind, {}) for kind in KINDS),
+    ("identities", {"control_types": ["SELL_ONLY", "CLOSED", "FROZEN", "DORMANT"]}),
+    ("controls", {"include_deleted": True}),
+    ("controls", {"active_at": "2026-03-01T00:00:00Z"}),
+    ("orchestrations", {"status": ["FAILED", "PROCESSING"]}),
+    ("payout-groups", {"ledger": "ETHEREUM"}),
+    ("reward-addresses", {"include_balance": True}),
+    ("reward-addresses", {"include_balance": True, "balance_timestamp": "2026-06-26T00:00:00Z"}),
+    ("claims", {"jurisdiction": "DE", "statuses": ["CONFIRMED"]}),
+]
+COLUMNS = {
+    "identities": ["id", "status", "created_at"],
+    "reward-addresses": ["status", "balance", "id"],
+    "balances": ["balance", "address_id"],
+}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a sample of every kind for acme, and of claims for another customer."""
+    folder = tmp_path_factory.mktemp("sampled")
+    comptroller.sample("all", 300, seed=3, customer="acme", out=folder)
+    with comptroller.open(folder / "sampled.db") as service:
+        for kind in KINDS:
+            assert service.load(kind, folder / f"{kind}.ndjson", customer_id="acme").committed
+        service.load("claims", comptroller.sample("claims", 5, seed=4), customer_id="globex")
+    return folder / "sampled.db"
+
+
+@pytest.fixture(scope="module")
+def here(shared_path: Path) -> Iterator[Opener]:
+    """Opens the store as whoever the arguments say."""
+    with ExitStack() as closing:
+        yield lambda **how: closing.enter_context(comptroller.open(shared_path, **how))
+
+
+@pytest.fixture(scope="module")
+def afar(shared_path: Path) -> Iterator[Opener]:
+    """Connects to it."""
+    with ExitStack() as closing:
+        yield opener(shared_path, closing)
+
+
+def noun(service: comptroller.Service, kind: str) -> Any:
+    return getattr(service, kind.replace("-", "_"))
+
+
+def table(service: comptroller.Service, kind: str, filters: Any, columns: Any = None) -> Any:
+    return pytest.importorskip("pyarrow").table(noun(service, kind).stream(columns, **filters))
+
+
+def in_order(rows: Any) -> list[Any]:
+    return sorted(rows.to_pylist(), key=repr)
+
+
+@pytest.mark.parametrize("how", [{}, {"customer": "acme"}], ids=["operator", "client"])
+@pytest.mark.parametrize(("kind", "filters"), CASES)
+def test_a_stream_shows_the_same(
+    here: Opener, afar: Opener, how: Any, kind: str, filters: Any
+) -> None:
+    if how and kind == "balances":
+        with refused("insufficient-scope", 403):
+            noun(afar(**how), kind).stream()
+        return
+    for columns in (None, COLUMNS.get(kind, ["created_at", "id"])):
+        near = table(here(**how), kind, filters, columns)
+        far = table(afar(**how), kind, filters, columns)
+        assert far.schema == near.schema
+        assert in_order(far) == in_order(near)
+        assert near.num_rows
+
+
+@pytest.mark.parametrize("how", [{}, {"customer": "acme"}], ids=["operator", "client"])
+@pytest.mark.parametrize("format", ["ndjson", "csv"])
+@pytest.mark.parametrize(("kind", "filters"), CASES)
+def test_an_export_writes_the_same(
+    here: Opener, afar: Opener, tmp_path: Path, how: Any, format: str, kind: str, filters: Any
+) -> None:
+    if how and kind == "balances":
+        with refused("insufficient-scope", 403):
+            afar(**how).export(kind, tmp_path / "never")
+        assert list(tmp_path.iterdir()) == []
+        return
+    near, far = tmp_path / "near", tmp_path / "far"
+    rows = here(**how).export(kind, near, format, **filters)
+    assert afar(**how).export(kind, far, format, **filters) == rows > 0
+    if how:  # in the order of the list, not in that of arrival
+        assert sorted(far.read_bytes().splitlines()) == sorted(near.read_bytes().splitlines())
+    else:
+        assert far.read_bytes() == near.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["controls", "payout-groups", "reward-addresses", "claims"])
+def test_a_client_is_shown_no_column_that_is_the_operators(afar: Opener, kind: str) -> None:
+    acme = afar(customer="acme")
+    assert "customer_id" not in table(acme, kind, {}).column_names
+    with refused("invalid-request", 400):
+        noun(acme, kind).stream(["customer_id"])
+
+
+def test_a_stream_is_read_again_and_again_and_shows_the_same(open_afar: Opener) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    operator = open_afar()
+    before = operator.claims.stream(["id"])
+    operator.claims.put(claim(id="later"))
+    first, second = arrow.table(before), arrow.table(before)
+    assert first == second
+    assert "later" not in first["id"].to_pylist()
+    assert "later" in arrow.table(operator.claims.stream())["id"].to_pylist()
+
+
+def test_a_stream_ends_with_its_service(open_afar: Opener) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    operator = open_afar()
+    stream = operator.claims.stream()
+    operator.close()
+    with pytest.raises(errors.Unavailable, match="closed"):
+        arrow.table(stream)
+
+
+def test_a_copy_ends_when_nobody_holds_it(open_afar: Opener) -> None:
+    def open_files() -> int:
+        gc.collect()
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("this system does not show its open files")
+    operator = open_afar()
+    operator.claims.stream()
+    before = open_files()
+    for _ in range(5):
+        operator.claims.stream()
+    assert open_files() == before
+
+
+@pytest.fixture
+def open_afar(store_path: Path) -> Iterator[Opener]:
+    with ExitStack() as closing:
+        yield opener(store_path, closing)
+
+
+def test_progress_tells_of_bytes_and_rows(open_afar: Opener, tmp_path: Path) -> None:
+    path = comptroller.sample("claims", 20_000, out=tmp_path / "claims.ndjson")
+    told: list[tuple[int, int | None, int]] = []
+    result = open_afar().load("claims", path, progress=lambda *each: told.append(each))
+    assert result.inserted == 20_000
+    for done, total, rows in told:
+        assert 0 <= done <= path.stat().st_size == total
+        assert 0 <= rows <= 20_000
+    assert told == sorted(told)
+
+
+def test_what_progress_raises_ends_a_load_and_nothing_is_kept(open_afar: Opener) -> None:
+    class Endless(io.RawIOBase):
+        """Bytes that come for as long as anybody wants them."""
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            size = len(buffer) // 2 * 2
+            buffer[:size] = b"{}" * (size // 2)
+            return size
+
+    def stop(*_told: object) -> None:
+        raise KeyboardInterrupt
+
+    operator = open_afar()
+    before = len(list(operator.claims.iter()))
+    with pytest.raises(KeyboardInterrupt):
+        operator.load("claims", Endless(), keep_going=False, progress=stop)
+    assert len(list(operator.claims.iter())) == before
+    assert operator.claims.put(claim()).id  # nobody holds the store any more
+
+
+def test_a_path_that_no_file_can_have_is_unavailable(open_afar: Opener, tmp_path: Path) -> None:
+    for path in (tmp_path / "absent" / "x", tmp_path):
+        with pytest.raises(errors.Unavailable, match="cannot be written"):
+            open_afar().export("claims", path)

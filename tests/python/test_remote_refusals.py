@@ -1,0 +1,175 @@
+"""What a service elsewhere refuses, or cannot answer, is an error of comptroller."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from typing import Any
+
+import comptroller
+import pytest
+
+pytest.importorskip("httpx2")
+
+import httpx2
+from comptroller import errors
+from elsewhere import BASE, CLAIM, NEW_ADDRESS, Elsewhere, page
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "kind", "code", "detail"),
+    [
+        (
+            400,
+            {"code": "ledger-mismatch", "detail": "no"},
+            "InvalidRequest",
+            "ledger-mismatch",
+            "no",
+        ),
+        (400, {"message": "bad filter"}, "InvalidRequest", "invalid-request", "bad filter"),
+        (400, {"code": 7, "detail": "x"}, "InvalidRequest", "invalid-request", "x"),
+        (401, {}, "Unauthenticated", "unauthenticated", "GET https://elsewhere.test"),
+        (401, {"error": "invalid_token"}, "Unauthenticated", "unauthenticated", "invalid_token"),
+        (403, "<html>", "Forbidden", "insufficient-scope", "was answered 403"),
+        (404, b"", "NotFound", "not-found", "was answered 404"),
+        (405, {}, "Error", "method-not-allowed", ""),
+        (409, {"code": "quite-new", "detail": "?"}, "Conflict", "quite-new", "?"),
+        (409, {}, "Conflict", "already-exists", ""),
+        (413, {}, "InvalidRequest", "content-too-large", ""),
+        (422, {}, "InvalidRequest", "invalid-request", ""),
+        (429, {"code": "rate-limited"}, "Error", "rate-limited", ""),
+        (500, {"detail": "a defect"}, "Error", "internal", "a defect"),
+        (501, {}, "Error", "unavailable", ""),
+        (502, "<html>bad gateway", "Unavailable", "unavailable", "was answered 502"),
+        (503, {"code": "unavailable", "detail": "full"}, "Unavailable", "unavailable", "full"),
+        (504, {}, "Unavailable", "unavailable", ""),
+    ],
+)
+def test_a_refusal_is_that_of_its_problem_or_its_status(
+    status: int, told: Any, kind: str, code: str, detail: str
+) -> None:
+    form = "content" if isinstance(told, (bytes, str)) else "json"
+    answer = httpx2.Response(status, **{form: told})
+    with pytest.raises(comptroller.Error) as refused:
+        Elsewhere(answer).connect(attempts=1).claims.list(chain="canary")
+    assert type(refused.value) is getattr(errors, kind)
+    assert refused.value.code == code
+    assert detail in refused.value.detail
+    assert "canary" not in str(refused.value)  # nor what else a query may hold
+
+
+def test_a_problem_names_fields_and_what_is_there_already() -> None:
+    told = {
+        "code": "already-exists",
+        "detail": "it is there",
+        "errors": [{"field": "address.name", "message": "no"}, {"field": 1}, "x"],
+        "meta": {"existing": "a-1"},
+    }
+    with pytest.raises(errors.Conflict) as refused:
+        Elsewhere(httpx2.Response(409, json=told)).connect().reward_addresses.create(**NEW_ADDRESS)
+    assert refused.value.errors == [("name", "no")]  # as it was given
+    assert refused.value.existing == "a-1"
+
+
+def test_a_load_that_ended_early_tells_what_was_kept() -> None:
+    account = {"committed": True, "read": 7, "inserted": 7, "updated": 0, "unchanged": 0}
+    told = {"code": "unavailable", "meta": {"load_result": {**account, "rejected": 0, "blank": 0}}}
+    there = Elsewhere(httpx2.Response(503, json=told))
+    with pytest.raises(errors.Unavailable) as ended:
+        there.connect().load("claims", [], keep_going=True)
+    assert vars(ended.value)["load_result"].inserted == 7
+    assert len(there.asked) == 1  # it is no read
+
+
+def test_a_load_that_is_answered_with_something_else_is_refused() -> None:
+    with pytest.raises(errors.Unavailable, match="no account"):
+        Elsewhere(page()).connect().load("claims", [])
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_is_not_followed(status: int) -> None:
+    there = Elsewhere(httpx2.Response(status, headers={"location": "https://evil.test/?a=b"}))
+    with pytest.raises(errors.Unavailable, match=r"elsewhere, at https://evil\.test/") as refused:
+        there.connect(token="canary").claims.list()
+    assert len(there.asked) == 1
+    assert "canary" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        httpx2.ConnectError("[Errno 111] Connection refused"),
+        httpx2.ReadTimeout(""),
+        httpx2.RemoteProtocolError("Server disconnected without sending a response."),
+        httpx2.DecodingError("incorrect header check"),
+    ],
+)
+def test_a_service_that_does_not_answer_is_unavailable(failure: Exception) -> None:
+    with pytest.raises(errors.Unavailable, match=r"https://elsewhere\.test/api/v3/rewards/claims"):
+        Elsewhere(failure).connect(token="t").claims.list()
+
+
+def test_what_cannot_be_a_url_is_an_invalid_request() -> None:
+    with pytest.raises(errors.InvalidRequest, match="too long"):
+        Elsewhere(page()).connect().orchestrations.list(ref_id=["x" * 128] * 1000)
+
+
+def test_a_closed_service_says_so() -> None:
+    there = Elsewhere(page())
+    with there.connect() as service:
+        service.claims.list()
+        assert repr(service) == f"<Service {BASE}>"
+    service.close()
+    with pytest.raises(errors.Unavailable, match="closed"):
+        service.claims.list()
+    assert len(there.asked) == 1
+
+
+def test_a_forked_child_is_refused() -> None:
+    service = Elsewhere(page()).connect()
+    child = os.fork()
+    if child == 0:
+        try:
+            service.claims.list()
+        except errors.Unavailable:
+            os._exit(0)
+        os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert service.claims.list().items == []
+
+
+def test_what_is_done_where_the_store_is_is_refused() -> None:
+    service = Elsewhere(page()).connect()
+    for work in (service.check, lambda: service.backup("copy.db")):
+        with pytest.raises(errors.Unavailable, match="where the store is"):
+            work()
+
+
+def paged(request: httpx2.Request) -> httpx2.Response:
+    """Pages for a client; the operator's paths are not there."""
+    if "/operator/" in request.url.path:
+        return httpx2.Response(404)
+    return page(CLAIM | {"amount": "2", "customer_id": "theirs", "newer": "x"})
+
+
+def test_what_the_operator_has_no_path_for_is_read_page_by_page(tmp_path: Any) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    service = Elsewhere(claims=paged, balances=paged).connect()
+    table = arrow.table(service.claims.stream(["id", "amount"]))
+    assert table.to_pylist() == [{"id": "c-1", "amount": Decimal(2)}]
+    assert service.export("claims", tmp_path / "claims.csv", "csv") == 1
+    assert "theirs" not in (tmp_path / "claims.csv").read_text()
+
+
+def test_a_record_that_cannot_be_kept_here_is_not_passed_over() -> None:
+    def worse(request: httpx2.Request) -> httpx2.Response:
+        answer = paged(request)
+        return (
+            page(CLAIM, CLAIM | {"id": "2", "onchain_status": "NEW"})
+            if answer.is_success
+            else answer
+        )
+
+    service = Elsewhere(claims=worse, balances=worse).connect()
+    with pytest.raises(errors.Unavailable, match="line 2: onchain_status"):
+        service.claims.stream()

@@ -1,0 +1,105 @@
+"""A write whose answer is lost on the way is asked for again, and done once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import comptroller
+import pytest
+from comptroller.http import app
+from elsewhere import LOST, StillClock
+from in_process import InProcess, Tokens
+from lines import address, at, claim, evm, fresh, group, identity, load, made_group, orchestration
+
+GROUP = "01900000-0000-7000-8000-0000000000a1"
+ADDRESS = "01900000-0000-7000-8000-0000000000a2"
+
+WRITES = {
+    "identities.put": lambda s: s.identities.put(id="new"),
+    "identities.update": lambda s: s.identities.update("alice", user_disabled=True),
+    "controls.create": lambda s: s.controls.create(
+        identity_id="alice", type="DORMANT", reason_code="X"
+    ),
+    "controls.delete": lambda s: s.controls.delete(s.controls.list().items[0].id),
+    "orchestrations.put": lambda s: s.orchestrations.put(orchestration()),
+    "payout_groups.create": lambda s: made_group(s),
+    "payout_groups.update": lambda s: s.payout_groups.update(GROUP, name="n"),
+    "payout_groups.observe": lambda s: s.payout_groups.observe(GROUP, balance="7"),
+    "reward_addresses.create": lambda s: s.reward_addresses.create(
+        ledger="ETHEREUM", address=evm()
+    ),
+    "reward_addresses.update": lambda s: s.reward_addresses.update(ADDRESS, name="n"),
+    "reward_addresses.observe": lambda s: s.reward_addresses.observe(ADDRESS, status="ACTIVE"),
+    "balances.record": lambda s: s.balances.record(address_id=ADDRESS, balance="1", at=at(1)),
+    "claims.put": lambda s: s.claims.put(claim()),
+    "claims.submit": lambda s: s.claims.submit("pending", tx_hash="0x1"),
+    "claims.confirm": lambda s: s.claims.confirm("submitted"),
+    "claims.fail": lambda s: s.claims.fail("pending", error_message="no"),
+}
+
+
+class Losing(InProcess):
+    """Loses the first answer to each write, when all of it was done."""
+
+    def __init__(self, application: Any) -> None:
+        super().__init__(application)
+        self.lost: set[str] = set()
+
+    def handle_request(self, request: Any) -> Any:
+        answer = super().handle_request(request)
+        key = request.headers.get("idempotency-key")
+        if key is None or key in self.lost:
+            return answer
+        self.lost.add(key)
+        answer.read()
+        answer.close()
+        raise LOST
+
+
+@pytest.fixture
+def losing(operator: comptroller.Service) -> Iterator[comptroller.Service]:
+    load(operator, "identities", identity(id="alice"))
+    operator.controls.create(identity_id="alice", type="CLOSED", reason_code="X")
+    load(operator, "payout-groups", group(id=GROUP))
+    load(operator, "reward-addresses", address(id=ADDRESS))
+    submitted = claim(id="submitted", onchain_status="SUBMITTED", tx_hash=fresh("hash"))
+    load(operator, "claims", claim(id="pending"), submitted)
+    tokens = Tokens()
+    transport = Losing(app(operator, authenticator=tokens))
+    with comptroller.connect(
+        "http://there", token=tokens.admit(), transport=transport, clock=StillClock()
+    ) as service:
+        yield service
+    assert len(transport.lost) == 1
+
+
+def everything(service: comptroller.Service) -> dict[str, list[Any]]:
+    nouns = ("identities", "orchestrations", "payout_groups", "reward_addresses", "balances")
+    found = {noun: list(getattr(service, noun).iter()) for noun in (*nouns, "claims")}
+    return found | {"controls": list(service.controls.iter(include_deleted=True))}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_a_write_whose_answer_is_lost_is_done_once(
+    operator: comptroller.Service, losing: comptroller.Service, write: Any
+) -> None:
+    before = everything(operator)
+    answer = write(losing)
+    after = everything(operator)
+    changed = [
+        record
+        for noun, records in after.items()
+        for record in records
+        if record not in before[noun]
+    ]
+    assert answer in changed
+    added = sum(map(len, after.values())) - sum(map(len, before.values()))
+    assert 0 <= added <= 1
+
+
+def test_every_write_is_in_the_table() -> None:
+    from comptroller import routes
+
+    writes = {name for name, operation in routes.operations().items() if operation.is_write}
+    assert set(WRITES) == writes

@@ -1,0 +1,8 @@
+"""Values from afar: what holds of an opened store holds of a connected one."""
+
+from in_process import open_as, shared_open_as  # noqa: F401
+from test_ledger_addresses import *  # noqa: F403
+from test_money import *  # noqa: F403
+from test_money import _purse  # noqa: F401
+from test_timestamps import *  # noqa: F403
+from test_values import *  # noqa: F403

@@ -1,0 +1,148 @@
+"""The service does what its OpenAPI document says, whatever schemathesis can think of asking.
+
+Every operation is asked at the edges of its schema and at random, validly and not, and in chains
+along links between them; about four thousand requests, each put to every check.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import comptroller
+import hypothesis
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.errors import FailedHealthCheck, Flaky
+from hypothesis.stateful import run_state_machine_as_test
+
+pytest.importorskip("starlette")
+pytest.importorskip("schemathesis")
+
+import schemathesis
+from comptroller.arguments import KINDS
+from comptroller.http import EveryoneIsOperator, app, openapi
+from schemathesis.config import SchemathesisConfig
+from schemathesis.core.failures import FailureGroup
+from schemathesis.python import asgi
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+
+class Unsayable(NamedTuple):
+    """A refusal of what the document allows, because no schema can say the rule."""
+
+    code: str
+    field: str  # how the first refused member's name ends
+    message: str  # what is said of it
+
+    def is_told_by(self, problem: dict[str, Any]) -> bool:
+        """Whether this is that refusal."""
+        fault = (problem.get("errors") or [{"field": "", "message": ""}])[0]
+        is_of_field = fault["field"].endswith(self.field)
+        return problem["code"] == self.code and is_of_field and self.message in fault["message"]
+
+
+UNSAYABLE = [
+    # A cursor is what an earlier page gave, with the same filters.
+    Unsayable("invalid-cursor", "page_cursor", "is not a cursor of this list"),
+    # The id of the body must be that of the path.
+    Unsayable("id-mismatch", "id", "but the path names"),
+    # Mixed case must be the checksum of EIP-55, base58 must give 32 bytes.
+    Unsayable("invalid-request", "address", "must be an address of"),
+    # An address and the payout group that it names must be on one ledger.
+    Unsayable("ledger-mismatch", "payout_group_id", "the group is on"),
+    # A control is named in the query or in the body, and in both alike.
+    Unsayable("invalid-request", "control_id", "is required"),
+    Unsayable("invalid-request", "control_id", "differs from id"),
+    Unsayable("invalid-request", "", "differs between the query and the body"),
+    # A key that was used for another request.
+    Unsayable("idempotency-key-reused", "", ""),
+]
+# schemathesis joins the server's URL with the path, and resolves nothing.
+DOCUMENT = json.loads(openapi.document("off")) | {"servers": [{"url": "/"}]}
+
+
+def schema(**generation: Any) -> Any:
+    """The document as schemathesis sees it, without what is there more than once: the second paths
+    of the rewards, and exports, whose parameters are those of lists, but for one.
+    """
+    # What was answered before does not decide what is asked: a failure comes again.
+    fuzzing = {"extra-data-sources": {"responses": False}, "error-feedback": {"enabled": False}}
+    config = SchemathesisConfig.from_dict(
+        {"seed": 7, "generation": generation, "phases": {"fuzzing": fuzzing}}
+    )
+    loaded = schemathesis.openapi.from_dict(DOCUMENT, config=config)
+    return loaded.exclude(path_regex="^/v2/rewards|^/operator/export/(?!claims)")
+
+
+@schemathesis.serializer("application/x-ndjson")
+def lines(_context: Any, value: Any) -> bytes:
+    return str(value).encode()
+
+
+@pytest.fixture(scope="module")
+def served(
+    shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Any]]:
+    """How a case reaches the application, whose store holds some of everything."""
+    folder = tmp_path_factory.mktemp("sample")
+    comptroller.sample("all", rows=100, seed=7, out=folder)
+    for kind in KINDS:
+        shared_operator.load(kind, folder / f"{kind}.ndjson")
+    application = app(shared_operator, authenticator=EveryoneIsOperator())
+    with asgi.get_client(application) as client:
+        yield {"app": application, "session": client}
+
+
+def check(case: Any, response: Any, **more: Any) -> None:
+    """Puts an answer to all checks, but for what no schema can say."""
+    excused = response.status_code in (400, 422) and any(
+        rule.is_told_by(response.json()) for rule in UNSAYABLE
+    )
+    excluded = [positive_data_acceptance] if excused else []
+    case.validate_response(response, excluded_checks=excluded, **more)
+
+
+@schema().parametrize()
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+def test_an_operation_does_what_it_says(case: Any, served: dict[str, Any]) -> None:
+    response = case.call(**served)
+    check(case, response)
+    if (
+        response.status_code == 422
+    ):  # its key was used before: asked without one it is something new
+        del case.headers["Idempotency-Key"]
+        check(case, case.call(**served))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_chains_of_operations_do_what_they_say(served: dict[str, Any], seed: int) -> None:
+    failures: list[Exception] = []
+
+    @hypothesis.seed(seed)
+    class Chain(schema(mode="positive").as_state_machine()):
+        def before_call(self, case: Any) -> None:
+            # A chain goes on with what a list shows, so nothing is filtered away.
+            if case.operation.definition.raw["operationId"].endswith("_list"):
+                case.query = {}
+
+        def get_call_kwargs(self, case: Any) -> dict[str, Any]:
+            return served
+
+        def validate_response(self, response: Any, case: Any, **more: Any) -> None:
+            try:
+                check(case, response, recorder=self.recorder)
+            except FailureGroup as failure:
+                failures.append(failure)
+
+    steps = settings(
+        max_examples=8, stateful_step_count=10, suppress_health_check=[HealthCheck.too_slow]
+    )
+    # A store remembers, so the same beginning need not lead the same way twice; and where few
+    # chains can be made at all, it ends rather than tries a thousand times.
+    with suppress(Flaky, FailedHealthCheck):
+        run_state_machine_as_test(Chain, settings=steps)
+    if failures:
+        raise failures[0]
