@@ -21,6 +21,9 @@ PACKAGES = (
     "connectorx",
     "sqlite-utils",
     "msgspec",
+    "fastapi",
+    "sqlalchemy",
+    "uvicorn",
 )
 
 

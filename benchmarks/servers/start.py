@@ -1,0 +1,36 @@
+"""Serves a peer's application: `python -m servers.start MODULE DATABASE`; tells its address.
+
+As comptroller is served: uvicorn with httptools and uvloop, one process, no access log.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import uvicorn
+
+
+def main() -> None:
+    module, database = sys.argv[1:]
+    application = import_module(module).app(Path(database))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        config = uvicorn.Config(
+            application,
+            http="httptools",
+            loop="uvloop",
+            ws="none",
+            lifespan="off",
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+        )
+        print(f"http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main()
