@@ -217,6 +217,7 @@ def start_row(plan: Plan) -> Row:
             Aim("import", more, 50, "ms", True),
             Aim("wheel", wheel, 3, "MiB", True),
             Aim("trivial command", results["trivial_command"].median(), 0.15, "s", True),
+            Aim("first answer of serve", results["first_answer_of_serve"].median(), 1, "s", True),
         ],
     )
 

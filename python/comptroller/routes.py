@@ -34,12 +34,16 @@ class Row(NamedTuple):
     envelope: str | None = None
 
     @property
+    def names_id(self) -> bool:
+        """Whether a segment of the path is the id of the record."""
+        return "{id}" in self.path
+
+    @property
     def is_operators(self) -> bool:
         """Whether a client may not call it, whatever its scopes."""
         return self.path.startswith("/operator/")
 
 
-# The ones asked for most come first: a router tries them in order.
 _REWARDS = (
     Row("GET", _CLAIMS, "claims.list"),
     Row("GET", _ADDRESSES, "reward_addresses.list"),

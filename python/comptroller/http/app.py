@@ -90,18 +90,17 @@ class App:
             _told_apart(authenticator, resources or {}), drop_deprecated=drop_deprecated
         )
         others = {**self._others(), **pages.resources(document), **(resources or {})}
-        self._router = Router(
-            [Route(resource.path, resource) for resource in self._resources(others)],
-            default=_nowhere,
-            redirect_slashes=False,
-        )
+        known = {resource.path: resource for resource in self._resources(others)}
+        # A router tries one pattern after another; most requests are for a path that is none.
+        self._fixed = {path: resource for path, resource in known.items() if "{" not in path}
+        patterns = [Route(path, known[path]) for path in known if path not in self._fixed]
+        self._router = Router(patterns, default=_nowhere, redirect_slashes=False)
 
     def stop(self) -> None:
         """Says that the server is about to end: a load that is not all here is rolled back."""
         self._bulk.stop()
 
     def _resources(self, more: Resources) -> Iterator[Resource]:
-        # Those asked for most come first: the router tries them in order.
         for path, rows in routes.paths():
             yield Resource(
                 path, {method: partial(self._operate, row) for method, row in rows.items()}
@@ -127,7 +126,7 @@ class App:
         began = time.perf_counter()
         # Routed as it was sent: an id may hold a slash, which stays encoded until it is known.
         raw_path = scope.get("raw_path") or quote(scope["path"]).encode()
-        here = dict(scope, path=raw_path.decode("ascii").partition("?")[0])
+        here = dict(scope, path=raw_path.decode("ascii", "replace").partition("?")[0])
         exchange = here[_EXCHANGE] = Exchange(here, receive, send)
         try:
             await self._answer(exchange)
@@ -139,7 +138,10 @@ class App:
     async def _answer(self, exchange: Exchange) -> None:
         try:
             exchange.check()
-            await self._router(exchange.scope, exchange.receive, exchange.send)
+            scope = exchange.scope
+            path = scope["path"].removeprefix(scope.get("root_path", ""))
+            answer = self._fixed.get(path, self._router)
+            await answer(scope, exchange.receive, exchange.send)
         except Disconnected:
             pass
         except asyncio.CancelledError:
@@ -162,7 +164,7 @@ class App:
         operation = routes.operations()[row.operation]
         self._require_scope(caller, operation, row)
         parameters = exchange.parameters()
-        if exchange.scope["path_params"]:
+        if row.names_id:
             parameters.insert(0, ("id", exchange.path_parameter("id")))
         body = await exchange.body()
         call = partial(

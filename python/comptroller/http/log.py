@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
@@ -14,6 +15,22 @@ if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
 _FAILED = 500
+
+
+class _Request(msgspec.Struct, kw_only=True):
+    """The line of an answer."""
+
+    time: datetime
+    level: str
+    event: str = "request"
+    request_id: str
+    client_id: str | None
+    customer: str | None
+    operation: str | None
+    method: str
+    route: str | None
+    status: int | None
+    milliseconds: float
 
 
 class Log:
@@ -28,8 +45,9 @@ class Log:
     def __init__(self, stream: BinaryIO | None = None) -> None:
         import structlog  # takes long, and a program that only imports this may not log
 
+        self._lines = structlog.BytesLogger(stream or sys.stderr.buffer)
         self._logger = structlog.wrap_logger(
-            structlog.BytesLogger(stream or sys.stderr.buffer),
+            self._lines,
             processors=[
                 structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
                 structlog.processors.add_log_level,
@@ -42,9 +60,10 @@ class Log:
 
     def __call__(self, exchange: Exchange, seconds: float) -> None:
         """Writes the line of an answer."""
-        write = self._logger.error if exchange.status >= _FAILED else self._logger.info
-        write(
-            "request",
+        # Past the processors, which would take half as long as a page.
+        line = _Request(
+            time=datetime.now(UTC),
+            level="error" if exchange.status >= _FAILED else "info",
             request_id=exchange.request_id,
             client_id=exchange.client_id,
             customer=exchange.customer,
@@ -54,6 +73,7 @@ class Log:
             status=exchange.status or None,
             milliseconds=round(seconds * 1000, 3),
         )
+        self._lines.msg(msgspec.json.encode(line))
 
     def handler(self) -> logging.Handler:
         """Writes what the server's own loggers say as lines of the same kind."""
