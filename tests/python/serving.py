@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -20,12 +21,13 @@ httpx2 = pytest.importorskip("httpx2")
 class Serving:
     """A server that was started at the command line, on a port of its own."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
         assert process.stdout
         self.process = process
+        self.log = log
         self.said = process.stdout.readline()
         found = re.search(r" at (https?://\S+)$", self.said.strip())
-        assert found, self.said + (process.stderr.read() if process.stderr else "")
+        assert found, self.said + log.read_text()
         self.address = found[1]
         self.said += process.stdout.readline()
 
@@ -40,21 +42,26 @@ class Serving:
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
         self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=30)
-        return self.process.returncode, out, err
+        out, _ = self.process.communicate(timeout=30)
+        return self.process.returncode, out, self.log.read_text()
 
 
 @contextmanager
 def serving(*words: str, cwd: Path) -> Iterator[Serving]:
-    with subprocess.Popen(
-        [sys.executable, "-m", "comptroller", "serve", "--port", "0", *words],
-        cwd=cwd,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "COMPTROLLER_DB": "store.db"},
-    ) as process:
+    # A pipe that nobody reads would stop the server when it is full.
+    with (
+        TemporaryDirectory() as folder,
+        (Path(folder) / "log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, "-m", "comptroller", "serve", "--port", "0", *words],
+            cwd=cwd,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env={**os.environ, "COMPTROLLER_DB": "store.db"},
+        ) as process,
+    ):
         try:
-            yield Serving(process)
+            yield Serving(process, Path(log.name))
         finally:
             process.kill()

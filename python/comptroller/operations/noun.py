@@ -138,5 +138,5 @@ class Noun:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             # What is written is checked, so somebody else has been at the file.
             raise unavailable(
-                f"the store is damaged: the answer to {operation} is not what it promises: {error}"
+                f"the answer to {operation} is not what it promises: {error}"
             ) from error
