@@ -4,7 +4,7 @@
 #   make demo       the tour: real rewards, then a sample
 #   make test       lint, tests of the core with their coverage, tests of the package
 #   make lint       ruff, mypy, clang-format, clang-tidy
-#   make bench      the benchmarks, side by side with their peers
+#   make bench      the benchmarks, side by side with their peers; those over HTTP need wrk
 #   make coverage   a page that shows which branches of the core the tests took
 #   make sanitize   the tests of the core under SANITIZE (address,undefined; or thread)
 #   make clean

@@ -30,8 +30,9 @@ class FieldError(NamedTuple):
 class Error(Exception):
     """A refusal. Nothing was stored.
 
-    Only where it ends a load that keeps going, batches before it may have been: it then has a
-    ``load_result``, which is their :class:`comptroller.LoadResult`.
+    But where it ends a load that keeps going, batches before it may have been: it then has a
+    ``load_result``, which is their :class:`comptroller.LoadResult`. And of a write from afar that
+    got no answer it is not known; the detail says so.
 
     Attributes:
         code: which refusal, one of a small fixed list of words.

@@ -13,6 +13,7 @@ from typing import Any
 import comptroller
 import pytest
 from authorised import ISSUER, Served
+from command_line import Run
 from comptroller.http import clients, keys
 from comptroller.http.authority import JWKS_PATH, local_authority
 from comptroller.http.secret_file import SecretFile
@@ -217,3 +218,22 @@ def test_what_one_server_knows_its_twin_takes_at_once(
     keys.rotate(key_file, served.clock())
     served.clock.go(1)
     assert twin.show(served.token(served.register("newer"))).status_code == 200
+
+
+@pytest.mark.parametrize("with_keys", [False, True])
+def test_a_backup_has_the_secrets_only_when_asked_for(
+    run: Run, tmp_path: Path, with_keys: bool
+) -> None:
+    comptroller.open(tmp_path / "store.db").close()
+    run("clients", "add", "desk", "--operator", "--db", "store.db")
+    run("keys", "rotate", "--db", "store.db")
+    words = ["--with-keys"] if with_keys else []
+    ended = run("backup", "copy.db", "--db", "store.db", "--json", *words)
+    assert ended.code == 0
+    assert len(ended.json["secrets"]) == (2 if with_keys else 0)
+    for ending in (".keys", ".clients"):
+        copy = tmp_path / f"copy.db{ending}"
+        assert copy.exists() == with_keys
+        if with_keys:
+            assert copy.read_bytes() == (tmp_path / f"store.db{ending}").read_bytes()
+            assert copy.stat().st_mode & 0o777 == 0o600

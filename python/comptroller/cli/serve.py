@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
-import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -116,6 +113,8 @@ def _require_sense(options: dict[str, Any], names_store: bool) -> None:
 
 
 def _is_loopback(host: str) -> bool:
+    import ipaddress
+
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -133,6 +132,8 @@ def _store(options: dict[str, Any]) -> Iterator[tuple[comptroller.Service, str]]
         with comptroller.open(options["db"]) as service:
             yield service, options["db"]
         return
+    from tempfile import TemporaryDirectory
+
     with TemporaryDirectory(prefix="comptroller-") as folder:
         path = str(Path(folder) / "temporary.db")
         with comptroller.open(path) as service:
@@ -145,6 +146,8 @@ def _store(options: dict[str, Any]) -> Iterator[tuple[comptroller.Service, str]]
 
 
 def _app(service: comptroller.Service, path: str, address: str, options: dict[str, Any]) -> App:
+    import logging
+
     from comptroller.http import EveryoneIsOperator, app
     from comptroller.http.log import Log
 

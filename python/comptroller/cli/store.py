@@ -50,17 +50,40 @@ def check(db: str, as_json: bool) -> int:
 
 @click.command()
 @click.argument("dest", type=click.Path())
+@click.option(
+    "--with-keys", is_flag=True, help="Copy the server's signing keys and clients beside it, too."
+)
 @db_option
 @json_option
-def backup(dest: str, db: str, as_json: bool) -> None:
-    """Copy the store to DEST, consistent while others write."""
+def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
+    """Copy the store to DEST, consistent while others write.
+
+    Whoever has the signing keys can let anybody in: with --with-keys the copies DEST.keys and
+    DEST.clients are to be kept like passwords. Without, nobody can be let in by the copy.
+    """
     with screen.existing_store(db) as svc, screen.waiting("copying"):
         svc.backup(dest)
+    copied = _copy_secrets(db, dest) if with_keys else []
     size = Path(dest).stat().st_size
     if as_json:
-        screen.write_json({"file": dest, "bytes": size})
+        screen.write_json({"file": dest, "bytes": size, "secrets": copied})
     else:
-        click.echo(f"{db} copied to {dest}, {size:,} bytes")
+        beside = "".join(f", {file} beside it" for file in copied)
+        click.echo(f"{db} copied to {dest}, {size:,} bytes{beside}")
+
+
+def _copy_secrets(db: str, dest: str) -> list[str]:
+    """Copies the secret files of a store to those of its copy; gives their names."""
+    screen.require_server()
+    from comptroller.http import clients, keys
+
+    copied = []
+    for file_of in (keys.file_of, clients.file_of):
+        data = file_of(db).read()
+        if data is not None:
+            file_of(dest).write(data)
+            copied.append(str(file_of(dest).path))
+    return copied
 
 
 @click.command()

@@ -21,12 +21,12 @@ from comptroller import routes
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import openapi, pages, problems
 from comptroller.http.bulk import Bulk
-from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator
+from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator, require_scope
 from comptroller.http.exchange import Disconnected, Exchange, Headers, Receive, Scope, Send
 from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
 from comptroller.local import LocalHost
-from comptroller.routes import Operation, Row
+from comptroller.routes import Row
 from comptroller.service import Service
 
 JSON = b"application/json"
@@ -162,7 +162,7 @@ class App:
         """Calls the operation of a row and sends what it answers."""
         caller = await self._admitted(row.operation, exchange)
         operation = routes.operations()[row.operation]
-        self._require_scope(caller, operation, row)
+        require_scope(caller, operation.scope_of(caller.is_operator or row.is_operators))
         parameters = exchange.parameters()
         if row.names_id:
             parameters.insert(0, ("id", exchange.path_parameter("id")))
@@ -189,13 +189,6 @@ class App:
         caller = await self._authenticator.caller(exchange)
         exchange.client_id, exchange.customer = caller.client_id, caller.customer
         return caller
-
-    def _require_scope(self, caller: Caller, operation: Operation, row: Row) -> None:
-        scope = operation.scope_of(caller.is_operator or row.is_operators)
-        if scope not in caller.scopes:
-            error = problem("insufficient-scope", f"this needs the scope {scope}")
-            challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
-            raise Refusal(error, [(b"www-authenticate", challenge.encode())])
 
     def _dressed(
         self, row: Row, answer: bytes, is_replay: bool

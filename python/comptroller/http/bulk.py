@@ -15,9 +15,9 @@ from comptroller import arguments
 from comptroller._core import Store
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import problems
-from comptroller.http.callers import Caller
+from comptroller.http.callers import Caller, require_scope
 from comptroller.http.exchange import Disconnected, Exchange
-from comptroller.http.problems import Refusal, problem
+from comptroller.http.problems import problem
 from comptroller.loading import LoadOptions, LoadResult
 
 #: How long a load waits for the next byte, and an export for its bytes to be taken.
@@ -66,7 +66,7 @@ class Bulk:
         batches that `keep_going` has committed; a refusal tells of those as ``load_result`` in its
         ``meta``.
         """
-        _require_scope(caller, "operator:write")
+        require_scope(caller, "operator:write")
         kind, options = _kind(exchange), _options(exchange)
         exchange.check_type(*_LOADED)
         if self._is_stopping:
@@ -112,7 +112,7 @@ class Bulk:
         Like the verb it includes deleted controls, unless `include_deleted` says otherwise. What
         is refused is refused before the answer begins; what fails later cuts it off.
         """
-        _require_scope(caller, "operator:read")
+        require_scope(caller, "operator:read")
         kind, parameters = _kind(exchange), exchange.parameters()
         formats = [value for name, value in parameters if name == "format"] or ["ndjson"]
         if len(formats) > 1:
@@ -260,13 +260,6 @@ async def _refuse(exchange: Exchange, error: Error, account: bytes) -> None:
 
 def _stopping() -> Error:
     return unavailable("the server is stopping; load again when it is back")
-
-
-def _require_scope(caller: Caller, scope: str) -> None:
-    if scope not in caller.scopes:
-        error = problem("insufficient-scope", f"this needs the scope {scope}")
-        challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
-        raise Refusal(error, [(b"www-authenticate", challenge.encode())])
 
 
 def _kind(exchange: Exchange) -> str:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from comptroller._core import Principal
 from comptroller.http.exchange import Exchange
+from comptroller.http.problems import Refusal, problem
 
 
 class Caller:
@@ -19,6 +20,14 @@ class Caller:
         self.customer = principal.customer
         self.is_operator = principal.customer is None
         self.scopes = frozenset(principal.scopes)
+
+
+def require_scope(caller: Caller, scope: str) -> None:
+    """Raises Refusal, naming the scope, as RFC 6750 section 3.1 says, where the caller lacks it."""
+    if scope not in caller.scopes:
+        error = problem("insufficient-scope", f"this needs the scope {scope}")
+        challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
+        raise Refusal(error, [(b"www-authenticate", challenge.encode())])
 
 
 class Authenticator(Protocol):

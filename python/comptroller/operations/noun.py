@@ -138,5 +138,6 @@ class Noun:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             # What is written is checked, so somebody else has been at the file.
             raise unavailable(
-                f"the answer to {operation} is not what it promises: {error}"
+                f"the store is damaged, or what answers for it: that of {operation} is not as promised: "
+                f"{error}"
             ) from error
