@@ -138,6 +138,6 @@ class Noun:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             # What is written is checked, so somebody else has been at the file.
             raise unavailable(
-                f"the store is damaged, or what answers for it: that of {operation} is not as promised: "
-                f"{error}"
+                "the store is damaged, or what answers for it: "
+                f"the answer to {operation} is not as promised: {error}"
             ) from error
