@@ -161,3 +161,36 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
         return Ended(code, *capfd.readouterr())
 
     return running
+
+
+@pytest.fixture
+def registry(store_path: Path) -> Any:
+    """The file of the clients of this test's store."""
+    from comptroller.http import clients
+
+    return clients.file_of(str(store_path))
+
+
+@pytest.fixture
+def key_file(store_path: Path) -> Any:
+    """The file of the signing keys of this test's store."""
+    from comptroller.http import keys
+
+    return keys.file_of(str(store_path))
+
+
+@pytest.fixture
+def place() -> Iterator[Any]:
+    """Where an issuer elsewhere publishes its keys."""
+    from issuing import a_place
+
+    with a_place() as found:
+        yield found
+
+
+@pytest.fixture
+def guest(operator: comptroller.Service, place: Any) -> Any:
+    """This test's store, served to those who have tokens of the issuer elsewhere."""
+    from issuing import Guest
+
+    return Guest(operator, place.url)

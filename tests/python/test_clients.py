@@ -25,16 +25,6 @@ def served(store_path: Path, operator: comptroller.Service) -> Served:
     return Served(store_path, operator)
 
 
-@pytest.fixture
-def registry(store_path: Path) -> SecretFile:
-    return clients.file_of(str(store_path))
-
-
-@pytest.fixture
-def key_file(store_path: Path) -> SecretFile:
-    return keys.file_of(str(store_path))
-
-
 # ---- clients -------------------------------------------------------------------------------------
 
 

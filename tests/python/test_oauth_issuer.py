@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import comptroller
 import pytest
-from issuing import Guest, Place, a_key, a_place
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with a_place() as found:
-        yield found
-
-
-@pytest.fixture
-def guest(operator: comptroller.Service, place: Place) -> Guest:
-    return Guest(operator, place.url)
+from issuing import Guest, Place, a_key
 
 
 @pytest.mark.parametrize("kind", ["Ed25519", "ES256", "RS256", "PS256"])

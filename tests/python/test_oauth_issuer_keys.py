@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import comptroller
@@ -12,17 +11,6 @@ import pytest
 from issuing import Guest, Place, a_key, a_place
 from joserfc import jwt
 from joserfc.jwk import OctKey
-
-
-@pytest.fixture
-def place() -> Iterator[Place]:
-    with a_place() as found:
-        yield found
-
-
-@pytest.fixture
-def guest(operator: comptroller.Service, place: Place) -> Guest:
-    return Guest(operator, place.url)
 
 
 def test_keys_are_fetched_once_and_again_after_ten_minutes(guest: Guest, place: Place) -> None:

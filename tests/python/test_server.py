@@ -186,7 +186,8 @@ def test_what_is_no_request_is_refused_and_closed(
     hasty: Running, sent: bytes, expected: int
 ) -> None:
     received = hasty.answer(sent)
-    if received or expected != 431:  # a reset may overtake the answer to what is sent on and on
+    # A reset may overtake the answer to what is sent on and on.
+    if received or len(sent) < 100_000:
         assert status(received) == expected
         assert b"connection: close" in received
 

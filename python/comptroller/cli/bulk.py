@@ -154,7 +154,7 @@ def load(
             result, ended_by = kept, error
     if as_json:
         interrupted = ended_by is not None
-        screen.write_json({**_members(result), "dry_run": dry_run, "interrupted": interrupted})
+        screen.write_json({**members(result), "dry_run": dry_run, "interrupted": interrupted})
     else:
         screen.show(account({kind: result}))
         _show_faults(result)
@@ -209,9 +209,10 @@ def account(results: dict[str, LoadResult]) -> Any:
     return counted
 
 
-def _members(result: LoadResult) -> dict[str, Any]:
-    members = screen.fields_of(result)
-    return {**members, "rejections": [screen.fields_of(each) for each in result.rejections]}
+def members(result: LoadResult) -> dict[str, Any]:
+    """The account of a load, for machines."""
+    told = screen.fields_of(result)
+    return {**told, "rejections": [screen.fields_of(each) for each in result.rejections]}
 
 
 def _show_faults(result: LoadResult) -> None:

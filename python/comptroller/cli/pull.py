@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.bulk import KINDS, Kind, account, rejections
+from comptroller.cli.bulk import KINDS, Kind, account, members, rejections
 from comptroller.cli.screen import db_option, json_option
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def pull(
         with comptroller.open(db) as target:
             ended_by = _pull_all(source, target, shown, whose, afresh, results)
     if as_json:
-        loads = {kind: _members(result) for kind, result in results.items()}
+        loads = {kind: members(result) for kind, result in results.items()}
         screen.write_json(
             {
                 "from": url,
@@ -143,10 +143,3 @@ def _tell(results: dict[str, LoadResult], hidden: list[str]) -> None:
             screen.show(rejections(result))
     if hidden:
         click.echo(f"\nThe client may not read {', '.join(hidden)}.")
-
-
-def _members(result: LoadResult) -> dict[str, object]:
-    return {
-        **screen.fields_of(result),
-        "rejections": [screen.fields_of(each) for each in result.rejections],
-    }

@@ -74,9 +74,10 @@ def connect(
     from comptroller.remote.host import RemoteHost
     from comptroller.remote.sending import Sender, SystemClock
     from comptroller.remote.session import Session
+    from comptroller.routes import TOKEN_PATH
 
     base = _url("base_url", base_url)
-    tokens_at = f"{base}/oauth2/token" if token_url is None else _url("token_url", token_url)
+    tokens_at = base + TOKEN_PATH if token_url is None else _url("token_url", token_url)
     if not isinstance(timeout_s, (int, float)) or not (isfinite(timeout_s) and timeout_s > 0):
         raise invalid("timeout_s", "must be a number of seconds above 0")
     most = arguments.whole("attempts", attempts, _MOST_ATTEMPTS)
