@@ -202,6 +202,11 @@ void bind_store(py::module_& module) {
             return store.service()->database()->owns(path);
           },
           arg("path"), py::call_guard<py::gil_scoped_release>())
+      .def("commits",
+           [](const Store& store) {
+             const db::Commits commits = store.service()->database()->commits();
+             return py::make_tuple(commits.by_size, commits.writes);
+           })
       .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"))
       .def(
           "backup",

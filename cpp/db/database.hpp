@@ -3,6 +3,7 @@
 // unavailable.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -118,6 +119,13 @@ struct Health {
   std::vector<std::string> findings;  // what the engine's own check found; none is right
 };
 
+// What was committed so far, without work in bulk.
+struct Commits {
+  // How many commits there were of 1 write, of 2, of up to 4, and so on: twice as many each time.
+  std::array<std::uint64_t, 9> by_size{};
+  std::uint64_t writes = 0;  // of all of them
+};
+
 // One database, used by many threads; other processes may have it open as well.
 class Database {
  public:
@@ -139,6 +147,9 @@ class Database {
   // The same for work in bulk, alone in its transaction, with the log folded into the file after
   // it. `work` returns whether to keep what it did.
   virtual void write_bulk(const std::function<bool(Connection&)>& work) = 0;
+
+  // What `write` committed since the database was opened here.
+  virtual Commits commits() const = 0;
 
   // Whether a path leads to one of the database's own files, which nothing else may be written to.
   virtual bool owns(const std::string& path) const = 0;

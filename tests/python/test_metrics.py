@@ -16,7 +16,6 @@ pytest.importorskip("prometheus_client")
 import httpx2
 from asked import Asked
 from comptroller.http import EveryoneIsOperator, app
-from comptroller.http.metrics import Metrics
 from prometheus_client.parser import text_string_to_metric_families
 
 IDENTITY = "/operator/identity/identities"
@@ -45,6 +44,14 @@ def numbers(ask: Asked) -> dict[tuple[str, ...], float]:
 def requests(ask: Asked) -> dict[tuple[str, ...], float]:
     """Requests by method, route and status."""
     return {key[1:]: count for key, count in numbers(ask).items() if key[0] == REQUESTS}
+
+
+def commits(ask: Asked) -> dict[str, float]:
+    """The histogram of writes a commit: its sum, its count and its buckets."""
+    name = "comptroller_commit_writes"
+    told = numbers(ask)
+    buckets = {key[1]: count for key, count in told.items() if key[0] == f"{name}_bucket"}
+    return {"sum": told[(f"{name}_sum",)], "count": told[(f"{name}_count",)], **buckets}
 
 
 def test_requests_are_counted_by_the_template_of_their_path(ask: Asked) -> None:
@@ -82,7 +89,7 @@ def test_the_time_of_answers_is_counted_by_route(ask: Asked) -> None:
     assert len(buckets) <= 8 * 2
 
 
-def test_writes_that_are_answered_together_are_told(operator: comptroller.Service) -> None:
+def test_commits_tell_how_many_writes_they_made_durable(operator: comptroller.Service) -> None:
     application = served(operator)
 
     async def write(count: int) -> None:
@@ -91,18 +98,25 @@ def test_writes_that_are_answered_together_are_told(operator: comptroller.Servic
             puts = [client.put(IDENTITY, json={"id": f"i-{number}"}) for number in range(count)]
             await asyncio.gather(*puts)
 
-    asyncio.run(write(16))
     with Asked(application) as ask:
-        ask("GET", "/v2/identity/identities/i-1")
-        told = numbers(ask)
-    assert told[("comptroller_writes_together_count",)] == 16
-    assert told[("comptroller_writes_together_sum",)] >= 16
-    assert told["comptroller_writes_together_bucket", "16.0"] == 16
+        before = commits(ask)
+        asyncio.run(write(64))
+        after = commits(ask)
+    assert after["sum"] - before["sum"] == 64
+    assert 1 <= after["count"] - before["count"] <= 64
+    assert after["1.0"] <= after["2.0"] <= after["64.0"] <= after["256.0"] == after["count"]
+    alone = after["1.0"] - before["1.0"]
+    assert (after["count"] - before["count"] == 64) == (alone == 64)
 
 
-def test_a_write_that_is_refused_is_no_write(ask: Asked) -> None:
+def test_neither_a_refused_write_nor_a_load_is_a_commit_of_writes(ask: Asked) -> None:
+    before = commits(ask)
     ask("PUT", IDENTITY, json={})
-    assert numbers(ask)[("comptroller_writes_together_count",)] == 0
+    ask("POST", "/v2/identity/controls", json={"identity_id": "nobody", "type": "FROZEN"})
+    line = b'{"id":"alice","created_at":"2026-01-31T12:00:00Z"}'
+    typed = {"Content-Type": "application/x-ndjson"}
+    assert ask("POST", "/operator/load/identities", content=line, headers=typed).is_success
+    assert commits(ask) == before
 
 
 def test_loaded_rows_are_counted_by_kind(ask: Asked) -> None:
@@ -124,8 +138,8 @@ def test_the_size_of_the_store_is_that_of_its_files(ask: Asked, store_path: Any)
     assert told["comptroller_store_bytes", "wal"] == wal.stat().st_size > 0
 
 
-def test_a_store_that_is_kept_nowhere_has_no_size(operator: comptroller.Service) -> None:
-    with Asked(served(operator, resources=Metrics(None).resources())) as ask:
+def test_a_store_that_is_kept_nowhere_has_no_size() -> None:
+    with comptroller.open(":memory:") as service, Asked(served(service)) as ask:
         assert "comptroller_store_bytes" not in {key[0] for key in numbers(ask)}
 
 

@@ -62,6 +62,7 @@ class SqliteDatabase final : public Database {
   bool is_writable() const override { return writer_ != nullptr; }
   void write(const std::function<void(Connection&)>& work) override;
   void write_bulk(const std::function<bool(Connection&)>& work) override;
+  Commits commits() const override { return writer_ ? writer_->commits() : Commits{}; }
   bool owns(const std::string& path) const override;
   Health health() override;
   void backup(const std::string& destination) override;

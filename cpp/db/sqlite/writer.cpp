@@ -1,6 +1,7 @@
 #include "db/sqlite/writer.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "model/error.hpp"
 
@@ -136,11 +137,14 @@ void Writer::run(std::span<Task* const> batch) {
   try {
     connection_.query("BEGIN IMMEDIATE").run();
     for (Task* task : batch) run_one(*task, batch.size() == 1);
-    if (std::ranges::all_of(batch, [](const Task* task) { return task->failure != nullptr; })) {
+    const auto kept = static_cast<std::size_t>(
+        std::ranges::count_if(batch, [](const Task* task) { return task->failure == nullptr; }));
+    if (kept == 0) {
       undo();
       return;
     }
     commit();
+    count(kept);
     checkpoint_if_due();
   } catch (...) {
     undo();
@@ -170,6 +174,17 @@ void Writer::run_one(Task& task, bool is_alone) {
 void Writer::commit() {
   const LockFile::Hold hold(moment_lock_, deadline_from_now());
   connection_.query("COMMIT").run();
+}
+
+void Writer::count(std::size_t writes) {
+  const std::lock_guard lock(mutex_);
+  ++commits_.by_size.at(std::bit_width(writes - 1));
+  commits_.writes += writes;
+}
+
+Commits Writer::commits() const {
+  const std::lock_guard lock(mutex_);
+  return commits_;
 }
 
 void Writer::undo() {

@@ -29,6 +29,7 @@ class Writer {
   // itself: that is unavailable.
   void write(const std::function<void(Connection&)>& work);
   void write_bulk(const std::function<bool(Connection&)>& work);
+  Commits commits() const;
   // Runs `action` while nobody writes, in this process or another.
   void while_idle(const std::function<void(SqliteConnection&)>& action);
 
@@ -54,6 +55,7 @@ class Writer {
   void run(std::span<Task* const> batch);
   void run_one(Task& task, bool is_alone);
   void commit();
+  void count(std::size_t writes);
   void undo();
   void checkpoint_if_due();
 
@@ -63,7 +65,8 @@ class Writer {
   std::function<void()> while_waiting_;
   int frames_in_log_ = 0;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  Commits commits_;
   std::deque<Task*> queue_;
   bool is_led_ = false;
   std::atomic<std::thread::id> in_bulk_;  // the thread that has the writer for itself

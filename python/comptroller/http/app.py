@@ -80,7 +80,7 @@ class App:
         self._store = service.host.store
         self._operator = service.host.principal
         self._authenticator = authenticator
-        self._metrics = Metrics(service.host.path)
+        self._metrics = Metrics(service.host)
         self._observers: tuple[Observer, ...] = (self._metrics, *observers)
         self._pool = ThreadPoolExecutor(_MOST_WRITERS, "comptroller-http")
         bulk_pool = ThreadPoolExecutor(_MOST_BULK, "comptroller-bulk")

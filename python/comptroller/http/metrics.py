@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import deque
-from itertools import takewhile
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.core import HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.registry import Collector
 
-from comptroller import routes
+from comptroller._core import Store
 from comptroller.http.exchange import Exchange
+from comptroller.local import LocalHost
 
 if TYPE_CHECKING:
     from comptroller.http.app import Answer
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.5)
-_TOGETHER = (1, 2, 4, 8, 16, 32, 64)
 _METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 _NOWHERE = "none"  # the route of what is at no path
 _NOBODY = 499  # the status of an answer for which nobody waited any more
-_MOST_REMEMBERED = 256  # writes
 
 
 class Metrics:
@@ -31,10 +32,10 @@ class Metrics:
     For the thread of the application's event loop, but for `loaded`.
 
     Args:
-        store: the store's file, whose size is shown; none for a store that is kept nowhere.
+        host: the store's, whose commits are shown, and its size where it keeps a file.
     """
 
-    def __init__(self, store: str | os.PathLike[str] | None) -> None:
+    def __init__(self, host: LocalHost) -> None:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
         self._requests = Counter(
@@ -50,25 +51,18 @@ class Metrics:
             buckets=_SECONDS,
             registry=self._registry,
         )
-        self._together = Histogram(
-            "comptroller_writes_together",
-            "Writes answered while one of them waited, itself among them: at least as many as were "
-            "committed with it.",
-            buckets=_TOGETHER,
-            registry=self._registry,
-        )
         self._rows = Counter(
             "comptroller_rows_loaded",
             "Records that loads kept, by kind.",
             ["kind"],
             registry=self._registry,
         )
-        if store is not None:
-            self._watch(os.fspath(store))
+        self._registry.register(_Commits(host.store))
+        if host.path is not None:
+            self._watch(host.path)
         # Looking up a child by its labels costs more than counting.
         self._counters: dict[tuple[str, str, int], Counter] = {}
         self._histograms: dict[str, Histogram] = {}
-        self._written: deque[float] = deque(maxlen=_MOST_REMEMBERED)
 
     def _watch(self, path: str) -> None:
         size = Gauge(
@@ -93,15 +87,6 @@ class Metrics:
         if histogram is None:
             histogram = self._histograms[route] = self._seconds.labels(route)
         histogram.observe(seconds)
-        if exchange.status == 200 and _is_write(exchange):
-            self._count_write(seconds)
-
-    def _count_write(self, seconds: float) -> None:
-        ended = asyncio.get_running_loop().time()
-        began = ended - seconds
-        earlier = takewhile(lambda end: end > began, reversed(self._written))
-        self._together.observe(1 + sum(1 for _ in earlier))
-        self._written.append(ended)
 
     def loaded(self, kind: str, rows: int) -> None:
         """Counts the records that a load kept. From any thread."""
@@ -117,9 +102,24 @@ class Metrics:
         await exchange.answer(200, CONTENT_TYPE_PLAIN_0_0_4.encode(), text)
 
 
-def _is_write(exchange: Exchange) -> bool:
-    operation = routes.operations().get(exchange.operation)
-    return operation is not None and operation.is_write
+class _Commits(Collector):
+    """How many writes were committed together, as the store counts them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def collect(self) -> Iterator[HistogramMetricFamily]:
+        by_size, writes = self._store.commits()
+        sums = list(accumulate(by_size))
+        yield HistogramMetricFamily(
+            "comptroller_commit_writes",
+            "Writes that one commit made durable; loads are not among them.",
+            buckets=[
+                *((str(float(1 << i)), count) for i, count in enumerate(sums)),
+                ("+Inf", sums[-1]),
+            ],
+            sum_value=writes,
+        )
 
 
 def _size(path: str) -> int:

@@ -1,6 +1,8 @@
 #include <doctest/doctest.h>
 
+#include <array>
 #include <atomic>
+#include <numeric>
 #include <thread>
 
 #include "db/folder.hpp"
@@ -69,6 +71,23 @@ TEST_CASE("work that fails is undone alone and told to its own caller") {
   CHECK(count(*database, "symbols") == all - all / 3);
   const Lease reader = database->reader();
   CHECK_FALSE(reader->query("SELECT 1 FROM customers WHERE key % 3 = 0").step());
+  CHECK(database->commits().writes == all - all / 3);
+}
+
+TEST_CASE("commits are counted by the writes that they made durable") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  database->write([](Connection& connection) { insert(connection, 1); });
+  CHECK_THROWS_AS(database->write([](Connection&) { throw 42; }), int);
+  CHECK(database->commits().by_size == std::array<std::uint64_t, 9>{1});
+  in_threads(threads, [&](int thread) {
+    database->write([&](Connection& connection) { insert(connection, thread + 2); });
+  });
+  const Commits commits = database->commits();
+  CHECK(commits.writes == 1 + threads);
+  const std::uint64_t all =
+      std::accumulate(commits.by_size.begin(), commits.by_size.end(), std::uint64_t{0});
+  CHECK(all >= 2);
+  CHECK(all <= commits.writes);
 }
 
 TEST_CASE("an exception of any kind comes back to the caller") {
@@ -115,6 +134,7 @@ TEST_CASE("work in bulk is kept or not as it says, while others write") {
     }
   });
   CHECK(count(*database) == 4 * 5 * 100 + 12 * 10);
+  CHECK(database->commits().writes == 12 * 10);
 }
 
 TEST_CASE("several readers of one moment see the same, whatever is written meanwhile") {

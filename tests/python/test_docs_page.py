@@ -1,0 +1,131 @@
+"""The interactive page in a browser: it shows the interface, lets one in, and tries it out."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from serving import Serving, serving
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+SOON_MS = 60_000
+METHODS = ("get", "put", "post", "delete")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no chromium here: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        # Its sandbox wants more than a container allows, and it opens nothing but our own page.
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    with serving("--sample", "200", cwd=tmp_path_factory.mktemp("served")) as server:
+        yield server
+
+
+class Visit:
+    """The page, opened, and what went on behind it."""
+
+    def __init__(self, browser: Any, address: str) -> None:
+        self.page = browser.new_page(viewport={"width": 1200, "height": 900})
+        self.page.set_default_timeout(SOON_MS)
+        self.requested: list[str] = []
+        self.complaints: list[str] = []
+        self.page.on("request", lambda request: self.requested.append(request.url))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        # A violation of the page's security policy is told here as well.
+        self.page.on("console", self._hear)
+        self.page.goto(address + "/docs")
+        self.page.locator(".opblock").first.wait_for()
+
+    def _hear(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+
+@pytest.fixture
+def visit(browser: Any, server: Serving) -> Iterator[Visit]:
+    visit = Visit(browser, server.address)
+    yield visit
+    visit.page.close()
+
+
+def authorize(page: Any, id: str, secret: str) -> None:
+    page.locator(".schemes .authorize").click()
+    page.locator("#client_id_clientCredentials").fill(id)
+    page.locator("#client_secret_clientCredentials").fill(secret)
+    # The first of the ways to be let in.
+    page.locator(".auth-container .modal-btn.authorize").first.click()
+    page.locator(".auth-container", has_text="Logout").first.wait_for()
+    page.locator(".btn-done").first.click()
+
+
+def test_every_operation_is_shown(visit: Visit, server: Serving, tmp_path: Path) -> None:
+    described = server.get("/openapi.json").json()
+    expected = [
+        (method.upper(), path)
+        for path, item in described["paths"].items()
+        for method in item
+        if method in METHODS
+    ]
+    shown = visit.page.locator(".opblock-summary").all()
+    told = [
+        (
+            block.locator(".opblock-summary-method").inner_text(),
+            block.locator(".opblock-summary-path").get_attribute("data-path"),
+        )
+        for block in shown
+    ]
+    assert sorted(told) == sorted(expected)
+    assert all(block.is_visible() for block in shown)
+    picture = Path(os.environ.get("COMPTROLLER_DOCS_PAGE", tmp_path / "docs-page.png"))
+    visit.page.screenshot(path=picture)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert visit.complaints == []
+
+
+def tried(page: Any, status: str) -> Any:
+    """The answer to two claims that are asked for, once it has this status."""
+    block = page.locator("#operations-claims-claims_list")
+    if not block.locator("button.execute").count():
+        block.locator(".opblock-summary-control").click()
+        block.locator("tr[data-param-name=limit] input").fill("2")
+    block.locator("button.execute").click()
+    block.locator(".live-responses-table .response-col_status", has_text=status).wait_for()
+    return json.loads(block.locator(".live-responses-table code.language-json").inner_text())
+
+
+def test_a_list_is_tried_out_with_a_token(visit: Visit, server: Serving) -> None:
+    assert tried(visit.page, "401")["code"] == "unauthenticated"
+    visit.complaints.clear()  # of that
+    authorize(visit.page, *server.credentials())
+    page = tried(visit.page, "200")
+    assert len(page["items"]) == 2
+    assert page["items"][0]["claim_type"]
+    assert visit.requested[-1] == server.address + "/rewards/claims?limit=2"
+    assert [url for url in visit.requested if not url.startswith(server.address + "/")] == []
+    assert visit.complaints == []
+
+
+def test_the_page_reaches_and_runs_nothing_else(visit: Visit) -> None:
+    for attempt in (
+        "fetch('https://elsewhere.example/').catch(() => {})",
+        "document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\">')",
+        "document.head.append(Object.assign(document.createElement('script'), {text: '1'}))",
+    ):
+        with visit.page.expect_console_message(lambda message: message.type == "error"):
+            visit.page.evaluate(attempt)
+        assert "Content Security Policy" in visit.complaints[-1], attempt

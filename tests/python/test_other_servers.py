@@ -1,0 +1,113 @@
+"""The application that docs/http.md shows is served by every ASGI server that it names."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import comptroller
+import pytest
+from command_line import claim, lines
+
+for needed in ("fastapi", "httpx2", "joserfc"):
+    pytest.importorskip(needed)
+
+import httpx2
+from comptroller.http import clients
+
+DOCS = Path(__file__).parents[2] / "docs" / "http.md"
+COMMANDS = {
+    "uvicorn": ["--host", "127.0.0.1", "--port", "{port}"],
+    "hypercorn": ["--bind", "127.0.0.1:{port}"],
+    "granian": ["--interface", "asgi", "--host", "127.0.0.1", "--port", "{port}"],
+}
+SOON_S = 60
+ODD = "a/b%2F?#"
+
+
+def program() -> str:
+    """The application of one's own, as it is shown; it serves the store rewards.db."""
+    if not DOCS.exists():
+        pytest.skip("the source distribution carries no docs")
+    blocks = re.findall(r"^```python\n(.*?)^```", DOCS.read_text(), re.MULTILINE | re.DOTALL)
+    (shown,) = (block for block in blocks if "FastAPI" in block)
+    assert isinstance(shown, str)
+    return shown
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        return int(bound.getsockname()[1])
+
+
+@contextmanager
+def running(server: str, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """The application under a server of that name, and where it is mounted, once it answers."""
+    (folder / "books.py").write_text(program())
+    port = free_port()
+    words = [word.format(port=port) for word in COMMANDS[server]]
+    address = f"http://127.0.0.1:{port}/books"
+    log = folder / "log"
+    with (
+        log.open("wb") as written,
+        subprocess.Popen(
+            [sys.executable, "-m", server, *words, "books:api"],
+            cwd=folder,
+            stdout=written,
+            stderr=written,
+        ) as process,
+    ):
+        try:
+            deadline = time.monotonic() + SOON_S
+            while not is_ready(address):
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < deadline, log.read_text()
+            yield process, address
+            assert "Traceback" not in log.read_text()
+        finally:
+            process.kill()
+
+
+def is_ready(address: str) -> bool:
+    try:
+        return httpx2.get(address + "/readyz", timeout=1).status_code == 200
+    except httpx2.TransportError:
+        return False
+
+
+@pytest.mark.parametrize("server", COMMANDS)
+def test_it_reads_writes_loads_exports_and_ends(server: str, tmp_path: Path) -> None:
+    if importlib.util.find_spec(server) is None:
+        pytest.skip(f"{server} is not installed")
+    store = tmp_path / "rewards.db"
+    comptroller.open(store).close()
+    client, secret = clients.add(clients.file_of(str(store)), "desk", None, None)
+    with running(server, tmp_path) as (process, address):
+        with comptroller.connect(
+            address, client_id=client.client_id, client_secret=secret
+        ) as service:
+            # What a path does not hold reaches it as it was sent.
+            service.identities.put(id=ODD)
+            assert service.identities.get(ODD).id == ODD
+            sent = tmp_path / "sent.ndjson"
+            sent.write_bytes(lines(*(claim(f"c-{n}") for n in range(5_000))))
+            assert service.load("claims", sent).inserted == 5_000
+            assert sum(1 for _ in service.claims.iter()) == 5_000
+            assert service.export("claims", tmp_path / "taken.ndjson") == 5_000
+            with pytest.raises(comptroller.NotFound):
+                service.claims.get("c-5000")
+        process.send_signal(signal.SIGTERM)
+        ended = process.wait(SOON_S)
+        assert ended in (0, -signal.SIGTERM)
+    with comptroller.open(store, read_only=True) as kept:
+        assert kept.identities.get(ODD).id == ODD
+        assert kept.claims.get("c-4999").id == "c-4999"
+        assert kept.check()["ok"]
