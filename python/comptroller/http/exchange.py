@@ -78,7 +78,8 @@ class Exchange:
 
     def is_repeated(self, name: bytes) -> bool:
         """Whether a header is there more than once."""
-        return len([each for each, _ in self.scope["headers"] if each == name]) > 1
+        headers = self.scope["headers"]
+        return len(headers) > len(self.headers) and [each for each, _ in headers].count(name) > 1
 
     def parameters(self) -> list[tuple[str, str]]:
         """The fields of the query string, in their order."""
@@ -171,20 +172,15 @@ class Exchange:
     async def start(self, status: int, content_type: bytes, headers: Headers = ()) -> None:
         """Sends the head of an answer whose body follows in pieces."""
         self.status = status
-        named = [
-            (b"content-type", content_type),
-            (b"x-content-type-options", b"nosniff"),
-            (b"x-request-id", self.request_id.encode()),
-            *headers,
-        ]
-        if all(name != b"cache-control" for name, _ in named):
-            named.append((b"cache-control", b"no-store"))
+        named = {
+            b"content-type": content_type,
+            b"x-content-type-options": b"nosniff",
+            b"x-request-id": self.request_id.encode(),
+            b"cache-control": b"no-store",
+        }
+        named.update(headers)
         await self.send(
-            {
-                "type": "http.response.start",
-                "status": status,
-                "headers": named,
-            }
+            {"type": "http.response.start", "status": status, "headers": list(named.items())}
         )
 
 

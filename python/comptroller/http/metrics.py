@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
-from prometheus_client.core import HistogramMetricFamily
+from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
@@ -38,31 +39,17 @@ class Metrics:
     def __init__(self, host: LocalHost) -> None:
         self._registry = CollectorRegistry()
         ProcessCollector(registry=self._registry)
-        self._requests = Counter(
-            "comptroller_requests",
-            "Requests answered, by route, method and status.",
-            ["route", "method", "status"],
-            registry=self._registry,
-        )
-        self._seconds = Histogram(
-            "comptroller_request_seconds",
-            "Time from a request's head to the end of its answer, by route.",
-            ["route"],
-            buckets=_SECONDS,
-            registry=self._registry,
-        )
+        self._answers = _Answers()
+        self._registry.register(self._answers)
+        self._registry.register(_Commits(host.store))
         self._rows = Counter(
             "comptroller_rows_loaded",
             "Records that loads kept, by kind.",
             ["kind"],
             registry=self._registry,
         )
-        self._registry.register(_Commits(host.store))
         if host.path is not None:
             self._watch(host.path)
-        # Looking up a child by its labels costs more than counting.
-        self._counters: dict[tuple[str, str, int], Counter] = {}
-        self._histograms: dict[str, Histogram] = {}
 
     def _watch(self, path: str) -> None:
         size = Gauge(
@@ -76,17 +63,8 @@ class Metrics:
 
     def __call__(self, exchange: Exchange, seconds: float) -> None:
         """Counts an answer."""
-        route = exchange.route or _NOWHERE
         method = exchange.method if exchange.method in _METHODS else "other"
-        key = (route, method, exchange.status or _NOBODY)
-        counter = self._counters.get(key)
-        if counter is None:
-            counter = self._counters[key] = self._requests.labels(*key)
-        counter.inc()
-        histogram = self._histograms.get(route)
-        if histogram is None:
-            histogram = self._histograms[route] = self._seconds.labels(route)
-        histogram.observe(seconds)
+        self._answers.count(exchange.route or _NOWHERE, method, exchange.status, seconds)
 
     def loaded(self, kind: str, rows: int) -> None:
         """Counts the records that a load kept. From any thread."""
@@ -102,24 +80,73 @@ class Metrics:
         await exchange.answer(200, CONTENT_TYPE_PLAIN_0_0_4.encode(), text)
 
 
+class _Times:
+    """How many answers of a route took how long; the last count is of those above all bounds."""
+
+    __slots__ = ("counts", "sum")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(_SECONDS) + 1)
+        self.sum = 0.0
+
+
+class _Answers(Collector):
+    """The answers, in plain numbers: the library's own counters lock at every step."""
+
+    def __init__(self) -> None:
+        self._requests: dict[tuple[str, str, int], int] = {}
+        self._times: dict[str, _Times] = {}
+
+    def count(self, route: str, method: str, status: int, seconds: float) -> None:
+        key = (route, method, status or _NOBODY)
+        self._requests[key] = self._requests.get(key, 0) + 1
+        times = self._times.get(route)
+        if times is None:
+            times = self._times[route] = _Times()
+        times.counts[bisect_left(_SECONDS, seconds)] += 1
+        times.sum += seconds
+
+    def collect(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily(
+            "comptroller_requests",
+            "Requests answered, by route, method and status.",
+            labels=["route", "method", "status"],
+        )
+        # Copied in one step, since another thread counts meanwhile.
+        for (route, method, status), count in list(self._requests.items()):
+            requests.add_metric([route, method, str(status)], count)
+        yield requests
+        seconds = HistogramMetricFamily(
+            "comptroller_request_seconds",
+            "Time from a request's head to the end of its answer, by route.",
+            labels=["route"],
+        )
+        for route, times in list(self._times.items()):
+            buckets = _buckets(_SECONDS, list(times.counts))
+            seconds.add_metric([route], buckets, times.sum)
+        yield seconds
+
+
 class _Commits(Collector):
     """How many writes were committed together, as the store counts them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def collect(self) -> Iterator[HistogramMetricFamily]:
+    def collect(self) -> Iterator[Metric]:
         by_size, writes = self._store.commits()
-        sums = list(accumulate(by_size))
         yield HistogramMetricFamily(
             "comptroller_commit_writes",
             "Writes that one commit made durable; loads are not among them.",
-            buckets=[
-                *((str(float(1 << i)), count) for i, count in enumerate(sums)),
-                ("+Inf", sums[-1]),
-            ],
+            buckets=_buckets((1 << doublings for doublings in range(len(by_size))), [*by_size, 0]),
             sum_value=writes,
         )
+
+
+def _buckets(bounds: Iterable[float], counts: list[int]) -> list[tuple[str, float]]:
+    """The counts up to each bound, as the format has them; the last is of all."""
+    names = [*(str(float(bound)) for bound in bounds), "+Inf"]
+    return list(zip(names, accumulate(counts), strict=True))
 
 
 def _size(path: str) -> int:
