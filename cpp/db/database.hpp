@@ -9,7 +9,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "db/symbols.hpp"
@@ -33,6 +32,7 @@ struct Value {
   friend bool operator==(const Value&, const Value&) = default;
 };
 
+// What a database's own statement does for a Query.
 class Statement {
  public:
   virtual ~Statement() = default;
@@ -40,26 +40,18 @@ class Statement {
   virtual void bind(std::string_view name, const Value& value) = 0;  // as written: "$name"
   virtual bool step() = 0;                                           // whether there is a row
   virtual Value column(int index) = 0;                               // index from 0
-  virtual void again() = 0;  // ends the run and forgets the parameters
-  virtual void reset() = 0;  // the same, and the statement is free for others
+  virtual void reset() = 0;  // ends the run, forgets the parameters; it is free for others
 };
 
 // A prepared statement in use. It goes back to its connection, reset, at the end of the scope.
 class Query {
  public:
   explicit Query(Statement& statement) : statement_(&statement) {}
-  ~Query() {
-    if (statement_ != nullptr) statement_->reset();
-  }
-  Query(Query&& other) noexcept : statement_(std::exchange(other.statement_, nullptr)) {}
-  Query& operator=(Query&&) = delete;
 
-  Query& bind(int index, const Value& value) {
-    statement_->bind(index, value);
-    return *this;
-  }
-  Query& bind(std::string_view name, const Value& value) {
-    statement_->bind(name, value);
+  // By index or by name.
+  template <class Parameter>
+  Query& bind(const Parameter& parameter, const Value& value) {
+    statement_->bind(parameter, value);
     return *this;
   }
   bool step() { return statement_->step(); }
@@ -68,12 +60,13 @@ class Query {
     while (statement_->step()) {
     }
   }
-  // Makes the statement ready for other parameters.
-  void again() { statement_->again(); }
   Value column(int index) { return statement_->column(index); }
 
  private:
-  Statement* statement_;
+  struct Reset {
+    void operator()(Statement* statement) const { statement->reset(); }
+  };
+  std::unique_ptr<Statement, Reset> statement_;
 };
 
 // For one thread at a time.

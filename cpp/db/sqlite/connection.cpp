@@ -100,14 +100,10 @@ class SqliteConnection::SqliteStatement final : public Statement {
     }
   }
 
-  void again() override {
+  void reset() override {
     // The result repeats the failure of the last step, which was thrown there.
     sqlite3_reset(statement_.get());
     sqlite3_clear_bindings(statement_.get());
-  }
-
-  void reset() override {
-    again();
     in_use = false;
   }
 
