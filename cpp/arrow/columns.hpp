@@ -54,7 +54,7 @@ Builder make_builder(std::string_view name, Audience audience, bool is_nullable)
     shaped(Shape::boolean, "b");
   } else if constexpr (ClosedSet<T>) {
     shaped(Shape::number, "c", sizeof(std::int8_t));
-    column.words = Words<T>::list;
+    column.words = words_of<T>;
   } else if constexpr (std::same_as<T, Metadata>) {
     shaped(Shape::list, "+m");
     std::vector<Builder> pair;

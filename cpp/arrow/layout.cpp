@@ -68,7 +68,7 @@ Layout::Layout(std::string_view kind, const std::optional<std::vector<std::strin
     : audience_(audience) {
   store::visit_table(kind, [&]<Record R>() {
     using Shown = std::conditional_t<std::same_as<R, StoredIdentity>, Identity, R>;
-    table_ = store::table_of<R>;
+    table_ = R::table;
     columns_ = choose(columns_of<Shown>(audience), names);
     is_derived_ = std::ranges::any_of(columns_, &ShownColumn::is_derived);
     // Without a derived column identities are shown as they are kept.
@@ -86,7 +86,7 @@ void Layout::select(store::Listing& listing) const {
   for (const ShownColumn& column : columns_) {
     if (!list.empty()) list += ", ";
     // The one computed column of all kinds; not every listing shows it.
-    const bool is_balance = table_ == store::table_of<RewardAddress> && column.name == "balance";
+    const bool is_balance = table_ == RewardAddress::table && column.name == "balance";
     const auto balance = listing.has_bound_column() ? store::balance_as_of : "NULL";
     list += is_balance ? balance : column.name;
   }

@@ -26,7 +26,7 @@ class Run {
       load_in_batches();
     } else {
       service_.database()->write_bulk([&](db::Connection& connection) {
-        store::BulkIndexes indexes(connection, store::table_of<Line>);
+        store::BulkIndexes indexes(connection, Line::table);
         take_lines(connection, std::numeric_limits<std::uint64_t>::max());
         account_.committed = !options_.dry_run && (account_.rejected == 0 || options_.keep_going);
         if (account_.committed) indexes.rebuild();

@@ -19,59 +19,46 @@ enum class Order : std::uint8_t { descending, ascending };
 enum class IdentityStatus : std::uint8_t { approved, disabled, error };
 enum class Action : std::uint8_t { buy, sell, deposit, withdraw };
 
-// The words of an enum, in the order of its enumerators.
+// The words of an enum, in the order of its enumerators; none of any other type.
 template <class E>
-struct Words;
+inline constexpr std::array<std::string_view, 0> words_of{};
 
 template <>
-struct Words<ControlType> {
-  static constexpr std::array<std::string_view, 4> list{"SELL_ONLY", "CLOSED", "FROZEN", "DORMANT"};
-};
+inline constexpr auto words_of<ControlType> =
+    std::to_array<std::string_view>({"SELL_ONLY", "CLOSED", "FROZEN", "DORMANT"});
 template <>
-struct Words<SetBy> {
-  static constexpr std::array<std::string_view, 2> list{"CLIENT", "PROVIDER"};
-};
+inline constexpr auto words_of<SetBy> = std::to_array<std::string_view>({"CLIENT", "PROVIDER"});
 template <>
-struct Words<Ledger> {
-  static constexpr std::array<std::string_view, 5> list{"ETHEREUM", "SOLANA", "INK", "XLAYER",
-                                                        "ARBITRUM_ONE"};
-};
+inline constexpr auto words_of<Ledger> =
+    std::to_array<std::string_view>({"ETHEREUM", "SOLANA", "INK", "XLAYER", "ARBITRUM_ONE"});
 template <>
-struct Words<ClaimStatus> {
-  static constexpr std::array<std::string_view, 4> list{"PENDING", "SUBMITTED", "CONFIRMED",
-                                                        "FAILED"};
-};
+inline constexpr auto words_of<ClaimStatus> =
+    std::to_array<std::string_view>({"PENDING", "SUBMITTED", "CONFIRMED", "FAILED"});
 template <>
-struct Words<ScheduleType> {
-  static constexpr std::array<std::string_view, 1> list{"DAILY"};
-};
+inline constexpr auto words_of<ScheduleType> = std::to_array<std::string_view>({"DAILY"});
 template <>
-struct Words<Order> {
-  static constexpr std::array<std::string_view, 2> list{"DESC", "ASC"};
-};
+inline constexpr auto words_of<Order> = std::to_array<std::string_view>({"DESC", "ASC"});
 template <>
-struct Words<IdentityStatus> {
-  static constexpr std::array<std::string_view, 3> list{"APPROVED", "DISABLED", "ERROR"};
-};
+inline constexpr auto words_of<IdentityStatus> =
+    std::to_array<std::string_view>({"APPROVED", "DISABLED", "ERROR"});
 template <>
-struct Words<Action> {
-  static constexpr std::array<std::string_view, 4> list{"BUY", "SELL", "DEPOSIT", "WITHDRAW"};
-};
+inline constexpr auto words_of<Action> =
+    std::to_array<std::string_view>({"BUY", "SELL", "DEPOSIT", "WITHDRAW"});
 
 template <class E>
-concept ClosedSet = requires { Words<E>::list; };
+concept ClosedSet = !words_of<E>.empty();
 
 template <ClosedSet E>
 constexpr std::string_view word(E value) {
   const auto code = static_cast<std::size_t>(value);
   // A damaged store can hold any code.
-  return code < Words<E>::list.size() ? Words<E>::list[code] : "(unknown)";
+  return code < words_of<E>.size() ? words_of<E>[code] : "(unknown)";
 }
 
 template <ClosedSet E>
 constexpr std::optional<E> find_word(std::string_view text) {
-  for (std::size_t code = 0; code < Words<E>::list.size(); ++code) {
-    if (Words<E>::list[code] == text) return static_cast<E>(code);
+  for (std::size_t code = 0; code < words_of<E>.size(); ++code) {
+    if (words_of<E>[code] == text) return static_cast<E>(code);
   }
   return std::nullopt;
 }

@@ -23,17 +23,24 @@ struct Literal {
 };
 
 namespace detail {
-template <class R, class T>
-R record_of(T R::*);
+// The name of a member as its definition spells it.
+template <auto Member>
+constexpr std::string_view member_name() {
+  // "... [with auto Member = &comptroller::Claim::id; ...]" (gcc), "... [Member = &...]" (clang).
+  constexpr std::string_view signature = __PRETTY_FUNCTION__;
+  constexpr std::string_view qualified = signature.substr(0, signature.find_first_of(";]"));
+  return qualified.substr(qualified.rfind(':') + 1);
+}
 template <class R, class T>
 T type_of(T R::*);
 }  // namespace detail
 
-template <Literal Name, auto Member, Literal Doc>
+// A field's name is that of its member unless another is given.
+template <auto Member, Literal Doc, Literal Name = "">
 struct Field {
-  using Record = decltype(detail::record_of(Member));
   using Type = decltype(detail::type_of(Member));
-  static constexpr std::string_view name = Name.view();
+  static constexpr std::string_view name =
+      Name.view().empty() ? detail::member_name<Member>() : Name.view();
   static constexpr std::string_view doc = Doc.view();
   static constexpr auto member = Member;
 };
@@ -43,19 +50,20 @@ struct Fields {
   static constexpr std::size_t count = sizeof...(F);
 };
 
-// Several field lists as one, so that records share a run of fields (paging, time bounds).
-template <class... Lists>
-struct Concatenated;
+namespace detail {
 template <class... F>
-struct Concatenated<Fields<F...>> {
-  using type = Fields<F...>;
-};
-template <class... F, class... G, class... Rest>
-struct Concatenated<Fields<F...>, Fields<G...>, Rest...> {
-  using type = typename Concatenated<Fields<F..., G...>, Rest...>::type;
-};
-template <class... Lists>
-using Concatenate = typename Concatenated<Lists...>::type;
+Fields<F...> list_of(Fields<F...>);
+template <class F>
+Fields<F> list_of(F);
+}  // namespace detail
+
+template <class... F, class... G>
+Fields<F..., G...> operator+(Fields<F...>, Fields<G...>);
+
+// Fields and lists of fields as one list, so that records share a run of fields (paging, time
+// bounds).
+template <class... Parts>
+using Concatenate = decltype((detail::list_of(Parts{}) + ...));
 
 template <class R>
 concept Record = requires { R::fields::count; };

@@ -1,6 +1,7 @@
 // The records of the service (specification 2). Each ends with its field table; a member that is
 // not std::optional is always there. A field's name is its JSON key, its column, its Arrow field
-// and its Python attribute.
+// and its Python attribute. What is loaded and listed by itself names its table, which is also the
+// name of its kind.
 #pragma once
 
 #include <optional>
@@ -15,6 +16,8 @@ namespace comptroller {
 
 // Specification 2.1.
 struct Control {
+  static constexpr std::string_view table = "controls";
+
   Id id;
   ControlType type{};
   SetBy set_by{};
@@ -29,24 +32,25 @@ struct Control {
   std::optional<Note> deletion_reason;
   std::optional<OwnerId> customer_id;
 
-  using fields = Fields<
-      Field<"id", &Control::id, "identifies the control">,
-      Field<"type", &Control::type, "what the identity may no longer do">,
-      Field<"set_by", &Control::set_by, "CLIENT, or PROVIDER: the operator of the service">,
-      Field<"is_overridable", &Control::is_overridable, "true: a client may delete it">,
-      Field<"reason_code", &Control::reason_code, "coded reason, a word of an open set">,
-      Field<"reason", &Control::reason, "reason in prose">,
-      Field<"created_at", &Control::created_at, "when it came into force">,
-      Field<"deleted_at", &Control::deleted_at, "when it was lifted; null while it is active">,
-      Field<"identity_id", &Control::identity_id, "the identity it restricts">,
-      Field<"created_by", &Control::created_by, "client id that created it, or operator">,
-      Field<"deleted_by", &Control::deleted_by, "client id that deleted it, or operator">,
-      Field<"deletion_reason", &Control::deletion_reason, "why it was deleted, in prose">,
-      Field<"customer_id", &Control::customer_id, "whose it is; shown to the operator">>;
+  using fields = Fields<Field<&Control::id, "identifies the control">,
+                        Field<&Control::type, "what the identity may no longer do">,
+                        Field<&Control::set_by, "CLIENT, or PROVIDER: the operator of the service">,
+                        Field<&Control::is_overridable, "true: a client may delete it">,
+                        Field<&Control::reason_code, "coded reason, a word of an open set">,
+                        Field<&Control::reason, "reason in prose">,
+                        Field<&Control::created_at, "when it came into force">,
+                        Field<&Control::deleted_at, "when it was lifted; null while it is active">,
+                        Field<&Control::identity_id, "the identity it restricts">,
+                        Field<&Control::created_by, "client id that created it, or operator">,
+                        Field<&Control::deleted_by, "client id that deleted it, or operator">,
+                        Field<&Control::deletion_reason, "why it was deleted, in prose">,
+                        Field<&Control::customer_id, "whose it is; shown to the operator">>;
 };
 
 // What the store keeps of an identity, and what exports and loads carry.
 struct StoredIdentity {
+  static constexpr std::string_view table = "identities";
+
   Id id;
   CustomerId customer_id;
   std::optional<Label> ref_id;
@@ -54,13 +58,12 @@ struct StoredIdentity {
   Timestamp created_at;
   UpdatedAt updated_at;
 
-  using fields =
-      Fields<Field<"id", &StoredIdentity::id, "identifies the identity">,
-             Field<"customer_id", &StoredIdentity::customer_id, "the customer it belongs to">,
-             Field<"ref_id", &StoredIdentity::ref_id, "reference id given by the client">,
-             Field<"metadata", &StoredIdentity::metadata, "the client's own keys and values">,
-             Field<"created_at", &StoredIdentity::created_at, "creation time">,
-             Field<"updated_at", &StoredIdentity::updated_at, "time of the last change">>;
+  using fields = Fields<Field<&StoredIdentity::id, "identifies the identity">,
+                        Field<&StoredIdentity::customer_id, "the customer it belongs to">,
+                        Field<&StoredIdentity::ref_id, "reference id given by the client">,
+                        Field<&StoredIdentity::metadata, "the client's own keys and values">,
+                        Field<&StoredIdentity::created_at, "creation time">,
+                        Field<&StoredIdentity::updated_at, "time of the last change">>;
 };
 
 // A line of a load of identities: what is stored, and the deprecated booleans, which make controls.
@@ -71,21 +74,19 @@ struct IdentityLine : StoredIdentity {
   std::optional<Ignored> status;
   std::optional<Ignored> status_details;
 
-  using fields = Concatenate<
-      StoredIdentity::fields,
-      Fields<Field<"user_disabled", &IdentityLine::user_disabled, "true makes the control">,
-             Field<"admin_disabled", &IdentityLine::admin_disabled, "true makes the control">,
-             Field<"status", &IdentityLine::status, "derived, ignored">,
-             Field<"status_details", &IdentityLine::status_details, "derived, ignored">>>;
+  using fields = Concatenate<StoredIdentity::fields,
+                             Field<&IdentityLine::user_disabled, "true makes the control">,
+                             Field<&IdentityLine::admin_disabled, "true makes the control">,
+                             Field<&IdentityLine::status, "derived, ignored">,
+                             Field<&IdentityLine::status_details, "derived, ignored">>;
 };
 
 struct StatusDetails {
   std::vector<Control> active_controls;
   std::vector<Action> permitted_actions;
 
-  using fields = Fields<
-      Field<"active_controls", &StatusDetails::active_controls, "the controls in force">,
-      Field<"permitted_actions", &StatusDetails::permitted_actions, "what all of them permit">>;
+  using fields = Fields<Field<&StatusDetails::active_controls, "the controls in force">,
+                        Field<&StatusDetails::permitted_actions, "what all of them permit">>;
 };
 
 // An identity as it is shown: status and the deprecated booleans follow from its active controls.
@@ -102,32 +103,30 @@ struct Identity {
   UpdatedAt updated_at;
 
   using fields = Fields<
-      Field<"id", &Identity::id, "identifies the identity">,
-      Field<"customer_id", &Identity::customer_id, "the customer it belongs to">,
-      Field<"ref_id", &Identity::ref_id, "reference id given by the client">,
-      Field<"status", &Identity::status, "derived from the active controls">,
-      Field<"status_details", &Identity::status_details,
-            "the active controls and what they permit">,
-      Field<"user_disabled", &Identity::user_disabled, "deprecated: a client's SELL_ONLY stands">,
-      Field<"admin_disabled", &Identity::admin_disabled,
-            "deprecated: an enforced SELL_ONLY of the operator stands">,
-      Field<"metadata", &Identity::metadata, "the client's own keys and values">,
-      Field<"created_at", &Identity::created_at, "creation time">,
-      Field<"updated_at", &Identity::updated_at, "time of the last change">>;
+      Field<&Identity::id, "identifies the identity">,
+      Field<&Identity::customer_id, "the customer it belongs to">,
+      Field<&Identity::ref_id, "reference id given by the client">,
+      Field<&Identity::status, "derived from the active controls">,
+      Field<&Identity::status_details, "the active controls and what they permit">,
+      Field<&Identity::user_disabled, "deprecated: a client's SELL_ONLY stands">,
+      Field<&Identity::admin_disabled, "deprecated: an enforced SELL_ONLY of the operator stands">,
+      Field<&Identity::metadata, "the client's own keys and values">,
+      Field<&Identity::created_at, "creation time">,
+      Field<&Identity::updated_at, "time of the last change">>;
 };
 
 struct Transfer {
   std::optional<Label> transfer_id;
   std::optional<Word> status;
 
-  using fields = Fields<Field<"transfer_id", &Transfer::transfer_id, "identifies the transfer">,
-                        Field<"status", &Transfer::status, "a word of an open set">>;
+  using fields = Fields<Field<&Transfer::transfer_id, "identifies the transfer">,
+                        Field<&Transfer::status, "a word of an open set">>;
 };
 
 struct FailReason {
   std::optional<Note> detail;
 
-  using fields = Fields<Field<"detail", &FailReason::detail, "why it failed, in prose">>;
+  using fields = Fields<Field<&FailReason::detail, "why it failed, in prose">>;
 };
 
 struct CryptoEndpoint {
@@ -135,33 +134,32 @@ struct CryptoEndpoint {
   std::optional<Label> address;
   std::optional<Label> network;
 
-  using fields = Fields<Field<"address_id", &CryptoEndpoint::address_id, "identifies the address">,
-                        Field<"address", &CryptoEndpoint::address, "the address as given">,
-                        Field<"network", &CryptoEndpoint::network, "its network">>;
+  using fields = Fields<Field<&CryptoEndpoint::address_id, "identifies the address">,
+                        Field<&CryptoEndpoint::address, "the address as given">,
+                        Field<&CryptoEndpoint::network, "its network">>;
 };
 
 struct FiatSource {
   std::optional<Label> deposit_instructions_id;
   std::optional<Note> memo;
 
-  using fields = Fields<Field<"deposit_instructions_id", &FiatSource::deposit_instructions_id,
-                              "identifies the deposit instructions">,
-                        Field<"memo", &FiatSource::memo, "text that goes with the payment">>;
+  using fields =
+      Fields<Field<&FiatSource::deposit_instructions_id, "identifies the deposit instructions">,
+             Field<&FiatSource::memo, "text that goes with the payment">>;
 };
 
 struct FiatDestination {
   std::optional<Label> bank_account_id;
   std::optional<Note> memo;
 
-  using fields = Fields<
-      Field<"bank_account_id", &FiatDestination::bank_account_id, "identifies the bank account">,
-      Field<"memo", &FiatDestination::memo, "text that goes with the payment">>;
+  using fields = Fields<Field<&FiatDestination::bank_account_id, "identifies the bank account">,
+                        Field<&FiatDestination::memo, "text that goes with the payment">>;
 };
 
 struct ProfileEndpoint {
   std::optional<Id> profile_id;
 
-  using fields = Fields<Field<"profile_id", &ProfileEndpoint::profile_id, "the profile">>;
+  using fields = Fields<Field<&ProfileEndpoint::profile_id, "the profile">>;
 };
 
 struct Source {
@@ -169,9 +167,9 @@ struct Source {
   std::optional<FiatSource> fiat;
   std::optional<ProfileEndpoint> profile;
 
-  using fields = Fields<Field<"crypto", &Source::crypto, "a crypto address">,
-                        Field<"fiat", &Source::fiat, "a fiat instrument">,
-                        Field<"profile", &Source::profile, "a profile">>;
+  using fields =
+      Fields<Field<&Source::crypto, "a crypto address">, Field<&Source::fiat, "a fiat instrument">,
+             Field<&Source::profile, "a profile">>;
 };
 
 struct Destination {
@@ -179,13 +177,15 @@ struct Destination {
   std::optional<FiatDestination> fiat;
   std::optional<ProfileEndpoint> profile;
 
-  using fields = Fields<Field<"crypto", &Destination::crypto, "a crypto address">,
-                        Field<"fiat", &Destination::fiat, "a fiat instrument">,
-                        Field<"profile", &Destination::profile, "a profile">>;
+  using fields = Fields<Field<&Destination::crypto, "a crypto address">,
+                        Field<&Destination::fiat, "a fiat instrument">,
+                        Field<&Destination::profile, "a profile">>;
 };
 
 // Specification 2.2.
 struct Orchestration {
+  static constexpr std::string_view table = "orchestrations";
+
   Id id;
   std::optional<Id> profile_id;
   std::optional<Id> identity_id;
@@ -206,32 +206,32 @@ struct Orchestration {
   UpdatedAt updated_at;
   std::optional<Metadata> metadata;
 
-  using fields = Fields<
-      Field<"id", &Orchestration::id, "identifies the orchestration">,
-      Field<"profile_id", &Orchestration::profile_id, "the profile it belongs to">,
-      Field<"identity_id", &Orchestration::identity_id, "the identity it belongs to">,
-      Field<"account_id", &Orchestration::account_id, "the account it belongs to">,
-      Field<"customer_id", &Orchestration::customer_id, "the customer it belongs to">,
-      Field<"ref_id", &Orchestration::ref_id, "reference id given by the client">,
-      Field<"source_asset", &Orchestration::source_asset, "asset that leaves the source">,
-      Field<"destination_asset", &Orchestration::destination_asset, "asset that arrives">,
-      Field<"source_amount", &Orchestration::source_amount, "amount, in units of source_asset">,
-      Field<"source_transfer", &Orchestration::source_transfer, "the transfer out of the source">,
-      Field<"destination_transfer", &Orchestration::destination_transfer,
-            "the transfer into the destination">,
-      Field<"status", &Orchestration::status, "a word of an open set">,
-      Field<"fail_reason", &Orchestration::fail_reason, "why it failed">,
-      Field<"source", &Orchestration::source, "where the value comes from">,
-      Field<"destination", &Orchestration::destination, "where the value goes">,
-      Field<"orchestration_rule_id", &Orchestration::orchestration_rule_id,
-            "the rule that initiated it">,
-      Field<"created_at", &Orchestration::created_at, "creation time">,
-      Field<"updated_at", &Orchestration::updated_at, "time of the last change">,
-      Field<"metadata", &Orchestration::metadata, "the client's own keys and values">>;
+  using fields =
+      Fields<Field<&Orchestration::id, "identifies the orchestration">,
+             Field<&Orchestration::profile_id, "the profile it belongs to">,
+             Field<&Orchestration::identity_id, "the identity it belongs to">,
+             Field<&Orchestration::account_id, "the account it belongs to">,
+             Field<&Orchestration::customer_id, "the customer it belongs to">,
+             Field<&Orchestration::ref_id, "reference id given by the client">,
+             Field<&Orchestration::source_asset, "asset that leaves the source">,
+             Field<&Orchestration::destination_asset, "asset that arrives">,
+             Field<&Orchestration::source_amount, "amount, in units of source_asset">,
+             Field<&Orchestration::source_transfer, "the transfer out of the source">,
+             Field<&Orchestration::destination_transfer, "the transfer into the destination">,
+             Field<&Orchestration::status, "a word of an open set">,
+             Field<&Orchestration::fail_reason, "why it failed">,
+             Field<&Orchestration::source, "where the value comes from">,
+             Field<&Orchestration::destination, "where the value goes">,
+             Field<&Orchestration::orchestration_rule_id, "the rule that initiated it">,
+             Field<&Orchestration::created_at, "creation time">,
+             Field<&Orchestration::updated_at, "time of the last change">,
+             Field<&Orchestration::metadata, "the client's own keys and values">>;
 };
 
 // Specification 2.3.
 struct PayoutGroup {
+  static constexpr std::string_view table = "payout_groups";
+
   GroupId id;
   Ledger ledger{};
   std::optional<Term> asset_type;
@@ -251,30 +251,31 @@ struct PayoutGroup {
   std::optional<ScheduleType> schedule_type;
   std::optional<OwnerId> customer_id;
 
-  using fields = Fields<
-      Field<"id", &PayoutGroup::id, "identifies the group, a UUID">,
-      Field<"ledger", &PayoutGroup::ledger, "the ledger it is paid on">,
-      Field<"asset_type", &PayoutGroup::asset_type, "the asset it is paid in">,
-      Field<"rate_id", &PayoutGroup::rate_id, "the rate that applies, as observed">,
-      Field<"jurisdiction", &PayoutGroup::jurisdiction, "where its rewards are taxed or regulated">,
-      Field<"claimer_address", &PayoutGroup::claimer_address, "address that claims for the group">,
-      Field<"onchain_status", &PayoutGroup::onchain_status, "a word of an open set, as observed">,
-      Field<"balance", &PayoutGroup::balance, "unclaimed balance in units of asset_type">,
-      Field<"created_at", &PayoutGroup::created_at, "creation time">,
-      Field<"updated_at", &PayoutGroup::updated_at, "time of the last change">,
-      Field<"name", &PayoutGroup::name, "name for people">,
-      Field<"manager_address", &PayoutGroup::manager_address, "address that manages the group">,
-      Field<"destination_address", &PayoutGroup::destination_address, "address that is paid">,
-      Field<"onchain_group_id", &PayoutGroup::onchain_group_id, "its id on chain, as observed">,
-      Field<"balance_at", &PayoutGroup::balance_at, "when the balance was observed">,
-      Field<"last_claim_all_at", &PayoutGroup::last_claim_all_at,
-            "confirmation of its latest CLAIM_ALL">,
-      Field<"schedule_type", &PayoutGroup::schedule_type, "how often it is claimed">,
-      Field<"customer_id", &PayoutGroup::customer_id, "whose it is; shown to the operator">>;
+  using fields =
+      Fields<Field<&PayoutGroup::id, "identifies the group, a UUID">,
+             Field<&PayoutGroup::ledger, "the ledger it is paid on">,
+             Field<&PayoutGroup::asset_type, "the asset it is paid in">,
+             Field<&PayoutGroup::rate_id, "the rate that applies, as observed">,
+             Field<&PayoutGroup::jurisdiction, "where its rewards are taxed or regulated">,
+             Field<&PayoutGroup::claimer_address, "address that claims for the group">,
+             Field<&PayoutGroup::onchain_status, "a word of an open set, as observed">,
+             Field<&PayoutGroup::balance, "unclaimed balance in units of asset_type">,
+             Field<&PayoutGroup::created_at, "creation time">,
+             Field<&PayoutGroup::updated_at, "time of the last change">,
+             Field<&PayoutGroup::name, "name for people">,
+             Field<&PayoutGroup::manager_address, "address that manages the group">,
+             Field<&PayoutGroup::destination_address, "address that is paid">,
+             Field<&PayoutGroup::onchain_group_id, "its id on chain, as observed">,
+             Field<&PayoutGroup::balance_at, "when the balance was observed">,
+             Field<&PayoutGroup::last_claim_all_at, "confirmation of its latest CLAIM_ALL">,
+             Field<&PayoutGroup::schedule_type, "how often it is claimed">,
+             Field<&PayoutGroup::customer_id, "whose it is; shown to the operator">>;
 };
 
 // Specification 2.4.
 struct RewardAddress {
+  static constexpr std::string_view table = "reward_addresses";
+
   Uuid id;
   Ledger ledger{};
   Label address;
@@ -285,20 +286,21 @@ struct RewardAddress {
   Timestamp created_at;
   std::optional<OwnerId> customer_id;
 
-  using fields = Fields<
-      Field<"id", &RewardAddress::id, "identifies the address, a UUID">,
-      Field<"ledger", &RewardAddress::ledger, "the ledger it lives on">,
-      Field<"address", &RewardAddress::address, "the monitored address">,
-      Field<"name", &RewardAddress::name, "name for people">,
-      Field<"payout_group_id", &RewardAddress::payout_group_id, "the group it is attributed to">,
-      Field<"balance", &RewardAddress::balance, "its balance at the moment asked for">,
-      Field<"status", &RewardAddress::status, "a word of an open set, as observed">,
-      Field<"created_at", &RewardAddress::created_at, "creation time">,
-      Field<"customer_id", &RewardAddress::customer_id, "whose it is; shown to the operator">>;
+  using fields = Fields<Field<&RewardAddress::id, "identifies the address, a UUID">,
+                        Field<&RewardAddress::ledger, "the ledger it lives on">,
+                        Field<&RewardAddress::address, "the monitored address">,
+                        Field<&RewardAddress::name, "name for people">,
+                        Field<&RewardAddress::payout_group_id, "the group it is attributed to">,
+                        Field<&RewardAddress::balance, "its balance at the moment asked for">,
+                        Field<&RewardAddress::status, "a word of an open set, as observed">,
+                        Field<&RewardAddress::created_at, "creation time">,
+                        Field<&RewardAddress::customer_id, "whose it is; shown to the operator">>;
 };
 
 // Specification 2.5.
 struct Claim {
+  static constexpr std::string_view table = "claims";
+
   Id id;
   GroupId payout_group_id;
   Word claim_type;
@@ -316,34 +318,35 @@ struct Claim {
   UpdatedAt updated_at;
   std::optional<OwnerId> customer_id;
 
-  using fields =
-      Fields<Field<"id", &Claim::id, "identifies the claim">,
-             Field<"payout_group_id", &Claim::payout_group_id, "the group it claims for">,
-             Field<"claim_type", &Claim::claim_type, "a word of an open set; CLAIM_ALL is one">,
-             Field<"claim_schedule_id", &Claim::claim_schedule_id, "the schedule that started it">,
-             Field<"onchain_status", &Claim::onchain_status, "how far the transaction has come">,
-             Field<"amount", &Claim::amount, "amount claimed, in units of asset_type">,
-             Field<"tx_hash", &Claim::tx_hash, "hash of the transaction">,
-             Field<"addresses", &Claim::addresses, "the reward addresses claimed from">,
-             Field<"error_message", &Claim::error_message, "why it failed">,
-             Field<"blockchain", &Claim::blockchain, "the chain it runs on">,
-             Field<"asset_type", &Claim::asset_type, "the asset claimed">,
-             Field<"submitted_at", &Claim::submitted_at, "when it was sent to the chain">,
-             Field<"confirmed_at", &Claim::confirmed_at, "when the chain confirmed it">,
-             Field<"created_at", &Claim::created_at, "creation time">,
-             Field<"updated_at", &Claim::updated_at, "time of the last change">,
-             Field<"customer_id", &Claim::customer_id, "whose it is; shown to the operator">>;
+  using fields = Fields<Field<&Claim::id, "identifies the claim">,
+                        Field<&Claim::payout_group_id, "the group it claims for">,
+                        Field<&Claim::claim_type, "a word of an open set; CLAIM_ALL is one">,
+                        Field<&Claim::claim_schedule_id, "the schedule that started it">,
+                        Field<&Claim::onchain_status, "how far the transaction has come">,
+                        Field<&Claim::amount, "amount claimed, in units of asset_type">,
+                        Field<&Claim::tx_hash, "hash of the transaction">,
+                        Field<&Claim::addresses, "the reward addresses claimed from">,
+                        Field<&Claim::error_message, "why it failed">,
+                        Field<&Claim::blockchain, "the chain it runs on">,
+                        Field<&Claim::asset_type, "the asset claimed">,
+                        Field<&Claim::submitted_at, "when it was sent to the chain">,
+                        Field<&Claim::confirmed_at, "when the chain confirmed it">,
+                        Field<&Claim::created_at, "creation time">,
+                        Field<&Claim::updated_at, "time of the last change">,
+                        Field<&Claim::customer_id, "whose it is; shown to the operator">>;
 };
 
 // What an address held at a moment, as the operator recorded it (specification 4.4).
 struct Balance {
+  static constexpr std::string_view table = "balances";
+
   Uuid address_id;
   NonNegativeAmount balance;
   Timestamp at;
 
-  using fields = Fields<Field<"address_id", &Balance::address_id, "the reward address">,
-                        Field<"balance", &Balance::balance, "what it held">,
-                        Field<"at", &Balance::at, "the moment it held it">>;
+  using fields = Fields<Field<&Balance::address_id, "the reward address">,
+                        Field<&Balance::balance, "what it held">,
+                        Field<&Balance::at, "the moment it held it">>;
 };
 
 // Whose a record is, whichever way its shape says it; empty while nobody has said.

@@ -6,33 +6,6 @@
 
 namespace comptroller {
 
-namespace {
-
-// A refined scalar is read as the scalar it refines.
-template <class Refined, class Base>
-std::optional<Refined> refine(std::optional<Base> value) {
-  if (!value) return std::nullopt;
-  return Refined{*std::move(value)};
-}
-
-}  // namespace
-
-std::optional<CustomerId> CustomerId::parse(std::string_view text) {
-  return refine<CustomerId>(Id::parse(text));
-}
-
-std::optional<OwnerId> OwnerId::parse(std::string_view text) {
-  return refine<OwnerId>(Id::parse(text));
-}
-
-std::optional<GroupId> GroupId::parse(std::string_view text) {
-  return refine<GroupId>(Uuid::parse(text));
-}
-
-std::optional<UpdatedAt> UpdatedAt::parse(std::string_view text) {
-  return refine<UpdatedAt>(Timestamp::parse(text));
-}
-
 std::optional<PageLimit> PageLimit::parse(std::string_view text) {
   PageLimit limit;
   const char* end = text.data() + text.size();

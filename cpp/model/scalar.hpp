@@ -20,24 +20,16 @@
 namespace comptroller {
 
 // The customer of a record whose specified shape names it.
-struct CustomerId : Id {
-  static std::optional<CustomerId> parse(std::string_view text);
-};
+struct CustomerId : Id {};
 
 // The customer of a record whose specified shape does not name it: shown to the operator only.
-struct OwnerId : Id {
-  static std::optional<OwnerId> parse(std::string_view text);
-};
+struct OwnerId : Id {};
 
 // A payout group, named by its UUID; many records name the same one.
-struct GroupId : Uuid {
-  static std::optional<GroupId> parse(std::string_view text);
-};
+struct GroupId : Uuid {};
 
 // The last change of a record; a line of a load that lacks it takes created_at.
-struct UpdatedAt : Timestamp {
-  static std::optional<UpdatedAt> parse(std::string_view text);
-};
+struct UpdatedAt : Timestamp {};
 
 // A moment that has not come while it is null: the one member that is written as null.
 struct NullableTimestamp {
@@ -102,8 +94,15 @@ std::optional<T> parse_scalar(std::string_view text) {
     if (text == "true") return true;
     if (text == "false") return false;
     return std::nullopt;
-  } else {
+  } else if constexpr (requires {
+                         { T::parse(text) } -> std::same_as<std::optional<T>>;
+                       }) {
     return T::parse(text);
+  } else {
+    // What refines another scalar is read as that one.
+    auto value = T::parse(text);
+    if (!value) return std::nullopt;
+    return T{*std::move(value)};
   }
 }
 
@@ -112,8 +111,8 @@ template <class T>
 std::string expectation() {
   if constexpr (ClosedSet<T>) {
     std::string phrase = "one of";
-    for (const std::string_view& word : Words<T>::list) {
-      phrase += &word == Words<T>::list.data() ? " " : ", ";
+    for (const std::string_view& word : words_of<T>) {
+      phrase += &word == words_of<T>.data() ? " " : ", ";
       phrase += word;
     }
     return phrase;

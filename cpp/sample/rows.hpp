@@ -24,7 +24,7 @@ RewardAddress address_at(const Setting& setting, std::uint64_t index);
 Balance balance_at(const Setting& setting, std::uint64_t index);
 
 // Five groups, one a ledger, and the forty addresses that belong to them make a cluster.
-inline constexpr std::uint64_t ledgers = Words<Ledger>::list.size();
+inline constexpr std::uint64_t ledgers = words_of<Ledger>.size();
 inline constexpr std::uint64_t cluster_addresses = 40;
 
 // Claims share a table of the groups and addresses that they name.

@@ -88,7 +88,7 @@ void append_closed_sets(std::string& out) {
   const auto append_one = [&]<ClosedSet Set>() {
     append_name(out, type_name<Set>());
     out += '[';
-    for (const std::string_view word : Words<Set>::list) {
+    for (const std::string_view word : words_of<Set>) {
       if (out.back() != '[') out += ',';
       append_string(out, word);
     }

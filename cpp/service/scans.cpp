@@ -95,7 +95,7 @@ Scan scan(Service& service, const Principal& principal, std::string_view kind,
   service.check_usable();
   Scan scan{{}, audience_of(principal)};
   store::visit_table(kind, [&]<Record R>() {
-    require_operation_scope(principal, *find_operation(std::string(store::table_of<R>) + ".list"));
+    require_operation_scope(principal, *find_operation(std::string(R::table) + ".list"));
     scan.listing = rows_of<R>(principal, parameters, service.environment().now(), purpose);
   });
   return scan;

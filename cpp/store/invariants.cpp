@@ -66,7 +66,7 @@ void check_invariant(db::Connection& connection, const Invariant& invariant,
 template <Record R>
 void check_customers(db::Connection& connection, std::vector<Finding>& findings) {
   if constexpr (requires(R record) { record.customer_id; }) {
-    const std::string table(table_of<R>);
+    const std::string table(R::table);
     const std::string broken =
         "SELECT key FROM " + table + " WHERE customer_id NOT IN (SELECT key FROM customers)";
     check_invariant(connection, {table.c_str(), "every customer is known", broken.c_str()},
@@ -82,7 +82,7 @@ void check_rows(db::Connection& connection, std::vector<Finding>& findings) {
   json::UnknownMembers unknown;
   json::ReadOptions options;
   options.unknown = &unknown;
-  const std::string table(table_of<R>);
+  const std::string table(R::table);
   db::Query rows =
       connection.query("SELECT " + select_list<R>() + ", key FROM " + table + " ORDER BY key");
   std::int64_t broken = 0;
@@ -118,7 +118,7 @@ std::vector<Finding> broken_invariants(db::Connection& connection) {
 std::vector<TableSize> table_sizes(db::Connection& connection) {
   std::vector<TableSize> sizes;
   for_each_table([&]<class R>() {
-    const std::string table(table_of<R>);
+    const std::string table(R::table);
     db::Query query = connection.query("SELECT count(*) FROM " + table);
     sizes.push_back({table, query.step() ? query.column(0).integer : 0});
   });

@@ -26,7 +26,7 @@ struct MoreColumn {
 template <Record R>
 std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   static const std::string sql =
-      "SELECT " + select_list<R>() + ", key FROM " + std::string(table_of<R>) + " WHERE id = ?1";
+      "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table) + " WHERE id = ?1";
   Parameters parameters(connection.symbols());
   Value value;
   if constexpr (storage_class<decltype(R::id)>() == StorageClass::symbol) {
@@ -54,7 +54,7 @@ std::string insert_sql(std::initializer_list<MoreColumn> more) {
     columns += names[index];
     values += '?' + std::to_string(index + 1);
   }
-  return "INSERT INTO " + std::string(table_of<R>) + " (" + columns + ") VALUES (" + values +
+  return "INSERT INTO " + std::string(R::table) + " (" + columns + ") VALUES (" + values +
          ") ON CONFLICT DO NOTHING";
 }
 
@@ -68,7 +68,7 @@ std::string update_sql(std::initializer_list<MoreColumn> more) {
     if (index > 0) sets += ", ";
     sets.append(names[index]).append(" = ?").append(std::to_string(index + 1));
   }
-  return "UPDATE " + std::string(table_of<R>) + " SET " + sets + " WHERE key = ?" +
+  return "UPDATE " + std::string(R::table) + " SET " + sets + " WHERE key = ?" +
          std::to_string(names.size() + 1);
 }
 

@@ -14,7 +14,7 @@ Listing reward_addresses_listing(db::Connection& connection, const ListRewardAdd
   if (request.address) {
     // Without a ledger the address may be on any: one driver each, in the form it has there.
     std::vector<Condition> conditions;
-    for (std::size_t code = 0; code < Words<Ledger>::list.size(); ++code) {
+    for (std::size_t code = 0; code < words_of<Ledger>.size(); ++code) {
       const auto ledger = static_cast<Ledger>(code);
       if (request.ledger && ledger != *request.ledger) continue;
       const std::string form = sought_address(ledger, request.address->value);

@@ -61,7 +61,7 @@ constexpr StorageClass storage_class() {
 // The word that a stored code stands for. Throws unavailable for one that no version wrote.
 template <ClosedSet E>
 E decode(std::int64_t code) {
-  if (code < 0 || code >= static_cast<std::int64_t>(Words<E>::list.size())) {
+  if (code < 0 || code >= static_cast<std::int64_t>(words_of<E>.size())) {
     throw Error::damaged("a code stands for no word");
   }
   return static_cast<E>(code);
@@ -78,26 +78,6 @@ inline Timestamp decode_time(std::int64_t microseconds) {
 
 template <class F>
 inline constexpr StorageClass storage_of = storage_class<bare<typename F::Type>>();
-
-// The table of a record, which is also the name of its kind.
-template <class R>
-inline constexpr std::string_view table_of;
-template <>
-inline constexpr std::string_view table_of<StoredIdentity> = "identities";
-template <>
-inline constexpr std::string_view table_of<IdentityLine> = "identities";
-template <>
-inline constexpr std::string_view table_of<Control> = "controls";
-template <>
-inline constexpr std::string_view table_of<Orchestration> = "orchestrations";
-template <>
-inline constexpr std::string_view table_of<PayoutGroup> = "payout_groups";
-template <>
-inline constexpr std::string_view table_of<RewardAddress> = "reward_addresses";
-template <>
-inline constexpr std::string_view table_of<Claim> = "claims";
-template <>
-inline constexpr std::string_view table_of<Balance> = "balances";
 
 // Every kind of record that has a table: calls `visitor.operator()<R>()` for each.
 template <class Visitor>
@@ -120,8 +100,8 @@ void visit_table(std::string_view kind, Visitor&& visitor) {
   bool is_known = false;
   std::vector<std::string_view> known;
   for_each_table([&]<class R>() {
-    known.push_back(table_of<R>);
-    if (table_of<R> != table) return;
+    known.push_back(R::table);
+    if (R::table != table) return;
     is_known = true;
     visitor.template operator()<R>();
   });

@@ -43,9 +43,9 @@ std::string addresses_expression(const std::string& column) {
 template <class E>
 std::string code_expression(const std::string& column) {
   std::string expression = "CASE " + column;
-  for (std::size_t code = 0; code < Words<E>::list.size(); ++code) {
+  for (std::size_t code = 0; code < words_of<E>.size(); ++code) {
     expression += " WHEN " + std::to_string(code) + " THEN '";
-    expression += Words<E>::list[code];
+    expression += words_of<E>[code];
     expression += '\'';
   }
   return expression + " END";
@@ -77,7 +77,7 @@ std::string expression() {
 
 template <Record R>
 View view_of() {
-  View view{"readable_" + std::string(table_of<R>), ""};
+  View view{"readable_" + std::string(R::table), ""};
   std::string columns;
   for_each_field<R>([&]<class F>() {
     if constexpr (storage_of<F> != StorageClass::computed) {
@@ -86,7 +86,7 @@ View view_of() {
     }
   });
   view.sql = "CREATE VIEW " + view.name + " AS SELECT " + columns + " FROM " +
-             std::string(table_of<R>) + " AS t";
+             std::string(R::table) + " AS t";
   return view;
 }
 

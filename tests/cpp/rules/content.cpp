@@ -14,7 +14,7 @@ T value_of(bool second) {
     return second;
   } else if constexpr (ClosedSet<T>) {
     // A set of a single word has no second value; absence stands for it.
-    return static_cast<T>(Words<T>::list.size() > 1 && second ? 1 : 0);
+    return static_cast<T>(words_of<T>.size() > 1 && second ? 1 : 0);
   } else if constexpr (std::same_as<T, NullableTimestamp>) {
     return second ? NullableTimestamp{Timestamp{5}} : NullableTimestamp{};
   } else if constexpr (std::derived_from<T, Timestamp>) {
@@ -48,7 +48,7 @@ constexpr bool counts() {
 
 template <class T>
 constexpr bool has_two_values() {
-  if constexpr (ClosedSet<T>) return Words<T>::list.size() > 1;
+  if constexpr (ClosedSet<T>) return words_of<T>.size() > 1;
   return true;
 }
 
