@@ -8,6 +8,8 @@ namespace comptroller::load {
 
 namespace {
 
+// Bounds what a batch, and the records made of it, spend on documents of hardly any bytes.
+constexpr std::size_t most_documents = std::size_t{1} << 13U;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 std::size_t skip_white_space(std::string_view text, std::size_t at) {
@@ -22,18 +24,19 @@ bool is_answer(std::string_view text) {
          text.starts_with("\"orchestrations\"");
 }
 
-// The splitter for what the first window begins with; moves the window to where that starts.
-std::unique_ptr<Splitter> recognise(Window& window, std::size_t largest) {
-  const std::string_view text(window.bytes, window.size);
-  if (text.starts_with(byte_order_mark)) window.begin = window.at = byte_order_mark.size();
-  const std::size_t first = skip_white_space(text, window.at);
+// The splitter for what the first window begins with; passes to where that starts.
+std::unique_ptr<Splitter> recognise(Bytes& bytes, std::size_t largest) {
+  if (bytes.more() && bytes.rest().starts_with(byte_order_mark)) {
+    bytes.pass(byte_order_mark.size());
+  }
+  const std::string_view text = bytes.rest();
+  const std::size_t first = skip_white_space(text, 0);
   const bool is_array = first < text.size() && text[first] == '[';
   if (!is_array && (first == text.size() || text[first] != '{' || !is_answer(text.substr(first)))) {
     return std::make_unique<LineSplitter>(largest);
   }
-  window.begin = window.at = first;
-  const auto newlines =
-      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(first), '\n');
+  bytes.pass(first);
+  const auto newlines = std::ranges::count(text.substr(0, first), '\n');
   return std::make_unique<ItemSplitter>(
       is_array ? ItemSplitter::Format::array : ItemSplitter::Format::answers,
       1 + static_cast<std::uint64_t>(newlines), largest);
@@ -41,39 +44,34 @@ std::unique_ptr<Splitter> recognise(Window& window, std::size_t largest) {
 
 }  // namespace
 
-Documents::Documents(Input& input, const Limits& limits) : input_(input), limits_(limits) {
-  // A line of the largest size comes with a carriage return and a line feed.
-  limits_.window = std::max(limits_.window, limits_.document + 3);
+void Batch::add(std::uint64_t line, std::uint64_t item, std::string_view text) {
+  const bool is_blank = text.find_first_not_of(" \t\r") == std::string_view::npos;
+  documents.push_back({line, item, text, item == 0 && is_blank, nullptr});
 }
+
+void Batch::refuse(std::uint64_t line, std::uint64_t item, Code code, std::string message) {
+  documents.push_back(
+      {line, item, {}, false, std::make_unique<const Error>(code, std::move(message))});
+}
+
+// A line of the largest size comes with a carriage return and a line feed.
+Documents::Documents(Input& input, const Limits& limits)
+    : limits_{limits.document, std::max(limits.window, limits.document + 3)},
+      bytes_(input, limits_.window) {}
 
 Documents::~Documents() = default;
 
 bool Documents::next(Batch& batch) {
   batch.documents.clear();
-  while (!is_finished_ && batch.documents.empty()) {
-    Window window;
-    window.size = fill(batch);
-    window.bytes = batch.bytes.data();
-    window.at = scanned_;
-    window.is_last = is_at_end_;
-    if (!splitter_) splitter_ = recognise(window, limits_.document);
-    is_finished_ = !splitter_->split(window, batch.documents);
-    rest_.assign(window.bytes + window.begin, window.size - window.begin);
-    scanned_ = window.at - window.begin;
+  batch.bytes.clear();
+  batch.bytes.reserve(limits_.window + json::padding);  // texts must stay where they are
+  if (!splitter_) splitter_ = recognise(bytes_, limits_.document);
+  while (!is_finished_ && batch.documents.size() < most_documents &&
+         batch.bytes.size() + limits_.document < limits_.window) {
+    is_finished_ = !splitter_->advance(bytes_, batch);
   }
+  batch.bytes.resize(batch.bytes.size() + json::padding);
   return !batch.documents.empty();
-}
-
-std::size_t Documents::fill(Batch& batch) {
-  batch.bytes.resize(limits_.window + json::padding);
-  std::size_t size = rest_.copy(batch.bytes.data(), rest_.size());
-  while (size < limits_.window && !is_at_end_) {
-    const std::size_t count = input_.read(batch.bytes.data() + size, limits_.window - size);
-    is_at_end_ = count == 0;
-    size += count;
-    bytes_read_.fetch_add(count, std::memory_order_relaxed);
-  }
-  return size;
 }
 
 }  // namespace comptroller::load

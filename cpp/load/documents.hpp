@@ -15,7 +15,6 @@
 // Memory is bounded, whatever the size of file, line or element.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -23,7 +22,7 @@
 #include <vector>
 
 #include "json/reader.hpp"
-#include "load/input.hpp"
+#include "load/bytes.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::load {
@@ -41,6 +40,9 @@ struct Document {
 struct Batch {
   std::vector<char> bytes;
   std::vector<Document> documents;
+
+  void add(std::uint64_t line, std::uint64_t item, std::string_view text);
+  void refuse(std::uint64_t line, std::uint64_t item, Code code, std::string message);
 };
 
 class Splitter;
@@ -61,25 +63,18 @@ class Documents {
   Documents(const Documents&) = delete;
   Documents& operator=(const Documents&) = delete;
 
-  // Fills the batch with the next documents, about 1 MiB and at least one of them; false at the
-  // end. Throws what the input throws.
+  // Fills the batch with the next documents, at least one of them and at most 1.25 MiB; false
+  // at the end. Throws what the input throws.
   bool next(Batch& batch);
 
   // How much of the input has been taken so far; from any thread.
-  std::uint64_t bytes_read() const { return bytes_read_.load(std::memory_order_relaxed); }
+  std::uint64_t bytes_read() const { return bytes_.bytes_read(); }
 
  private:
-  // The rest and what follows it into the batch; gives how many bytes that is.
-  std::size_t fill(Batch& batch);
-
-  Input& input_;
   Limits limits_;
+  Bytes bytes_;
   std::unique_ptr<Splitter> splitter_;  // of the format, once that is known
-  std::string rest_;                    // of the last batch: an unfinished document
-  std::size_t scanned_ = 0;             // how much of the rest has been looked at
-  bool is_at_end_ = false;              // of the input
   bool is_finished_ = false;
-  std::atomic<std::uint64_t> bytes_read_ = 0;
 };
 
 }  // namespace comptroller::load

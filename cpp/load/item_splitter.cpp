@@ -20,192 +20,147 @@ bool is_separator(char character) {
 
 }  // namespace
 
-bool ItemSplitter::split(Window& window, std::vector<Document>& documents) {
-  while (window.at < window.size && documents.size() < most_documents && !is_broken_) {
-    const char character = window.bytes[window.at];
-    if (role_ != Role::none) {
-      go_on(window, documents);
-    } else if (is_white_space(character)) {
-      if (character == '\n') ++line_;
-      ++window.at;
-    } else {
-      accept(character, window, documents);
-    }
+bool ItemSplitter::advance(Bytes& bytes, Batch& batch) {
+  while (bytes.more() && is_white_space(bytes.rest().front())) {
+    if (bytes.rest().front() == '\n') ++line_;
+    bytes.pass(1);
   }
-  if (!is_kept_) window.begin = window.at;
-  if (is_broken_) return false;
-  if (!window.is_last || window.at < window.size) return true;
-  end_file(documents);
-  return false;
+  if (bytes.more()) {
+    accept(bytes, batch);
+  } else {
+    is_ended_ = true;
+    if (expected_ != Expected::document) refuse_end(batch);
+  }
+  return !is_ended_;
 }
 
-void ItemSplitter::accept(char character, Window& window, std::vector<Document>& documents) {
+void ItemSplitter::accept(Bytes& bytes, Batch& batch) {
+  const char character = bytes.rest().front();
   if (const std::optional<Expected> next = after_mark(character)) {
-    if (character == '}' && !has_items_) refuse_answer(documents);
+    if (character == '}' && !has_items_) {
+      batch.refuse(answer_line_, 0, Code::invalid_request, "items: is required in an answer");
+    }
     expected_ = *next;
-    ++window.at;
-    return;
+    return bytes.pass(1);
   }
   switch (expected_) {
     case Expected::document:
-      return begin_document(character, window, documents);
+      return begin_document(bytes, batch);
     case Expected::item_or_end:
     case Expected::item:
-      return begin_value(Role::item, character, window, documents);
+      return take_value(Role::item, bytes, batch);
     case Expected::name_or_end:
     case Expected::name:
       if (character != '"') break;
-      return begin_value(Role::name, character, window, documents);
+      return take_value(Role::name, bytes, batch);
     case Expected::member:
-      return begin_member(character, window, documents);
+      return take_member(bytes, batch);
     case Expected::comma_or_end_of_items:
     case Expected::colon:
     case Expected::comma_or_end_of_answer:
       break;
   }
-  refuse_unexpected(character, documents);
+  refuse_unexpected(character, batch);
 }
 
 std::optional<ItemSplitter::Expected> ItemSplitter::after_mark(char character) const {
-  const Expected after_items =
-      format_ == Format::array ? Expected::document : Expected::comma_or_end_of_answer;
-  switch (expected_) {
-    case Expected::item_or_end:
-      if (character == ']') return after_items;
-      break;
-    case Expected::comma_or_end_of_items:
-      if (character == ']') return after_items;
-      if (character == ',') return Expected::item;
-      break;
-    case Expected::name_or_end:
-      if (character == '}') return Expected::document;
-      break;
-    case Expected::comma_or_end_of_answer:
-      if (character == '}') return Expected::document;
-      if (character == ',') return Expected::name;
-      break;
-    case Expected::colon:
-      if (character == ':') return Expected::member;
-      break;
-    default:
-      break;
+  struct Mark {
+    Expected expected;
+    char character;
+    Expected next;
+  };
+  using enum Expected;
+  static constexpr std::array<Mark, 7> marks{{{item_or_end, ']', comma_or_end_of_answer},
+                                              {comma_or_end_of_items, ']', comma_or_end_of_answer},
+                                              {comma_or_end_of_items, ',', item},
+                                              {name_or_end, '}', document},
+                                              {comma_or_end_of_answer, '}', document},
+                                              {comma_or_end_of_answer, ',', name},
+                                              {colon, ':', member}}};
+  for (const Mark& mark : marks) {
+    if (mark.expected != expected_ || mark.character != character) continue;
+    return character == ']' && format_ == Format::array ? document : mark.next;
   }
   return std::nullopt;
 }
 
-void ItemSplitter::begin_document(char character, Window& window,
-                                  std::vector<Document>& documents) {
+void ItemSplitter::begin_document(Bytes& bytes, Batch& batch) {
   const bool is_array = format_ == Format::array;
+  const char character = bytes.rest().front();
   if (character != (is_array ? '[' : '{') || (is_array && is_begun_)) {
-    return refuse_unexpected(character, documents);
+    return refuse_unexpected(character, batch);
   }
   is_begun_ = true;
   has_items_ = false;
   answer_line_ = line_;
   expected_ = is_array ? Expected::item_or_end : Expected::name_or_end;
-  ++window.at;
+  bytes.pass(1);
 }
 
-void ItemSplitter::begin_member(char character, Window& window, std::vector<Document>& documents) {
+void ItemSplitter::take_member(Bytes& bytes, Batch& batch) {
+  const char character = bytes.rest().front();
   if (is_items_ && !has_items_ && character == '[') {
     has_items_ = true;
     expected_ = Expected::item_or_end;
-    ++window.at;
-    return;
+    return bytes.pass(1);
   }
   if (is_items_ && !is_separator(character)) {
-    refuse(line_, 0, Code::invalid_request,
-           has_items_ ? "items: is there twice in an answer" : "items: must be an array",
-           documents);
+    batch.refuse(line_, 0, Code::invalid_request,
+                 has_items_ ? "items: is there twice in an answer" : "items: must be an array");
     has_items_ = true;
   }
-  begin_value(Role::member, character, window, documents);
+  take_value(Role::member, bytes, batch);
 }
 
-void ItemSplitter::refuse_answer(std::vector<Document>& documents) const {
-  refuse(answer_line_, 0, Code::invalid_request, "items: is required in an answer", documents);
-}
-
-void ItemSplitter::begin_value(Role role, char character, Window& window,
-                               std::vector<Document>& documents) {
-  if (is_separator(character)) return refuse_unexpected(character, documents);
-  role_ = role;
-  value_ = ValueScan(character);
-  value_line_ = line_;
-  is_kept_ = role != Role::member;
-  window.begin = window.at;
-  if (role == Role::item) ++items_;
-}
-
-void ItemSplitter::go_on(Window& window, std::vector<Document>& documents) {
-  const char* const stop = value_.scan(window.bytes + window.at, window.bytes + window.size);
-  window.at = static_cast<std::size_t>(stop - window.bytes);
-  line_ += value_.take_newlines();
-  if (is_kept_ && window.at - window.begin > largest_) {
-    is_kept_ = false;
-    if (role_ == Role::item) {
-      refuse(value_line_, items_, Code::content_too_large, "an item may hold at most 1 MiB",
-             documents);
-    }
+void ItemSplitter::take_value(Role role, Bytes& bytes, Batch& batch) {
+  const char first = bytes.rest().front();
+  if (is_separator(first)) return refuse_unexpected(first, batch);
+  const bool is_item = role == Role::item;
+  const std::uint64_t item = is_item ? ++items_ : 0;
+  const std::uint64_t line = line_;
+  bytes.keep(batch.bytes, role == Role::member ? 0 : largest_);
+  const Ending ending = pass_value(bytes, line_);
+  const std::optional<std::string_view> text = bytes.kept();
+  if (is_item && !text) {
+    batch.refuse(line, item, Code::content_too_large, "an item may hold at most 1 MiB");
   }
-  const std::uint64_t item = role_ == Role::item ? items_ : 0;
-  switch (value_.state()) {
-    case ValueScan::State::unfinished:
-      return;
-    case ValueScan::State::finished:
-      return end_value(window, documents);
-    case ValueScan::State::wrong_bracket:
-      is_broken_ = true;
-      return refuse(line_, item, Code::malformed_json,
-                    shown(*stop) + " closes a bracket of the other kind; nothing after it is read",
-                    documents);
-    case ValueScan::State::unclosed_string:
-      is_broken_ = true;
-      return refuse(line_, item, Code::malformed_json,
-                    "a string is not closed on its line; nothing after it is read", documents);
+  if (ending != Ending::whole) return end_inside(role, ending, line, bytes, batch);
+  if (is_item && text) batch.add(line, item, *text);
+  if (role == Role::name) {
+    is_items_ = text == "\"items\"";
+    if (text) batch.bytes.resize(batch.bytes.size() - text->size());
   }
+  expected_ = is_item              ? Expected::comma_or_end_of_items
+              : role == Role::name ? Expected::colon
+                                   : Expected::comma_or_end_of_answer;
 }
 
-void ItemSplitter::end_value(const Window& window, std::vector<Document>& documents) {
-  const std::string_view text(window.bytes + window.begin, window.at - window.begin);
-  if (role_ == Role::item) {
-    if (is_kept_) {
-      Document& document = documents.emplace_back();
-      document.line = value_line_;
-      document.item = items_;
-      document.text = text;
-    }
-    expected_ = Expected::comma_or_end_of_items;
-  } else if (role_ == Role::name) {
-    is_items_ = is_kept_ && text == "\"items\"";
-    expected_ = Expected::colon;
+void ItemSplitter::end_inside(Role role, Ending ending, std::uint64_t begin, const Bytes& bytes,
+                              Batch& batch) {
+  is_ended_ = true;
+  const bool is_item = role == Role::item;
+  const std::uint64_t item = is_item ? items_ : 0;
+  if (ending == Ending::wrong_bracket) {
+    batch.refuse(line_, item, Code::malformed_json,
+                 shown(bytes.rest().front()) +
+                     " closes a bracket of the other kind; nothing after it is read");
+  } else if (ending == Ending::unclosed_string) {
+    batch.refuse(line_, item, Code::malformed_json,
+                 "a string is not closed on its line; nothing after it is read");
+  } else if (is_item) {
+    batch.refuse(begin, item, Code::malformed_json, "the file ends inside this item");
   } else {
-    expected_ = Expected::comma_or_end_of_answer;
-  }
-  role_ = Role::none;
-  is_kept_ = false;
-}
-
-void ItemSplitter::end_file(std::vector<Document>& documents) {
-  if (role_ == Role::item) {
-    refuse(value_line_, items_, Code::malformed_json, "the file ends inside this item", documents);
-  } else if (role_ != Role::none || expected_ != Expected::document) {
-    refuse(line_, 0, Code::malformed_json,
-           std::string("the file ends before its ") +
-               (format_ == Format::array ? "array" : "answer") + " does, " + place(),
-           documents);
+    refuse_end(batch);
   }
 }
 
-void ItemSplitter::refuse(std::uint64_t line, std::uint64_t item, Code code, std::string message,
-                          std::vector<Document>& documents) const {
-  Document& document = documents.emplace_back();
-  document.line = line;
-  document.item = item;
-  document.refusal = std::make_unique<const Error>(code, std::move(message));
+void ItemSplitter::refuse_end(Batch& batch) const {
+  batch.refuse(line_, 0, Code::malformed_json,
+               std::string("the file ends before its ") +
+                   (format_ == Format::array ? "array" : "answer") + " does, " + place());
 }
 
-void ItemSplitter::refuse_unexpected(char character, std::vector<Document>& documents) {
+void ItemSplitter::refuse_unexpected(char character, Batch& batch) {
   // In the order of Expected.
   static constexpr std::array<std::string_view, 9> phrases{
       "the end of the file", "a value or ']'", "a value", "a comma or ']'",
@@ -215,11 +170,10 @@ void ItemSplitter::refuse_unexpected(char character, std::vector<Document>& docu
   if (expected_ == Expected::document && format_ == Format::answers) {
     phrase = "another answer or the end of the file";
   }
-  is_broken_ = true;
-  refuse(line_, 0, Code::malformed_json,
-         std::string(phrase) + " must come " + place() + ", not " + shown(character) +
-             "; nothing after it is read",
-         documents);
+  is_ended_ = true;
+  batch.refuse(line_, 0, Code::malformed_json,
+               std::string(phrase) + " must come " + place() + ", not " + shown(character) +
+                   "; nothing after it is read");
 }
 
 std::string ItemSplitter::place() const {

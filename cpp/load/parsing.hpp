@@ -79,7 +79,7 @@ class Parsing {
 
  private:
   static constexpr std::chrono::milliseconds longest_silence{100};
-  static constexpr std::size_t most_ready = 4;  // batches of about 1 MiB of text
+  static constexpr std::size_t most_ready = 4;  // batches of at most 1.25 MiB
 
   void run() {
     try {
