@@ -1,11 +1,9 @@
 #include "arrow/layout.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
-#include "model/nearest.hpp"
-#include "model/shorten.hpp"
+#include "model/wording.hpp"
 #include "rules/controls.hpp"
 #include "store/identities.hpp"
 #include "store/reward_addresses.hpp"

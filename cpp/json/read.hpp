@@ -5,9 +5,8 @@
 #include <bitset>
 
 #include "json/document.hpp"
-#include "model/nearest.hpp"
 #include "model/records.hpp"
-#include "model/shorten.hpp"
+#include "model/wording.hpp"
 
 namespace comptroller::json {
 

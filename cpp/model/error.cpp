@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/shorten.hpp"
+#include "model/wording.hpp"
 
 namespace comptroller {
 

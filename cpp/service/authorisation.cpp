@@ -4,8 +4,7 @@
 #include <span>
 
 #include "model/error.hpp"
-#include "model/nearest.hpp"
-#include "model/shorten.hpp"
+#include "model/wording.hpp"
 
 namespace comptroller::service {
 

@@ -9,8 +9,8 @@
 
 #include "model/fields.hpp"
 #include "model/metadata.hpp"
-#include "model/nearest.hpp"
 #include "model/scalar.hpp"
+#include "model/wording.hpp"
 
 namespace comptroller::service {
 

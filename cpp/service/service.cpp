@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "model/error.hpp"
-#include "model/shorten.hpp"
+#include "model/wording.hpp"
 #include "service/operations.hpp"
 #include "store/customers.hpp"
 #include "store/idempotency.hpp"

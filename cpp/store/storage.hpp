@@ -1,5 +1,5 @@
-// How each scalar type is kept in a column. One class a type; everything that writes or reads
-// columns (records, rows as JSON, Arrow batches, the readable views) switches on it.
+// How each scalar type is kept in a column. One class a type. Whatever reads columns (records, rows
+// as JSON or CSV, Arrow batches) gets them by visit_column, which switches on it.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "model/error.hpp"
-#include "model/nearest.hpp"
 #include "model/records.hpp"
-#include "model/shorten.hpp"
+#include "model/wording.hpp"
 
 namespace comptroller::store {
 

@@ -1,4 +1,4 @@
-#include "model/nearest.hpp"
+#include "model/wording.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -8,7 +8,12 @@ namespace comptroller {
 
 namespace {
 
+constexpr std::size_t longest_repeated = 80;
 constexpr std::size_t longest_compared = 64;
+
+bool is_inside_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80;
+}
 
 // Levenshtein's distance, one row at a time.
 std::size_t edits_between(std::string_view a, std::string_view b) {
@@ -27,6 +32,13 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+std::string shorten(std::string_view text) {
+  if (text.size() <= longest_repeated) return std::string(text);
+  std::size_t size = longest_repeated;
+  while (size > 0 && is_inside_character(text[size])) --size;
+  return std::string(text.substr(0, size)) + "...";
+}
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
   if (name.size() > longest_compared) return {};

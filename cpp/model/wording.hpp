@@ -1,4 +1,4 @@
-// The nearest known name, so that a refusal of a misspelt one can suggest it.
+// How refusals repeat and correct what a caller sent.
 #pragma once
 
 #include <span>
@@ -6,6 +6,10 @@
 #include <string_view>
 
 namespace comptroller {
+
+// The text, or its first 80 bytes at most, cut between characters, and "..." behind them: what a
+// caller sent, as a message may repeat it, never at length.
+std::string shorten(std::string_view text);
 
 // The known name with the fewest edits to `name`; empty when none is near.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
