@@ -1,18 +1,8 @@
 #include "arrow/columns.hpp"
 
-#include "model/hexadecimal.hpp"
-
 namespace comptroller::arrow {
 
 namespace {
-
-// "0x" and two digits a byte.
-void append_hexadecimal(Builder& builder, std::string_view bytes) {
-  char* const at = builder.extend_text(2 + 2 * bytes.size());
-  at[0] = '0';
-  at[1] = 'x';
-  write_hexadecimal(bytes.data(), bytes.size(), at + 2);
-}
 
 bool is_plain(std::string_view array) {
   return array.size() >= std::string_view(R"([""])").size() && array.starts_with("[\"") &&
@@ -43,28 +33,21 @@ void append_metadata(Builder& builder, const Metadata& metadata) {
   builder.end_list();
 }
 
-void append_identifier(Builder& builder, const db::Value& value) {
-  if (value.kind != db::Value::Kind::blob) return builder.append_text(value.bytes);
-  format_uuid(store::packed(value, packed_uuid_length).data(), builder.extend_text(uuid_length));
-}
-
-void append_hash(Builder& builder, const db::Value& value) {
-  if (value.kind != db::Value::Kind::blob) return builder.append_text(value.bytes);
-  append_hexadecimal(builder, store::packed(value, TransactionHash::packed_length));
-}
-
-void append_addresses(Builder& builder, const db::Value& value) {
-  std::string_view bytes = value.bytes;
+void append_addresses(Builder& builder, const store::PackedAddresses& packed) {
   Builder& addresses = builder.elements();
-  if (value.kind == db::Value::Kind::blob) {
-    bytes = store::packed_addresses(value);
-    for (std::size_t at = 0; at < bytes.size(); at += packed_address_length) {
-      append_hexadecimal(addresses, bytes.substr(at, packed_address_length));
-    }
-  } else if (is_plain(bytes)) {
-    append_plain_strings(addresses, bytes);
+  for (std::size_t index = 0; index < packed.count(); ++index) {
+    const store::PackedHexadecimal address = packed[index];
+    address.write(addresses.extend_text(address.size()));
+  }
+  builder.end_list();
+}
+
+void append_addresses(Builder& builder, const store::JsonText& array) {
+  Builder& addresses = builder.elements();
+  if (is_plain(array.text)) {
+    append_plain_strings(addresses, array.text);
   } else {
-    for (const Label& address : json::read_stored_addresses(bytes)) {
+    for (const Label& address : json::read_stored_addresses(array.text)) {
       addresses.append_text(address.value);
     }
   }

@@ -115,34 +115,28 @@ void append_value(Builder& builder, const T& value, Audience audience) {
   }
 }
 
-void append_identifier(Builder& builder, const db::Value& value);
-void append_hash(Builder& builder, const db::Value& value);
-void append_addresses(Builder& builder, const db::Value& value);
+void append_addresses(Builder& builder, const store::PackedAddresses& packed);
+void append_addresses(Builder& builder, const store::JsonText& array);
 
 // Appends a column of a row to that of a field of type T. Texts go straight from the row to the
-// column; all else is read as the record's member, which refuses codes and times that are none.
+// column; all else is read as the record's member.
 template <class T>
 void append_stored(Builder& builder, const db::Value& value, db::Symbols& symbols) {
-  using store::StorageClass;
-  constexpr StorageClass kept = store::storage_class<T>();
-  if (value.is_null()) {
-    builder.append_null();
-  } else if constexpr (kept == StorageClass::symbol) {
-    builder.append_text(symbols.text(value.integer));
-  } else if constexpr (kept == StorageClass::identifier) {
-    append_identifier(builder, value);
-  } else if constexpr (kept == StorageClass::hash) {
-    append_hash(builder, value);
-  } else if constexpr (kept == StorageClass::addresses) {
-    append_addresses(builder, value);
-  } else if constexpr (kept == StorageClass::text) {
-    builder.append_text(value.bytes);
-  } else if constexpr (is_amount<T>) {
-    builder.append_number(scaled(value.bytes));
-  } else {
-    // What the store keeps as a document belongs to the record and is shown with it.
-    append_value(builder, store::value_from<T>(value, symbols), Audience::provider);
-  }
+  if (value.is_null()) return builder.append_null();
+  store::visit_column<T>(value, symbols, [&]<class Held>(const Held& held) {
+    if constexpr (std::same_as<Held, std::string_view>) {
+      builder.append_text(held);
+    } else if constexpr (std::same_as<Held, store::Digits>) {
+      builder.append_number(scaled(held.text));
+    } else if constexpr (store::Packed<Held>) {
+      held.write(builder.extend_text(held.size()));
+    } else if constexpr (std::same_as<T, Addresses>) {
+      append_addresses(builder, held);
+    } else {
+      // What the store keeps as a document belongs to the record and is shown with it.
+      append_value(builder, store::AsMember<T>{}(held), Audience::provider);
+    }
+  });
 }
 
 }  // namespace comptroller::arrow

@@ -41,6 +41,15 @@ void append_csv_text(std::string& out, std::string_view text) {
   if (is_formula) out.insert(begin + 1, 1, '\'');
 }
 
+void append_csv_cell(std::string& out, const store::PackedAddresses& addresses) {
+  std::string list;
+  {
+    store::Tail tail(list);
+    put(tail, addresses);
+  }
+  append_csv_quoted(out, list);
+}
+
 void end_csv_line(std::string& out) {
   out.back() = '\r';
   out += '\n';

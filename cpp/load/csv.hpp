@@ -17,36 +17,28 @@ void append_csv_quoted(std::string& out, std::string_view text);
 // Ends the line in place of the comma behind its last cell.
 void end_csv_line(std::string& out);
 
-template <class T>
-void append_csv_cell(std::string& out, const store::Value& value, db::Symbols& symbols) {
-  using store::StorageClass;
-  constexpr StorageClass kept = store::storage_class<T>();
-  if constexpr (kept == StorageClass::symbol) {
-    append_csv_text(out, symbols.text(value.integer));
-  } else if constexpr (kept == StorageClass::identifier) {
-    append_csv_text(out, store::identifier_text(value));
-  } else if constexpr (kept == StorageClass::hash) {
-    append_csv_text(out, store::hash_text(value));
-  } else if constexpr (kept == StorageClass::timestamp) {
-    out += to_string(store::decode_time(value.integer));
-  } else if constexpr (kept == StorageClass::code) {
-    out += word(store::decode<T>(value.integer));
-  } else if constexpr (kept == StorageClass::boolean) {
-    out += value.integer != 0 ? "true" : "false";
-  } else if constexpr (kept == StorageClass::addresses) {
-    std::string list;
-    {
-      store::Tail tail(list);
-      store::put_addresses(tail, value);
-    }
-    append_csv_quoted(out, list);
-  } else if constexpr (kept == StorageClass::document) {
-    append_csv_quoted(out, value.bytes);
-  } else if constexpr (kept == StorageClass::amount || kept == StorageClass::computed) {
-    out += value.bytes;
-  } else {
-    append_csv_text(out, value.bytes);
-  }
+// What store::visit_column gives, as a cell.
+inline void append_csv_cell(std::string& out, std::string_view text) {
+  append_csv_text(out, text);
+}
+inline void append_csv_cell(std::string& out, store::Digits digits) {
+  out += digits.text;
+}
+void append_csv_cell(std::string& out, const store::Packed auto& packed) {
+  out += store::text_of(packed);
+}
+inline void append_csv_cell(std::string& out, Timestamp moment) {
+  out += to_string(moment);
+}
+void append_csv_cell(std::string& out, ClosedSet auto value) {
+  out += word(value);
+}
+void append_csv_cell(std::string& out, std::same_as<bool> auto flag) {
+  out += flag ? "true" : "false";
+}
+void append_csv_cell(std::string& out, const store::PackedAddresses& addresses);
+inline void append_csv_cell(std::string& out, const store::JsonText& json) {
+  append_csv_quoted(out, json.whole());
 }
 
 // Appends the names of R's fields that the audience is shown.
@@ -66,7 +58,9 @@ void append_csv_row(std::string& out, db::Query& row, db::Symbols& symbols,
     using T = bare<typename F::Type>;
     if (!json::is_shown<T>(audience)) return;
     const store::Value value = row.column(static_cast<int>(I));
-    if (!value.is_null()) append_csv_cell<T>(out, value, symbols);
+    if (!value.is_null()) {
+      store::visit_column<T>(value, symbols, [&](const auto& held) { append_csv_cell(out, held); });
+    }
     out += ',';
   });
   end_csv_line(out);

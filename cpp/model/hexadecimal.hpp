@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace comptroller {
@@ -74,6 +75,24 @@ inline void write_hexadecimal(const char* bytes, std::size_t count, char* out) {
     const std::size_t byte = static_cast<unsigned char>(bytes[i]);
     std::memcpy(out + 2 * i, &detail::hexadecimal_pairs[2 * byte], 2);
   }
+}
+
+// The same of a text that is "0x" and 2 * `bytes` digits; false for any other.
+inline bool read_prefixed_hexadecimal(std::string_view text, std::size_t bytes, char* out) {
+  return text.size() == 2 + 2 * bytes && text.starts_with("0x") &&
+         read_lower_hexadecimal(text.data() + 2, bytes, out);
+}
+
+// Writes "0x" and 2 * bytes.size() digits.
+inline void write_prefixed_hexadecimal(std::string_view bytes, char* out) {
+  out[0] = '0';
+  out[1] = 'x';
+  write_hexadecimal(bytes.data(), bytes.size(), out + 2);
+}
+inline std::string prefixed_hexadecimal(std::string_view bytes) {
+  std::string text(2 + 2 * bytes.size(), '\0');
+  write_prefixed_hexadecimal(bytes, text.data());
+  return text;
 }
 
 }  // namespace comptroller

@@ -104,15 +104,7 @@ std::optional<TransactionHash> TransactionHash::parse(std::string_view text) {
 }
 
 bool TransactionHash::pack(std::array<char, packed_length>& packed) const {
-  return value.size() == 2 + 2 * packed_length && value.starts_with("0x") &&
-         read_lower_hexadecimal(value.data() + 2, packed_length, packed.data());
-}
-
-std::string TransactionHash::unpack(std::string_view packed) {
-  std::string text(2 + 2 * packed.size(), 'x');
-  text[0] = '0';
-  write_hexadecimal(packed.data(), packed.size(), text.data() + 2);
-  return text;
+  return read_prefixed_hexadecimal(value, packed_length, packed.data());
 }
 
 }  // namespace comptroller

@@ -73,8 +73,6 @@ struct TransactionHash {
   // True, with `packed` filled, for exactly the usual form; else false, and `packed` is
   // unspecified.
   bool pack(std::array<char, packed_length>& packed) const;
-  // The text of a packed hash. `packed` must be 32 bytes.
-  static std::string unpack(std::string_view packed);
   friend auto operator<=>(const TransactionHash&, const TransactionHash&) = default;
 };
 

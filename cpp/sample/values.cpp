@@ -3,6 +3,7 @@
 #include <array>
 
 #include "model/addresses.hpp"
+#include "model/hexadecimal.hpp"
 #include "model/identifier.hpp"
 #include "model/text.hpp"
 
@@ -48,14 +49,12 @@ std::string uuid_at(std::uint64_t moment_us, Dice& dice) {
 
 std::string address_on(Ledger ledger, Dice& dice) {
   if (ledger == Ledger::solana) return base58(44, 15, dice);
-  std::string text;
-  append_unpacked(bytes(packed_address_length, dice), text);
-  return text;
+  return prefixed_hexadecimal(bytes(packed_address_length, dice));
 }
 
 std::string transaction_on(Ledger ledger, Dice& dice) {
   if (ledger == Ledger::solana) return base58(88, 4, dice);
-  return TransactionHash::unpack(bytes(TransactionHash::packed_length, dice));
+  return prefixed_hexadecimal(bytes(TransactionHash::packed_length, dice));
 }
 
 Int128 amount_below(std::uint64_t limit, Dice& dice) {

@@ -1,6 +1,7 @@
 #include "store/columns.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace comptroller::store {
 
@@ -13,32 +14,23 @@ std::string_view require_length(const Value& value, bool is_right) {
 
 }  // namespace
 
+std::string_view JsonText::whole() const {
+  if (text.size() > 1 && text.front() == first && text.back() == last) return text;
+  throw Error::damaged("a document is cut off");
+}
+
 std::string_view packed(const Value& value, std::size_t length) {
   return require_length(value, value.bytes.size() == length);
 }
 
-std::string_view packed_addresses(const Value& value) {
-  return require_length(value, value.bytes.size() % packed_address_length == 0);
+PackedAddresses packed_addresses(const Value& value) {
+  return {require_length(value, value.bytes.size() % packed_address_length == 0)};
 }
 
-std::string identifier_text(const Value& value) {
-  if (value.kind != Value::Kind::blob) return std::string(value.bytes);
-  std::string text(uuid_length, '\0');
-  format_uuid(packed(value, packed_uuid_length).data(), text.data());
-  return text;
-}
-
-std::string hash_text(const Value& value) {
-  if (value.kind != Value::Kind::blob) return std::string(value.bytes);
-  return TransactionHash::unpack(packed(value, TransactionHash::packed_length));
-}
-
-Addresses addresses_of(const Value& value) {
-  if (value.kind != Value::Kind::blob) return json::read_stored_addresses(value.bytes);
+Addresses addresses_of(const PackedAddresses& packed) {
   Addresses addresses;
-  const std::string_view bytes = packed_addresses(value);
-  for (std::size_t at = 0; at < bytes.size(); at += packed_address_length) {
-    append_unpacked(bytes.substr(at, packed_address_length), addresses.emplace_back().value);
+  for (std::size_t index = 0; index < packed.count(); ++index) {
+    addresses.push_back({text_of(packed[index])});
   }
   return addresses;
 }

@@ -1,7 +1,6 @@
 // Records <-> columns: the select list of a record, a row as a record, a record as parameters.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "db/database.hpp"
 #include "json/reader.hpp"
 #include "json/writer.hpp"
+#include "model/hexadecimal.hpp"
 #include "store/storage.hpp"
 
 namespace comptroller::store {
@@ -30,50 +30,129 @@ std::string select_list(std::string_view computed = "NULL") {
   return list;
 }
 
+// A UUID that is kept packed.
+struct PackedUuid {
+  std::string_view bytes;
+
+  static constexpr std::size_t size() { return uuid_length; }
+  void write(char* out) const { format_uuid(bytes.data(), out); }
+};
+
+// A hash or an address that is kept packed.
+struct PackedHexadecimal {
+  std::string_view bytes;
+
+  std::size_t size() const { return 2 + 2 * bytes.size(); }
+  void write(char* out) const { write_prefixed_hexadecimal(bytes, out); }
+};
+
+// What stands for a text that is to be written out.
+template <class P>
+concept Packed = requires(const P& packed, char* out) {
+  packed.size();
+  packed.write(out);
+};
+std::string text_of(const Packed auto& packed) {
+  std::string text(packed.size(), '\0');
+  packed.write(text.data());
+  return text;
+}
+
+struct PackedAddresses {
+  std::string_view bytes;
+
+  std::size_t count() const { return bytes.size() / packed_address_length; }
+  PackedHexadecimal operator[](std::size_t index) const {
+    return {bytes.substr(index * packed_address_length, packed_address_length)};
+  }
+};
+
+// The text of an amount.
+struct Digits {
+  std::string_view text;
+};
+
+// A document, or an array of addresses.
+struct JsonText {
+  std::string_view text;
+  char first;
+  char last;
+
+  // Throws unavailable for what does not begin and end as it should.
+  std::string_view whole() const;
+};
+
 // The bytes of an id or a hash that is kept packed; throws unavailable unless they are `length`.
 std::string_view packed(const Value& value, std::size_t length);
 // Those of addresses that are; throws unavailable unless they are whole ones.
-std::string_view packed_addresses(const Value& value);
+PackedAddresses packed_addresses(const Value& value);
 
-std::string identifier_text(const Value& value);
-std::string hash_text(const Value& value);
-Addresses addresses_of(const Value& value);
-
-template <class T>
-T value_from(const Value& value, db::Symbols& symbols) {
+// Calls `visit` with what a column of type T that is not NULL holds: a text as std::string_view, or
+// one of the above, a Timestamp, a word of a closed set, a bool. Throws unavailable for what no
+// version wrote.
+template <class T, class Visit>
+decltype(auto) visit_column(const Value& value, db::Symbols& symbols, Visit&& visit) {
   constexpr StorageClass kept = storage_class<T>();
+  const bool is_packed = value.kind == Value::Kind::blob;
   if constexpr (kept == StorageClass::symbol) {
-    T result{};
-    result.value = symbols.text(value.integer);
-    return result;
+    return visit(symbols.text(value.integer));
   } else if constexpr (kept == StorageClass::identifier) {
-    return T{identifier_text(value)};
+    return is_packed ? visit(PackedUuid{packed(value, packed_uuid_length)}) : visit(value.bytes);
   } else if constexpr (kept == StorageClass::hash) {
-    return T{hash_text(value)};
+    return is_packed ? visit(PackedHexadecimal{packed(value, TransactionHash::packed_length)})
+                     : visit(value.bytes);
   } else if constexpr (kept == StorageClass::timestamp) {
-    T result{};
-    if constexpr (std::same_as<T, NullableTimestamp>) {
-      result.value = decode_time(value.integer);
-    } else {
-      result.microseconds = decode_time(value.integer).microseconds;
-    }
-    return result;
+    return visit(decode_time(value.integer));
   } else if constexpr (kept == StorageClass::code) {
-    return decode<T>(value.integer);
+    return visit(decode<T>(value.integer));
   } else if constexpr (kept == StorageClass::boolean) {
-    return value.integer != 0;
+    return visit(value.integer != 0);
   } else if constexpr (kept == StorageClass::addresses) {
-    return addresses_of(value);
-  } else if constexpr (std::same_as<T, Metadata>) {
-    return json::read_stored_metadata(value.bytes);
+    return is_packed ? visit(packed_addresses(value)) : visit(JsonText{value.bytes, '[', ']'});
   } else if constexpr (kept == StorageClass::document) {
-    return json::read_stored<T>(value.bytes);
-  } else if constexpr (kept == StorageClass::computed) {
-    return T{{std::string(value.bytes)}};
+    return visit(JsonText{value.bytes, '{', '}'});
+  } else if constexpr (kept == StorageClass::amount || kept == StorageClass::computed) {
+    return visit(Digits{value.bytes});
   } else {
-    return T{std::string(value.bytes)};
+    return visit(value.bytes);
   }
 }
+
+Addresses addresses_of(const PackedAddresses& packed);
+
+// Makes the member of type T of what a column holds.
+template <class T>
+struct AsMember {
+  T operator()(std::string_view text) const { return with_value(std::string(text)); }
+  T operator()(const Packed auto& packed) const { return with_value(text_of(packed)); }
+  T operator()(Digits digits) const { return T{{std::string(digits.text)}}; }
+  T operator()(Timestamp moment) const {
+    if constexpr (std::same_as<T, NullableTimestamp>) {
+      return {moment};
+    } else {
+      return T{moment};
+    }
+  }
+  T operator()(ClosedSet auto word) const { return word; }
+  T operator()(std::same_as<bool> auto flag) const { return flag; }
+  T operator()(const PackedAddresses& packed) const { return addresses_of(packed); }
+  T operator()(const JsonText& json) const {
+    if constexpr (std::same_as<T, Addresses>) {
+      return json::read_stored_addresses(json.text);
+    } else if constexpr (std::same_as<T, Metadata>) {
+      return json::read_stored_metadata(json.text);
+    } else {
+      return json::read_stored<T>(json.text);
+    }
+  }
+
+ private:
+  static T with_value(std::string text) {
+    T member{};
+    member.value = std::move(text);
+    return member;
+  }
+};
 
 // The record of a row selected with `select_list`.
 template <Record R>
@@ -82,7 +161,8 @@ R read_row(db::Query& row, db::Symbols& symbols) {
   for_each_indexed_field<R>([&]<class F, std::size_t I>() {
     const Value value = row.column(static_cast<int>(I));
     if (!value.is_null()) {
-      record.*F::member = value_from<bare<typename F::Type>>(value, symbols);
+      using T = bare<typename F::Type>;
+      record.*F::member = visit_column<T>(value, symbols, AsMember<T>{});
     }
   });
   return record;

@@ -46,46 +46,37 @@ class Tail {
   char* end_;
 };
 
-void put_identifier(Tail& out, const Value& value);
-void put_hash(Tail& out, const Value& value);
-void put_addresses(Tail& out, const Value& value);
-// Writes JSON as the store has it; throws unavailable for what does not begin and end so.
-void put_document(Tail& out, const Value& value, char first, char last);
-
-// Writes what a literal or a word of the code says, in quotes: nothing in it needs an escape.
-inline void put_quoted(Tail& out, std::string_view plain) {
-  char* at = out.room(plain.size() + 2);
-  *at = '"';
-  std::memcpy(at + 1, plain.data(), plain.size());
-  at[plain.size() + 1] = '"';
-  out.at(at + plain.size() + 2);
+// What visit_column gives, as JSON.
+inline void put(Tail& out, std::string_view text) {
+  out.put_string(text);
 }
-
-template <class T>
-void put_column(Tail& out, const Value& value, db::Symbols& symbols) {
-  constexpr StorageClass kept = storage_class<T>();
-  if constexpr (kept == StorageClass::symbol) {
-    out.put_string(symbols.text(value.integer));
-  } else if constexpr (kept == StorageClass::identifier) {
-    put_identifier(out, value);
-  } else if constexpr (kept == StorageClass::hash) {
-    put_hash(out, value);
-  } else if constexpr (kept == StorageClass::timestamp) {
-    char* at = out.room(timestamp_length + 2);
-    out.at(json::write_timestamp(at, decode_time(value.integer)));
-  } else if constexpr (kept == StorageClass::code) {
-    put_quoted(out, word(decode<T>(value.integer)));
-  } else if constexpr (kept == StorageClass::boolean) {
-    out.put(value.integer != 0 ? "true" : "false");
-  } else if constexpr (kept == StorageClass::addresses) {
-    put_addresses(out, value);
-  } else if constexpr (kept == StorageClass::document) {
-    put_document(out, value, '{', '}');
-  } else if constexpr (kept == StorageClass::amount || kept == StorageClass::computed) {
-    put_quoted(out, value.bytes);
-  } else {
-    out.put_string(value.bytes);
-  }
+void put(Tail& out, const Packed auto& packed) {
+  char* at = out.room(packed.size() + 2);
+  *at = '"';
+  packed.write(at + 1);
+  at[packed.size() + 1] = '"';
+  out.at(at + packed.size() + 2);
+}
+void put(Tail& out, const PackedAddresses& addresses);
+inline void put(Tail& out, const JsonText& json) {
+  out.put(json.whole());
+}
+inline void put(Tail& out, Timestamp moment) {
+  out.at(json::write_timestamp(out.room(timestamp_length + 2), moment));
+}
+// Nothing in these needs an escape.
+inline void put(Tail& out, Digits digits) {
+  char* at = out.room(digits.text.size() + 2);
+  *at = '"';
+  std::memcpy(at + 1, digits.text.data(), digits.text.size());
+  at[digits.text.size() + 1] = '"';
+  out.at(at + digits.text.size() + 2);
+}
+void put(Tail& out, ClosedSet auto value) {
+  put(out, Digits{word(value)});
+}
+void put(Tail& out, std::same_as<bool> auto flag) {
+  out.put(flag ? "true" : "false");
 }
 
 // `{"name":` of a record's first field, `,"name":` of the others, as one piece of text each.
@@ -113,7 +104,7 @@ void put_row(Tail& out, db::Query& row, db::Symbols& symbols, json::Audience aud
     if (is_null) {
       out.put("null");
     } else {
-      put_column<T>(out, value, symbols);
+      visit_column<T>(value, symbols, [&](const auto& held) { put(out, held); });
     }
   });
   out.put("}");

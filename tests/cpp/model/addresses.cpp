@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "model/hexadecimal.hpp"
+
 namespace comptroller {
 namespace {
 
@@ -15,11 +17,9 @@ TEST_CASE("lower-case hexadecimal addresses pack into 20 bytes each") {
       pack_addresses({{usual}, {"0x0000000000000000000000000000000000000001"}});
   REQUIRE(packed.has_value());
   REQUIRE(packed->size() == 40);
-  std::string text = "before ";
-  append_unpacked(std::string_view(*packed).substr(0, 20), text);
-  CHECK(text == "before " + usual);
-  append_unpacked(std::string_view(*packed).substr(20), text);
-  CHECK(text == "before " + usual + "0x0000000000000000000000000000000000000001");
+  CHECK(prefixed_hexadecimal(std::string_view(*packed).substr(0, 20)) == usual);
+  CHECK(prefixed_hexadecimal(std::string_view(*packed).substr(20)) ==
+        "0x0000000000000000000000000000000000000001");
 }
 
 TEST_CASE("one address of another form keeps all from being packed") {
@@ -40,9 +40,8 @@ TEST_CASE("random addresses survive packing") {
     for (char& byte : packed) byte = static_cast<char>(random() & 0xff);
     Addresses addresses;
     for (std::size_t at = 0; at < packed.size(); at += packed_address_length) {
-      std::string text;
-      append_unpacked(std::string_view(packed).substr(at, packed_address_length), text);
-      addresses.push_back({text});
+      addresses.push_back(
+          {prefixed_hexadecimal(std::string_view(packed).substr(at, packed_address_length))});
     }
     CHECK(pack_addresses(addresses) == packed);
   }

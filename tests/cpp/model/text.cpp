@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <random>
 
-#include "model/shorten.hpp"
+#include "model/hexadecimal.hpp"
+#include "model/wording.hpp"
 
 namespace comptroller {
 namespace {
@@ -171,7 +172,7 @@ TEST_CASE("only the usual form of a transaction hash packs, and comes back uncha
   REQUIRE(TransactionHash::parse(usual)->pack(packed));
   CHECK(packed[0] == '\x01');
   CHECK(packed[31] == '\xef');
-  CHECK(TransactionHash::unpack({packed.data(), packed.size()}) == usual);
+  CHECK(prefixed_hexadecimal({packed.data(), packed.size()}) == usual);
 
   for (const std::string& other :
        {digits, "0X" + digits, "0x" + capitals, usual.substr(0, 65), usual + "0",
@@ -190,7 +191,7 @@ TEST_CASE("random transaction hashes survive packing") {
     std::array<char, 32> packed{};
     for (char& byte : packed) byte = static_cast<char>(random() & 0xff);
     std::array<char, 32> again{};
-    REQUIRE(TransactionHash{TransactionHash::unpack({packed.data(), packed.size()})}.pack(again));
+    REQUIRE(TransactionHash{prefixed_hexadecimal({packed.data(), packed.size()})}.pack(again));
     CHECK(again == packed);
   }
 }
