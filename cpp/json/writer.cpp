@@ -55,15 +55,4 @@ void append_timestamp(std::string& out, Timestamp timestamp) {
   write_timestamp(out.data() + begin, timestamp);
 }
 
-void append_metadata(std::string& out, const Metadata& metadata) {
-  out += '{';
-  for (const auto& [key, value] : metadata.pairs) {
-    if (out.back() != '{') out += ',';
-    append_string(out, key);
-    out += ':';
-    append_string(out, value);
-  }
-  out += '}';
-}
-
 }  // namespace comptroller::json

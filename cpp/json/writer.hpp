@@ -1,7 +1,10 @@
-// Records as JSON text: members in the order of the field table, unset ones left out. The output is
-// compact UTF-8 and always valid, whatever a text holds.
+// Records as JSON text: members in the order of the field table, unset ones left out. Pairs are an
+// object, other ranges an array. The output is compact UTF-8 and always valid, whatever a text
+// holds.
 #pragma once
 
+#include <concepts>
+#include <ranges>
 #include <string>
 #include <string_view>
 
@@ -26,7 +29,6 @@ inline char* write_timestamp(char* at, Timestamp timestamp) {
 
 void append_string(std::string& out, std::string_view text);
 void append_timestamp(std::string& out, Timestamp timestamp);
-void append_metadata(std::string& out, const Metadata& metadata);
 
 // Writes `"name":`, with a comma before every member but the first of an object.
 inline void append_name(std::string& out, std::string_view name) {
@@ -35,6 +37,12 @@ inline void append_name(std::string& out, std::string_view name) {
   out += name;
   out += "\":";
 }
+
+template <class T>
+concept Pairs = std::ranges::range<T> && requires(std::ranges::range_value_t<T> pair) {
+  pair.first;
+  pair.second;
+};
 
 template <Record R>
 void append_record(std::string& out, const R& record, Audience audience);
@@ -53,11 +61,24 @@ void append_value(std::string& out, const T& value, Audience audience) {
     } else {
       out += "null";
     }
-  } else if constexpr (std::same_as<T, Metadata>) {
-    append_metadata(out, value);
+  } else if constexpr (std::convertible_to<T, std::string_view>) {
+    append_string(out, value);
+  } else if constexpr (std::integral<T>) {
+    out += std::to_string(value);
   } else if constexpr (std::same_as<T, PageLimit>) {
-    out += std::to_string(value.value);
-  } else if constexpr (is_array<T>) {
+    append_value(out, value.value, audience);
+  } else if constexpr (std::same_as<T, Metadata>) {
+    append_value(out, value.pairs, audience);
+  } else if constexpr (Pairs<T>) {
+    out += '{';
+    for (const auto& [name, element] : value) {
+      if (out.back() != '{') out += ',';
+      append_string(out, name);
+      out += ':';
+      append_value(out, element, audience);
+    }
+    out += '}';
+  } else if constexpr (std::ranges::range<T>) {
     out += '[';
     for (const auto& element : value) {
       if (out.back() != '[') out += ',';
@@ -96,6 +117,13 @@ void append_record(std::string& out, const R& record, Audience audience) {
     }
   });
   out += '}';
+}
+
+template <Record R>
+std::string to_text(const R& record, Audience audience = Audience::provider) {
+  std::string text;
+  append_record(text, record, audience);
+  return text;
 }
 
 }  // namespace comptroller::json

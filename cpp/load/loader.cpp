@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "json/writer.hpp"
 #include "load/parsing.hpp"
 #include "service/arrivals.hpp"
 #include "service/authorisation.hpp"
@@ -95,7 +96,7 @@ class Run {
       ++account_.blank;
     } else {
       try {
-        count(arrivals.take(*parsed.record));
+        ++count_of(arrivals.take(*parsed.record));
       } catch (const Error& error) {
         // What the store cannot do is no fault of the line.
         if (problem(error.code()).status >= 500) throw;
@@ -104,18 +105,10 @@ class Run {
     }
   }
 
-  void count(service::Arrival arrival) {
-    switch (arrival) {
-      case service::Arrival::inserted:
-        ++account_.inserted;
-        break;
-      case service::Arrival::updated:
-        ++account_.updated;
-        break;
-      case service::Arrival::unchanged:
-        ++account_.unchanged;
-        break;
-    }
+  std::uint64_t& count_of(service::Arrival arrival) {
+    if (arrival == service::Arrival::inserted) return account_.inserted;
+    if (arrival == service::Arrival::updated) return account_.updated;
+    return account_.unchanged;
   }
 
   void reject(const Parsed<Line>& parsed, const Error& error) {
@@ -154,41 +147,7 @@ Result load(service::Service& service, const Principal& principal, Input& input,
 }
 
 std::string to_json(const Result& result) {
-  using json::append_name;
-  std::string out = "{";
-  const auto number = [&](std::string_view name, std::uint64_t value) {
-    append_name(out, name);
-    out += std::to_string(value);
-  };
-  append_name(out, "committed");
-  out += result.committed ? "true" : "false";
-  number("read", result.read);
-  number("inserted", result.inserted);
-  number("updated", result.updated);
-  number("unchanged", result.unchanged);
-  number("rejected", result.rejected);
-  number("blank", result.blank);
-  append_name(out, "unknown_members");
-  out += '{';
-  for (const auto& [name, count] : result.unknown_members) {
-    if (out.back() != '{') out += ',';
-    json::append_string(out, name);
-    out += ':' + std::to_string(count);
-  }
-  out += '}';
-  append_name(out, "rejections");
-  out += '[';
-  for (const Rejection& rejection : result.rejections) {
-    out += out.back() == '[' ? "{" : ",{";
-    number("line", rejection.line);
-    append_name(out, "code");
-    json::append_string(out, rejection.code);
-    append_name(out, "message");
-    json::append_string(out, rejection.message);
-    out += '}';
-  }
-  out += "]}";
-  return out;
+  return json::to_text(result);
 }
 
 }  // namespace comptroller::load

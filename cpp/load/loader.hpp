@@ -32,6 +32,9 @@ struct Rejection {
   std::uint64_t line = 0;  // from 1
   std::string code;
   std::string message;
+
+  using fields =
+      Fields<Field<&Rejection::line>, Field<&Rejection::code>, Field<&Rejection::message>>;
 };
 
 // read = inserted + updated + unchanged + rejected + blank.
@@ -45,6 +48,11 @@ struct Result {
   std::uint64_t blank = 0;
   json::UnknownMembers unknown_members;
   std::vector<Rejection> rejections;  // the first 1,000
+
+  using fields =
+      Fields<Field<&Result::committed>, Field<&Result::read>, Field<&Result::inserted>,
+             Field<&Result::updated>, Field<&Result::unchanged>, Field<&Result::rejected>,
+             Field<&Result::blank>, Field<&Result::unknown_members>, Field<&Result::rejections>>;
 };
 
 // A load that keeps going was ended by `cause` when it had committed something, which stays and is

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "model/fields.hpp"
+
 namespace comptroller {
 
 enum class Code : std::uint8_t {
@@ -41,6 +43,8 @@ struct Problem {
   std::string_view code;
   int status;
   std::string_view title;
+
+  using fields = Fields<Field<&Problem::code>, Field<&Problem::status>, Field<&Problem::title>>;
 };
 
 // One row a code, in the order of Code.

@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 namespace comptroller {
@@ -36,7 +35,7 @@ T type_of(T R::*);
 }  // namespace detail
 
 // A field's name is that of its member unless another is given.
-template <auto Member, Literal Doc, Literal Name = "">
+template <auto Member, Literal Doc = "", Literal Name = "">
 struct Field {
   using Type = decltype(detail::type_of(Member));
   static constexpr std::string_view name =

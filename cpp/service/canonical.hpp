@@ -45,18 +45,15 @@ void canonicalise_value(std::vector<T>& alternatives) {
 template <Record Request>
 void canonicalise_addresses(Request& request) {
   if constexpr (requires { request.ledger; }) {
-    const auto canonicalise = [&](Label& address) {
-      address.value = address_form(request.ledger, address.value);
+    const auto canonicalise = [&](auto& address) {
+      if constexpr (is_optional<std::remove_cvref_t<decltype(address)>>) {
+        if (address) address->value = address_form(request.ledger, address->value);
+      } else {
+        address.value = address_form(request.ledger, address.value);
+      }
     };
-    if constexpr (std::same_as<Request, CreateRewardAddress>) {
-      canonicalise(request.address);
-    } else if constexpr (std::same_as<Request, CreatePayoutGroup>) {
-      canonicalise(request.claimer_address);
-    } else if constexpr (std::same_as<Request, ListRewardAddresses>) {
-      if (request.address) canonicalise(*request.address);
-    } else if constexpr (std::same_as<Request, ListPayoutGroups>) {
-      if (request.claimer_address) canonicalise(*request.claimer_address);
-    }
+    if constexpr (requires { request.address; }) canonicalise(request.address);
+    if constexpr (requires { request.claimer_address; }) canonicalise(request.claimer_address);
   }
 }
 
@@ -69,9 +66,7 @@ std::string canonical_text(Request request, const Principal& principal) {
   } else if constexpr (std::same_as<Request, DeleteControl>) {
     if (!request.control_id) request.control_id = std::exchange(request.id, std::nullopt);
   }
-  std::string text;
-  json::append_record(text, request, json::Audience::provider);
-  return text;
+  return json::to_text(request);
 }
 
 }  // namespace comptroller::service

@@ -2,7 +2,6 @@
 #include "store/claims.hpp"
 
 #include "rules/claims.hpp"
-#include "service/arrivals.hpp"
 #include "service/handling.hpp"
 
 namespace comptroller::service {
@@ -20,15 +19,6 @@ Claim save(Context& context, const store::Stored<Claim>& before, Claim after) {
 }
 
 }  // namespace
-
-Claim put_claim(Context& context, const Claim& request) {
-  Claim line = request;
-  Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
-                    context.environment.make_id);
-  arrivals.take(line);
-  arrivals.finish();
-  return require<Claim>(context, request.id.value).record;
-}
 
 Claim submit_claim(Context& context, const SubmitClaim& request) {
   const auto stored = require<Claim>(context, request.id.value);

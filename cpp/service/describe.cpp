@@ -1,5 +1,10 @@
 #include "service/describe.hpp"
 
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "model/requests.hpp"
 #include "model/type_name.hpp"
 #include "service/authorisation.hpp"
@@ -9,13 +14,33 @@ namespace comptroller::service {
 
 namespace {
 
-using json::append_name;
-using json::append_string;
+template <class T>
+using Named = std::vector<std::pair<std::string_view, T>>;
 
-void append_member(std::string& out, std::string_view name, std::string_view text) {
-  append_name(out, name);
-  append_string(out, text);
-}
+struct FieldDescription {
+  std::string type;
+  bool required = false;
+  std::optional<std::size_t> min_length;
+  std::optional<std::size_t> max_length;
+  std::string_view doc;
+
+  using fields = Fields<Field<&FieldDescription::type>, Field<&FieldDescription::required>,
+                        Field<&FieldDescription::min_length>, Field<&FieldDescription::max_length>,
+                        Field<&FieldDescription::doc>>;
+};
+
+struct Description {
+  Named<Named<FieldDescription>> records;
+  Named<Named<FieldDescription>> requests;
+  Named<std::span<const std::string_view>> enums;
+  std::span<const Operation> operations;
+  std::span<const Problem> problems;
+  Named<std::string_view> scopes;
+
+  using fields = Fields<Field<&Description::records>, Field<&Description::requests>,
+                        Field<&Description::enums>, Field<&Description::operations>,
+                        Field<&Description::problems>, Field<&Description::scopes>>;
+};
 
 // What a value is to its reader: a record or closed set by name, else the kind of scalar.
 template <class T>
@@ -47,115 +72,54 @@ std::string kind_of() {
   }
 }
 
-// The limits of a text, for those who write a schema of it.
-template <class T>
-void append_lengths(std::string& out) {
-  if constexpr (requires { T::minimum_length; }) {
-    append_name(out, "min_length");
-    out += std::to_string(T::minimum_length);
-  }
-  if constexpr (requires { T::maximum_length; }) {
-    append_name(out, "max_length");
-    out += std::to_string(T::maximum_length);
-  }
-}
-
 template <Record R>
-void append_description(std::string& out) {
-  append_name(out, type_name<R>());
-  out += '{';
+void describe_record(Named<Named<FieldDescription>>& records) {
+  auto& fields = records.emplace_back(type_name<R>(), Named<FieldDescription>{}).second;
   for_each_field<R>([&]<class F>() {
     using T = typename F::Type;
-    append_name(out, F::name);
-    out += '{';
-    append_member(out, "type", kind_of<bare<T>>());
-    append_name(out, "required");
-    out += !is_optional<T> && !is_array<T> ? "true" : "false";
-    append_lengths<bare<T>>(out);
-    append_member(out, "doc", F::doc);
-    out += '}';
+    FieldDescription& field = fields.emplace_back(F::name, FieldDescription{}).second;
+    field.type = kind_of<bare<T>>();
+    field.required = !is_optional<T> && !is_array<T>;
+    if constexpr (requires { bare<T>::minimum_length; }) field.min_length = bare<T>::minimum_length;
+    if constexpr (requires { bare<T>::maximum_length; }) field.max_length = bare<T>::maximum_length;
+    field.doc = F::doc;
   });
-  out += '}';
 }
 
 template <Record... R>
-void append_descriptions(std::string& out) {
-  (append_description<R>(out), ...);
+Named<Named<FieldDescription>> describe_records() {
+  Named<Named<FieldDescription>> records;
+  (describe_record<R>(records), ...);
+  return records;
 }
 
 template <ClosedSet... E>
-void append_closed_sets(std::string& out) {
-  const auto append_one = [&]<ClosedSet Set>() {
-    append_name(out, type_name<Set>());
-    out += '[';
-    for (const std::string_view word : words_of<Set>) {
-      if (out.back() != '[') out += ',';
-      append_string(out, word);
-    }
-    out += ']';
-  };
-  (append_one.template operator()<E>(), ...);
-}
-
-void append_operations(std::string& out) {
-  constexpr std::array<std::string_view, 6> shapes{"parameters",  "path_id",    "body",
-                                                   "id_and_body", "id_in_both", "either"};
-  out += '[';
-  for (const Operation& operation : operations()) {
-    if (out.back() != '[') out += ',';
-    out += '{';
-    append_member(out, "name", operation.name);
-    append_member(out, "scope", operation.scope);
-    append_name(out, "is_write");
-    out += operation.is_write ? "true" : "false";
-    append_member(out, "shape", shapes[static_cast<std::size_t>(operation.shape)]);
-    append_member(out, "request", operation.request);
-    append_member(out, "answer", operation.answer);
-    append_member(out, "doc", operation.doc);
-    out += '}';
-  }
-  out += ']';
-}
-
-void append_problems(std::string& out) {
-  out += '[';
-  for (const Problem& problem : problems) {
-    if (out.back() != '[') out += ',';
-    out += '{';
-    append_member(out, "code", problem.code);
-    append_name(out, "status");
-    out += std::to_string(problem.status);
-    append_member(out, "title", problem.title);
-    out += '}';
-  }
-  out += ']';
+Named<std::span<const std::string_view>> describe_closed_sets() {
+  return {{type_name<E>(), words_of<E>}...};
 }
 
 }  // namespace
 
 std::string describe() {
-  std::string out = R"({"records":{)";
-  append_descriptions<Identity, StatusDetails, Control, Orchestration, Transfer, FailReason, Source,
-                      Destination, CryptoEndpoint, FiatSource, FiatDestination, ProfileEndpoint,
-                      PayoutGroup, RewardAddress, Claim, Balance, Permission>(out);
-  out += R"(},"requests":{)";
-  append_descriptions<
+  Description description;
+  description.records =
+      describe_records<Identity, StatusDetails, Control, Orchestration, Transfer, FailReason,
+                       Source, Destination, CryptoEndpoint, FiatSource, FiatDestination,
+                       ProfileEndpoint, PayoutGroup, RewardAddress, Claim, Balance, Permission>();
+  description.requests = describe_records<
       ById, ListIdentities, UpdateIdentity, PutIdentity, PermitsAction, ListControls, CreateControl,
       DeleteControl, ListOrchestrations, ListPayoutGroups, CreatePayoutGroup, UpdatePayoutGroup,
       ObservePayoutGroup, ListRewardAddresses, CreateRewardAddress, UpdateRewardAddress,
-      ObserveRewardAddress, ListBalances, ListClaims, SubmitClaim, ConfirmClaim, FailClaim>(out);
-  out += R"(},"enums":{)";
-  append_closed_sets<ControlType, SetBy, Ledger, ClaimStatus, ScheduleType, Order, IdentityStatus,
-                     Action>(out);
-  out += R"(},"operations":)";
-  append_operations(out);
-  out += R"(,"problems":)";
-  append_problems(out);
-  out += R"(,"scopes":{)";
-  for (const Scope& scope : client_scopes) append_member(out, scope.name, scope.grants);
-  for (const Scope& scope : operator_scopes) append_member(out, scope.name, scope.grants);
-  out += "}}";
-  return out;
+      ObserveRewardAddress, ListBalances, ListClaims, SubmitClaim, ConfirmClaim, FailClaim>();
+  description.enums = describe_closed_sets<ControlType, SetBy, Ledger, ClaimStatus, ScheduleType,
+                                           Order, IdentityStatus, Action>();
+  description.operations = operations();
+  description.problems = problems;
+  for (const Scope& scope : client_scopes)
+    description.scopes.emplace_back(scope.name, scope.grants);
+  for (const Scope& scope : operator_scopes)
+    description.scopes.emplace_back(scope.name, scope.grants);
+  return json::to_text(description);
 }
 
 }  // namespace comptroller::service

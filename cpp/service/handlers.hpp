@@ -1,5 +1,5 @@
-// What operations do, once their caller may do it and their request is read. Those that get or
-// list records as they are kept are in handling.hpp.
+// What operations do, once their caller may do it and their request is read. Those that get,
+// list or put records as they are kept are in handling.hpp.
 #pragma once
 
 #include "model/requests.hpp"
@@ -32,8 +32,6 @@ Permission permits(Context& context, const PermitsAction& request);
 Control create_control(Context& context, const CreateControl& request);
 Control delete_control(Context& context, const DeleteControl& request);
 
-Orchestration put_orchestration(Context& context, const Orchestration& request);
-
 PayoutGroup create_payout_group(Context& context, const CreatePayoutGroup& request);
 PayoutGroup update_payout_group(Context& context, const UpdatePayoutGroup& request);
 PayoutGroup observe_payout_group(Context& context, const ObservePayoutGroup& request);
@@ -46,7 +44,6 @@ RewardAddress observe_reward_address(Context& context, const ObserveRewardAddres
 PageOf<Balance> list_balances(Context& context, const ListBalances& request);
 Balance record_balance(Context& context, const Balance& request);
 
-Claim put_claim(Context& context, const Claim& request);
 Claim submit_claim(Context& context, const SubmitClaim& request);
 Claim confirm_claim(Context& context, const ConfirmClaim& request);
 Claim fail_claim(Context& context, const FailClaim& request);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/error.hpp"
+#include "service/arrivals.hpp"
 #include "service/authorisation.hpp"
 #include "service/canonical.hpp"
 #include "service/handlers.hpp"
@@ -11,7 +12,9 @@
 namespace comptroller::service {
 
 // The refusal of an id that is unknown, or another customer's, which is answered alike.
-Error not_found(std::string_view what, std::string_view id);
+inline Error not_found(std::string_view what, std::string_view id) {
+  return {Code::not_found, "there is no " + std::string(what) + " " + std::string(id)};
+}
 
 // What a refusal calls a record.
 template <Record R>
@@ -77,8 +80,12 @@ PageRequest page_request(const Context& context, const Request& request) {
 }
 
 // Ends an answer whose items are written.
-void append_next_cursor(std::string& answer, const Context& context, const PageRequest& page,
-                        const std::optional<store::Position>& next);
+inline void append_next_cursor(std::string& answer, const Context& context, const PageRequest& page,
+                               const std::optional<store::Position>& next) {
+  answer += ",\"next_page_cursor\":\"";
+  if (next) answer += seal_cursor(context.secret, page.list, *next);
+  answer += "\"}";
+}
 
 // Room for an item of most pages, so that an answer seldom has to move while it grows.
 inline constexpr std::size_t usual_item_bytes = 800;
@@ -119,6 +126,17 @@ template <Record R, Record Request, auto make_listing>
 PageOf<R> list(Context& context, const Request& request) {
   return answer_page<R>(context, request,
                         make_listing(context.connection, request, ownership_of(context, request)));
+}
+
+// One record as a load would take it.
+template <Record R>
+R put(Context& context, const R& request) {
+  R line = request;
+  Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
+                    context.environment.make_id);
+  arrivals.take(line);
+  arrivals.finish();
+  return require<R>(context, request.id.value).record;
 }
 
 }  // namespace comptroller::service

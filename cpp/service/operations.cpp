@@ -113,9 +113,7 @@ struct Signature<PageOf<Item> (*)(Context&, const R&)> {
 
 template <Record R>
 std::string to_json(const R& answer, const Principal& principal) {
-  std::string text;
-  json::append_record(text, answer, audience_of(principal));
-  return text;
+  return json::to_text(answer, audience_of(principal));
 }
 
 template <Record R>
@@ -154,30 +152,23 @@ Answer run_write(Service& service, const Principal& principal, const Operation& 
 }
 
 template <auto Handler>
+constexpr Operation row(std::string_view name, std::string_view scope, bool is_write, Shape shape,
+                        std::string_view doc, Run* run) {
+  using Types = Signature<decltype(Handler)>;
+  constexpr std::string_view request = type_name<typename Types::Request>();
+  constexpr std::string_view answer = type_name<typename Types::Answered>();
+  return {name, scope, is_write, shape, doc, request, answer, run};
+}
+
+template <auto Handler>
 constexpr Operation read(std::string_view name, std::string_view scope, Shape shape,
                          std::string_view doc) {
-  using Types = Signature<decltype(Handler)>;
-  return {name,
-          scope,
-          false,
-          shape,
-          doc,
-          type_name<typename Types::Request>(),
-          type_name<typename Types::Answered>(),
-          &run_read<Handler>};
+  return row<Handler>(name, scope, false, shape, doc, &run_read<Handler>);
 }
 
 template <auto Handler, Shape shape>
 constexpr Operation write(std::string_view name, std::string_view scope, std::string_view doc) {
-  using Types = Signature<decltype(Handler)>;
-  return {name,
-          scope,
-          true,
-          shape,
-          doc,
-          type_name<typename Types::Request>(),
-          type_name<typename Types::Answered>(),
-          &run_write<Handler, shape>};
+  return row<Handler>(name, scope, true, shape, doc, &run_write<Handler, shape>);
 }
 
 }  // namespace
@@ -214,8 +205,8 @@ std::span<const Operation> operations() {
                                 "One orchestration."),
       read<&list<Orchestration, ListOrchestrations, &store::orchestrations_listing>>(
           "orchestrations.list", read_orchestration, parameters, "Orchestrations."),
-      write<&put_orchestration, body>("orchestrations.put", operator_write,
-                                      "Loads one orchestration."),
+      write<&put<Orchestration>, body>("orchestrations.put", operator_write,
+                                       "Loads one orchestration."),
       read<&get<PayoutGroup>>("payout_groups.get", read_groups, path_id, "One payout group."),
       read<&list<PayoutGroup, ListPayoutGroups, &store::payout_groups_listing>>(
           "payout_groups.list", read_groups, parameters, "Payout groups."),
@@ -243,7 +234,7 @@ std::span<const Operation> operations() {
       read<&get<Claim>>("claims.get", read_claims, path_id, "One claim."),
       read<&list<Claim, ListClaims, &store::claims_listing>>("claims.list", read_claims, parameters,
                                                              "Reward claim transactions."),
-      write<&put_claim, body>("claims.put", operator_write, "Loads one claim."),
+      write<&put<Claim>, body>("claims.put", operator_write, "Loads one claim."),
       write<&submit_claim, id_and_body>("claims.submit", operator_write,
                                         "A claim was sent to its chain."),
       write<&confirm_claim, id_and_body>("claims.confirm", operator_write,

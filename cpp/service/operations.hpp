@@ -17,6 +17,9 @@ enum class Shape : std::uint8_t {
   either,       // members from the parameters or the body, which must agree
 };
 
+struct Operation;
+using Run = Answer(Service&, const Principal&, const Operation&, const Call&);
+
 struct Operation {
   std::string_view name;
   std::string_view scope;  // of a client; the operator's are implied
@@ -25,7 +28,12 @@ struct Operation {
   std::string_view doc;
   std::string_view request;  // the record it takes
   std::string_view answer;   // the record it answers, or that its items are
-  Answer (*run)(Service&, const Principal&, const Operation&, const Call&);
+  Run* run;
+
+  using fields =
+      Fields<Field<&Operation::name>, Field<&Operation::scope>, Field<&Operation::is_write>,
+             Field<&Operation::shape>, Field<&Operation::request>, Field<&Operation::answer>,
+             Field<&Operation::doc>>;
 };
 
 std::span<const Operation> operations();
@@ -35,3 +43,8 @@ const Operation* find_operation(std::string_view name);
 void require_operation_scope(const Principal& principal, const Operation& operation);
 
 }  // namespace comptroller::service
+
+template <>
+inline constexpr auto comptroller::words_of<comptroller::service::Shape> =
+    std::to_array<std::string_view>(
+        {"parameters", "path_id", "body", "id_and_body", "id_in_both", "either"});

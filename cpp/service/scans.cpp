@@ -30,11 +30,13 @@ Request read_filters(std::span<const Parameter> parameters) {
 
 using MakeListing = std::function<store::Listing(db::Connection&)>;
 
-template <auto make_listing, Record Request>
-MakeListing of_customers(const Principal& principal, std::span<const Parameter> parameters) {
+// The rows that `make_listing` gives of the customers a principal may see.
+template <Record Request, class Make>
+MakeListing of_customers(const Principal& principal, std::span<const Parameter> parameters,
+                         Make make_listing) {
   const auto request = read_filters<Request>(parameters);
   const auto customer = listed_customer(principal, request.customer_id);
-  return [request, customer](db::Connection& connection) {
+  return [request, customer, make_listing](db::Connection& connection) {
     return make_listing(connection, request, store::ownership(connection, customer));
   };
 }
@@ -46,45 +48,35 @@ store::Listing told_identities(db::Connection& connection, const ListIdentities&
   return listing;
 }
 
-// All readers of a scan are shown the balances of one moment.
-MakeListing of_reward_addresses(const Principal& principal, std::span<const Parameter> parameters,
-                                Timestamp now, Purpose purpose) {
-  const auto request = read_filters<ListRewardAddresses>(parameters);
-  const auto customer = listed_customer(principal, request.customer_id);
-  const auto balance_at =
-      purpose == Purpose::analysis ? balance_moment(request, now) : std::nullopt;
-  return [request, customer, balance_at](db::Connection& connection) {
-    return store::reward_addresses_listing(connection, request, balance_at,
-                                           store::ownership(connection, customer));
-  };
-}
-
-MakeListing of_addresses(std::span<const Parameter> parameters) {
-  const auto request = read_filters<ListBalances>(parameters);
-  return [request](db::Connection& connection) {
-    return store::balances_listing(connection, request);
-  };
-}
-
 template <Record R>
 MakeListing rows_of(const Principal& principal, std::span<const Parameter> parameters,
                     Timestamp now, Purpose purpose) {
+  const bool is_analysis = purpose == Purpose::analysis;
   if constexpr (std::same_as<R, StoredIdentity>) {
-    return purpose == Purpose::analysis
-               ? of_customers<&store::identities_scan, ListIdentities>(principal, parameters)
-               : of_customers<&told_identities, ListIdentities>(principal, parameters);
+    return of_customers<ListIdentities>(principal, parameters,
+                                        is_analysis ? &store::identities_scan : &told_identities);
   } else if constexpr (std::same_as<R, Control>) {
-    return of_customers<&store::controls_listing, ListControls>(principal, parameters);
+    return of_customers<ListControls>(principal, parameters, &store::controls_listing);
   } else if constexpr (std::same_as<R, Orchestration>) {
-    return of_customers<&store::orchestrations_listing, ListOrchestrations>(principal, parameters);
+    return of_customers<ListOrchestrations>(principal, parameters, &store::orchestrations_listing);
   } else if constexpr (std::same_as<R, PayoutGroup>) {
-    return of_customers<&store::payout_groups_listing, ListPayoutGroups>(principal, parameters);
+    return of_customers<ListPayoutGroups>(principal, parameters, &store::payout_groups_listing);
   } else if constexpr (std::same_as<R, RewardAddress>) {
-    return of_reward_addresses(principal, parameters, now, purpose);
+    // All readers of a scan are shown the balances of one moment.
+    return of_customers<ListRewardAddresses>(
+        principal, parameters,
+        [=](db::Connection& connection, const ListRewardAddresses& request,
+            store::Ownership ownership) {
+          return store::reward_addresses_listing(
+              connection, request, is_analysis ? balance_moment(request, now) : std::nullopt,
+              std::move(ownership));
+        });
   } else if constexpr (std::same_as<R, Claim>) {
-    return of_customers<&store::claims_listing, ListClaims>(principal, parameters);
+    return of_customers<ListClaims>(principal, parameters, &store::claims_listing);
   } else {
-    return of_addresses(parameters);
+    return [request = read_filters<ListBalances>(parameters)](db::Connection& connection) {
+      return store::balances_listing(connection, request);
+    };
   }
 }
 

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <span>
-#include <string>
 
 #include "service/service.hpp"
 #include "store/listing.hpp"

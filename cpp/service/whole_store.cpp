@@ -1,5 +1,8 @@
 #include "service/whole_store.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "service/authorisation.hpp"
 #include "store/invariants.hpp"
 
@@ -7,17 +10,17 @@ namespace comptroller::service {
 
 namespace {
 
-using json::append_name;
-using json::append_string;
+struct Soundness {
+  bool ok = false;
+  std::vector<store::Finding> findings;
+  std::string engine;
+  std::vector<std::string> copies;
+  std::vector<std::pair<std::string_view, std::int64_t>> rows;
 
-void append_finding(std::string& out, std::string_view check, std::string_view message) {
-  out += out.back() == '[' ? "{" : ",{";
-  append_name(out, "check");
-  append_string(out, check);
-  append_name(out, "message");
-  append_string(out, message);
-  out += '}';
-}
+  using fields =
+      Fields<Field<&Soundness::ok>, Field<&Soundness::findings>, Field<&Soundness::engine>,
+             Field<&Soundness::copies>, Field<&Soundness::rows>>;
+};
 
 }  // namespace
 
@@ -27,34 +30,17 @@ std::string check(Service& service, const Principal& principal) {
   const db::Health health = service.database()->health();
   const db::Lease connection = service.database()->reader();
   const db::Snapshot snapshot(*connection);
-  const std::vector<store::Finding> broken = health.findings.empty()
-                                                 ? store::broken_invariants(*connection)
-                                                 : std::vector<store::Finding>{};
-  const bool is_ok = health.findings.empty() && health.copies.size() <= 1 && broken.empty();
-  std::string out = is_ok ? R"({"ok":true,"findings":[)" : R"({"ok":false,"findings":[)";
-  for (const std::string& finding : health.findings) append_finding(out, "integrity", finding);
+  Soundness soundness{false, {}, health.engine, health.copies, store::table_sizes(*connection)};
+  std::vector<store::Finding>& findings = soundness.findings;
+  for (const std::string& finding : health.findings) findings.push_back({"integrity", finding});
+  const bool is_whole = findings.empty();
   if (health.copies.size() > 1) {
-    append_finding(out, "sqlite", "more than one copy of SQLite is in this process");
+    findings.push_back({"sqlite", "more than one copy of SQLite is in this process"});
   }
-  for (const store::Finding& finding : broken) append_finding(out, finding.check, finding.message);
-  out += ']';
-  append_name(out, "engine");
-  append_string(out, health.engine);
-  append_name(out, "copies");
-  out += '[';
-  for (const std::string& copy : health.copies) {
-    if (out.back() != '[') out += ',';
-    append_string(out, copy);
-  }
-  out += ']';
-  append_name(out, "rows");
-  out += '{';
-  for (const store::TableSize& size : store::table_sizes(*connection)) {
-    append_name(out, size.table);
-    out += std::to_string(size.rows);
-  }
-  out += "}}";
-  return out;
+  if (is_whole)
+    std::ranges::move(store::broken_invariants(*connection), std::back_inserter(findings));
+  soundness.ok = findings.empty();
+  return json::to_text(soundness);
 }
 
 void backup(Service& service, const Principal& principal, const std::string& destination) {

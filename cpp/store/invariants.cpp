@@ -1,7 +1,6 @@
 #include "store/invariants.hpp"
 
 #include <array>
-#include <limits>
 
 #include "json/reader.hpp"
 #include "model/error.hpp"
@@ -115,12 +114,11 @@ std::vector<Finding> broken_invariants(db::Connection& connection) {
   return findings;
 }
 
-std::vector<TableSize> table_sizes(db::Connection& connection) {
-  std::vector<TableSize> sizes;
+std::vector<std::pair<std::string_view, std::int64_t>> table_sizes(db::Connection& connection) {
+  std::vector<std::pair<std::string_view, std::int64_t>> sizes;
   for_each_table([&]<class R>() {
-    const std::string table(R::table);
-    db::Query query = connection.query("SELECT count(*) FROM " + table);
-    sizes.push_back({table, query.step() ? query.column(0).integer : 0});
+    db::Query query = connection.query("SELECT count(*) FROM " + std::string(R::table));
+    sizes.emplace_back(R::table, query.step() ? query.column(0).integer : 0);
   });
   return sizes;
 }
