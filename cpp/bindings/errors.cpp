@@ -7,10 +7,15 @@
 #include <system_error>
 #include <utility>
 
+#include "model/error.hpp"
+
 namespace py = pybind11;
 
 namespace comptroller::bindings {
 
+namespace {
+
+// Sets the Python exception for an Error. With the GIL.
 void set_python_error(const Error& error) {
   py::list fields;
   for (const FieldError& field : error.errors()) {
@@ -24,6 +29,8 @@ void set_python_error(const Error& error) {
           .attr("make")(described.code, described.status, error.detail(), fields, existing);
   PyErr_SetObject(py::type::of(raised).ptr(), raised.ptr());
 }
+
+}  // namespace
 
 void register_errors() {
   py::register_local_exception_translator([](std::exception_ptr thrown) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -93,8 +94,15 @@ class Connection {
 // A read transaction: all its statements see one moment.
 class Snapshot {
  public:
-  explicit Snapshot(Connection& connection);
-  ~Snapshot();
+  explicit Snapshot(Connection& connection) : connection_(connection) {
+    connection_.query("BEGIN").run();
+  }
+  ~Snapshot() {
+    try {
+      connection_.query("COMMIT").run();
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a read has nothing to lose
+    }
+  }
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 

@@ -1,7 +1,6 @@
 #include "json/document.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,19 +26,24 @@ void refuse_surrogates(std::string_view text) {
   }
 }
 
-void refuse_surrogates(const dom::element& element) {
-  if (element.is_string()) {
-    refuse_surrogates(element.get_string().value_unsafe());
-  } else if (element.is_array()) {
+// Calls `visit` with each value directly inside, and its key; that of an array's is empty.
+template <class Visit>
+void for_each_child(const dom::element& element, Visit visit) {
+  if (element.is_array()) {
     const dom::array array = element.get_array().value_unsafe();
-    for (const dom::element child : array) refuse_surrogates(child);
+    for (const dom::element child : array) visit(std::string_view(), child);
   } else if (element.is_object()) {
     const dom::object object = element.get_object().value_unsafe();
-    for (const auto& [key, value] : object) {
-      refuse_surrogates(key);
-      refuse_surrogates(value);
-    }
+    for (const auto& [key, child] : object) visit(key, child);
   }
+}
+
+void refuse_surrogates(const dom::element& element) {
+  if (element.is_string()) return refuse_surrogates(element.get_string().value_unsafe());
+  for_each_child(element, [](std::string_view key, const dom::element& child) {
+    refuse_surrogates(key);
+    refuse_surrogates(child);
+  });
 }
 
 bool is_digit(char character) {
@@ -102,18 +106,12 @@ std::optional<std::string> with_plain_numbers(std::string_view document) {
 
 // The levels of values: 1 of a container without another inside.
 std::size_t nesting(const dom::element& element) {
+  if (!element.is_array() && !element.is_object()) return 0;
   std::size_t deepest = 0;
-  if (element.is_array()) {
-    const dom::array array = element.get_array().value_unsafe();
-    for (const dom::element child : array) deepest = std::max(deepest, nesting(child));
-    return deepest + 1;
-  }
-  if (element.is_object()) {
-    const dom::object object = element.get_object().value_unsafe();
-    for (const auto& [key, value] : object) deepest = std::max(deepest, nesting(value));
-    return deepest + 1;
-  }
-  return 0;
+  for_each_child(element, [&](std::string_view, const dom::element& child) {
+    deepest = std::max(deepest, nesting(child));
+  });
+  return deepest + 1;
 }
 
 bool is_too_deep(std::string_view document, const dom::element& root) {
@@ -183,24 +181,15 @@ void Reader::State::refuse_numbers(std::string_view document) {
   throw Error(Code::invalid_request, "a number is out of range");
 }
 
-void refuse_duplicates(const dom::object& object) {
+void refuse_duplicates(const dom::element& element) {
   std::vector<std::string_view> keys;
-  for (const auto& [key, value] : object) {
-    keys.push_back(key);
-    refuse_duplicates(value);
-  }
+  for_each_child(element, [&](std::string_view key, const dom::element& child) {
+    if (element.is_object()) keys.push_back(key);
+    refuse_duplicates(child);
+  });
   std::ranges::sort(keys);
   if (const auto twice = std::ranges::adjacent_find(keys); twice != keys.end()) {
     throw Error::invalid(*twice, "is there twice");
-  }
-}
-
-void refuse_duplicates(const dom::element& element) {
-  if (element.is_object()) {
-    refuse_duplicates(element.get_object().value_unsafe());
-  } else if (element.is_array()) {
-    const dom::array array = element.get_array().value_unsafe();
-    for (const dom::element child : array) refuse_duplicates(child);
   }
 }
 

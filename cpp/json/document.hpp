@@ -24,7 +24,6 @@ struct Reader::State {
 };
 
 // Refuses a member that is there twice, at any depth.
-void refuse_duplicates(const simdjson::dom::object& object);
 void refuse_duplicates(const simdjson::dom::element& element);
 
 }  // namespace comptroller::json

@@ -1,7 +1,6 @@
 #include "rules/controls.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "model/error.hpp"
 

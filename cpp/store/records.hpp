@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 
 #include "model/error.hpp"
 #include "store/columns.hpp"

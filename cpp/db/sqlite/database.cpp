@@ -57,18 +57,23 @@ class SqliteDatabase final : public Database {
   SqliteDatabase(std::string path, const OpenOptions& options);
   ~SqliteDatabase() override;
 
-  Lease reader() override;
+  Lease reader() override { return readers_.lend(); }
   std::vector<Lease> readers_of_one_moment(std::size_t count) override;
   bool is_writable() const override { return writer_ != nullptr; }
-  void write(const std::function<void(Connection&)>& work) override;
-  void write_bulk(const std::function<bool(Connection&)>& work) override;
+  void write(const std::function<void(Connection&)>& work) override { writer().write(work); }
+  void write_bulk(const std::function<bool(Connection&)>& work) override {
+    writer().write_bulk(work);
+  }
   Commits commits() const override { return writer_ ? writer_->commits() : Commits{}; }
   bool owns(const std::string& path) const override;
   Health health() override;
   void backup(const std::string& destination) override;
 
  private:
-  Writer& writer();
+  Writer& writer() {
+    if (writer_) return *writer_;
+    throw Error(Code::unavailable, "the store was opened read-only");
+  }
 
   std::string path_;
   OpenOptions options_;
@@ -119,10 +124,6 @@ SqliteDatabase::~SqliteDatabase() {
   }
 }
 
-Lease SqliteDatabase::reader() {
-  return readers_.lend();
-}
-
 std::vector<Lease> SqliteDatabase::readers_of_one_moment(std::size_t count) {
   std::vector<Lease> leases;
   while (leases.size() < count) leases.push_back(readers_.lend());
@@ -133,19 +134,6 @@ std::vector<Lease> SqliteDatabase::readers_of_one_moment(std::size_t count) {
     lease->query("SELECT count(*) FROM customers").step();
   }
   return leases;
-}
-
-Writer& SqliteDatabase::writer() {
-  if (writer_) return *writer_;
-  throw Error(Code::unavailable, "the store was opened read-only");
-}
-
-void SqliteDatabase::write(const std::function<void(Connection&)>& work) {
-  writer().write(work);
-}
-
-void SqliteDatabase::write_bulk(const std::function<bool(Connection&)>& work) {
-  writer().write_bulk(work);
 }
 
 // The file itself, whatever links lead to it, so that all its users share one lock file.
@@ -200,8 +188,7 @@ Health SqliteDatabase::health() {
 }
 
 void SqliteDatabase::backup(const std::string& destination) {
-  const Lease source = readers_.lend();
-  back_up(sqlite(*source), destination);
+  back_up(sqlite(*reader()), destination);
 }
 
 std::string make_temporary_file() {

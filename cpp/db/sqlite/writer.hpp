@@ -11,7 +11,6 @@
 #include <mutex>
 #include <span>
 #include <thread>
-#include <vector>
 
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/lock_file.hpp"
