@@ -34,7 +34,7 @@ help:
 demo: .venv/package
 	@$(BIN)/comptroller demo
 
-test: lint core-tests
+test: lint core-tests .venv/generator/created | browser
 	@echo "== tests of the package"
 	@$(BIN)/pytest -n auto
 
@@ -68,6 +68,11 @@ clean:
 system:
 	@.ci/system $(PYTHON)
 
+# A test opens /docs in one where it can be had.
+.PHONY: browser
+browser: | system
+	@.ci/system $(PYTHON) browser
+
 .venv/created: | system
 	@echo "== environment"
 	@rm -rf .venv build/editable
@@ -81,6 +86,13 @@ system:
 
 .venv/tools: pyproject.toml .venv/created
 	@$(PIP) install --quiet --group test --group lint
+	@touch $@
+
+# Makes a client of our OpenAPI document; apart, because it needs older libraries than ours.
+.venv/generator/created: pyproject.toml .venv/created
+	@rm -rf .venv/generator
+	@$(PYTHON) -m venv --without-pip .venv/generator
+	@$(PIP) --python .venv/generator install --quiet --group generator
 	@touch $@
 
 # Installed editable: a change of Python code is seen at once; a change of the core, or a file that comes or
