@@ -196,6 +196,69 @@ def test_a_signal_ends_it_when_what_is_in_flight_is_answered(
     assert patient.ended() == (0, "ended")
 
 
+LOAD = (
+    b"POST /operator/load/identities HTTP/1.1\r\nHost: here\r\n"
+    b"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+LINE = b'{"id":"alice","created_at":"2026-01-31T12:00:00Z"}\n'
+
+
+def test_a_load_that_is_not_all_here_is_refused_at_the_end(
+    patient: Running, store_path: Path
+) -> None:
+    with patient.connection() as busy:
+        busy.sendall(LOAD + b"%x\r\n%s\r\n" % (len(LINE), LINE))
+        patient.answer(LAST)
+        patient.process.send_signal(signal.SIGTERM)
+        answer = rest(busy)
+    assert status(answer) == 503
+    assert b'"code":"unavailable"' in answer
+    assert patient.ended() == (0, "ended")
+    with comptroller.open(store_path) as svc:
+        assert not svc.identities.list().items
+
+
+def test_a_body_that_never_comes_does_not_keep_it_from_ending(patient: Running) -> None:
+    with patient.connection() as busy:
+        busy.sendall(POST % 100)
+        patient.answer(LAST)
+        patient.process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        assert status(rest(busy)) == 503
+    assert patient.ended() == (0, "ended")
+    assert time.monotonic() - began < 10
+
+
+def test_what_was_answered_before_a_signal_is_kept(patient: Running, store_path: Path) -> None:
+    put = b"PUT /operator/identity/identities HTTP/1.1\r\nHost: here\r\n"
+    typed = put + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+    answered: set[str] = set()
+
+    def write(writer: int) -> None:
+        with patient.connection() as connected:
+            for number in range(1_000_000):
+                body = b'{"id":"%d-%d"}' % (writer, number)
+                try:
+                    connected.sendall(typed % (len(body), body))
+                    if b" 200 OK" not in connected.recv(65536):
+                        return
+                except OSError:
+                    return
+                answered.add(f"{writer}-{number}")
+
+    writers = [threading.Thread(target=write, args=(writer,)) for writer in range(16)]
+    for writer in writers:
+        writer.start()
+    while len(answered) < 200:
+        assert any(writer.is_alive() for writer in writers)
+    patient.process.send_signal(signal.SIGTERM)
+    for writer in writers:
+        writer.join()
+    assert patient.ended() == (0, "ended")
+    with comptroller.open(store_path) as svc:
+        assert answered <= {each.id for each in svc.identities.iter()}
+
+
 def test_a_second_signal_ends_it_at_once(patient: Running) -> None:
     with patient.connection() as busy:
         busy.sendall(POST % 100)
