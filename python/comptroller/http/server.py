@@ -6,7 +6,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -81,10 +81,9 @@ def serve(
     """
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
+        # It is answered; uvicorn would take it for a defect.
+        with suppress(asyncio.CancelledError):
             await app(scope, receive, send)
-        except asyncio.CancelledError:
-            pass  # it is answered; uvicorn would take it for a defect
 
     config = uvicorn.Config(
         served,
