@@ -34,9 +34,9 @@ help:
 demo: .venv/package
 	@$(BIN)/comptroller demo
 
-test: lint core-tests .venv/generator/created | browser
+test: lint core-tests .venv/generator/created | test-system
 	@echo "== tests of the package"
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist loadgroup
 
 lint: .venv/package .venv/tools
 	@echo "== lint"
@@ -68,10 +68,9 @@ clean:
 system:
 	@.ci/system $(PYTHON)
 
-# A test opens /docs in one where it can be had.
-.PHONY: browser
-browser: | system
-	@.ci/system $(PYTHON) browser
+.PHONY: test-system
+test-system: | system
+	@.ci/system $(PYTHON) tests
 
 .venv/created: | system
 	@echo "== environment"
