@@ -297,27 +297,27 @@ def test_a_list_that_reads_much_holds_up_nobody(operator: comptroller.Service) -
     asyncio.run(ask_both())
 
 
-def test_a_server_that_ends_tells_the_application(operator: comptroller.Service) -> None:
+def test_loads_are_taken_between_the_begin_and_the_end_of_a_server(
+    operator: comptroller.Service,
+) -> None:
     application = served(operator)
-    said: list[str] = []
+    typed = {"Content-Type": "application/x-ndjson"}
 
     async def live() -> None:
-        told = iter(["lifespan.startup", "lifespan.shutdown"])
-
-        async def receive() -> dict[str, str]:
-            return {"type": next(told)}
-
-        async def send(message: dict[str, str]) -> None:
-            said.append(message["type"])
-
-        await application({"type": "lifespan"}, receive, send)
+        told: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+        said: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+        transport = httpx2.ASGITransport(application)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+            for _server in range(2):
+                serving = asyncio.create_task(application({"type": "lifespan"}, told.get, said.put))
+                for word, status in (("startup", 200), ("shutdown", 503)):
+                    await told.put({"type": f"lifespan.{word}"})
+                    assert await said.get() == {"type": f"lifespan.{word}.complete"}
+                    load = await client.post("/operator/load/claims", headers=typed)
+                    assert load.status_code == status
+                await serving
 
     asyncio.run(live())
-    assert said == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
-    with Asked(application) as ask:
-        typed = {"Content-Type": "application/x-ndjson"}
-        refusal = ask("POST", "/operator/load/claims", content=b"", headers=typed)
-        assert (refusal.status_code, refusal.json()["code"]) == (503, "unavailable")
 
 
 def test_every_row_answers_at_its_path(ask: Asked) -> None:

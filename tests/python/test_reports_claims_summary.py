@@ -11,7 +11,6 @@ import pytest
 from lines import claim, group, load
 from reporting import MONEY, only, ran, total
 
-
 GROUP = "01900000-0000-7000-8000-0000000000aa"
 
 

@@ -219,7 +219,9 @@ class App:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:
             message = await receive()
-            if message["type"] == "lifespan.shutdown":
+            if message["type"] == "lifespan.startup":
+                self._bulk.start()
+            else:
                 self.stop()
             await send({"type": message["type"] + ".complete"})
             if message["type"] == "lifespan.shutdown":

@@ -58,6 +58,10 @@ class Bulk:
         self._waits: set[asyncio.Timeout] = set()
         self._is_stopping = False
 
+    def start(self) -> None:
+        """A server begins, also after another has ended: loads are taken."""
+        self._is_stopping = False
+
     def stop(self) -> None:
         """The server is about to end: loads are rolled back and refused. On the event loop."""
         self._is_stopping = True
