@@ -46,6 +46,7 @@ PARTS: dict[str, set[str]] = {
     "arguments": {"errors"},
     "streams": {"errors"},
     "files": {"errors"},
+    "loopback": set(),
     "parquet": {"errors", "files", "streams"},
     "loading": {"errors", "arguments"},
     "operations": {"errors", "records", "pages", "arguments", "streams"},
@@ -59,16 +60,17 @@ PARTS: dict[str, set[str]] = {
     "routes": {"_core"},
     "remote": {
         *("", "_core", "errors", "records", "arguments", "files", "streams", "loading"),
-        *("service", "routes"),
+        *("service", "routes", "loopback"),
     },
     "http": {
         *("", "_core", "errors", "arguments", "files", "loading", "service", "local", "routes"),
+        "loopback",
     },
-    "pulling": {"errors", "arguments", "records", "loading", "remote", "service"},
+    "pulling": {"errors", "files", "records", "loading", "local", "remote", "service"},
     "counting": {"errors", "streams"},
     "report": {"errors", "arguments", "counting"},
     # Programs see what everybody sees: the package's own names, errors, records and reports.
-    "cli": {"", "errors", "records", "report", "pulling", "http"},
+    "cli": {"", "errors", "records", "report", "pulling", "http", "loopback"},
     "__main__": {"cli"},
     # Names are loaded when they are used; see its own table.
     "": set(),

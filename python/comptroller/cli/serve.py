@@ -141,7 +141,7 @@ def _option(name: str) -> str:
 def _require_safety(options: dict[str, Any]) -> None:
     """Refuses to listen where that would be unsafe, or where clients would be misled."""
     from comptroller.errors import invalid
-    from comptroller.http.loopback import is_loopback
+    from comptroller.loopback import is_loopback
 
     if options["tls_cert"]:
         _require_certificate(options["tls_cert"], options["tls_key"])

@@ -15,11 +15,11 @@ from comptroller.http.bearer import Bearer
 from comptroller.http.clients import Clients
 from comptroller.http.exchange import Exchange
 from comptroller.http.keys import ALGORITHM, Keys
-from comptroller.http.loopback import is_private
 from comptroller.http.rate import Rate
 from comptroller.http.secret_file import Watched
 from comptroller.http.token_endpoint import TokenEndpoint
 from comptroller.http.tokens import Key, Terms, Verifier
+from comptroller.loopback import is_private
 from comptroller.routes import TOKEN_PATH, description
 
 JWKS_PATH = "/.well-known/jwks.json"

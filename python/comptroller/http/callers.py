@@ -7,8 +7,8 @@ from typing import Protocol
 from comptroller._core import Principal
 from comptroller.errors import invalid
 from comptroller.http.exchange import Exchange
-from comptroller.http.loopback import host_of, is_loopback
 from comptroller.http.problems import Refusal, problem
+from comptroller.loopback import host_of, is_loopback
 
 
 class Caller:

@@ -20,8 +20,8 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from comptroller.errors import invalid, unavailable
-from comptroller.http.loopback import is_private
 from comptroller.http.tokens import Key
+from comptroller.loopback import is_private
 
 _RENEW_AFTER_S = 600
 _TOO_OLD_AFTER_S = 1200
