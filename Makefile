@@ -34,9 +34,9 @@ help:
 demo: .venv/package
 	@$(BIN)/comptroller demo
 
-test: lint core-tests
+test: lint core-tests .venv/generator/created | test-system
 	@echo "== tests of the package"
-	@$(BIN)/pytest -n auto
+	@$(BIN)/pytest -n auto --dist loadgroup
 
 lint: .venv/package .venv/tools
 	@echo "== lint"
@@ -68,6 +68,10 @@ clean:
 system:
 	@.ci/system $(PYTHON)
 
+.PHONY: test-system
+test-system: | system
+	@.ci/system $(PYTHON) tests
+
 .venv/created: | system
 	@echo "== environment"
 	@rm -rf .venv build/editable
@@ -81,6 +85,13 @@ system:
 
 .venv/tools: pyproject.toml .venv/created
 	@$(PIP) install --quiet --group test --group lint
+	@touch $@
+
+# Makes a client of our OpenAPI document; apart, because it needs older libraries than ours.
+.venv/generator/created: pyproject.toml .venv/created
+	@rm -rf .venv/generator
+	@$(PYTHON) -m venv --without-pip .venv/generator
+	@$(PIP) --python .venv/generator install --quiet --group generator
 	@touch $@
 
 # Installed editable: a change of Python code is seen at once; a change of the core, or a file that comes or

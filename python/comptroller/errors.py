@@ -31,8 +31,8 @@ class Error(Exception):
     """A refusal. Nothing was stored.
 
     But where it ends a load that keeps going, batches before it may have been: it then has a
-    ``load_result``, which is their :class:`comptroller.LoadResult`. And of a write from afar that
-    got no answer it is not known; the detail says so.
+    ``load_result``, which is their :class:`comptroller.LoadResult`. And of a write from afar it is
+    not known once an attempt at it got no answer; then it is Unavailable, and the detail says so.
 
     Attributes:
         code: which refusal, one of a small fixed list of words.

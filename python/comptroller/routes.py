@@ -103,6 +103,11 @@ class Operation(msgspec.Struct, frozen=True):
     answer: str
     doc: str
 
+    @property
+    def is_list(self) -> bool:
+        """Whether it answers a page of records."""
+        return self.name.endswith(".list")
+
     def scope_of(self, is_operator: bool) -> str:
         """The scope that a caller needs."""
         if is_operator:

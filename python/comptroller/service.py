@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import msgspec
 
@@ -23,6 +23,10 @@ from comptroller.operations import (
     Transport,
 )
 from comptroller.parquet import write_parquet
+from comptroller.streams import require
+
+if TYPE_CHECKING:
+    from comptroller.analysis.face import Reports
 
 _FORMATS = ("ndjson", "csv", "parquet")
 # The columns of a parquet file where they are not all there are: as the other formats, it leaves
@@ -79,6 +83,14 @@ class Service:
         self.reward_addresses = RewardAddresses(host)
         self.balances = Balances(host)
         self.claims = Claims(host)
+
+    @property
+    def reports(self) -> Reports:
+        """Reports on what is here. Raises Unavailable where the extra is not installed."""
+        require("narwhals", "reports", "comptroller[analysis]")
+        from comptroller.analysis.face import Reports
+
+        return Reports(vars(self))
 
     @property
     def host(self) -> Host:

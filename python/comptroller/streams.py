@@ -61,18 +61,27 @@ class Stream:
         Amounts are no column of Python Decimals, because summing those rounds to the 28 digits of
         Python's context. Raises Unavailable where pandas or pyarrow is not installed.
         """
-        frames = require("pandas", "to_pandas()", "pandas pyarrow")
-        arrow = require("pyarrow", "to_pandas()", "pandas pyarrow")
-
-        def exact(arrow_type: Any) -> Any:
-            decimal = arrow.types.is_decimal(arrow_type)
-            return frames.ArrowDtype(arrow_type) if decimal else None
-
-        frame: pandas.DataFrame = self.to_arrow().to_pandas(types_mapper=exact)
-        return frame
+        require("pyarrow", "to_pandas()", "pandas pyarrow")
+        return to_pandas(self.to_arrow())
 
     def __repr__(self) -> str:
         return f"<Stream of {self.kind}>"
+
+
+def to_pandas(table: pyarrow.Table) -> pandas.DataFrame:
+    """A pyarrow table as a pandas frame: amounts as Arrow decimals, times aware.
+
+    Raises Unavailable where pandas is not installed.
+    """
+    frames = require("pandas", "to_pandas()", "pandas pyarrow")
+    arrow = require("pyarrow", "to_pandas()", "pandas pyarrow")
+
+    def exact(arrow_type: Any) -> Any:
+        decimal = arrow.types.is_decimal(arrow_type)
+        return frames.ArrowDtype(arrow_type) if decimal else None
+
+    frame: pandas.DataFrame = table.to_pandas(types_mapper=exact)
+    return frame
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from comptroller.http import app
 from comptroller.http.callers import Caller
 from comptroller.http.problems import Refusal, problem
 
-URL = "http://service.test"
+URL = "https://service.test"
 
 
 class InProcess(httpx2.BaseTransport):
@@ -42,6 +42,12 @@ class InProcess(httpx2.BaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         return _Cycle(self._application, request, self._loop).response()
+
+    def on_loop(self, action: Callable[[], object]) -> None:
+        """Calls a function on the event loop, and waits until it has returned."""
+        done: Future[object] = Future()
+        self._loop.call_soon_threadsafe(lambda: done.set_result(action()))
+        done.result()
 
     def close(self) -> None:
         if not self._loop.is_closed():

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import comptroller
@@ -23,13 +23,15 @@ CLIENT = "reader"
 
 
 class Place:
-    """A place that answers with a key set, and counts how often it was asked."""
+    """A place that answers with a key set, once it may, and counts how often it was asked."""
 
     def __init__(self) -> None:
         self.status = 200
         self.body = b"{}"
         self.location: str | None = None
         self.asked: list[str] = []
+        self.may_answer = Event()
+        self.may_answer.set()
         self.url = ""
 
     def publish(self, *keys: Any) -> None:
@@ -43,6 +45,7 @@ def a_place() -> Iterator[Place]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             place.asked.append(self.path)
+            place.may_answer.wait()
             self.send_response(place.status)
             if place.location:
                 self.send_header("Location", place.location)
@@ -59,6 +62,7 @@ def a_place() -> Iterator[Place]:
         try:
             yield place
         finally:
+            place.may_answer.set()
             server.shutdown()
             thread.join()
 

@@ -1,47 +1,149 @@
-"""A connected service whose server was started at the command line, with clients of its own."""
+"""A connected service whose server was started by `comptroller serve`, with clients of its own.
+
+Starting Python and importing all of it would be most of a test's time, so that is done once: each
+server is a fork of a process that has it done.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+import signal
+import ssl
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import comptroller
+import msgspec
 import pytest
-from serving import serving
 
 for needed in ("uvicorn", "starlette", "joserfc", "structlog", "httpx2"):
     pytest.importorskip(needed)
 
+import httpx2  # noqa: E402
 from comptroller.http import clients  # noqa: E402
 
+# A server for each store that is named on standard input. They end with the process.
+PROGRAM = """
+import os, signal, sys
+import structlog, uvloop
+from comptroller.cli import main, program, serve
+from comptroller.http import app, authority, log, server, token_endpoint
 
-def opener(path: Path, closing: ExitStack) -> Callable[..., comptroller.Service]:
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for path in sys.stdin:
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
+        code = main(["serve", "--db", path.rstrip(), "--port", "0"])
+        print("ended with", code, flush=True)
+        os._exit(code)
+os.killpg(0, signal.SIGKILL)
+"""
+
+# Cheap, because what it protects is gone in a moment.
+SECRET, COST, SALT = "secret", {"n": 16, "r": 1, "p": 1}, b"salt"
+HASH = clients.SecretHash(
+    **COST, salt=SALT, digest=hashlib.scrypt(SECRET.encode(), salt=SALT, dklen=32, **COST)
+)
+
+# Reading the certificates of the world takes as long as a test.
+TLS = ssl.create_default_context()
+
+Start = Callable[[Path], Any]
+
+
+@pytest.fixture(scope="module")
+def start() -> Iterator[Start]:
+    """Serves a store for as long as the context that this gives; that is the server's address."""
+    with (
+        TemporaryFile("w+") as log,
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            start_new_session=True,
+        ) as process,
+    ):
+
+        @contextmanager
+        def served(path: Path) -> Iterator[str]:
+            assert process.stdin
+            assert process.stdout
+            print(path, file=process.stdin, flush=True)
+            said = [process.stdout.readline() for _ in range(3)]
+            found = re.search(r" at (http://\S+)$", said[1].rstrip())
+            log.seek(0)
+            assert found, (said, log.read())
+            try:
+                yield found[1]
+            finally:
+                os.kill(int(said[0]), signal.SIGKILL)
+
+        yield served
+
+
+def register(path: Path, client_id: str, customer: str | None, scopes: list[str] | None) -> str:
+    """Makes somebody a client of a store; gives the id, a longer one where that is another's."""
+    registry = clients.file_of(str(path))
+    with registry.changing():
+        known = clients.read(registry)
+        while client_id in known:
+            if (known[client_id].customer, known[client_id].scopes) == (customer, scopes):
+                return client_id
+            client_id += "-too"
+        client = clients.Client(
+            client_id=client_id,
+            name=client_id,
+            customer=customer,
+            scopes=scopes,
+            secret=HASH,
+            created_at=datetime.now(UTC),
+        )
+        client.allowed()
+        registry.write(msgspec.json.encode([*known.values(), client]))
+    return client_id
+
+
+def opener(path: Path, start: Start, closing: ExitStack) -> Callable[..., comptroller.Service]:
     """Connects to a store's server as whoever the arguments say, who is registered for that."""
-    server = closing.enter_context(serving("--db", str(path), cwd=path.parent))
+    address = closing.enter_context(start(path))
 
     def connected(
-        customer: str | None = None, scopes: Any = None, client_id: str = "tester"
+        customer: str | None = None, scopes: Any = None, client_id: str | None = None
     ) -> comptroller.Service:
         named = [scopes] if isinstance(scopes, str) else scopes
-        client, secret = clients.add(clients.file_of(str(path)), client_id, customer, named)
+        # As an opened store calls them.
+        name = register(path, client_id or customer or "desk", customer, named)
         return closing.enter_context(
-            comptroller.connect(server.address, client_id=client.client_id, client_secret=secret)
+            comptroller.connect(
+                address,
+                client_id=name,
+                client_secret=SECRET,
+                transport=httpx2.HTTPTransport(verify=TLS),
+            )
         )
 
     return connected
 
 
 @pytest.fixture
-def open_as(store_path: Path) -> Iterator[Callable[..., comptroller.Service]]:
+def open_as(store_path: Path, start: Start) -> Iterator[Callable[..., comptroller.Service]]:
     """Connects to a server of this test's store instead of opening it."""
     with ExitStack() as closing:
-        yield opener(store_path, closing)
+        yield opener(store_path, start, closing)
 
 
 @pytest.fixture(scope="module")
-def shared_open_as(shared_path: Path) -> Iterator[Callable[..., comptroller.Service]]:
+def shared_open_as(shared_path: Path, start: Start) -> Iterator[Callable[..., comptroller.Service]]:
     """Connects to a server of the module's shared store instead of opening it."""
     with ExitStack() as closing:
-        yield opener(shared_path, closing)
+        yield opener(shared_path, start, closing)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import signal
 import ssl
+import time
 from pathlib import Path
 
 import comptroller
 import pytest
+from certificates import certificate
 from command_line import Run
 from serving import serving
 
 for needed in ("click", "rich", "uvicorn", "starlette", "joserfc", "structlog"):
     pytest.importorskip(needed)
 httpx2 = pytest.importorskip("httpx2")
+
+from comptroller.http.authority import METADATA_PATH  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -27,6 +31,19 @@ httpx2 = pytest.importorskip("httpx2")
         ("--port 70000", "--port"),
         ("--auth none", "--auth"),
         ("--rate 0", "--rate"),
+        ("--leeway 61", "--leeway"),
+        ("--leeway -1", "--leeway"),
+        ("--jwks https://a/keys", "--auth local has no use for --jwks"),
+        ("--algorithm ES256", "--auth local has no use for --algorithm"),
+        (
+            "--customer-claim a --operator-claim b",
+            "--auth local has no use for --customer-claim, --operator-claim",
+        ),
+        (
+            "--auth off --issuer https://a --rate 5 --leeway 10 --jwks k",
+            "--auth off has no use for --issuer, --rate, --leeway, --jwks",
+        ),
+        ("--drop-deprecated --sunset 2027-06-30", "give one"),
         ("--sunset tomorrow", "--sunset"),
     ],
 )
@@ -46,14 +63,25 @@ def test_options_that_make_no_sense_are_a_usage_error(
         ("--host ::", "--host: :: can be reached from elsewhere"),
         ("--host books.example", "--host: books.example can be reached from elsewhere"),
         ("--host 0.0.0.0 --auth off --behind-proxy", "--auth: off is for this machine alone"),
+        ("--auth off --behind-proxy", "--auth: off is for this machine alone"),
+        ("--host 0.0.0.0 --behind-proxy", "--issuer: must name the URL"),
+        ("--behind-proxy", "--issuer: must name the URL"),
+        ("--behind-proxy --issuer http://books.example", "issuer: must be an https URL"),
         ("--db /nowhere/store.db", "unavailable"),
-        ("--issuer nobody", "issuer: must be an http or https URL"),
+        ("--issuer nobody", "issuer: must be an https URL"),
+        ("--tls-cert no.pem --tls-key no.pem", "--tls-cert no.pem and --tls-key no.pem cannot be"),
+        ("--auth jwks --issuer i --audience a --jwks no.json", "no.json, which should hold"),
+        (
+            "--auth jwks --issuer i --audience a --jwks https://a/keys --algorithm HS256",
+            "algorithms: must be some of",
+        ),
     ],
 )
 def test_it_does_not_start_where_that_would_be_unsafe_or_in_vain(
-    run: Run, words: str, told: str
+    run: Run, tmp_path: Path, words: str, told: str
 ) -> None:
-    ended = run("serve", *words.split())
+    (tmp_path / "no.pem").touch()
+    ended = run("serve", "--port", "0", *words.split())
     assert ended.code == 1
     assert told in ended.err
 
@@ -62,7 +90,7 @@ def test_a_signing_key_that_others_may_read_is_not_used(run: Run, tmp_path: Path
     comptroller.open(tmp_path / "store.db").close()
     (tmp_path / "store.db.keys").write_text("{}")
     (tmp_path / "store.db.keys").chmod(0o644)
-    ended = run("serve", "--db", "store.db")
+    ended = run("serve", "--port", "0", "--db", "store.db")
     assert ended.code == 1
     assert "store.db.keys holds secrets" in ended.err
 
@@ -72,6 +100,8 @@ def test_it_says_what_it_serves_and_ends_when_told(tmp_path: Path) -> None:
         assert "serves store.db at http://127.0.0.1:" in server.said
         assert "auth: none" in server.said
         assert server.get("/rewards/claims").json()["items"] == []
+        for host, status in (("evil.example", 400), ("127.0.0.1.evil", 400), ("localhost:1", 200)):
+            assert server.get("/rewards/claims", headers={"Host": host}).status_code == status
         code, _, err = server.end()
     assert code == 0
     assert "acts as the operator" in err
@@ -110,6 +140,23 @@ def test_a_client_that_was_added_gets_a_token(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "store.db.keys").stat().st_mode & 0o777 == 0o600
 
 
+def test_tokens_of_an_issuer_elsewhere_are_looked_at_as_told(tmp_path: Path) -> None:
+    from joserfc import jwt
+    from joserfc.jwk import ECKey
+
+    key = ECKey.generate_key("P-384", {"kid": "k1"})
+    (tmp_path / "keys.json").write_text(json.dumps({"keys": [key.as_dict(private=False)]}))
+    ended_at = int(time.time()) - 30
+    claims = {"iss": "i", "aud": "a", "sub": "s", "tenant": "acme", "scope": "rewards:read_claims"}
+    header = {"alg": "ES384", "typ": "at+jwt", "kid": "k1"}
+    token = jwt.encode(header, {**claims, "exp": ended_at}, key, algorithms=["ES384"])
+    words = "--empty --auth jwks --issuer i --audience a --jwks keys.json --customer-claim tenant"
+    more = "--algorithm ES256 --algorithm ES384 --leeway 60"
+    with serving(*words.split(), *more.split(), cwd=tmp_path) as server:
+        bearer = {"Authorization": f"Bearer {token}"}
+        assert server.get("/rewards/claims", headers=bearer).status_code == 200
+
+
 def test_a_temporary_store_comes_with_a_client(tmp_path: Path) -> None:
     with serving("--sample", "100", cwd=tmp_path) as server:
         token = httpx2.post(
@@ -133,49 +180,16 @@ def test_what_is_deprecated_can_be_left_out(tmp_path: Path) -> None:
         assert "orchestrations" not in server.get(place).json()
 
 
-def certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate of this machine for itself, and its key."""
-    from datetime import UTC, datetime, timedelta
-    from ipaddress import ip_address
-
-    x509 = pytest.importorskip("cryptography.x509")
-    from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    key = Ed25519PrivateKey.generate()
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "here")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(datetime.now(UTC) - timedelta(days=1))
-        .not_valid_after(datetime.now(UTC) + timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
-        )
-        .sign(key, None)
-    )
-    files = folder / "cert.pem", folder / "key.pem"
-    files[0].write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    files[1].write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return files
-
-
 def test_under_tls_it_can_be_reached_from_elsewhere(tmp_path: Path) -> None:
     cert, key = certificate(tmp_path)
-    words = ("--host", "0.0.0.0", "--empty", "--tls-cert", str(cert), "--tls-key", str(key))
+    listening = ("--host", "0.0.0.0", "--issuer", "https://books.example", "--empty")
+    words = (*listening, "--tls-cert", str(cert), "--tls-key", str(key))
     with serving(*words, cwd=tmp_path) as server:
         address = server.address.replace("0.0.0.0", "127.0.0.1")
         assert address.startswith("https://")
         context = ssl.create_default_context(cafile=str(cert))
         assert httpx2.get(f"{address}/healthz", verify=context).status_code == 200
         assert httpx2.get(f"{address}/rewards/claims", verify=context).status_code == 401
+        metadata = httpx2.get(f"{address}{METADATA_PATH}", verify=context).json()
+        assert metadata["token_endpoint"] == "https://books.example/oauth2/token"
         assert server.end()[0] == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 
+import httpx2
 from asked import Asked
 from comptroller.http import EveryoneIsOperator, app
 from comptroller.routes import ROWS
@@ -126,6 +128,9 @@ REFUSED = [
     ("GET", "/rewards/claims?limit=0", {}, 400, "invalid-request"),
     ("GET", "/rewards/claims?page_cursor=x", {}, 400, "invalid-cursor"),
     ("GET", "/rewards/claims?chain=%FF", {}, 400, "invalid-request"),
+    ("GET", "/rewards/claims?chain=1%zz", {}, 400, "invalid-request"),
+    ("GET", "/rewards/claims?chain=%", {}, 400, "invalid-request"),
+    ("GET", "/v2/identity/identities/1%zz", {}, 404, "not-found"),
     ("GET", "/rewards/claims", {"content": b"{}"}, 415, "unsupported-media-type"),
     ("GET", "/rewards/claims", {"json": {}}, 400, "invalid-request"),
     ("GET", "/rewards/claims/nobody", {}, 404, "not-found"),
@@ -236,7 +241,15 @@ def test_every_answer_says_that_it_is_not_to_be_kept_or_guessed_at(ask: Asked) -
 
 @pytest.mark.parametrize(
     ("accepted", "packed"),
-    [("gzip", True), ("deflate, gzip;q=0.5", True), ("gzip;q=0", False), ("identity", False)],
+    [
+        ("gzip", True),
+        ("GZIP", True),
+        ("deflate, gzip;q=0.5", True),
+        ("gzip;q=0", False),
+        ("gzip; q=0.000", False),
+        ("notgzip", False),
+        ("identity", False),
+    ],
 )
 def test_a_large_answer_is_packed_when_asked_for(
     operator: comptroller.Service, ask: Asked, accepted: str, packed: bool
@@ -249,6 +262,62 @@ def test_a_large_answer_is_packed_when_asked_for(
     assert (large.headers.get("content-encoding") == "gzip") == packed
     assert large.headers["vary"] == "accept-encoding"
     assert len(large.json()["items"]) == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Content-Type": "application/json; charset=UTF-8"}, 200),
+        ({"Content-Type": 'application/json; version=1; charset="utf-8"'}, 200),
+        ({"Content-Type": "application/json; charset=latin-1"}, 415),
+        ({"Content-Type": "application/json", "Content-Encoding": "identity"}, 200),
+        ({"Content-Type": "application/json", "Content-Encoding": "gzip"}, 415),
+    ],
+)
+def test_a_body_says_what_it_is(ask: Asked, headers: dict[str, str], status: int) -> None:
+    body = json.dumps(GROUP).encode()
+    answer = ask("POST", "/rewards/payout-groups", content=body, headers=headers)
+    assert answer.status_code == status
+
+
+def test_a_list_that_reads_much_holds_up_nobody(operator: comptroller.Service) -> None:
+    operator.load("claims", comptroller.sample("claims", rows=60_000, seed=1))
+    application = served(operator)
+
+    async def ask_both() -> None:
+        transport = httpx2.ASGITransport(application)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+            much = "/rewards/claims?chain=INK&jurisdiction=US&limit=1000"
+            reading = asyncio.create_task(client.get(much))
+            await asyncio.sleep(0)
+            assert (await client.get("/healthz")).is_success
+            assert not reading.done()
+            assert (await reading).is_success
+
+    asyncio.run(ask_both())
+
+
+def test_loads_are_taken_between_the_begin_and_the_end_of_a_server(
+    operator: comptroller.Service,
+) -> None:
+    application = served(operator)
+    typed = {"Content-Type": "application/x-ndjson"}
+
+    async def live() -> None:
+        told: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+        said: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+        transport = httpx2.ASGITransport(application)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+            for _server in range(2):
+                serving = asyncio.create_task(application({"type": "lifespan"}, told.get, said.put))
+                for word, status in (("startup", 200), ("shutdown", 503)):
+                    await told.put({"type": f"lifespan.{word}"})
+                    assert await said.get() == {"type": f"lifespan.{word}.complete"}
+                    load = await client.post("/operator/load/claims", headers=typed)
+                    assert load.status_code == status
+                await serving
+
+    asyncio.run(live())
 
 
 def test_every_row_answers_at_its_path(ask: Asked) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import socket
+import time
+from contextlib import suppress
 from pathlib import Path
+from threading import Event, Thread
 
 import comptroller
 import pytest
+from comptroller.http.jwks import PublishedKeys
 from issuing import Guest, Place, a_key, a_place
 from joserfc import jwt
-from joserfc.jwk import OctKey
+from joserfc.jwk import OctKey, OKPKey
 
 
 def test_keys_are_fetched_once_and_again_after_ten_minutes(guest: Guest, place: Place) -> None:
@@ -23,7 +29,24 @@ def test_keys_are_fetched_once_and_again_after_ten_minutes(guest: Guest, place: 
     guest.show(token)
     assert len(place.asked) == 1
     guest.clock.go(1)
-    guest.show(token)
+    assert guest.show(token).status_code == 200
+    # A key that is not there is waited for.
+    assert guest.show(guest.token(a_key(kid="k2"))).status_code == 401
+    assert len(place.asked) == 2
+
+
+def test_keys_at_hand_serve_while_others_are_fetched(guest: Guest, place: Place) -> None:
+    old, new = a_key(), a_key(kid="k2")
+    place.publish(old)
+    token = guest.token(old)
+    assert guest.show(token).status_code == 200
+    place.may_answer.clear()
+    guest.clock.go(600)
+    assert guest.show_all(*[token] * 3) == [200] * 3
+    place.publish(new)
+    place.may_answer.set()
+    assert guest.show(guest.token(new)).status_code == 200
+    assert guest.show(token).status_code == 401
     assert len(place.asked) == 2
 
 
@@ -52,7 +75,7 @@ def test_a_token_that_was_taken_ends_with_its_key(guest: Guest, place: Place) ->
     token = guest.token(old)
     assert guest.show(token).status_code == 200
     place.publish(new)
-    guest.clock.go(600)
+    guest.clock.go(1200)
     assert guest.show(token).status_code == 401
 
 
@@ -88,7 +111,7 @@ def test_without_keys_it_cannot_be_told_and_with_them_the_old_ones_stay(
     place.status = 200
     place.publish(key)
     assert guest.show(token).status_code == 200
-    guest.clock.go(600)
+    guest.clock.go(1200)
     place.status, place.body = status, body
     assert guest.show(token).status_code == 200
     assert len(place.asked) == 3
@@ -97,6 +120,32 @@ def test_without_keys_it_cannot_be_told_and_with_them_the_old_ones_stay(
 def test_nobody_answers(operator: comptroller.Service, place: Place) -> None:
     guest = Guest(operator, "http://127.0.0.1:1/keys")
     assert guest.show_all(*[guest.token(a_key())] * 3) == [503] * 3
+
+
+@pytest.mark.parametrize(
+    "begins", [b"HTTP/1.1 200 ", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"]
+)
+def test_who_answers_drip_by_drip_is_not_waited_for(begins: bytes) -> None:
+    ended = Event()
+
+    def drip() -> None:
+        connected, _ = listening.accept()
+        with connected, suppress(OSError):
+            connected.sendall(begins)
+            while not ended.wait(0.05):
+                connected.sendall(b" ")
+
+    began = time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        dripping = Thread(target=drip)
+        dripping.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/keys"
+        keys = PublishedKeys(url, time.monotonic, within_s=0.5)
+        with pytest.raises(comptroller.Unavailable):
+            asyncio.run(keys.mark())
+        assert time.monotonic() - began < 10
+        ended.set()
+        dripping.join()
 
 
 def test_a_redirection_is_not_followed(guest: Guest, place: Place) -> None:
@@ -130,14 +179,30 @@ def test_nothing_in_a_token_is_fetched(guest: Guest, place: Place) -> None:
         assert other.asked == []
 
 
+def publish(file: Path, key: OKPKey) -> None:
+    file.write_text(json.dumps({"keys": [key.as_dict(private=False)]}))
+
+
 def test_the_keys_may_be_a_file(operator: comptroller.Service, tmp_path: Path) -> None:
     key = a_key()
     file = tmp_path / "keys.json"
+    publish(file, a_key(kid="old"))
     guest = Guest(operator, str(file))
-    assert guest.show(guest.token(key)).status_code == 503
-    file.write_text(json.dumps({"keys": [key.as_dict(private=False)]}))
+    assert guest.show(guest.token(key)).status_code == 401
+    publish(file, key)
     guest.clock.go(30)
     assert guest.show(guest.token(key)).status_code == 200
+
+
+@pytest.mark.parametrize("held", [None, "", "[]", '{"keys":[]}', '{"keys":[{"kty":"OKP"}]}'])
+def test_a_file_without_keys_is_refused_at_once(
+    operator: comptroller.Service, tmp_path: Path, held: str | None
+) -> None:
+    file = tmp_path / "keys.json"
+    if held is not None:
+        file.write_text(held)
+    with pytest.raises(comptroller.Unavailable, match=r"keys\.json, which should hold the keys"):
+        Guest(operator, str(file))
 
 
 def test_a_shared_secret_among_the_keys_is_of_no_use(guest: Guest, place: Place) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from authorised import ISSUER, LIST, Known, Served
+from authorised import ISSUER, LIST, Clock, Known, Served
 from comptroller.http.authority import local_authority
+from comptroller.http.rate import Rate
 
 INVALID_TOKEN = 'Bearer error="invalid_token", error_description="the token is malformed"'
 INVALID_REQUEST = 'Bearer error="invalid_request"'
@@ -140,3 +141,22 @@ def test_two_tokens_in_two_headers_are_refused(served: Served, good: str) -> Non
     twice = [(b"authorization", f"Bearer {good}".encode())] * 2
     answer = served.ask("GET", LIST, headers=twice)
     assert (answer.status_code, answer.headers["www-authenticate"]) == (400, INVALID_REQUEST)
+
+
+def test_a_clock_that_is_set_back_stops_nothing() -> None:
+    clock = Clock()
+    rate = Rate(1, clock)
+    assert [rate.wait_s("a") for _ in range(3)] == [0, 0, 1]
+    clock.go(-1000)
+    assert rate.wait_s("a") == 1
+    clock.go(1)
+    assert rate.wait_s("a") == 0
+
+
+def test_a_limit_remembers_a_bounded_number_of_clients() -> None:
+    rate = Rate(0.1, Clock())
+    assert rate.wait_s("first") == 0
+    assert rate.wait_s("first") == 10
+    for number in range(10_000):
+        assert rate.wait_s(str(number)) == 0
+    assert rate.wait_s("first") == 0

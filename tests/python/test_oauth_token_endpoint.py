@@ -1,9 +1,10 @@
-"""The token endpoint: RFC 6749 to the letter, and what the server tells of itself."""
+"""The token endpoint: RFC 6749 to the letter."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,7 @@ from urllib.parse import quote_plus, urlencode
 
 import comptroller
 import pytest
-from authorised import FORM, ISSUER, Known, Served, basic
-from comptroller.http.authority import JWKS_PATH, METADATA_PATH
+from authorised import FORM, Known, Served, basic
 from comptroller.routes import TOKEN_PATH
 from hypothesis import given
 from hypothesis import strategies as st
@@ -225,47 +225,30 @@ def test_others_are_served_while_a_secret_is_checked(served: Served, known: Know
     assert ended == ["health", "token"]
 
 
-def test_too_many_at_once_are_told_to_come_again(served: Served, known: Known) -> None:
+@pytest.mark.parametrize("is_known", [False, True])
+def test_too_many_at_once_are_told_to_come_again_and_keep_nobody_else_out(
+    served: Served, is_known: bool
+) -> None:
+    named, other = served.register(), served.register()
+    ids = [named.id] * 20 if is_known else [f"nobody-{number}" for number in range(20)]
+
     async def crowd() -> list[Any]:
+        asking = [*(Known(id, str(n)) for n, id in enumerate(ids)), other]
         form = {"grant_type": "client_credentials"}
         return await asyncio.gather(
             *(
-                served.send(
-                    "POST", TOKEN_PATH, data=form, headers={"Authorization": basic("x", str(n))}
-                )
-                for n in range(38)
+                served.send("POST", TOKEN_PATH, data=form, headers={"Authorization": each.basic})
+                for each in asking
             )
         )
 
-    answers = asyncio.run(crowd())
-    busy = [answer for answer in answers if answer.status_code == 503]
-    assert len(busy) == 38 - 32
-    for answer in busy:
-        assert answer.json()["error"] == "temporarily_unavailable"
-        assert answer.headers["retry-after"] == "1"
-    assert served.ask_token(known).status_code == 200
-
-
-# ---- what an authorization server tells of itself: RFC 8414, RFC 7517 ----------------------------
-
-
-def test_the_metadata_leads_to_the_rest(served: Served) -> None:
-    answer = served.ask("GET", METADATA_PATH)
-    told = answer.json()
-    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
-    assert told["issuer"] == ISSUER
-    assert told["token_endpoint"] == ISSUER + TOKEN_PATH
-    assert told["jwks_uri"] == ISSUER + JWKS_PATH
-    assert told["grant_types_supported"] == ["client_credentials"]
-    assert told["response_types_supported"] == []
-    assert len(told["scopes_supported"]) == 12
-    assert served.ask("POST", METADATA_PATH).headers["allow"].startswith("GET")
-
-
-def test_the_published_keys_are_public(served: Served) -> None:
-    told = served.ask("GET", JWKS_PATH).json()
-    assert [key.keys() for key in told["keys"]] == [{"kty", "crv", "x", "kid", "alg", "use"}]
-    assert {key["alg"] for key in told["keys"]} == {"Ed25519"}
+    *answers, others = asyncio.run(crowd())
+    assert others.status_code == 200
+    assert Counter(answer.status_code for answer in answers) == {401: 8, 503: 20 - 8}
+    busy = next(answer for answer in answers if answer.status_code == 503)
+    assert (busy.json()["code"], busy.headers["retry-after"]) == ("unavailable", "1")
+    assert busy.headers["content-type"] == "application/problem+json"
+    assert served.ask_token(named).status_code == 200
 
 
 def test_a_secret_in_two_headers_is_refused(served: Served) -> None:

@@ -17,8 +17,9 @@ import comptroller
 import pytest
 from command_line import claim, lines
 
-for needed in ("fastapi", "httpx2", "joserfc"):
-    pytest.importorskip(needed)
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx2")
+pytest.importorskip("joserfc")
 
 import httpx2
 from comptroller.http import clients
@@ -37,7 +38,9 @@ def program() -> str:
     """The application of one's own, as it is shown; it serves the store rewards.db."""
     if not DOCS.exists():
         pytest.skip("the source distribution carries no docs")
-    blocks = re.findall(r"^```python\n(.*?)^```", DOCS.read_text(), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", DOCS.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
     (shown,) = (block for block in blocks if "FastAPI" in block)
     assert isinstance(shown, str)
     return shown
@@ -68,12 +71,21 @@ def running(server: str, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes]
         try:
             deadline = time.monotonic() + SOON_S
             while not is_ready(address):
-                assert process.poll() is None, log.read_text()
+                assert not has_ended(process), log.read_text()
                 assert time.monotonic() < deadline, log.read_text()
             yield process, address
             assert "Traceback" not in log.read_text()
         finally:
             process.kill()
+
+
+def has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether it ends within a moment, which is left to it."""
+    try:
+        process.wait(0.05)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def is_ready(address: str) -> bool:

@@ -13,7 +13,6 @@ import pytest
 from command_line import Run
 from comptroller import errors
 from comptroller.loading import LoadResult
-from comptroller.local import LocalHost
 from in_process import opener
 from lines import at, claim, group, identity, load, orchestration
 
@@ -105,52 +104,6 @@ def test_a_second_pull_changes_nothing_and_reads_less(
     assert 0 < again["orchestrations"].read < first["orchestrations"].read
 
 
-@pytest.mark.parametrize(
-    ("statuses", "first_read"),
-    [
-        (["CONFIRMED", "FAILED", "CONFIRMED"], 2),
-        (["CONFIRMED", "PENDING", "CONFIRMED"], 1),
-        (["SUBMITTED", "PENDING", "FAILED"], 0),
-        (["CONFIRMED", "CONFIRMED", "SUBMITTED"], 2),
-    ],
-)
-def test_claims_are_read_from_the_oldest_that_may_change(
-    operator: comptroller.Service,
-    afar: Opener,
-    here: comptroller.Service,
-    statuses: list[str],
-    first_read: int,
-) -> None:
-    lines = [claim(onchain_status=word, created_at=at(n)) for n, word in enumerate(statuses)]
-    load(operator, "claims", *lines)
-    assert pulling.pull(afar(), here, "claims").inserted == 3
-    load(operator, "claims", claim(created_at=at(9)), claim(created_at=at(-9)))
-    again = pulling.pull(afar(), here, "claims")
-    assert counts(again) == (1, 0, 3 - first_read, 0)
-    assert counts(pulling.pull(afar(), here, "claims", afresh=True)) == (1, 0, 4, 0)
-
-
-@pytest.mark.parametrize(
-    ("statuses", "first_read"),
-    [
-        (["COMPLETED", "REJECTED", "FAILED"], 2),
-        (["COMPLETED", "PROCESSING", "FAILED"], 1),
-        (["PENDING", "PROCESSING", "COMPLETED"], 0),
-    ],
-)
-def test_orchestrations_are_read_from_the_oldest_that_may_change(
-    operator: comptroller.Service,
-    afar: Opener,
-    here: comptroller.Service,
-    statuses: list[str],
-    first_read: int,
-) -> None:
-    lines = [orchestration(status=word, created_at=at(n)) for n, word in enumerate(statuses)]
-    load(operator, "orchestrations", *lines)
-    assert pulling.pull(afar(), here, "orchestrations").inserted == 3
-    assert counts(pulling.pull(afar(), here, "orchestrations")) == (0, 0, 3 - first_read, 0)
-
-
 def test_what_has_changed_arrives(
     operator: comptroller.Service, afar: Opener, here: comptroller.Service
 ) -> None:
@@ -175,36 +128,6 @@ def test_what_has_changed_arrives(
     assert all(result.rejected == 0 for result in again.values()), again
     for kind in pulling.KINDS:
         assert listed(here, kind) == listed(operator, kind)
-
-
-@pytest.mark.parametrize("kept", [0, 1, 1500])
-def test_a_pull_that_was_interrupted_goes_on(
-    operator: comptroller.Service, here: comptroller.Service, kept: int
-) -> None:
-    class Interrupted(LocalHost):
-        """Gives two pages of three."""
-
-        left = 2
-
-        def call(self, operation: str, parameters: Any, *more: Any) -> bytes:
-            if ("limit", "1000") in parameters:
-                self.left -= 1
-            if self.left < 0:
-                raise KeyboardInterrupt
-            return super().call(operation, parameters, *more)
-
-    lines = [claim(onchain_status="CONFIRMED", created_at=at(n)) for n in range(2500)]
-    load(operator, "claims", *lines)
-    load(here, "claims", *lines[:kept])  # what an earlier one committed
-    host = operator.host
-    source = comptroller.Service(Interrupted(host.store, host.principal, None), "interrupted")
-    if kept < 1000:
-        with pytest.raises(KeyboardInterrupt):
-            pulling.pull(source, here, "claims")
-        assert len(listed(here, "claims")) == kept
-    rest = pulling.pull(operator, here, "claims")
-    assert counts(rest) == (2500 - kept, 0, min(kept, 1), 0)
-    assert listed(here, "claims") == listed(operator, "claims")
 
 
 def test_whose_the_records_are_is_found_out(afar: Opener, operator: comptroller.Service) -> None:
@@ -273,9 +196,12 @@ def test_lines_that_are_rejected_are_shown_and_are_no_success(run: Run, tmp_path
         load(service, "claims", claim(id="c-1", amount="7"))
     with serving("--auth", "off", "--db", "there.db", cwd=tmp_path) as there:
         ended = run("pull", "--from", there.address, "--all", "--db", "here.db")
-    assert ended.code == 1
+        again = run("pull", "--from", there.address, "--db", "here.db")
+    assert ended.code == again.code == 1
     assert re.search(r"^claims +2 +1 +0 +0 +1 +0$", ended.out, re.MULTILINE)
-    assert re.search(r"^ +1  already-exists +", ended.out, re.MULTILINE)
+    assert re.search(r"^claims +2 +0 +0 +1 +1 +0$", again.out, re.MULTILINE)
+    for told in (ended.out, again.out):
+        assert re.search(r"^ +1  already-exists +", told, re.MULTILINE)
 
 
 def test_credentials_come_from_the_environment(
@@ -296,3 +222,21 @@ def test_pull_must_know_where_from(run: Run) -> None:
     assert ended.code == 2
     assert "--from" in ended.err
     assert run("pull", "--from", "ftp://x").err.startswith("comptroller: invalid-request: base_url")
+
+
+def test_pull_must_know_whose_the_records_are(run: Run, place: Any) -> None:
+    place.status = 404  # so nothing tells
+    ended = run("pull", "--from", place.url, "claims")
+    assert ended.code == 1
+    assert ended.err.startswith("comptroller: invalid-request: --customer: ")
+    named = run("pull", "--from", place.url, "claims", "--customer", "acme")
+    assert "comptroller: not-found: " in named.err
+
+
+def test_pull_sends_no_secret_in_clear_unless_that_is_allowed(run: Run) -> None:
+    words = ["pull", "--from", "http://elsewhere.invalid", "--client-id", "a"]
+    words += ["--client-secret", "canary"]
+    ended = run(*words)
+    assert ended.code == 1
+    assert ended.err.startswith("comptroller: invalid-request: base_url: credentials would travel")
+    assert "canary" not in ended.err

@@ -26,6 +26,7 @@ from elsewhere import (
     ORDER,
     UUID,
     Elsewhere,
+    answer,
     ok,
     page,
 )
@@ -147,6 +148,11 @@ def test_an_idempotency_key_that_no_header_carries_is_refused(key: str) -> None:
     assert there.asked == []
 
 
+def nobody(_request: httpx2.Request) -> httpx2.Response:
+    """What the operator alone is shown, to others."""
+    return answer(404)
+
+
 # ---- what is answered ----------------------------------------------------------------------------
 
 
@@ -202,6 +208,15 @@ def test_pages_are_walked_by_their_cursors() -> None:
     first, second = there.paths()
     assert first == "/rewards/claims?chain=INK&limit=1000"
     assert second == first + "&page_cursor=next%2Fone"
+
+
+@pytest.mark.parametrize("items", [[], [CLAIM]])
+@pytest.mark.parametrize("read", ["iter", "stream"])
+def test_a_page_that_is_followed_by_itself_ends_the_walk(read: str, items: Any) -> None:
+    there = Elsewhere(ok({"items": items, "next_page_cursor": "/same"}), balances=nobody)
+    with pytest.raises(errors.Unavailable, match="next_page_cursor is that of the page itself"):
+        list(getattr(there.connect().claims, read)())
+    assert len([path for path in there.paths() if "claims" in path]) == 2
 
 
 def test_words_and_members_that_are_newer_are_taken() -> None:

@@ -68,7 +68,7 @@ def losing(operator: comptroller.Service) -> Iterator[comptroller.Service]:
     tokens = Tokens()
     transport = Losing(app(operator, authenticator=tokens))
     with comptroller.connect(
-        "http://there", token=tokens.admit(), transport=transport, clock=StillClock()
+        "https://there", token=tokens.admit(), transport=transport, clock=StillClock()
     ) as service:
         yield service
     assert len(transport.lost) == 1

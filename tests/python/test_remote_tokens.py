@@ -148,6 +148,55 @@ def test_a_token_endpoint_that_fails_for_a_while_is_asked_again() -> None:
     assert there.clock.sleeps[1:] == [3]
 
 
+def test_that_a_token_did_not_come_leaves_no_doubt_about_a_write() -> None:
+    there = Elsewhere(ok(GROUP), token=lambda _request: answer(504))
+    with pytest.raises(errors.Unavailable) as refused:
+        observe(there.connect(**CLIENT))
+    assert "not known" not in refused.value.detail
+
+
+CLEAR = "http://elsewhere.test"
+
+
+@pytest.mark.parametrize(
+    ("base_url", "given", "field"),
+    [
+        (CLEAR, CLIENT, "base_url"),
+        (CLEAR, {"token": "canary"}, "base_url"),
+        (CLEAR, CLIENT | {"token_url": BASE + "/token"}, "base_url"),
+        (BASE, CLIENT | {"token_url": CLEAR + "/token"}, "token_url"),
+        ("http://127.0.0.1.elsewhere.test", CLIENT, "base_url"),
+        ("http://10.0.0.1:8080", CLIENT, "base_url"),
+        ("http://[2001:db8::1]", CLIENT, "base_url"),
+    ],
+)
+def test_credentials_do_not_travel_in_clear_unless_that_is_allowed(
+    base_url: str, given: Any, field: str
+) -> None:
+    with pytest.raises(errors.InvalidRequest, match="in clear") as refused:
+        comptroller.connect(base_url, **given)
+    assert refused.value.errors[0].field == field
+    assert "canary" not in str(refused.value)
+    there = Elsewhere(page(), token=tokens("t-1"))
+    read(there.connect(base_url, allow_http=True, **given))
+
+
+@pytest.mark.parametrize(
+    ("base_url", "given"),
+    [
+        (CLEAR, {}),
+        ("http://localhost:8080", CLIENT),
+        ("http://127.0.0.1", CLIENT),
+        ("http://127.8.9.10", {"token": "t"}),
+        ("http://[::1]:8080/api", CLIENT),
+        (BASE, {"token": "t"}),
+    ],
+)
+def test_what_stays_here_or_is_no_secret_may_travel_in_clear(base_url: str, given: Any) -> None:
+    there = Elsewhere(page(), token=tokens("t-1"))
+    read(there.connect(base_url, **given))
+
+
 @pytest.mark.parametrize("failure", [LOST, answer(400), answer(503)])
 def test_no_error_shows_a_secret_or_a_token(failure: Any) -> None:
     def leaking(_request: httpx2.Request) -> httpx2.Response:

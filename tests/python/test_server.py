@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import comptroller
@@ -18,83 +13,13 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-PROGRAM = """
-import sys, comptroller
-from comptroller.http import EveryoneIsOperator, app, server
+from guarded import LAST, LIST, Running, rest, running, status
 
-with comptroller.open(sys.argv[1]) as svc, server.listen("127.0.0.1", 0) as bound:
-    server.serve(
-        app(svc, authenticator=EveryoneIsOperator()),
-        bound,
-        receive_within_s=float(sys.argv[2]),
-        started=lambda: print(bound.getsockname()[1], flush=True),
-    )
-print("ended", flush=True)
-"""
 SOON_S = 0.3
-LIST = b"GET /rewards/claims HTTP/1.1\r\nHost: here\r\n\r\n"
-LAST = LIST[:-2] + b"Connection: close\r\n\r\n"
 POST = (
     b"POST /rewards/payout-groups HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
     b"Content-Length: %d\r\n\r\n"
 )
-
-
-class Running:
-    """A server in a process of its own."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        assert process.stdout
-        self.process = process
-        self.port = int(process.stdout.readline())
-
-    @contextmanager
-    def connection(self) -> Iterator[socket.socket]:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connected:
-            yield connected
-
-    def answer(self, *pieces: bytes) -> bytes:
-        """All that comes back until the server closes the connection."""
-        with self.connection() as connected:
-            for piece in pieces:
-                connected.sendall(piece)
-            return rest(connected)
-
-    def is_listening(self) -> bool:
-        try:
-            self.answer(LAST)
-        except ConnectionRefusedError:
-            return False
-        return True
-
-    def ended(self) -> tuple[int, str]:
-        out, err = self.process.communicate(timeout=30)
-        assert "Traceback" not in err
-        return self.process.returncode, out.strip()
-
-
-def rest(connected: socket.socket) -> bytes:
-    received = b""
-    try:
-        while piece := connected.recv(65536):
-            received += piece
-    except ConnectionResetError:
-        pass
-    return received
-
-
-@contextmanager
-def running(path: Path, receive_within_s: float) -> Iterator[Running]:
-    with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(path), str(receive_within_s)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            yield Running(process)
-        finally:
-            process.kill()
 
 
 @pytest.fixture(scope="module")
@@ -109,12 +34,6 @@ def patient(store_path: Path) -> Iterator[Running]:
     """A server that waits as long as it does by default."""
     with running(store_path, 10) as server:
         yield server
-
-
-def status(answer: bytes) -> int:
-    found = re.match(rb"HTTP/1\.1 (\d{3}) ", answer)
-    assert found, answer
-    return int(found[1])
 
 
 @pytest.mark.parametrize(
@@ -147,6 +66,63 @@ def test_a_request_that_comes_drip_by_drip_has_no_more_time(hasty: Running) -> N
     dripping.join()
     assert received == b"" or status(received) == 408
     assert time.monotonic() - began < SOON_S + 5
+
+
+def test_line_ends_between_requests_buy_no_time(hasty: Running) -> None:
+    began = time.monotonic()
+    with hasty.connection() as connected:
+        connected.sendall(LIST)
+        received = b""
+        while not received.endswith(b"}"):
+            received += connected.recv(65536)
+        connected.sendall(b"\r\n")
+        assert status(rest(connected)) == 408
+    assert time.monotonic() - began < SOON_S + 5
+
+
+CHUNKED = POST.replace(b"Content-Length: %d", b"Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n"
+
+
+@pytest.mark.parametrize(
+    "trailer", [b"X: " + b"y" * 1_000_000, b"X: y\r\n" * 100_000], ids=["long", "many"]
+)
+def test_trailers_have_an_end(hasty: Running, trailer: bytes) -> None:
+    began = time.monotonic()
+    received = hasty.answer(CHUNKED, trailer)
+    assert received == b"" or status(received) in (400, 431)
+    assert time.monotonic() - began < SOON_S + 5
+
+
+def test_what_trailers_say_is_not_heard(hasty: Running) -> None:
+    trailers = b"X-Request-Id: smuggled\r\nHost: elsewhere\r\n\r\n"
+    with hasty.connection() as connected:
+        connected.sendall(CHUNKED + trailers)
+        received = connected.recv(65536)
+        assert status(received) == 400  # the group lacks its members
+        assert b"smuggled" not in received
+        connected.sendall(LAST)
+        assert status(rest(connected)) == 200
+
+
+def test_a_reader_who_takes_nothing_is_cut(hasty: Running) -> None:
+    script = b"GET /docs/swagger_bundle.js HTTP/1.1\r\nHost: here\r\n\r\n"
+    with hasty.connection() as connected:
+        connected.sendall(script * 40)
+        assert hasty.said("nobody took its answer")
+        assert len(rest(connected)) < 40 << 20  # each is more than a megabyte
+
+
+def test_a_reader_who_takes_his_time_gets_it_all(hasty: Running) -> None:
+    script = b"GET /docs/swagger_bundle.js HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
+    whole = hasty.answer(script)
+    with hasty.connection() as connected:
+        connected.sendall(script)
+        received = bytearray()
+        pause = threading.Event()
+        while piece := connected.recv(64 << 10):
+            received += piece
+            pause.wait(SOON_S / 20)
+    assert received.partition(b"\r\n\r\n")[2] == whole.partition(b"\r\n\r\n")[2]
 
 
 def test_a_kept_connection_is_not_cut_while_it_is_used(hasty: Running) -> None:
@@ -218,6 +194,69 @@ def test_a_signal_ends_it_when_what_is_in_flight_is_answered(
         busy.sendall(rest_of_body)
         assert status(rest(busy)) == 200
     assert patient.ended() == (0, "ended")
+
+
+LOAD = (
+    b"POST /operator/load/identities HTTP/1.1\r\nHost: here\r\n"
+    b"Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+LINE = b'{"id":"alice","created_at":"2026-01-31T12:00:00Z"}\n'
+
+
+def test_a_load_that_is_not_all_here_is_refused_at_the_end(
+    patient: Running, store_path: Path
+) -> None:
+    with patient.connection() as busy:
+        busy.sendall(LOAD + b"%x\r\n%s\r\n" % (len(LINE), LINE))
+        patient.answer(LAST)
+        patient.process.send_signal(signal.SIGTERM)
+        answer = rest(busy)
+    assert status(answer) == 503
+    assert b'"code":"unavailable"' in answer
+    assert patient.ended() == (0, "ended")
+    with comptroller.open(store_path) as svc:
+        assert not svc.identities.list().items
+
+
+def test_a_body_that_never_comes_does_not_keep_it_from_ending(patient: Running) -> None:
+    with patient.connection() as busy:
+        busy.sendall(POST % 100)
+        patient.answer(LAST)
+        patient.process.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        assert status(rest(busy)) == 503
+    assert patient.ended() == (0, "ended")
+    assert time.monotonic() - began < 10
+
+
+def test_what_was_answered_before_a_signal_is_kept(patient: Running, store_path: Path) -> None:
+    put = b"PUT /operator/identity/identities HTTP/1.1\r\nHost: here\r\n"
+    typed = put + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+    answered: set[str] = set()
+
+    def write(writer: int) -> None:
+        with patient.connection() as connected:
+            for number in range(1_000_000):
+                body = b'{"id":"%d-%d"}' % (writer, number)
+                try:
+                    connected.sendall(typed % (len(body), body))
+                    if b" 200 OK" not in connected.recv(65536):
+                        return
+                except OSError:
+                    return
+                answered.add(f"{writer}-{number}")
+
+    writers = [threading.Thread(target=write, args=(writer,)) for writer in range(16)]
+    for writer in writers:
+        writer.start()
+    while len(answered) < 200:
+        assert any(writer.is_alive() for writer in writers)
+    patient.process.send_signal(signal.SIGTERM)
+    for writer in writers:
+        writer.join()
+    assert patient.ended() == (0, "ended")
+    with comptroller.open(store_path) as svc:
+        assert answered <= {each.id for each in svc.identities.iter()}
 
 
 def test_a_second_signal_ends_it_at_once(patient: Running) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import hmac
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import comptroller
 import pytest
-from authorised import ISSUER, Clock, Known, Served
+from authorised import ISSUER, Known, Served
 from comptroller.http import keys
-from comptroller.http.authority import JWKS_PATH, local_authority
+from comptroller.http.authority import JWKS_PATH
 from hypothesis import given
 from hypothesis import strategies as st
 from joserfc import jwt
@@ -253,74 +252,3 @@ def test_a_signed_payload_that_holds_no_claims_is_refused(
     first = f"{encoded(header)}.{encoded(payload)}"
     token = first + "." + encoded(key.get_op_key("sign").sign(first.encode()))
     is_refused(served.show(token), "the claims of the token are malformed")
-
-
-# ---- how long a token is good --------------------------------------------------------------------
-
-
-def test_a_token_that_was_taken_ends_all_the_same(
-    open_as: Callable[..., comptroller.Service], store_path: Path
-) -> None:
-    served = Served(store_path, open_as())
-    token = served.token(served.register())
-    for seconds, status in ((0, 200), (3599, 200), (1, 200), (9, 200), (1, 401)):
-        served.clock.go(seconds)
-        assert served.show(token).status_code == status, seconds
-    is_refused(served.show(token), "the token has expired")
-
-
-@pytest.mark.parametrize("leeway_s", [-1, 61])
-def test_a_leeway_has_its_bounds(served: Served, leeway_s: float) -> None:
-    with pytest.raises(comptroller.InvalidRequest, match="leeway_s"):
-        local_authority(str(served.store), issuer=ISSUER, leeway_s=leeway_s)
-
-
-@pytest.mark.parametrize(
-    "issuer",
-    ["", "books", "ftp://books", "https://", "https://a?b", "https://a#b", "https://u:p@a"],
-)
-def test_an_issuer_is_a_url(served: Served, issuer: str) -> None:
-    with pytest.raises(comptroller.InvalidRequest, match="issuer"):
-        local_authority(str(served.store), issuer=issuer)
-
-
-def test_a_token_of_one_audience_is_none_of_another(
-    open_as: Callable[..., comptroller.Service], store_path: Path
-) -> None:
-    service = open_as()
-    one = Served(store_path, service)
-    token = one.token(one.register())
-    other = Served(store_path, service, audience="urn:another")
-    is_refused(other.show(token), "the token is for another audience")
-
-
-def test_more_tokens_than_are_remembered_are_taken(
-    open_as: Callable[..., comptroller.Service], store_path: Path
-) -> None:
-    served = Served(store_path, open_as())
-    known = served.register()
-    first, second = served.token(known), served.token(known)
-    assert [served.show(each).status_code for each in (first, second, first)] == [200] * 3
-
-
-def test_a_clock_that_is_set_back_stops_nothing() -> None:
-    from comptroller.http.rate import Rate
-
-    clock = Clock()
-    rate = Rate(1, clock)
-    assert [rate.wait_s("a") for _ in range(3)] == [0, 0, 1]
-    clock.go(-1000)
-    assert rate.wait_s("a") == 1
-    clock.go(1)
-    assert rate.wait_s("a") == 0
-
-
-def test_a_limit_remembers_a_bounded_number_of_clients() -> None:
-    from comptroller.http.rate import Rate
-
-    rate = Rate(0.1, Clock())
-    assert rate.wait_s("first") == 0
-    assert rate.wait_s("first") == 10
-    for number in range(10_000):
-        assert rate.wait_s(str(number)) == 0
-    assert rate.wait_s("first") == 0

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     "--customer", metavar="ID", help="Whose the records are that name none, if it is not told."
 )
 @click.option("--all", "afresh", is_flag=True, help="Read everything again, however old.")
+@click.option("--allow-http", is_flag=True, help="Send the secret in clear beyond this machine.")
 @db_option
 @json_option
 def pull(
@@ -39,13 +40,14 @@ def pull(
     token_url: str | None,
     customer: str | None,
     afresh: bool,
+    allow_http: bool,
     db: str,
     as_json: bool,
 ) -> int:
     """Copy the records of a service elsewhere into the store, as far as the client may read them.
 
-    Again and again: claims and orchestrations are read from the oldest one on that may still
-    change, or else from the newest. A pull that was interrupted goes on where it was.
+    Again and again: claims and orchestrations are read from the oldest one on that was not final or
+    was rejected, or else from the newest. A pull that was interrupted goes on where it was.
 
     \b
     export COMPTROLLER_CLIENT_ID=... COMPTROLLER_CLIENT_SECRET=...
@@ -55,7 +57,11 @@ def pull(
 
     results: dict[str, LoadResult] = {}
     with comptroller.connect(
-        url, client_id=client_id, client_secret=client_secret, token_url=token_url
+        url,
+        client_id=client_id,
+        client_secret=client_secret,
+        token_url=token_url,
+        allow_http=allow_http,
     ) as source:
         # Asked before a store is made for a service that is not there.
         with screen.waiting(f"asking {screen.printable(url)}"):
@@ -98,11 +104,16 @@ def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str
 
 
 def _customer(source: Service, named: str | None) -> str | None:
+    """Whose the records are that name no customer; None for the operator, to whom all do."""
     from comptroller import pulling
+    from comptroller.errors import invalid
 
     if pulling.is_shown(source, "balances"):
-        return None  # records tell the operator whose they are
-    return named or pulling.customer_of(source)
+        return None
+    whose = named or pulling.customer_of(source)
+    if whose is None:
+        raise invalid("--customer", "nothing there tells whose the records are; name the customer")
+    return whose
 
 
 def _pull_all(

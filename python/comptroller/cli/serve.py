@@ -27,6 +27,13 @@ _AUTH = {
     "jwks": "tokens of another issuer",
     "off": "none",
 }
+_OF_ISSUER_ELSEWHERE = ("jwks", "algorithm", "customer_claim", "operator_claim")
+#: What each way to tell callers apart has no use for.
+_IGNORED = {
+    "local": _OF_ISSUER_ELSEWHERE,
+    "jwks": (),
+    "off": ("issuer", "audience", "rate", "leeway", *_OF_ISSUER_ELSEWHERE),
+}
 
 
 @click.command()
@@ -48,14 +55,29 @@ _AUTH = {
     show_default=True,
     help="Tokens of this server, of another issuer, or none: then whoever asks is the operator.",
 )
-@click.option("--issuer", help="Who issues the tokens; of local ones this server's address.")
+@click.option(
+    "--issuer",
+    help="Who issues the tokens; of local ones this server's URL, needed beyond this machine.",
+)
 @click.option("--audience", help="Whom the tokens are for; of local ones the issuer.")
 @click.option("--jwks", help="With --auth jwks: the URL or file of the issuer's keys.")
+@click.option(
+    "--algorithm",
+    multiple=True,
+    help="One that the issuer signs with; Ed25519, ES256, RS256 and PS256 without.",
+)
 @click.option(
     "--customer-claim", default="customer", show_default=True, help="Names a token's customer."
 )
 @click.option(
     "--operator-claim", default="operator", show_default=True, help="True in an operator's token."
+)
+@click.option(
+    "--leeway",
+    type=click.FloatRange(0, 60),
+    default=10,
+    show_default=True,
+    help="Seconds that the issuer's clock may differ.",
 )
 @click.option("--rate", type=click.FloatRange(0, min_open=True), help="Requests/s of a client.")
 @click.option("--tls-cert", type=click.Path(exists=True), help="Certificate chain, PEM.")
@@ -69,9 +91,14 @@ def serve(context: click.Context, /, **options: Any) -> None:
 
     Only on this machine, unless TLS is set up here or in a proxy: tokens do not travel in clear.
     """
-    chosen = context.get_parameter_source("db") is ParameterSource.COMMANDLINE
-    _require_sense(options, chosen)
+    given = {
+        name
+        for name in options
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    _require_sense(options, given)
     screen.require_server()
+    _require_safety(options)
     from comptroller.http import server
 
     with (
@@ -90,18 +117,36 @@ def serve(context: click.Context, /, **options: Any) -> None:
         )
 
 
-def _require_sense(options: dict[str, Any], names_store: bool) -> None:
-    if names_store + options["empty"] + (options["sample"] is not None) > 1:
+def _require_sense(options: dict[str, Any], given: set[str]) -> None:
+    """Refuses options that exclude each other, lack another, or would do nothing."""
+    if ("db" in given) + options["empty"] + (options["sample"] is not None) > 1:
         raise click.UsageError("give one of --db, --empty and --sample")
     if (options["tls_cert"] is None) != (options["tls_key"] is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
-    of_issuer = [f"--{name}" for name in ("issuer", "audience", "jwks") if not options[name]]
-    if options["auth"] == "jwks" and of_issuer:
-        raise click.UsageError(f"--auth jwks needs {', '.join(of_issuer)} too")
-    if _is_loopback(options["host"]):
-        return
-    from comptroller.errors import invalid
+    if options["drop_deprecated"] and options["sunset"]:
+        raise click.UsageError("--sunset announces what --drop-deprecated does now; give one")
+    auth = options["auth"]
+    ignored = [_option(name) for name in _IGNORED[auth] if name in given]
+    if ignored:
+        raise click.UsageError(f"--auth {auth} has no use for {', '.join(ignored)}")
+    missing = [_option(name) for name in ("issuer", "audience", "jwks") if not options[name]]
+    if auth == "jwks" and missing:
+        raise click.UsageError(f"--auth jwks needs {', '.join(missing)} too")
 
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _require_safety(options: dict[str, Any]) -> None:
+    """Refuses to listen where that would be unsafe, or where clients would be misled."""
+    from comptroller.errors import invalid
+    from comptroller.loopback import is_loopback
+
+    if options["tls_cert"]:
+        _require_certificate(options["tls_cert"], options["tls_key"])
+    if is_loopback(options["host"]) and not options["behind_proxy"]:
+        return
     if options["auth"] == "off":
         raise invalid("--auth", "off is for this machine alone; listen on 127.0.0.1")
     if not (options["tls_cert"] or options["behind_proxy"]):
@@ -110,15 +155,27 @@ def _require_sense(options: dict[str, Any], names_store: bool) -> None:
             f"{options['host']} can be reached from elsewhere, and tokens do not travel in clear; "
             "give --tls-cert and --tls-key, or --behind-proxy where a proxy ends TLS",
         )
+    if not options["issuer"]:
+        raise invalid(
+            "--issuer",
+            "must name the URL that clients elsewhere reach this server at, such as "
+            "https://books.example",
+        )
 
 
-def _is_loopback(host: str) -> bool:
-    import ipaddress
+def _require_certificate(certificate: str, key: str) -> None:
+    import ssl
+
+    from comptroller.errors import unavailable
 
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+        # An encrypted key must not ask for its password at a terminal that nobody looks at.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except OSError as error:
+        raise unavailable(
+            f"--tls-cert {certificate} and --tls-key {key} cannot be used ({error.strerror}); they "
+            "must be a certificate chain and its private key without a password, in PEM"
+        ) from error
 
 
 def _address(scheme: str, host: str, port: int) -> str:
@@ -153,7 +210,7 @@ def _app(service: comptroller.Service, path: str, address: str, options: dict[st
 
     log = Log()
     logging.basicConfig(handlers=[log.handler()], level=logging.WARNING)
-    authenticator: Authenticator = EveryoneIsOperator()
+    authenticator: Authenticator = EveryoneIsOperator(on_loopback=True)
     resources: Resources = {}
     if options["auth"] != "off":
         authenticator, resources = _authority(path, address, options)
@@ -177,6 +234,7 @@ def _authority(path: str, address: str, options: dict[str, Any]) -> Authority:
             issuer=options["issuer"] or address,
             audience=options["audience"],
             rate=options["rate"],
+            leeway_s=options["leeway"],
         )
     return authority.external_authority(
         issuer=options["issuer"],
@@ -185,6 +243,8 @@ def _authority(path: str, address: str, options: dict[str, Any]) -> Authority:
         customer_claim=options["customer_claim"],
         operator_claim=options["operator_claim"],
         rate=options["rate"],
+        leeway_s=options["leeway"],
+        algorithms=options["algorithm"] or authority.ELSEWHERE_ALGORITHMS,
     )
 
 

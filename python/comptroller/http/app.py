@@ -25,6 +25,7 @@ from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator, 
 from comptroller.http.exchange import Disconnected, Exchange, Headers, Receive, Scope, Send
 from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
+from comptroller.http.threads import Threads
 from comptroller.local import LocalHost
 from comptroller.routes import Row
 from comptroller.service import Service
@@ -39,14 +40,15 @@ Resources = Mapping[str, Mapping[str, Answer]]
 Observer = Callable[[Exchange, float], None]
 
 _EXCHANGE = "comptroller.exchange"
-_MOST_WRITERS = 64  # what is queued together is committed together
-_MOST_BULK = 8
+_MOST_EXPORTS = 8
 _WORTH_PACKING = 16 << 10  # bytes
-_RETRY_AFTER_S = 1
+_STOPPING = (
+    "the server is stopping; whether a write was done is not known: look before trying again"
+)
 # When `orchestrations` was deprecated in favour of `items` (RFC 9745).
 _DEPRECATED_AT = datetime(2026, 11, 21, tzinfo=UTC)
 _CURSOR = b',"next_page_cursor":'
-_REFUSED_CODING = re.compile(rb"gzip\s*;\s*q=0(\.0*)?\s*(,|$)")
+_NO_WEIGHT = re.compile(rb"\s*q\s*=\s*0(\.0*)?\s*")
 _log = logging.getLogger(__name__)
 
 
@@ -82,9 +84,9 @@ class App:
         self._authenticator = authenticator
         self._metrics = Metrics(service.host)
         self._observers: tuple[Observer, ...] = (self._metrics, *observers)
-        self._pool = ThreadPoolExecutor(_MOST_WRITERS, "comptroller-http")
-        bulk_pool = ThreadPoolExecutor(_MOST_BULK, "comptroller-bulk")
-        self._bulk = Bulk(self._store, bulk_pool, self._metrics.loaded)
+        self._threads = Threads()
+        exports = ThreadPoolExecutor(_MOST_EXPORTS, "comptroller-export")
+        self._bulk = Bulk(service.host, exports, self._metrics.loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
         document = openapi.document(
             _told_apart(authenticator, resources or {}), drop_deprecated=drop_deprecated
@@ -120,7 +122,7 @@ class App:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one request."""
         if scope["type"] == "lifespan":
-            return await _lifespan(receive, send)
+            return await self._lifespan(receive, send)
         if scope["type"] != "http":
             raise RuntimeError(f"{scope['type']} is not served")
         began = time.perf_counter()
@@ -145,13 +147,13 @@ class App:
         except Disconnected:
             pass
         except asyncio.CancelledError:
-            if exchange.status:
-                raise
-            await _refuse(exchange, unavailable("the server is stopping; try again"))
+            if not exchange.status:
+                await _refuse(exchange, unavailable(_STOPPING))
+            raise
         except Refusal as refusal:
             await _refuse(exchange, refusal.error, refusal.headers)
         except Error as error:
-            await _refuse(exchange, error, _headers_of(error))
+            await _refuse(exchange, error)
         except Exception:
             _log.exception("request %s failed", exchange.request_id)
             if exchange.status:  # the head is sent: the server cuts the connection
@@ -175,8 +177,7 @@ class App:
             body or None,
             exchange.idempotency_key(),
         )
-        # A thread would cost more than a page does; a write waits for the disk.
-        answer, is_replay = await self._in_pool(call) if operation.is_write else call()
+        answer, is_replay = await self._threads.run(operation, parameters, call)
         await self._send(exchange, *self._dressed(row, answer, is_replay))
 
     async def _in_bulk(
@@ -211,12 +212,20 @@ class App:
         if len(answer) >= _WORTH_PACKING:
             headers.append((b"vary", b"accept-encoding"))
             if _takes_gzip(exchange.headers.get(b"accept-encoding", b"")):
-                answer = await self._in_pool(partial(gzip.compress, answer, 1, mtime=0))
+                answer = await asyncio.to_thread(gzip.compress, answer, 1, mtime=0)
                 headers.append((b"content-encoding", b"gzip"))
         await exchange.answer(200, JSON, answer, headers)
 
-    async def _in_pool(self, work: Callable[[], Any]) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self._bulk.start()
+            else:
+                self.stop()
+            await send({"type": message["type"] + ".complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
 
     async def _ready(self, exchange: Exchange) -> None:
         self._store.call(self._operator, "claims.list", [("limit", "1")], None, None)
@@ -256,7 +265,8 @@ def _not_allowed(methods: Iterable[str]) -> Refusal:
 
 async def _refuse(exchange: Exchange, error: Error, headers: Headers = ()) -> None:
     body = problems.document(error, exchange.request_id)
-    await exchange.answer(error.status, problems.CONTENT_TYPE, body, headers)
+    told = [*problems.headers(error), *headers]
+    await exchange.answer(error.status, problems.CONTENT_TYPE, body, told)
 
 
 def _told_apart(authenticator: Authenticator, resources: Resources) -> openapi.Authority:
@@ -264,10 +274,6 @@ def _told_apart(authenticator: Authenticator, resources: Resources) -> openapi.A
     if isinstance(authenticator, EveryoneIsOperator):
         return "off"
     return "local" if routes.TOKEN_PATH in resources else "jwks"
-
-
-def _headers_of(error: Error) -> Headers:
-    return [(b"retry-after", b"%d" % _RETRY_AFTER_S)] if error.status == 503 else []
 
 
 def _deprecation(sunset: datetime | None) -> list[tuple[bytes, bytes]]:
@@ -278,12 +284,8 @@ def _deprecation(sunset: datetime | None) -> list[tuple[bytes, bytes]]:
 
 
 def _takes_gzip(accepted: bytes) -> bool:
-    return b"gzip" in accepted and not _REFUSED_CODING.search(accepted)
-
-
-async def _lifespan(receive: Receive, send: Send) -> None:
-    while True:
-        message = await receive()
-        await send({"type": message["type"] + ".complete"})
-        if message["type"] == "lifespan.shutdown":
-            return
+    for told in accepted.lower().split(b","):
+        coding, _, weight = told.partition(b";")
+        if coding.strip() == b"gzip":
+            return not _NO_WEIGHT.fullmatch(weight)
+    return False

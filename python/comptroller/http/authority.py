@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -20,12 +19,14 @@ from comptroller.http.rate import Rate
 from comptroller.http.secret_file import Watched
 from comptroller.http.token_endpoint import TokenEndpoint
 from comptroller.http.tokens import Key, Terms, Verifier
+from comptroller.loopback import is_private
 from comptroller.routes import TOKEN_PATH, description
 
 JWKS_PATH = "/.well-known/jwks.json"
 METADATA_PATH = "/.well-known/oauth-authorization-server"
 
-_ELSEWHERE_ALGORITHMS = ("Ed25519", "ES256", "RS256", "PS256")
+#: What issuers elsewhere usually sign with.
+ELSEWHERE_ALGORITHMS = ("Ed25519", "ES256", "RS256", "PS256")
 _JSON = b"application/json"
 
 
@@ -49,7 +50,7 @@ def local_authority(
 
     Args:
         store: the store's file; keys and clients are in files beside it.
-        issuer: the URL that this server is reached at.
+        issuer: the URL that the application is reached at, with the path where it is mounted.
         audience: whom tokens are for; the issuer when left out.
         rate: requests per second of each client; any number when left out.
         leeway_s: how far the clocks of two machines may differ.
@@ -90,7 +91,7 @@ def external_authority(
     issuer: str,
     audience: str,
     jwks: str,
-    algorithms: Iterable[str] = _ELSEWHERE_ALGORITHMS,
+    algorithms: Iterable[str] = ELSEWHERE_ALGORITHMS,
     customer_claim: str = "customer",
     operator_claim: str = "operator",
     rate: float | None = None,
@@ -108,7 +109,11 @@ def external_authority(
         operator_claim: the claim that is true in tokens of the operator.
         rate: as for `local_authority`, as are `leeway_s` and `clock`.
 
-    Raises InvalidRequest for what cannot be. The keys are fetched when the first token comes.
+    The keys of a URL are fetched when the first token comes; a file is read here.
+
+    Raises:
+        InvalidRequest: for what cannot be.
+        Unavailable: the file of the keys cannot be used.
     """
     from comptroller.http.jwks import PublishedKeys
 
@@ -128,9 +133,7 @@ class _Local:
         self._clock = clock
 
     async def mark(self) -> object:
-        self._keys.current()
-        self._clients.current()
-        return self._keys.generation, self._clients.generation
+        return self._keys.current(), self._clients.current()
 
     # Another server of the store may know already what came a moment ago.
 
@@ -148,10 +151,12 @@ def _rate(per_second: float | None, clock: Callable[[], float]) -> Rate | None:
 
 
 def _require_url(issuer: str) -> None:
-    place = urlsplit(issuer)
-    is_url = place.scheme in ("http", "https") and place.hostname
-    if not is_url or place.query or place.fragment or "@" in place.netloc:
-        raise invalid("issuer", "must be an http or https URL without query and fragment")
+    if not is_private(issuer) or "?" in issuer or "#" in issuer:
+        raise invalid(
+            "issuer",
+            "must be an https URL (http for this machine alone) without credentials, query and "
+            "fragment",
+        )
 
 
 def _metadata(issuer: str) -> bytes:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import CancelledError, Executor, Future
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryFile
 
 import msgspec
 
 from comptroller import arguments
-from comptroller._core import Store
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import problems
 from comptroller.http.callers import Caller, require_scope
 from comptroller.http.exchange import Disconnected, Exchange
 from comptroller.http.problems import problem
 from comptroller.loading import LoadOptions, LoadResult
+from comptroller.local import LocalHost
 
 #: How long a load waits for the next byte, and an export for its bytes to be taken.
 PATIENCE_S = 10.0
@@ -33,62 +35,67 @@ class Bulk:
     """Answers loads into a store and exports out of it.
 
     Args:
-        store: whose records they are.
-        pool: its threads do the work, one each.
+        host: the store's.
+        pool: its threads write the exports, one each.
         loaded: told the kind and number of the records that a load kept.
         patience_s: see PATIENCE_S.
     """
 
     def __init__(
         self,
-        store: Store,
+        host: LocalHost,
         pool: Executor,
         loaded: Callable[[str, int], None],
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self._store = store
+        self._store = host.store
+        # On the store's disk: what is not kept on one may be kept in memory.
+        self._folder = None if host.path is None else Path(host.path).resolve().parent
         self._loaded = loaded
         self._pool = pool
+        self._loading = ThreadPoolExecutor(1, "comptroller-load")  # the store takes one at a time
         self._patience_s = patience_s
-        self._arriving: set[Arriving] = set()
+        self._waits: set[asyncio.Timeout] = set()
+        self._is_stopping = False
+
+    def start(self) -> None:
+        """A server begins, also after another has ended: loads are taken."""
         self._is_stopping = False
 
     def stop(self) -> None:
-        """The server is about to end: loads that are not all here are rolled back and refused."""
+        """The server is about to end: loads are rolled back and refused. On the event loop."""
         self._is_stopping = True
-        for body in tuple(self._arriving):
-            body.end(_stopping())
+        for wait in self._waits:
+            wait.reschedule(0)
 
     async def load(self, exchange: Exchange, caller: Caller) -> None:
         """Loads the body, and answers the account of it.
 
-        Where the body stops coming, its sender leaves or the server ends, nothing is kept but the
-        batches that `keep_going` has committed; a refusal tells of those as ``load_result`` in its
-        ``meta``.
+        It is loaded once it is here whole, from a file without a name: a slow sender holds up
+        nobody. Where the server ends meanwhile nothing is kept but the batches that `keep_going`
+        has committed; a refusal tells of those as ``load_result`` in its ``meta``.
         """
         require_scope(caller, "operator:write")
         kind, options = _kind(exchange), _options(exchange)
         exchange.check_type(*_LOADED)
-        if self._is_stopping:
-            raise _stopping()
-        body = Arriving(exchange, self._patience_s)
         accounts: list[bytes] = []
-        work = partial(
-            self._store.load,
-            caller.principal,
-            kind,
-            body,
-            are_rows=False,
-            customer_id=options.customer_id,
-            keep_going=options.keep_going,
-            dry_run=options.dry_run,
-            total_bytes=None,
-            progress=None,
-            account=accounts.append,
-        )
-        self._arriving.add(body)
         try:
-            await asyncio.get_running_loop().run_in_executor(self._pool, work)
+            with self._spool() as file:
+                await self._receive(exchange, file)
+                work = partial(
+                    self._store.load,
+                    caller.principal,
+                    kind,
+                    f"/dev/fd/{file}",
+                    are_rows=False,
+                    customer_id=options.customer_id,
+                    keep_going=options.keep_going,
+                    dry_run=options.dry_run,
+                    total_bytes=None,
+                    progress=self._go_on,
+                    account=accounts.append,
+                )
+                await asyncio.get_running_loop().run_in_executor(self._loading, work)
         except Error as error:
             if not accounts:
                 raise
@@ -96,10 +103,41 @@ class Bulk:
         else:
             await exchange.answer(200, b"application/json", accounts[0])
         finally:
-            self._arriving.discard(body)
-            body.abandon()
             for account in accounts:
                 self._count(kind, account)
+
+    @contextmanager
+    def _spool(self) -> Iterator[int]:
+        """A descriptor of a file that is gone at the end, or when the process is."""
+        try:
+            with TemporaryFile(buffering=0, dir=self._folder) as file:
+                yield file.fileno()
+        except OSError as error:
+            raise unavailable(f"the body cannot be kept: {error.strerror}") from error
+
+    async def _receive(self, exchange: Exchange, file: int) -> None:
+        chunks = exchange.chunks()
+        while chunk := await self._next(chunks):
+            await asyncio.to_thread(_write, file, chunk)
+        os.lseek(file, 0, os.SEEK_SET)
+
+    async def _next(self, chunks: AsyncIterator[bytes]) -> bytes:
+        """What comes next; empty at the end."""
+        try:
+            async with asyncio.timeout(0 if self._is_stopping else self._patience_s) as wait:
+                self._waits.add(wait)
+                return await anext(chunks, b"")
+        except TimeoutError:
+            if self._is_stopping:
+                raise _stopping() from None
+            raise unavailable(f"no byte came for {self._patience_s:g} seconds") from None
+        finally:
+            self._waits.discard(wait)
+
+    def _go_on(self, _bytes: int, _total: int | None, _rows: int) -> None:
+        """Ends a load when the server does."""
+        if self._is_stopping:
+            raise _stopping()
 
     def _count(self, kind: str, account: bytes) -> None:
         result = msgspec.json.decode(account, type=LoadResult)
@@ -134,9 +172,7 @@ class Bulk:
                 await _sure(written)
             await exchange.send({"type": "http.response.body", "body": b""})
 
-    async def _send_all(
-        self, exchange: Exchange, piece: bytes, pieces: asyncio.StreamReader
-    ) -> None:
+    async def _send_all(self, exchange: Exchange, piece: bytes, pieces: _Pipe) -> None:
         # Not every server tells of a client that has left when it is sent something.
         gone = asyncio.ensure_future(_gone(exchange))
         try:
@@ -154,75 +190,18 @@ class Bulk:
             gone.cancel()
 
 
-class Arriving:
-    """The body of a request, for the thread that reads it.
-
-    Each read fetches what comes next, so that a sender who is faster than the store is held back.
-    """
-
-    def __init__(self, exchange: Exchange, patience_s: float) -> None:
-        self._chunks = exchange.chunks()
-        self._patience_s = patience_s
-        self._loop = asyncio.get_running_loop()
-        self._left = memoryview(b"")
-        self._fetching: Future[bytes] | None = None
-        self._ended_by: Exception | None = None
-
-    def readinto(self, buffer: memoryview, /) -> int:
-        """Fills `buffer` with what there is; 0 at the end. Raises what ends the load."""
-        if not self._left:
-            self._left = memoryview(self._fetched())
-        size = min(len(self._left), len(buffer))
-        buffer[:size] = self._left[:size]
-        self._left = self._left[size:]
-        return size
-
-    def abandon(self) -> None:
-        """Nobody wants more."""
-        self.end(Disconnected())
-
-    def end(self, error: Exception) -> None:
-        """A read that waits raises the error, and so does any later one."""
-        self._ended_by = error
-        if self._fetching is not None:
-            self._fetching.cancel()
-
-    def _fetched(self) -> bytes:
-        fetching = self._fetching = asyncio.run_coroutine_threadsafe(self._next(), self._loop)
-        if self._ended_by is not None:
-            fetching.cancel()
-        try:
-            return fetching.result()
-        except CancelledError:  # never the end of the body: what came of it would be kept
-            raise self._ended_by or Disconnected() from None
-
-    async def _next(self) -> bytes:
-        """What comes next; empty at the end. Runs on the event loop."""
-        try:
-            async with asyncio.timeout(self._patience_s):
-                return await anext(self._chunks, b"")
-        except TimeoutError:
-            raise unavailable(f"no byte came for {self._patience_s:g} seconds") from None
-
-
 @asynccontextmanager
 async def _piped(
     pool: Executor, work: Callable[[str], int]
-) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.Future[int]]]:
+) -> AsyncIterator[tuple[_Pipe, asyncio.Future[int]]]:
     """What `work` writes to the path that it is given, and its result.
 
     It runs in the pool, is held back by a slow reader, and fails when nobody reads any more.
     """
-    loop = asyncio.get_running_loop()
     reading, writing = os.pipe()
     job: Future[int] | None = None
-    transport: asyncio.BaseTransport | None = None
-    pieces = asyncio.StreamReader()
-    file = os.fdopen(reading, "rb", 0)
+    pieces = _Pipe(reading)
     try:
-        transport, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(pieces), file
-        )
         job = pool.submit(work, f"/dev/fd/{writing}")
         # Held until then: a pipe that nobody has opened for writing is at its end.
         job.add_done_callback(lambda _: os.close(writing))
@@ -232,10 +211,40 @@ async def _piped(
     finally:
         if job is None:
             os.close(writing)
-        if transport is None:
-            file.close()
-        else:
-            transport.close()
+        pieces.close()
+
+
+class _Pipe:
+    """The end of a pipe that is read from.
+
+    Not by a transport of the loop: uvloop's closes the descriptor a second time, when another
+    thread may have got the number for something else.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_blocking(descriptor, False)
+        self._descriptor = descriptor
+
+    async def read(self, size: int) -> bytes:
+        """What there is, once there is something; empty at the end."""
+        while True:
+            try:
+                return os.read(self._descriptor, size)
+            except BlockingIOError:
+                await self._readable()
+
+    async def _readable(self) -> None:
+        loop = asyncio.get_running_loop()
+        readable = asyncio.Event()
+        loop.add_reader(self._descriptor, readable.set)
+        try:
+            await readable.wait()
+        finally:
+            loop.remove_reader(self._descriptor)
+
+    def close(self) -> None:
+        """Whoever still writes to it fails."""
+        os.close(self._descriptor)
 
 
 async def _sure(written: asyncio.Future[int]) -> None:
@@ -255,7 +264,14 @@ async def _gone(exchange: Exchange) -> None:
 async def _refuse(exchange: Exchange, error: Error, account: bytes) -> None:
     told = msgspec.json.decode(problems.document(error, exchange.request_id))
     told["meta"] = {"load_result": msgspec.Raw(account)}
-    await exchange.answer(error.status, problems.CONTENT_TYPE, msgspec.json.encode(told))
+    body = msgspec.json.encode(told)
+    await exchange.answer(error.status, problems.CONTENT_TYPE, body, problems.headers(error))
+
+
+def _write(file: int, chunk: bytes) -> None:
+    left = memoryview(chunk)
+    while left:
+        left = left[os.write(file, left) :]
 
 
 def _stopping() -> Error:

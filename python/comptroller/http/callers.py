@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from comptroller._core import Principal
+from comptroller.errors import invalid
 from comptroller.http.exchange import Exchange
 from comptroller.http.problems import Refusal, problem
+from comptroller.loopback import host_of, is_loopback
 
 
 class Caller:
@@ -38,11 +40,21 @@ class Authenticator(Protocol):
 
 
 class EveryoneIsOperator:
-    """Takes whoever asks for the operator: for a server that only its own machine can reach."""
+    """Takes whoever asks for the operator: for a server that only its own machine can reach.
 
-    def __init__(self) -> None:
+    Args:
+        on_loopback: the server can be reached by loopback names alone. Whoever asks for another
+            host is refused: it is a page in a browser, whose own name was made to lead here.
+    """
+
+    def __init__(self, *, on_loopback: bool = False) -> None:
+        self._on_loopback = on_loopback
         self._operator = Caller(Principal(), "operator")
 
     async def caller(self, exchange: Exchange) -> Caller:
-        """The operator, whatever the request says."""
+        """The operator, whatever else the request says."""
+        if self._on_loopback:
+            host = exchange.headers.get(b"host", b"").decode("latin-1")
+            if not is_loopback(host_of(host)):
+                raise invalid("Host", "must be localhost or a loopback address")
         return self._operator

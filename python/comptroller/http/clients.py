@@ -179,7 +179,7 @@ def _write(file: SecretFile, clients: Clients) -> None:
 
 def _scrypt(secret: str, salt: bytes, n: int, r: int, p: int) -> bytes:
     # Room for what RFC 7914 section 2 needs, and OpenSSL's own.
-    most = 256 * n * r * p
+    most = 256 * n * r * p + (1 << 20)
     return hashlib.scrypt(
         secret.encode(), salt=salt, n=n, r=r, p=p, maxmem=most, dklen=_DIGEST_BYTES
     )

@@ -21,7 +21,11 @@ Headers = Iterable[tuple[bytes, bytes]]
 LARGEST_BODY = 1 << 20
 MOST_FIELDS = 2000
 
+#: What percent-encoding does not have.
+BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
 _LONGEST_LENGTH = 18  # digits
+_LARGEST_PIECE = 256 << 10  # bytes
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
 _SINGLE = frozenset({b"content-type", b"content-length", b"idempotency-key"})
 
@@ -87,24 +91,27 @@ class Exchange:
         if not query:
             return []
         try:
+            text = query.decode("ascii")
             fields = parse_qsl(
-                query.decode("ascii"),
-                keep_blank_values=True,
-                errors="strict",
-                max_num_fields=MOST_FIELDS,
+                text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS
             )
         except UnicodeDecodeError:
             raise invalid("query", "must be UTF-8, percent-encoded") from None
         except ValueError:
             raise invalid("query", f"may have at most {MOST_FIELDS} fields") from None
+        if BAD_ESCAPE.search(text):
+            raise invalid("query", "has a % that two hexadecimal digits do not follow; write %25")
         return fields
 
     def path_parameter(self, name: str) -> str:
         """A segment of the path, which the router saw percent-encoded."""
+        segment: str = self.scope["path_params"][name]
         try:
-            return unquote_to_bytes(self.scope["path_params"][name]).decode()
+            if not BAD_ESCAPE.search(segment):
+                return unquote_to_bytes(segment).decode()
         except UnicodeDecodeError:
-            raise problem("not-found", "there is no record of this id") from None
+            pass
+        raise problem("not-found", "there is no record of this id")
 
     def idempotency_key(self) -> str | None:
         """What the header of that name says, for the core to judge."""
@@ -137,14 +144,17 @@ class Exchange:
             raise _too_large(largest)
 
     def check_type(self, *allowed: bytes) -> None:
-        """Refuses a body of another media type."""
-        media_type, _, rest = self.headers.get(b"content-type", b"").partition(b";")
-        charset = rest.strip().lower().removeprefix(b"charset=").strip(b'"')
-        if media_type.strip().lower() not in allowed or charset not in (b"", b"utf-8"):
+        """Refuses a body of another media type or charset, and one that is packed."""
+        told = self.headers.get(b"content-type", b"").lower().split(b";")
+        media_type, *parameters = (part.strip() for part in told)
+        charsets = {each[8:].strip(b'"') for each in parameters if each.startswith(b"charset=")}
+        if media_type not in allowed or not charsets <= {b"utf-8"}:
             raise problem(
                 "unsupported-media-type",
                 f"the body must be {b' or '.join(allowed).decode()}, as Content-Type says",
             )
+        if self.headers.get(b"content-encoding", b"identity").lower() != b"identity":
+            raise problem("unsupported-media-type", "the body must come without Content-Encoding")
 
     async def chunks(self, largest: int | None = None) -> AsyncIterator[bytes]:
         """The bytes of the body, as they come."""
@@ -167,7 +177,12 @@ class Exchange:
     ) -> None:
         """Sends the whole answer; of a HEAD request its headers."""
         await self.start(status, content_type, [(b"content-length", b"%d" % len(body)), *headers])
-        await self.send({"type": "http.response.body", "body": b"" if self.is_head else body})
+        rest = b"" if self.is_head else body
+        # Of what is large no more is handed on than its reader takes.
+        while len(rest) > _LARGEST_PIECE:
+            piece, rest = rest[:_LARGEST_PIECE], rest[_LARGEST_PIECE:]
+            await self.send({"type": "http.response.body", "body": piece, "more_body": True})
+        await self.send({"type": "http.response.body", "body": rest})
 
     async def start(self, status: int, content_type: bytes, headers: Headers = ()) -> None:
         """Sends the head of an answer whose body follows in pieces."""

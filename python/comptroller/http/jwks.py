@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
 from http.client import HTTPException
+from io import BufferedIOBase
 from pathlib import Path
-from typing import IO, Any
-from urllib.parse import urlsplit
+from threading import Thread
+from typing import Any, NamedTuple
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import msgspec
@@ -18,8 +21,10 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from comptroller.errors import invalid, unavailable
 from comptroller.http.tokens import Key
+from comptroller.loopback import is_private
 
 _RENEW_AFTER_S = 600
+_TOO_OLD_AFTER_S = 1200
 _TRY_AGAIN_AFTER_S = 30
 _ANSWER_WITHIN_S = 5
 _LARGEST_SET = 1 << 20  # bytes
@@ -28,43 +33,65 @@ _KINDS: dict[str, type[Key]] = {"OKP": OKPKey, "EC": ECKey, "RSA": RSAKey}
 _log = logging.getLogger(__name__)
 
 
-class PublishedKeys:
-    """The keys at a URL or in a file, read off the event loop, and by all who wait together.
+class _Held(NamedTuple):
+    keys: Mapping[str, Key]
+    generation: int
+    since: float
 
-    They are renewed after 10 minutes, and for a key that is not among them, but not before 30
-    seconds have passed. Where that fails those at hand stay.
+
+class PublishedKeys:
+    """The keys at a URL or in a file, read beside the event loop, and once for all who wait.
+
+    They are renewed when they are 10 minutes old, and for a key that is not among them, but not
+    before 30 seconds have passed. Where that fails, or takes longer than anybody waits, those at
+    hand stay.
 
     Args:
         source: an https URL (http for this machine itself) or the path of a file.
         clock: seconds.
+        within_s: how long anybody waits for them.
+
+    Raises:
+        InvalidRequest: a URL that is none of these.
+        Unavailable: the file cannot be used; a URL is asked when the first token comes.
     """
 
-    def __init__(self, source: str, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, source: str, clock: Callable[[], float], within_s: float = _ANSWER_WITHIN_S
+    ) -> None:
         self._source = source
         self._is_url = "://" in source
-        if self._is_url:
-            _require_safe(source)
+        if self._is_url and not is_private(source):
+            raise invalid(
+                "jwks",
+                "must be an https URL without credentials (http for this machine alone), or a path",
+            )
         self._clock = clock
-        self._keys: dict[str, Key] = {}
-        self._generation = 0
-        self._renewed_at = self._tried_at = float("-inf")
+        self._within_s = within_s
+        self._held = _Held({}, 0, float("-inf"))
+        self._tried_at = self._waited_for_until = float("-inf")
         self._is_failing = False
-        self._under_way: asyncio.Task[None] | None = None
+        self._under_way: Future[None] | None = None
+        if not self._is_url:
+            self._read_at_start()
 
     async def mark(self) -> object:
         """How often the keys have changed. Raises Unavailable where there never were any."""
-        if self._clock() - self._renewed_at >= _RENEW_AFTER_S:
-            # While the issuer does not answer, those at hand serve without waiting for it.
-            await self._renew(waits=not (self._keys and self._is_failing))
-        if not self._keys:
+        keys, _, since = self._held
+        age_s = self._clock() - since
+        if age_s >= _RENEW_AFTER_S:
+            # Those at hand serve meanwhile, unless nobody came for so long that they may be wrong.
+            serves = keys and (self._is_failing or age_s < _TOO_OLD_AFTER_S)
+            await self._renew(waits=not serves)
+        if not self._held.keys:
             raise unavailable("the keys of the issuer of tokens cannot be had now")
-        return self._generation
+        return self._held.generation
 
     async def key(self, kid: str) -> Key | None:
         """The key of this id."""
-        if kid not in self._keys:
+        if kid not in self._held.keys:
             await self._renew(waits=True)
-        return self._keys.get(kid)
+        return self._held.keys.get(kid)
 
     def admits(self, client_id: str, customer: str | None) -> bool:
         """Whoever the issuer lets in."""
@@ -72,30 +99,55 @@ class PublishedKeys:
 
     async def _renew(self, *, waits: bool) -> None:
         now = self._clock()
-        if self._under_way is None and now - self._tried_at >= _TRY_AGAIN_AFTER_S:
+        under_way = self._under_way
+        if under_way is None and now - self._tried_at >= _TRY_AGAIN_AFTER_S:
             self._tried_at = now
-            self._under_way = asyncio.create_task(self._fetch())
-        if self._under_way is not None and waits:
-            # Others wait for it too, whatever becomes of this request.
-            await asyncio.shield(self._under_way)
+            self._waited_for_until = time.monotonic() + self._within_s
+            under_way = self._under_way = Future()
+            under_way.set_running_or_notify_cancel()
+            # None of a pool: those are waited for when the server stops.
+            Thread(target=self._fetch, args=[under_way], daemon=True).start()
+        if under_way is not None and waits:
+            left_s = max(0.0, self._waited_for_until - time.monotonic())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.wrap_future(under_way), left_s)
 
-    async def _fetch(self) -> None:
+    def _fetch(self, ended: Future[None]) -> None:
         try:
-            keys = await asyncio.to_thread(self._read)
+            self._hold(self._read())
         except (OSError, HTTPException, ValueError) as error:
             self._is_failing = True
             _log.warning("the keys of the issuer of tokens were not renewed: %s", error)
-        else:
-            self._is_failing = False
-            self._renewed_at = self._clock()
-            if keys != self._keys:
-                self._keys = keys
-                self._generation += 1
         finally:
             self._under_way = None
+            ended.set_result(None)
+
+    def _read_at_start(self) -> None:
+        try:
+            self._hold(self._read())
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else error
+            raise unavailable(
+                f"{self._source}, which should hold the keys of the issuer of tokens, cannot be "
+                f"used: {why}; it must be a JWK set (RFC 7517)"
+            ) from error
+
+    def _hold(self, keys: Mapping[str, Key]) -> None:
+        self._is_failing = False
+        # In one step: other threads look at it.
+        before = self._held
+        self._held = _Held(keys, before.generation + (keys != before.keys), self._clock())
 
     def _read(self) -> dict[str, Key]:
-        return _usable(_download(self._source) if self._is_url else _contents(self._source))
+        ends_at = time.monotonic() + self._within_s
+        if not self._is_url:
+            with Path(self._source).open("rb") as file:
+                return _usable(_bounded(file, ends_at))
+        asked = Request(
+            self._source, headers={"Accept": "application/jwk-set+json, application/json"}
+        )
+        with build_opener(_Stay).open(asked, timeout=self._within_s) as answer:
+            return _usable(_bounded(answer, ends_at))
 
 
 class _Stay(HTTPRedirectHandler):
@@ -103,21 +155,15 @@ class _Stay(HTTPRedirectHandler):
         """Follows none: it could lead anywhere."""
 
 
-def _download(url: str) -> bytes:
-    asked = Request(url, headers={"Accept": "application/jwk-set+json, application/json"})
-    with build_opener(_Stay).open(asked, timeout=_ANSWER_WITHIN_S) as answer:
-        return _bounded(answer)
-
-
-def _contents(path: str) -> bytes:
-    with Path(path).open("rb") as file:
-        return _bounded(file)
-
-
-def _bounded(file: IO[bytes]) -> bytes:
-    data = file.read(_LARGEST_SET + 1)
-    if len(data) > _LARGEST_SET:
-        raise ValueError(f"the set is larger than {_LARGEST_SET:,} bytes")
+def _bounded(file: BufferedIOBase, ends_at: float) -> bytes:
+    """All of it, unless it is too large, or comes too slowly: a timeout is of each piece alone."""
+    data = b""
+    while piece := file.read1(_LARGEST_SET + 1 - len(data)):
+        data += piece
+        if len(data) > _LARGEST_SET:
+            raise ValueError(f"the set is larger than {_LARGEST_SET:,} bytes")
+        if time.monotonic() > ends_at:
+            raise TimeoutError("the set did not come whole in time")
     return data
 
 
@@ -141,22 +187,3 @@ def _usable(data: bytes) -> dict[str, Key]:
     if not usable:
         raise ValueError("no key with an id in it can verify a signature")
     return usable
-
-
-def _require_safe(url: str) -> None:
-    place = urlsplit(url)
-    is_safe = place.scheme == "https" or (place.scheme == "http" and _is_here(place.hostname))
-    if not is_safe or not place.hostname or "@" in place.netloc:
-        raise invalid(
-            "jwks",
-            "must be an https URL without credentials (http for this machine alone), or a path",
-        )
-
-
-def _is_here(host: str | None) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host or "").is_loopback
-    except ValueError:
-        return False

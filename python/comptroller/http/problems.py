@@ -12,6 +12,8 @@ from comptroller.routes import description
 
 CONTENT_TYPE = b"application/problem+json"
 
+_RETRY_AFTER_S = b"1"
+
 #: The documented codes, each with its status and title.
 BY_CODE: dict[str, dict[str, Any]] = {
     problem["code"]: problem for problem in description()["problems"]
@@ -30,6 +32,11 @@ class Refusal(Exception):
 def problem(code: str, detail: str) -> Error:
     """An Error of the adapter's own, with the status that the core's table gives its code."""
     return make(code, BY_CODE[code]["status"], detail)
+
+
+def headers(error: Error) -> list[tuple[bytes, bytes]]:
+    """What the head of its answer says of a refusal: of a passing one, when to ask again."""
+    return [(b"retry-after", _RETRY_AFTER_S)] if error.status == 503 else []
 
 
 def document(error: Error, request_id: str) -> bytes:

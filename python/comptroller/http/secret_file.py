@@ -105,8 +105,6 @@ class Watched(Generic[_Kept]):
         self._looked_at = clock()
         self._stamp = file.stamp()
         self._kept: _Kept | None = read(file)
-        #: Grows when what it holds has changed.
-        self.generation = 0
 
     def current(self) -> _Kept:
         """What it held within the last second.
@@ -131,7 +129,6 @@ class Watched(Generic[_Kept]):
         if stamp == self._stamp and self._kept is not None:
             return
         self._stamp = stamp
-        self.generation += 1
         try:
             self._kept = self._read(self._file)
         except Error as error:

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import re
 import secrets
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, unquote_plus
 import msgspec
 from joserfc import jwt
 
-from comptroller.errors import Error
+from comptroller.errors import Error, Unavailable, unavailable
 from comptroller.http.clients import Client, Clients, SecretHash
 from comptroller.http.exchange import Exchange, Headers
 from comptroller.http.keys import ALGORITHM, LONGEST_LIFETIME_S, Keys
@@ -30,7 +30,7 @@ _MOST_FIELDS = 100
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 # Each secret that is checked takes a core for a while, and 16 MiB.
 _CHECKED_AT_ONCE = 2
-_MOST_WAITING = 32
+_MOST_WAITING = 8
 _MOST_REMEMBERED = 1024
 
 
@@ -59,7 +59,8 @@ class TokenEndpoint:
     """Answers requests for tokens.
 
     A secret is checked in a thread, and for an unknown client no faster. That a secret was right
-    is remembered, for 1024 clients, as long as the registry holds the same hash of it.
+    is remembered, for 1024 clients, as long as the registry holds the same hash of it. Places to
+    wait for a check are a client's own; all who name an unknown one share as many as one has.
 
     Args:
         issuer: what tokens say of who made them.
@@ -83,17 +84,19 @@ class TokenEndpoint:
         self._clients = clients
         self._clock = clock
         self._pool = ThreadPoolExecutor(_CHECKED_AT_ONCE, "comptroller-secrets")
-        self._waiting = 0
+        self._waiting: Counter[SecretHash] = Counter()
         self._nobodys = SecretHash.of_nobody()
         self._pepper = secrets.token_bytes(32)
         self._right: OrderedDict[bytes, SecretHash] = OrderedDict()
 
     async def answer(self, exchange: Exchange) -> None:
-        """Answers with a token, or an error of section 5.2."""
+        """Answers with a token, or an error of section 5.2. Raises Unavailable, which is none."""
         # Cache-Control: no-store is on every answer.
         headers = [(b"pragma", b"no-cache")]
         try:
             status, body = 200, await self._granted(exchange)
+        except Unavailable:
+            raise
         except (_Refused, Error) as error:
             refused = error if isinstance(error, _Refused) else _of_error(error)
             status, body = refused.status, refused.body
@@ -138,14 +141,14 @@ class TokenEndpoint:
         if self._right.get(mark) == expected:
             self._right.move_to_end(mark)
             return True
-        if self._waiting >= _MOST_WAITING:
-            raise _too_busy()
-        self._waiting += 1
+        if self._waiting[expected] >= _MOST_WAITING:
+            raise unavailable("too many ask for tokens at once; ask again in a second")
+        self._waiting[expected] += 1
         try:
             loop = asyncio.get_running_loop()
             is_right = await loop.run_in_executor(self._pool, expected.matches, secret)
         finally:
-            self._waiting -= 1
+            self._waiting[expected] -= 1
         if is_right:
             self._right[mark] = expected
             if len(self._right) > _MOST_REMEMBERED:
@@ -235,14 +238,6 @@ def _unknown(is_basic: bool) -> _Refused:
     return _Refused("invalid_client", description, 401, [(b"www-authenticate", challenge)])
 
 
-def _too_busy() -> _Refused:
-    return _Refused(
-        "temporarily_unavailable", "ask again in a second", 503, [(b"retry-after", b"1")]
-    )
-
-
 def _of_error(error: Error) -> _Refused:
-    if error.status == 503:
-        return _too_busy()
     status = error.status if error.status == 413 else 400
     return _Refused("invalid_request", "the body must be a form of at most 16 kB", status)

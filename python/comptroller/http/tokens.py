@@ -33,8 +33,8 @@ class Rejected(Exception):
     """A token that is not taken; says why in ASCII, and nothing of what the token says."""
 
 
-class Terms(NamedTuple):
-    """What a token must say, by configuration alone."""
+class Terms(msgspec.Struct, frozen=True):
+    """What a token must say, by configuration alone. Raises InvalidRequest for what cannot be."""
 
     issuer: str
     audience: str
@@ -43,8 +43,7 @@ class Terms(NamedTuple):
     customer_claim: str = "customer"
     operator_claim: str = "operator"
 
-    def checked(self) -> Terms:
-        """Itself. Raises InvalidRequest for terms that are none."""
+    def __post_init__(self) -> None:
         for name in ("issuer", "audience", "customer_claim", "operator_claim"):
             if not getattr(self, name):
                 raise invalid(name, "must not be empty")
@@ -52,7 +51,6 @@ class Terms(NamedTuple):
             raise invalid("algorithms", f"must be some of {', '.join(sorted(ALGORITHMS))}")
         if not 0 <= self.leeway_s <= _LONGEST_LEEWAY_S:
             raise invalid("leeway_s", f"must be 0 to {_LONGEST_LEEWAY_S} seconds")
-        return self
 
 
 class Trust(Protocol):
@@ -97,7 +95,7 @@ class Verifier:
     """Takes tokens for callers. The last 4096 that were taken are remembered until they expire."""
 
     def __init__(self, terms: Terms, trust: Trust, clock: Callable[[], float]) -> None:
-        self._terms = terms.checked()
+        self._terms = terms
         self._trust = trust
         self._clock = clock
         self._registry = jws.JWSRegistry(

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from comptroller import arguments
 from comptroller.errors import invalid
+from comptroller.loopback import is_private
 from comptroller.service import Service
 from comptroller.streams import require
 
@@ -36,6 +37,7 @@ def connect(
     scopes: Iterable[str] | None = None,
     timeout_s: float = 30.0,
     attempts: int = 4,
+    allow_http: bool = False,
     transport: httpx2.BaseTransport | None = None,
     clock: Clock | None = None,
 ) -> Service:
@@ -43,8 +45,9 @@ def connect(
 
     What fails in a way that may pass (no connection, 429, 502, 503, 504) is tried again after a
     pause: reads, and writes to a server whose OpenAPI document says that it takes an
-    Idempotency-Key for them. Any other write that got no answer may have been done all the same.
-    Redirects are not followed.
+    Idempotency-Key for them. A write that got no answer may have been done all the same; the error
+    says so. Whoever asks for a pause of more than 30 s is not asked again, and the error tells how
+    long it is. Redirects are not followed.
 
     Loads, and the operator's streams and exports, go through the operator's endpoints; a client's
     are asked for page by page. A stream is a copy, made whole when it is asked for, on this
@@ -61,11 +64,12 @@ def connect(
         scopes: what tokens are asked for; all that the client has when left out.
         timeout_s: seconds to wait for a connection, and for each next piece of an answer.
         attempts: how often a request is sent at most.
+        allow_http: sends credentials in clear also beyond this machine, to whoever is in between.
         transport: of httpx2, instead of one to the network.
         clock: where time comes from, instead of the machine.
 
     Raises:
-        InvalidRequest: a URL, credentials or a number that cannot be.
+        InvalidRequest: a URL, credentials or a number that cannot be; credentials in clear.
         Unavailable: httpx2 is not installed.
     """
     require("httpx2", "connect()", "comptroller[client]")
@@ -85,6 +89,9 @@ def connect(
     sender = Sender(client, clock or SystemClock(), most)
     given = {"client_id": client_id, "client_secret": client_secret, "token": token}
     credentials = _credentials(sender, tokens_at, given, scopes)
+    if not arguments.flag("allow_http", allow_http):
+        _refuse_in_clear("base_url", base, client_id or token)
+        _refuse_in_clear("token_url", tokens_at, client_id)
     return Service(RemoteHost(Session(sender, credentials, base)), base)
 
 
@@ -103,6 +110,15 @@ def _credentials(
     if token is not None and not BEARER.fullmatch(token):
         raise invalid("token", "is no bearer token")
     return Given(token)
+
+
+def _refuse_in_clear(name: str, url: str, credential: str | None) -> None:
+    if credential is not None and not is_private(url):
+        raise invalid(
+            name,
+            "credentials would travel in clear; give an https URL, or allow_http where "
+            "nobody reads along",
+        )
 
 
 def _url(name: str, given: object) -> str:

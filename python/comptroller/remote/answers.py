@@ -30,15 +30,17 @@ _TIME = re.compile(
 )
 
 
-def plain(row: Row, content: bytes, identity_id: str) -> bytes:
+def plain(row: Row, content: bytes, identity_id: str, cursor: str) -> bytes:
     """The bare record, or the page, that an answer holds.
 
     `identity_id` is the identity that was asked about, if any: a control of specification 2.1 does
-    not say whose it is. Raises Unavailable for what is no JSON object.
+    not say whose it is. `cursor` is that of the page that was asked for, if any. Raises Unavailable
+    for what is no JSON object, and for a page that is followed by itself.
     """
     try:
         members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-        record = _page(members) if row.operation.endswith(".list") else _bare(row, members, content)
+        is_page = row.operation.endswith(".list")
+        record = _page(members, cursor) if is_page else _bare(row, members, content)
         # A control without its identity, or an unusual time; both are rare, and cost a walk.
         is_incomplete = record.count(b'"set_by":') > record.count(b'"identity_id":')
         if is_incomplete or _UNUSUAL_TIME.search(record):
@@ -50,10 +52,12 @@ def plain(row: Row, content: bytes, identity_id: str) -> bytes:
     return record
 
 
-def _page(members: Mapping[str, msgspec.Raw]) -> bytes:
+def _page(members: Mapping[str, msgspec.Raw], asked_with: str) -> bytes:
     listed = (members.get(name, _NULL) for name in ("items", "orchestrations"))
     items = next((each for each in listed if each != _NULL), _EMPTY_LIST)
     cursor = members.get("next_page_cursor", _NULL)
+    if asked_with and msgspec.json.decode(cursor) == asked_with:  # else a walk would have no end
+        raise msgspec.ValidationError("next_page_cursor is that of the page itself")
     page = {"items": items, "next_page_cursor": _NO_CURSOR if cursor == _NULL else cursor}
     return msgspec.json.encode(page)
 

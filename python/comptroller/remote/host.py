@@ -78,7 +78,8 @@ class RemoteHost:
             if operation in _WRAPPED and error.errors:
                 raise _unwrapped(error) from error
             raise
-        return plain(row, answer, _identity_asked_about(parameters, body))
+        cursor = dict(parameters).get("page_cursor", "")
+        return plain(row, answer, _identity_asked_about(parameters, body), cursor)
 
     def stream(self, kind: str, columns: list[str] | None, parameters: Parameters) -> Stream:
         """A copy of all records of a kind that pass the filters, as columns."""

@@ -25,6 +25,8 @@ _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 30.0
 _LONGEST_DETAIL = 1000
 _PASSING = frozenset({429, 502, 503, 504})
+# A gateway's word that who should have answered did not.
+_UNANSWERED = frozenset({502, 504})
 _CODES = {
     401: "unauthenticated",
     403: "insufficient-scope",
@@ -73,12 +75,26 @@ class Asked(NamedTuple):
 
 
 class Failure(Exception):
-    """An attempt that failed: why, whether that may pass, and how long to wait."""
+    """An attempt that failed: why, and what that means for another.
 
-    def __init__(self, error: Error, is_passing: bool, retry_after_s: float | None = None) -> None:
+    Attributes:
+        is_passing: whether it may pass.
+        is_lost: whether the request may have been done all the same.
+        retry_after_s: how long to wait, where that was told.
+    """
+
+    def __init__(
+        self,
+        error: Error,
+        *,
+        is_passing: bool,
+        is_lost: bool,
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__(error)
         self.error = error
         self.is_passing = is_passing
+        self.is_lost = is_lost
         self.retry_after_s = retry_after_s
 
 
@@ -94,23 +110,33 @@ class Sender:
         self,
         attempt: Callable[[], R],
         may_repeat: Callable[[], bool] = lambda: True,
+        *,
+        is_write: bool = False,
     ) -> R:
         """What an attempt gives; another after a pause where one fails in a way that may pass.
 
-        Raises the Error of the last one.
+        Raises the Error of the last one; but of a write, once an attempt at it got no answer, only
+        Unavailable, which says that it is not known whether it was done.
         """
         tried = 1
+        is_lost = False
         while True:
             try:
                 return attempt()
             except Failure as failure:
+                is_lost = is_lost or (is_write and failure.is_lost)
                 # Then an earlier attempt, whose answer was lost, is still at work.
                 is_passing = failure.is_passing or (
                     tried > 1 and failure.error.code == "idempotency-in-flight"
                 )
                 if tried >= self._attempts or not is_passing or not may_repeat():
-                    raise failure.error from failure.__cause__
+                    error = _not_known(failure.error) if is_lost else failure.error
+                    raise error from failure.__cause__
                 pause_s = _pause_s(tried, failure.retry_after_s)
+            except Error as error:  # such as that there is no token any more
+                if is_lost:
+                    raise _not_known(error) from error
+                raise
             self.clock.sleep(pause_s)
             tried += 1
 
@@ -138,7 +164,9 @@ class Sender:
         except httpx2.InvalidURL as error:
             raise make("invalid-request", 400, f"{place} cannot be asked: {error}") from error
         except httpx2.RequestError as error:
-            raise Failure(unanswered(place, error), is_passing=True) from error
+            was_sent = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
+            failure = Failure(unanswered(place, error), is_passing=True, is_lost=was_sent)
+            raise failure from error
 
     def close(self) -> None:
         """Ends the connections; again does nothing."""
@@ -148,11 +176,14 @@ class Sender:
 def unanswered(place: str, error: httpx2.RequestError) -> Error:
     """The refusal of a service that was not reached, or was gone before it had answered."""
     why = "it took too long" if isinstance(error, httpx2.TimeoutException) else str(error)
-    told = f"{place} got no answer: {why or type(error).__name__}"
-    was_sent = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
-    if was_sent and not place.startswith("GET "):
-        told += "; whether it was done is not known"
-    return unavailable(told)
+    return unavailable(f"{place} got no answer: {why or type(error).__name__}")
+
+
+def _not_known(error: Error) -> Error:
+    """The refusal of a write that may have been done before this error."""
+    return unavailable(
+        f"{error.detail}; whether it was done is not known, because an attempt got no answer"
+    )
 
 
 def whole(response: httpx2.Response) -> bytes:
@@ -170,17 +201,26 @@ def whole(response: httpx2.Response) -> bytes:
 
 def _failure(response: httpx2.Response, place: str) -> Failure:
     status = response.status_code
-    error = refusal(status, _members(whole(response)), place)
+    retry_after_s = _retry_after_s(response.headers.get("retry-after"))
+    is_soon = (retry_after_s or 0) <= _LONGEST_PAUSE_S
+    later = "" if is_soon else f"; ask again in {retry_after_s:,.0f} s"
+    error = refusal(status, _members(whole(response)), place, later)
     if response.is_redirect:
         there = shorten(response.headers["location"].partition("?")[0])
         error = unavailable(f"{place} is elsewhere, at {there}: connect to that, if you trust it")
-    return Failure(error, status in _PASSING, _retry_after_s(response.headers.get("retry-after")))
+    return Failure(
+        error,
+        is_passing=status in _PASSING and is_soon,
+        is_lost=status in _UNANSWERED,
+        retry_after_s=retry_after_s,
+    )
 
 
-def refusal(status: int, told: Mapping[str, Any], place: str) -> Error:
+def refusal(status: int, told: Mapping[str, Any], place: str, also: str = "") -> Error:
     """The Error of an answer that is none: by its problem document (RFC 9457), or its status.
 
-    `told` may also be an error of RFC 6749 section 5.2, or something else.
+    `told` may also be an error of RFC 6749 section 5.2, or something else. The detail ends with
+    `also`.
     """
     code = told.get("code")
     if not isinstance(code, str) or not _CODE.fullmatch(code):
@@ -192,8 +232,8 @@ def refusal(status: int, told: Mapping[str, Any], place: str) -> Error:
     existing = meta.get("existing")
     error = make(
         code,
-        503 if status in (502, 504) else status,
-        detail[:_LONGEST_DETAIL],
+        503 if status in _UNANSWERED else status,
+        detail[:_LONGEST_DETAIL] + also,
         _field_errors(told.get("errors")),
         existing if isinstance(existing, str) else None,
     )

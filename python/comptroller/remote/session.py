@@ -14,7 +14,7 @@ from urllib.parse import quote_plus, urlencode
 import httpx2
 import msgspec
 
-from comptroller.errors import Error, unavailable
+from comptroller.errors import Error, NotFound, unavailable
 from comptroller.remote.sending import Asked, Failure, Sender, whole
 from comptroller.routes import Row
 
@@ -137,15 +137,16 @@ class Session:
     def takes_idempotency_key(self, row: Row) -> bool:
         """Whether the service's OpenAPI document says so of an operation.
 
-        It is fetched when this is first asked; a service without one takes none.
+        It is fetched when this is first asked, and again as long as it cannot be had; a service
+        without one takes none.
         """
         if self._replayed is None:
             try:
                 document = self.ask(Asked("GET", "/openapi.json", {"accept": "application/json"}))
-            except Error as error:
-                if error.status >= 500:
-                    return False  # for now
+            except NotFound:
                 document = b"{}"
+            except Error:
+                return False  # for now
             self._replayed = frozenset(_replayed(document))
         return (row.method, _PLACEHOLDER.sub("{}", row.path)) in self._replayed
 
@@ -174,7 +175,9 @@ class Session:
             # The parent's connections are no place to talk on.
             raise unavailable("the service was carried into a forked process; connect there")
         there = asked._replace(url=self._base_url + asked.url)
-        return self._sender.send(lambda: self._attempt(there, take), may_repeat)
+        return self._sender.send(
+            lambda: self._attempt(there, take), may_repeat, is_write=asked.method != "GET"
+        )
 
     def _attempt(self, asked: Asked, take: Callable[[httpx2.Response], R]) -> R:
         token = self._credentials.token()

@@ -1,0 +1,1 @@
+"""Analysis of what a store holds: reports on DuckDB, polars or Spark, exact about money."""

@@ -1,0 +1,71 @@
+"""What runs the reports: DuckDB, polars or Spark, each behind the same small face.
+
+An engine opens tables as lazy frames of its own, with times in UTC, amounts as decimal(38, 18),
+closed sets as text, and beside each time a column of its microseconds since 1970 (`created_at_us`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+from comptroller.errors import Error, invalid
+from comptroller.streams import ArrowStream, require
+
+if TYPE_CHECKING:
+    import polars
+
+NAMES = ("duckdb", "polars", "spark")
+DEFAULT = "duckdb"
+
+#: The columns that hold times, by table.
+TIMES: Mapping[str, tuple[str, ...]] = {
+    "claims": ("created_at", "submitted_at", "confirmed_at", "updated_at"),
+    "payout_groups": ("created_at", "updated_at", "balance_at", "last_claim_all_at"),
+    "reward_addresses": ("created_at",),
+    "balances": ("at",),
+    "orchestrations": ("created_at", "updated_at"),
+    "controls": ("created_at", "deleted_at", "identity_created_at"),
+}
+
+
+class Engine(Protocol):
+    """Runs reports over tables, on one thread at a time."""
+
+    def open(self, streams: Mapping[str, ArrowStream]) -> AbstractContextManager[Mapping[str, Any]]:
+        """The tables as lazy frames, good until the end of the scope."""
+
+    def collect(self, frame: Any) -> polars.DataFrame:
+        """The rows of a lazy frame.
+
+        Raises InvalidRequest where a sum of amounts has more than 38 digits.
+        """
+
+
+def engine(name: str) -> Engine:
+    """The engine of a name. Raises Unavailable where it is not installed."""
+    if name == "duckdb":
+        require("duckdb", "the engine duckdb", "comptroller[analysis]")
+        from comptroller.analysis.engines.duckdb import DuckDB
+
+        return DuckDB()
+    if name == "polars":
+        require("polars", "the engine polars", "comptroller[analysis]")
+        from comptroller.analysis.engines.polars import Polars
+
+        return Polars()
+    if name == "spark":
+        require("pyspark", "the engine spark", "comptroller[spark]")
+        from comptroller.analysis.engines.spark import Spark
+
+        return Spark()
+    raise invalid("engine", f"must be one of {', '.join(NAMES)}")
+
+
+def too_large() -> Error:
+    """The refusal of a sum that no decimal(38, 18) holds."""
+    return invalid(
+        "amount",
+        "a sum has more than 20 digits before the point; narrow the period, or add keys to `by`",
+    )

@@ -1,0 +1,44 @@
+"""polars, inside this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import polars
+
+from comptroller.analysis.engines import TIMES, too_large
+from comptroller.streams import ArrowStream
+
+
+class Polars:
+    """Runs reports in polars."""
+
+    @contextmanager
+    def open(self, streams: Mapping[str, ArrowStream]) -> Iterator[Mapping[str, Any]]:
+        """The tables as lazy frames over rows in memory."""
+        yield {name: _frame(name, stream) for name, stream in streams.items()}
+
+    def collect(self, frame: Any) -> polars.DataFrame:
+        """The rows; in the streaming engine, since the other wraps sums that are too large."""
+        try:
+            collected: polars.DataFrame = frame.collect(engine="streaming")
+        except polars.exceptions.ComputeError as error:
+            if "overflow in decimal" not in str(error):
+                raise
+            raise too_large() from error
+        return collected
+
+
+def _frame(name: str, stream: ArrowStream) -> polars.LazyFrame:
+    frame = polars.DataFrame(stream).lazy()
+    columns = frame.collect_schema().names()
+    return frame.with_columns(
+        polars.col(polars.Categorical).cast(polars.String),
+        *(
+            polars.col(time).dt.epoch("us").alias(f"{time}_us")
+            for time in TIMES[name]
+            if time in columns
+        ),
+    )

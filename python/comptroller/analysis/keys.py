@@ -1,0 +1,68 @@
+"""What a report can be taken apart by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+
+from comptroller.errors import invalid
+
+#: The start of a claim's hour, day, week (Monday) or month, UTC.
+PERIODS = {"hour": "1h", "day": "1d", "week": "1d", "month": "1mo"}
+_COLUMNS = {
+    "status": "onchain_status",
+    "chain": "blockchain",
+    "asset": "asset_type",
+    "group": "payout_group_id",
+    "customer": "customer_id",
+    "type": "claim_type",
+}
+KEYS = ("status", "chain", "asset", "jurisdiction", "group", "customer", "type", *PERIODS)
+
+
+def checked(by: Sequence[str]) -> tuple[str, ...]:
+    """The keys. Raises InvalidRequest for one that is none or is there twice."""
+    keys = (by,) if isinstance(by, str) else tuple(by)
+    for key in keys:
+        if key not in KEYS:
+            raise invalid("by", f"must be some of {', '.join(KEYS)}")
+        if keys.count(key) > 1:
+            raise invalid("by", f"names {key} twice")
+    return keys
+
+
+def columns_of(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns of claims that the keys are made of."""
+    by_key = {**_COLUMNS, "jurisdiction": "payout_group_id"}
+    return tuple(by_key.get(key, "created_at") for key in keys)
+
+
+def with_keys(
+    claims: nw.LazyFrame[Any], payout_groups: nw.LazyFrame[Any], keys: tuple[str, ...]
+) -> nw.LazyFrame[Any]:
+    """The claims with a column for each key.
+
+    The jurisdiction is that of the claim's group at present; null where the group is unknown.
+    """
+    if "jurisdiction" in keys:
+        groups = payout_groups.select(nw.col("id").alias("payout_group_id"), "jurisdiction")
+        claims = claims.join(groups, on="payout_group_id", how="left")
+    named = {key: nw.col(_COLUMNS[key]) for key in keys if key in _COLUMNS}
+    starts = {key: nw.col("created_at").dt.truncate(PERIODS[key]) for key in keys if key in PERIODS}
+    if named or starts:
+        claims = claims.with_columns(**named, **starts)
+    return with_week(claims) if "week" in keys else claims
+
+
+def with_week(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Sets `week`, which is a day, to the Monday on or before it."""
+    # A Sunday is 7 to some engines and 0 to others.
+    weekday = nw.col("week").dt.weekday() % 7
+    monday = nw.when(weekday == 1).then(nw.col("week"))
+    steps = nw.col("week")
+    for days in range(1, 7):
+        stepped = nw.col("week").dt.offset_by(f"-{days}d")
+        steps = nw.when(weekday == (days + 1) % 7).then(stepped).otherwise(steps)
+    return frame.with_columns(week=monday.otherwise(steps))

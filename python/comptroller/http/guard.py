@@ -1,0 +1,214 @@
+"""uvicorn's protocol, guarded against slow, oversized and ambiguous requests, and deaf readers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+LARGEST_HEAD = 16 << 10  # bytes of the request line and all headers; of trailers too
+MOST_HEADERS = 64
+MOST_CONNECTIONS = 1000
+
+_MOST_GATHERED = 64 << 10  # bytes
+_REASONS = {
+    400: "Bad Request",
+    408: "Request Timeout",
+    431: "Request Header Fields Too Large",
+}
+_log = logging.getLogger(__name__)
+
+
+class Outgoing:
+    """A transport that sends what is written in one go, and ends where nobody takes any of it.
+
+    The head of an answer and its body cost one system call instead of two.
+    """
+
+    def __init__(
+        self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, taken_within_s: float
+    ) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._taken_within_s = taken_within_s
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
+        self._sent_bytes = 0
+        self._taken_bytes = 0
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def is_closing(self) -> bool:
+        """Whether nothing can be written any more."""
+        return self._transport.is_closing()
+
+    def write(self, data: bytes) -> None:
+        """Sends with what else is written until the loop goes on."""
+        if not self._gathered:
+            self._loop.call_soon(self.flush)
+        self._gathered.append(data)
+        self._gathered_bytes += len(data)
+        if self._gathered_bytes > _MOST_GATHERED:
+            self.flush()
+
+    def flush(self) -> None:
+        """Sends what was written."""
+        if not self._gathered:
+            return
+        if not self._transport.is_closing():
+            self._transport.writelines(self._gathered)
+            self._sent_bytes += self._gathered_bytes
+            self._expect_reader()
+        self._gathered = []
+        self._gathered_bytes = 0
+
+    def close(self) -> None:
+        """Sends what was written, and ends."""
+        self.flush()
+        self._transport.close()
+
+    def forget(self) -> None:
+        """The connection is gone."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+
+    def _expect_reader(self) -> None:
+        waiting = self._transport.get_write_buffer_size()
+        if waiting and self._deadline is None:
+            self._taken_bytes = self._sent_bytes - waiting
+            self._deadline = self._loop.call_later(self._taken_within_s, self._look)
+
+    def _look(self) -> None:
+        self._deadline = None
+        waiting = self._transport.get_write_buffer_size()
+        if waiting and self._sent_bytes - waiting == self._taken_bytes:
+            _log.warning("a connection was cut: nobody took its answer")
+            self._transport.abort()
+        else:
+            self._expect_reader()
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """uvicorn's protocol, with deadlines for receiving and for being read, and caps on the head.
+
+    What is refused here never becomes a request: it gets a bare status, and its connection is
+    closed. One connection too many is closed without a word.
+    """
+
+    transport: Outgoing  # type: ignore[assignment]
+
+    def __init__(self, *, receive_within_s: float, **named: Any) -> None:
+        super().__init__(**named)
+        self._receive_within_s = receive_within_s
+        self._deadline: asyncio.TimerHandle | None = None
+        self._is_in_head = True
+        self._bytes_beside_body = 0
+        self._field_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begins to wait for the first request."""
+        outgoing: Any = Outgoing(transport, self.loop, self._receive_within_s)
+        super().connection_made(outgoing)
+        if len(self.connections) > MOST_CONNECTIONS:
+            _log.warning("a connection was refused: there are %d already", MOST_CONNECTIONS)
+            transport.close()
+        self._expect()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Waits for nothing any more."""
+        self._expect_nothing()
+        self.transport.forget()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Takes a piece of a request; a load has its time anew with every piece."""
+        self._bytes_beside_body += len(data)
+        if not self._is_in_head and self._is_load():
+            self._expect()
+        super().data_received(data)
+        if self._bytes_beside_body > LARGEST_HEAD:
+            self._reject(431)
+        elif self._deadline is None and self._is_idle():
+            self._expect()  # of line ends alone, which begin nothing
+
+    def on_message_begin(self) -> None:
+        """A request begins, and its time, unless that began with the connection."""
+        super().on_message_begin()
+        self._field_bytes = 0
+        if self._deadline is None:
+            self._expect()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Takes one field of the head, as long as they are not too many; trailers are dropped."""
+        self._field_bytes += len(name) + len(value) + len(": \r\n")
+        if self._is_in_head and len(self.headers) <= MOST_HEADERS:
+            super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Hands the request on, unless its head is too large or names no host, or two."""
+        self._is_in_head = False
+        self._bytes_beside_body = 0
+        if self.transport.is_closing():
+            return
+        hosts = sum(name == b"host" for name, _ in self.headers)
+        if len(self.headers) > MOST_HEADERS or len(self.url) + self._field_bytes > LARGEST_HEAD:
+            self._reject(431)
+        elif hosts > 1 or (hosts == 0 and self.parser.get_http_version() != "1.0"):
+            self._reject(400)
+        else:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Hands a piece of the body on; what follows a rejected head is passed over."""
+        self._bytes_beside_body = 0
+        if not self.transport.is_closing():
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """The request is here whole."""
+        self._expect_nothing()
+        self._is_in_head = True
+        self._bytes_beside_body = 0
+        if not self.transport.is_closing():
+            super().on_message_complete()
+
+    def _is_idle(self) -> bool:
+        is_answered = self.cycle is None or self.cycle.response_complete
+        return self._is_in_head and is_answered and not self.transport.is_closing()
+
+    def _is_load(self) -> bool:
+        # What is answered already, such as a refused one, need not be heard to its end.
+        is_load = self.scope["path"].startswith("/operator/load/")
+        return is_load and not self.cycle.response_complete
+
+    def _expect(self) -> None:
+        self._expect_nothing()
+        self._deadline = self.loop.call_later(self._receive_within_s, self._overdue)
+
+    def _expect_nothing(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _overdue(self) -> None:
+        if self.flow.read_paused:  # it is we who do not listen
+            self._expect()
+        else:
+            self._reject(408)
+
+    def _reject(self, status: int) -> None:
+        self._expect_nothing()
+        if self.transport.is_closing():
+            return
+        _log.warning("a request was refused: %d %s", status, _REASONS[status])
+        cycle = self.cycle
+        is_pending = cycle is not None and not cycle.response_complete
+        # Nothing may stand inside another answer, or in the place of one.
+        if not is_pending or not (self._is_in_head or cycle.response_started):
+            head = f"HTTP/1.1 {status} {_REASONS[status]}\r\nconnection: close\r\n"
+            self.transport.write(f"{head}content-length: 0\r\n\r\n".encode())
+        self.transport.close()

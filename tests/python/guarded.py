@@ -1,0 +1,103 @@
+"""A guarded server in a process of its own, spoken to in bytes."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PROGRAM = """
+import sys, comptroller
+from comptroller.http import EveryoneIsOperator, app, server
+
+with comptroller.open(sys.argv[1]) as svc, server.listen("127.0.0.1", 0) as bound:
+    server.serve(
+        app(svc, authenticator=EveryoneIsOperator()),
+        bound,
+        receive_within_s=float(sys.argv[2]),
+        tls_cert=sys.argv[3] if len(sys.argv) > 3 else None,
+        tls_key=sys.argv[4] if len(sys.argv) > 4 else None,
+        started=lambda: print(bound.getsockname()[1], flush=True),
+    )
+print("ended", flush=True)
+"""
+LIST = b"GET /rewards/claims HTTP/1.1\r\nHost: here\r\n\r\n"
+LAST = LIST[:-2] + b"Connection: close\r\n\r\n"
+
+
+class Running:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        assert process.stdout
+        self.process = process
+        self.port = int(process.stdout.readline())
+
+    def said(self, text: str) -> bool:
+        """Waits until it has logged the text."""
+        assert self.process.stderr
+        giving_up = threading.Timer(30, self.process.kill)
+        giving_up.start()
+        try:
+            return any(text in line for line in self.process.stderr)
+        finally:
+            giving_up.cancel()
+
+    @contextmanager
+    def connection(self) -> Iterator[socket.socket]:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connected:
+            yield connected
+
+    def answer(self, *pieces: bytes) -> bytes:
+        """All that comes back until the server closes the connection."""
+        with self.connection() as connected:
+            for piece in pieces:
+                connected.sendall(piece)
+            return rest(connected)
+
+    def is_listening(self) -> bool:
+        try:
+            self.answer(LAST)
+        except ConnectionRefusedError:
+            return False
+        return True
+
+    def ended(self) -> tuple[int, str]:
+        out, err = self.process.communicate(timeout=30)
+        assert "Traceback" not in err
+        return self.process.returncode, out.strip()
+
+
+def rest(connected: socket.socket) -> bytes:
+    received = b""
+    try:
+        while piece := connected.recv(65536):
+            received += piece
+    except ConnectionResetError:
+        pass
+    return received
+
+
+@contextmanager
+def running(path: Path, receive_within_s: float, *certificate: Path) -> Iterator[Running]:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(path), str(receive_within_s), *map(str, certificate)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield Running(process)
+        finally:
+            process.kill()
+
+
+def status(answer: bytes) -> int:
+    found = re.match(rb"HTTP/1\.1 (\d{3}) ", answer)
+    assert found, answer
+    return int(found[1])

@@ -1,0 +1,130 @@
+"""Many clients at once are all answered, and leave nothing behind when they have gone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("joserfc")
+pytest.importorskip("httpx2")
+
+import httpx2
+from comptroller.http import clients
+from crowd import Place, act
+
+CLIENTS = 64
+SECONDS = float(os.environ.get("COMPTROLLER_SOAK_SECONDS", "3"))
+SOON_S = 60
+KEPT = 8  # descriptors of connections to the store, which are kept for whoever reads next
+
+# What `comptroller serve` serves, with a page that tells what the process holds.
+PROGRAM = """
+import asyncio, json, os, sys, tempfile, threading
+from pathlib import Path
+
+import comptroller
+from comptroller.arguments import KINDS
+from comptroller.http import app, server
+from comptroller.http.authority import local_authority
+
+async def held(exchange):
+    told = {
+        "tasks": len(asyncio.all_tasks()),
+        "descriptors": len(os.listdir("/dev/fd")),
+        "threads": threading.active_count(),
+    }
+    await exchange.answer(200, b"application/json", json.dumps(told).encode())
+
+path = sys.argv[1]
+with comptroller.open(path) as service, server.listen("127.0.0.1", 0) as bound:
+    with tempfile.TemporaryDirectory() as folder:
+        comptroller.sample("all", 500, out=Path(folder))
+        for kind in KINDS:
+            service.load(kind, Path(folder) / f"{kind}.ndjson")
+    authority = local_authority(path, issuer="https://books.example")
+    resources = {**authority.resources, "/held": {"GET": held}}
+    server.serve(
+        app(service, authenticator=authority.authenticator, resources=resources),
+        bound,
+        started=lambda: print(bound.getsockname()[1], flush=True),
+    )
+"""
+
+
+class Running:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], store: Path, log: Path) -> None:
+        assert process.stdout
+        self.process = process
+        self.log = log
+        self.port = int(process.stdout.readline())
+        self.address = f"http://127.0.0.1:{self.port}"
+        self._store = store
+
+    def place(self) -> Place:
+        """Where it is, for an operator's client."""
+        client, secret = clients.add(clients.file_of(str(self._store)), "crowd", None, None)
+        answer = httpx2.post(
+            self.address + "/oauth2/token",
+            data={"grant_type": "client_credentials"},
+            auth=(client.client_id, secret),
+        )
+        return Place(self.port, answer.json()["access_token"])
+
+    def held(self) -> dict[str, int]:
+        """How many tasks, descriptors and threads it has while one request is answered."""
+        told: dict[str, int] = httpx2.get(self.address + "/held", timeout=SOON_S).json()
+        return told
+
+    def is_as(self, before: dict[str, int]) -> bool:
+        """Whether it holds no more than it did."""
+        told = self.held()
+        return (
+            told["tasks"] <= before["tasks"]
+            and told["descriptors"] <= before["descriptors"] + KEPT
+            and told["threads"] < 2 * CLIENTS
+        )
+
+
+@contextmanager
+def running(store: Path) -> Iterator[Running]:
+    log = store.with_name("log")
+    with (
+        log.open("w") as written,
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(store)],
+            stdout=subprocess.PIPE,
+            stderr=written,
+            text=True,
+        ) as process,
+    ):
+        try:
+            yield Running(process, store, log)
+        finally:
+            process.kill()
+
+
+def test_all_are_answered_and_nothing_is_left(tmp_path: Path) -> None:
+    with running(tmp_path / "store.db") as server:
+        place = server.place()
+        asyncio.run(act(place, CLIENTS, 0))  # what is made once is made
+        before = server.held()
+        done = asyncio.run(act(place, CLIENTS, SECONDS))
+        assert {status for _what, status in done} == {0, 200}
+        deadline = time.monotonic() + SOON_S
+        while not server.is_as(before):
+            assert time.monotonic() < deadline, (before, server.held())
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(SOON_S) == 0
+        assert server.log.read_text() == ""

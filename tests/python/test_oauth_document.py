@@ -1,0 +1,92 @@
+"""The token endpoint does what the OpenAPI document says, whatever schemathesis asks of it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from hypothesis import HealthCheck, settings
+
+pytest.importorskip("schemathesis")
+
+import schemathesis
+from authorised import Known, Served
+from comptroller.http import openapi
+from comptroller.http.token_endpoint import LARGEST_BODY
+from comptroller.routes import TOKEN_PATH
+from schemathesis.config import SchemathesisConfig
+from schemathesis.python import asgi
+
+# schemathesis joins the server's URL with the path, and resolves nothing.
+DOCUMENT = json.loads(openapi.document("local")) | {"servers": [{"url": "/"}]}
+CONFIG = {"seed": 7, "phases": {"fuzzing": {"error-feedback": {"enabled": False}}}}
+SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict(CONFIG))
+ENDPOINT = SCHEMA.include(path=TOKEN_PATH)
+RESPONSES = DOCUMENT["paths"][TOKEN_PATH]["post"]["responses"]
+
+
+@pytest.fixture(scope="module")
+def served(shared_path: Path, shared_operator: comptroller.Service) -> Served:
+    return Served(shared_path, shared_operator)
+
+
+@pytest.fixture(scope="module")
+def known(served: Served) -> Known:
+    return served.register()
+
+
+@pytest.fixture(scope="module")
+def asked(served: Served) -> Iterator[dict[str, Any]]:
+    """How a case reaches the application."""
+    with asgi.get_client(served.application) as client:
+        yield {"app": served.application, "session": client}
+
+
+@pytest.fixture
+def with_tokens() -> Iterator[Counter[int]]:
+    """Counts the statuses of a client's cases; some must have been granted, and some refused."""
+    counts: Counter[int] = Counter()
+    yield counts
+    assert counts[200] >= 5, counts
+    assert counts[400] >= 20, counts
+
+
+@ENDPOINT.parametrize()
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+def test_a_client_is_answered_as_documented(
+    case: Any, asked: dict[str, Any], known: Known, with_tokens: Counter[int]
+) -> None:
+    case.headers["Authorization"] = known.basic
+    response = case.call(**asked)
+    with_tokens[response.status_code] += 1
+    case.validate_response(response)
+
+
+@ENDPOINT.parametrize()
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+def test_nobody_is_answered_as_documented(case: Any, asked: dict[str, Any]) -> None:
+    response = case.call(**asked)
+    assert response.status_code in (400, 401, 405)
+    case.validate_response(response)
+
+
+def test_a_form_that_is_too_large_is_answered_as_documented(asked: dict[str, Any]) -> None:
+    form = {"grant_type": "client_credentials", "scope": "x" * LARGEST_BODY}
+    media_type = "application/x-www-form-urlencoded"
+    case = SCHEMA[TOKEN_PATH]["POST"].Case(body=form, media_type=media_type)
+    response = case.call(**asked)
+    assert response.status_code == 413
+    case.validate_response(response)
+
+
+def test_whatever_it_answers_is_documented() -> None:
+    assert RESPONSES.keys() == {"200", "400", "401", "413", "500", "503"}
+    errors = DOCUMENT["components"]["schemas"]["TokenError"]["properties"]["error"]["enum"]
+    assert "temporarily_unavailable" not in errors  # RFC 6749 has it for another endpoint
+    for status in ("500", "503"):
+        assert RESPONSES[status] == {"$ref": f"#/components/responses/Problem{status}"}

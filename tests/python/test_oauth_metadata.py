@@ -1,0 +1,60 @@
+"""What an authorization server tells of itself: RFC 8414, RFC 7517."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import comptroller
+import pytest
+from asked import Asked
+from authorised import ISSUER, Served
+from comptroller.http import app
+from comptroller.http.authority import JWKS_PATH, METADATA_PATH, local_authority
+from comptroller.routes import TOKEN_PATH
+from starlette.routing import Mount, Router
+
+DOCS = Path(__file__).parents[2] / "docs" / "http.md"
+
+
+@pytest.fixture(scope="module")
+def served(shared_path: Path, shared_operator: comptroller.Service) -> Served:
+    return Served(shared_path, shared_operator)
+
+
+def test_the_metadata_leads_to_the_rest(served: Served) -> None:
+    answer = served.ask("GET", METADATA_PATH)
+    told = answer.json()
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
+    assert told["issuer"] == ISSUER
+    assert told["token_endpoint"] == ISSUER + TOKEN_PATH
+    assert told["jwks_uri"] == ISSUER + JWKS_PATH
+    assert told["grant_types_supported"] == ["client_credentials"]
+    assert told["response_types_supported"] == []
+    assert len(told["scopes_supported"]) == 12
+    assert served.ask("POST", METADATA_PATH).headers["allow"].startswith("GET")
+
+
+def test_the_published_keys_are_public(served: Served) -> None:
+    told = served.ask("GET", JWKS_PATH).json()
+    assert [key.keys() for key in told["keys"]] == [{"kty", "crv", "x", "kid", "alg", "use"}]
+    assert {key["alg"] for key in told["keys"]} == {"Ed25519"}
+
+
+def test_the_metadata_of_a_mounted_application_leads_to_it(
+    store_path: Path, operator: comptroller.Service
+) -> None:
+    if not DOCS.exists():
+        pytest.skip("the source distribution carries no docs")
+    shown = DOCS.read_text(encoding="utf-8")
+    issuer, path = (
+        re.search(pattern, shown)[1]  # type: ignore[index]
+        for pattern in (r'local_authority\(.*issuer="(.*)"\)', r'api\.mount\(\s*"(.*?)"')
+    )
+    authority = local_authority(str(store_path), issuer=issuer)
+    resources = authority.resources
+    application = app(operator, authenticator=authority.authenticator, resources=resources)
+    with Asked(Router([Mount(path, application)])) as ask:
+        told = ask("GET", path + METADATA_PATH).json()
+        assert ask("POST", told["token_endpoint"]).status_code == 400
+        assert ask("GET", told["jwks_uri"]).json()["keys"]

@@ -1,0 +1,117 @@
+"""On which terms tokens are taken, how long, and how many are remembered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import comptroller
+import pytest
+from authorised import ISSUER, Clock, Served
+from comptroller.http.authority import local_authority
+from comptroller.http.tokens import Terms, Verifier
+from joserfc import jwt
+from joserfc.jwk import OKPKey
+
+
+@pytest.fixture(scope="module")
+def served(shared_path: Path, shared_operator: comptroller.Service) -> Served:
+    return Served(shared_path, shared_operator)
+
+
+def test_a_token_that_was_taken_ends_all_the_same(
+    open_as: Callable[..., comptroller.Service], store_path: Path
+) -> None:
+    served = Served(store_path, open_as())
+    token = served.token(served.register())
+    for seconds, status in ((0, 200), (3599, 200), (1, 200), (9, 200), (1, 401)):
+        served.clock.go(seconds)
+        assert served.show(token).status_code == status, seconds
+    assert "the token has expired" in served.show(token).headers["www-authenticate"]
+
+
+@pytest.mark.parametrize("leeway_s", [-1, 61])
+def test_a_leeway_has_its_bounds(served: Served, leeway_s: float) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match="leeway_s"):
+        local_authority(str(served.store), issuer=ISSUER, leeway_s=leeway_s)
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    [
+        *("", "books", "ftp://books", "https://", "https://a?b", "https://a#b", "https://u:p@a"),
+        *(
+            "http://books.example",
+            "http://127.0.0.1.example",
+            "https://[",
+            "https://a?",
+            "https://a#",
+        ),
+    ],
+)
+def test_an_issuer_is_a_url(served: Served, issuer: str) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match="issuer"):
+        local_authority(str(served.store), issuer=issuer)
+
+
+def test_a_token_of_one_audience_is_none_of_another(
+    open_as: Callable[..., comptroller.Service], store_path: Path
+) -> None:
+    service = open_as()
+    one = Served(store_path, service)
+    token = one.token(one.register())
+    other = Served(store_path, service, audience="urn:another")
+    told = other.show(token).headers["www-authenticate"]
+    assert "the token is for another audience" in told
+
+
+@pytest.mark.parametrize("issuer", ["http://127.0.0.1:8080", "http://[::1]", "https://a/books"])
+def test_an_issuer_may_have_a_path_and_be_this_machine(served: Served, issuer: str) -> None:
+    local_authority(str(served.store), issuer=issuer)
+
+
+class Trusting:
+    """Trusts one key and everybody, and counts how often a signature was looked at."""
+
+    def __init__(self, key: OKPKey) -> None:
+        self.looked = 0
+        self._key = key
+
+    async def mark(self) -> object:
+        return None
+
+    async def key(self, kid: str) -> OKPKey:
+        self.looked += 1
+        return self._key
+
+    def admits(self, client_id: str, customer: str | None) -> bool:
+        return True
+
+
+def test_the_tokens_that_came_last_are_remembered_and_no_more() -> None:
+    clock, key = Clock(), OKPKey.generate_key("Ed25519")
+    trust = Trusting(key)
+    verifier = Verifier(Terms("i", "a", frozenset({"Ed25519"})), trust, clock)
+    header = {"alg": "Ed25519", "typ": "at+jwt", "kid": "k"}
+    claims = {"iss": "i", "aud": "a", "exp": clock() + 60, "sub": "s", "customer": "acme"}
+
+    def token(number: int) -> bytes:
+        told = {**claims, "jti": str(number)}
+        return jwt.encode(header, told, key, algorithms=["Ed25519"]).encode()
+
+    async def show(*numbers: int) -> int:
+        """How many of these tokens were looked at."""
+        before = trust.looked
+        for number in numbers:
+            assert (await verifier.caller(token(number))).customer == "acme"
+        return trust.looked - before
+
+    async def showing() -> None:
+        assert await show(*range(4096)) == 4096
+        assert await show(0, 4095) == 0
+        assert await show(4096) == 1
+        assert await show(0, 2, 4096) == 0
+        assert await show(1) == 1
+
+    asyncio.run(showing())

@@ -1,0 +1,215 @@
+"""Pulling again: it begins where something may have changed, or was rejected, and no later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import comptroller
+import pytest
+from comptroller import errors
+from comptroller.loading import LoadResult
+from comptroller.service import Host
+from lines import at, claim, load, orchestration
+
+pytest.importorskip("httpx2")
+
+from comptroller import pulling
+
+MAKE: dict[str, Callable[..., dict[str, Any]]] = {
+    "claims": lambda status, **members: claim(onchain_status=status, **members),
+    "orchestrations": lambda status, **members: orchestration(status=status, **members),
+}
+DONE = {"claims": "CONFIRMED", "orchestrations": "COMPLETED"}
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[comptroller.Service]:
+    """The store that is pulled into."""
+    with comptroller.open(tmp_path / "here.db") as service:
+        yield service
+
+
+def counts(result: LoadResult) -> tuple[int, int, int, int]:
+    return result.inserted, result.updated, result.unchanged, result.rejected
+
+
+def lines(kind: str, *statuses: str) -> list[dict[str, Any]]:
+    """A line for each status, each a second after the one before."""
+    return [MAKE[kind](word, created_at=at(n)) for n, word in enumerate(statuses)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "statuses", "first_read"),
+    [
+        ("claims", ["CONFIRMED", "FAILED", "CONFIRMED"], 2),
+        ("claims", ["CONFIRMED", "PENDING", "CONFIRMED"], 1),
+        ("claims", ["SUBMITTED", "PENDING", "FAILED"], 0),
+        ("claims", ["CONFIRMED", "CONFIRMED", "SUBMITTED"], 2),
+        ("orchestrations", ["COMPLETED", "REJECTED", "FAILED"], 2),
+        ("orchestrations", ["COMPLETED", "PROCESSING", "FAILED"], 1),
+        ("orchestrations", ["PENDING", "PROCESSING", "COMPLETED"], 0),
+        ("orchestrations", ["COMPLETED", "AWAITING_FUNDS", "COMPLETED"], 1),
+        ("orchestrations", ["ON_HOLD", "COMPLETED", "PENDING"], 0),
+    ],
+)
+def test_it_begins_at_the_oldest_that_was_not_final(
+    operator: comptroller.Service,
+    here: comptroller.Service,
+    kind: str,
+    statuses: list[str],
+    first_read: int,
+) -> None:
+    load(operator, kind, *lines(kind, *statuses))
+    assert counts(pulling.pull(operator, here, kind)) == (3, 0, 0, 0)
+    late = [MAKE[kind](DONE[kind], created_at=at(n)) for n in (-9, 9)]
+    load(operator, kind, *late)
+    assert counts(pulling.pull(operator, here, kind)) == (1, 0, 3 - first_read, 0)
+    assert counts(pulling.pull(operator, here, kind, afresh=True)) == (1, 0, 4, 0)
+
+
+def test_what_has_a_word_that_is_newer_is_followed_to_its_end(
+    operator: comptroller.Service, here: comptroller.Service
+) -> None:
+    waiting, done = lines("orchestrations", "AWAITING_FUNDS", "COMPLETED")
+    load(operator, "orchestrations", waiting, done)
+    pulling.pull(operator, here, "orchestrations")
+    operator.orchestrations.put(waiting | {"status": "COMPLETED", "updated_at": at(9)})
+    assert counts(pulling.pull(operator, here, "orchestrations")) == (0, 1, 1, 0)
+    assert here.orchestrations.get(waiting["id"]).status == "COMPLETED"
+    assert counts(pulling.pull(operator, here, "orchestrations")) == (0, 0, 1, 0)
+
+
+def test_what_was_rejected_is_rejected_again_until_it_is_taken(
+    operator: comptroller.Service, here: comptroller.Service
+) -> None:
+    sent = lines("orchestrations", *["COMPLETED"] * 2500)
+    odd = sent[1700]
+    load(operator, "orchestrations", *sent)
+    load(here, "orchestrations", odd | {"ref_id": "mine", "updated_at": at(0, days=1)})
+    assert counts(pulling.pull(operator, here, "orchestrations")) == (2499, 0, 0, 1)
+    for _ in range(2):
+        again = pulling.pull(operator, here, "orchestrations")
+        assert again.rejected == 1
+        assert again.read < 2000
+    operator.orchestrations.put(odd | {"ref_id": "theirs", "updated_at": at(0, days=2)})
+    taken = pulling.pull(operator, here, "orchestrations")
+    assert (taken.updated, taken.rejected) == (1, 0)
+    assert here.orchestrations.get(odd["id"]).ref_id == "theirs"
+    assert counts(pulling.pull(operator, here, "orchestrations")) == (0, 0, 1, 0)
+
+
+@pytest.mark.parametrize("customer_id", [None, "acme"])
+def test_what_is_here_of_others_does_not_hide_where_it_begins(
+    operator: comptroller.Service, here: comptroller.Service, customer_id: str | None
+) -> None:
+    load(here, "claims", claim(created_at=at(99)), customer_id="globex")
+    load(operator, "claims", *lines("claims", "CONFIRMED", "CONFIRMED"), customer_id="acme")
+    first = pulling.pull(operator, here, "claims", customer_id=customer_id)
+    assert counts(first) == (2, 0, 0, 0)
+    again = pulling.pull(operator, here, "claims", customer_id=customer_id)
+    assert counts(again) == (0, 0, 1, 0)
+
+
+def test_each_source_and_customer_begins_on_its_own(
+    operator: comptroller.Service, here: comptroller.Service, tmp_path: Path
+) -> None:
+    load(operator, "claims", *lines("claims", "CONFIRMED", "CONFIRMED"))
+    with comptroller.open(tmp_path / "other.db") as other:
+        load(other, "claims", *lines("claims", "CONFIRMED", "CONFIRMED"))
+        for source, customer_id in ((operator, None), (other, None), (other, "acme")):
+            assert pulling.pull(source, here, "claims", customer_id=customer_id).read == 2
+            assert pulling.pull(source, here, "claims", customer_id=customer_id).read == 1
+    assert pulling.pull(operator, here, "claims").read == 1
+
+
+def test_a_store_that_takes_the_name_of_another_gets_everything(
+    operator: comptroller.Service, tmp_path: Path
+) -> None:
+    path = tmp_path / "here.db"
+    load(operator, "claims", *lines("claims", "CONFIRMED", "CONFIRMED"))
+    for _ in range(2):
+        with comptroller.open(path) as here:
+            assert pulling.pull(operator, here, "claims").inserted == 2
+        for file in tmp_path.glob("here.db*"):
+            if file.suffix != pulling.ENDING:
+                file.unlink()
+    with comptroller.open(path) as here:  # one that others pulled into since
+        with comptroller.open(tmp_path / "other.db") as other:
+            load(other, "claims", claim())
+            assert pulling.pull(other, here, "claims").inserted == 1
+        assert pulling.pull(operator, here, "claims").inserted == 2
+
+
+def test_a_store_without_a_file_gets_everything_again(operator: comptroller.Service) -> None:
+    load(operator, "claims", *lines("claims", "CONFIRMED", "CONFIRMED"))
+    with comptroller.open(":memory:") as here:
+        assert counts(pulling.pull(operator, here, "claims")) == (2, 0, 0, 0)
+        assert counts(pulling.pull(operator, here, "claims")) == (0, 0, 2, 0)
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"claims": {"x": "2026-01-01"}}', b"\xff"])
+def test_a_file_that_does_not_tell_where_to_begin_is_named(
+    operator: comptroller.Service, here: comptroller.Service, tmp_path: Path, content: bytes
+) -> None:
+    load(here, "claims", claim())
+    file = tmp_path / "here.db.pulled"
+    file.write_bytes(content)
+    with pytest.raises(errors.Unavailable, match="remove it") as refused:
+        pulling.pull(operator, here, "claims")
+    assert str(file) in refused.value.detail
+    file.unlink()
+    assert pulling.pull(operator, here, "claims").read == 0
+
+
+class Long:
+    """Carries to a service elsewhere, which has so many orchestrations, a millisecond apart. The
+    way there is interrupted before a page.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.interrupted_at = -1
+
+    def call(self, operation: str, parameters: list[tuple[str, str]], *_more: object) -> bytes:
+        asked = dict(parameters)
+        first = int(asked.get("page_cursor", 0))
+        if "page_cursor" not in asked and "created_at.gte" in asked:
+            begin = datetime.fromisoformat(asked["created_at.gte"])
+            first = (begin - at()) // timedelta(milliseconds=1)
+        if first == self.interrupted_at:
+            raise KeyboardInterrupt
+        last = min(first + 1000, self.count)
+        items = b",".join(self._line(number) for number in range(first, last))
+        cursor = str(last) if last < self.count else ""
+        return b'{"items":[%s],"next_page_cursor":"%s"}' % (items, cursor.encode())
+
+    def _line(self, number: int) -> bytes:
+        seconds, millis = divmod(number, 1000)
+        moment = b"2026-01-01T00:%02d:%02d.%03dZ" % (*divmod(seconds, 60), millis)
+        return (
+            b'{"id":"%d","customer_id":"acme","status":"COMPLETED","created_at":"%s",'
+            b'"updated_at":"2026-02-01T00:00:00Z"}' % (number, moment)
+        )
+
+
+def test_a_pull_that_was_interrupted_goes_on(here: comptroller.Service) -> None:
+    there = Long(131_000)
+    source = comptroller.Service(cast("Host", there), "there")
+    there.interrupted_at = 2_000
+    with pytest.raises(KeyboardInterrupt) as early:
+        pulling.pull(source, here, "orchestrations")
+    assert "load_result" not in vars(early.value)
+    there.interrupted_at = 130_000
+    with pytest.raises(KeyboardInterrupt) as late:
+        pulling.pull(source, here, "orchestrations")
+    kept = vars(late.value)["load_result"].inserted
+    assert 100_000 <= kept <= 130_000
+    there.interrupted_at = -1
+    rest = pulling.pull(source, here, "orchestrations")
+    assert (rest.inserted, rest.rejected) == (there.count - kept, 0)
+    assert rest.unchanged <= 1000
+    assert pulling.pull(source, here, "orchestrations").read == 1
+    assert here.check()["rows"]["orchestrations"] == there.count

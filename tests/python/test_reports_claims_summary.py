@@ -1,0 +1,180 @@
+"""The summary of claims: what it counts, by which keys, how exactly, and what it refuses."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal, localcontext
+from typing import Any
+
+import comptroller
+import pytest
+from lines import claim, group, load
+from reporting import MONEY, only, ran, total
+
+GROUP = "01900000-0000-7000-8000-0000000000aa"
+
+
+def day(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.fixture
+def claims(operator: comptroller.Service) -> comptroller.Service:
+    """Four claims of two chains over a weekend, a Monday and a new month."""
+    load(operator, "payout-groups", group(id=GROUP, jurisdiction="CH", asset_type="ETH"))
+    rows: list[dict[str, Any]] = [
+        {"blockchain": "INK", "amount": "1.5", "created_at": "2026-01-31T23:59:59.999999Z"},
+        {"blockchain": "INK", "amount": "0.000000000000000001", "onchain_status": "FAILED"},
+        {"blockchain": "BASE", "amount": "2", "created_at": "2026-02-02T00:00:00Z"},
+        {"blockchain": None, "amount": "3", "onchain_status": "PENDING"},
+    ]
+    middle = {
+        "payout_group_id": GROUP,
+        "asset_type": "ETH",
+        "created_at": "2026-02-01T12:30:00Z",
+        "onchain_status": "CONFIRMED",
+    }
+    load(operator, "claims", *(claim(id=str(n), **(middle | row)) for n, row in enumerate(rows)))
+    return operator
+
+
+def test_it_counts_sums_and_compares(claims: comptroller.Service) -> None:
+    rows = ran(claims, "claims_summary", ("chain",))
+    assert list(rows[0]) == [
+        *("chain", "claims", "amount", "claims_share", "amount_share"),
+        *("confirmed", "failed", "success_rate"),
+    ]
+    exact = Decimal("1.500000000000000001")
+    assert only(rows, "chain", "claims", "amount", "confirmed", "failed", "success_rate") == [
+        ("BASE", 1, Decimal(2), 1, 0, 1.0),
+        ("INK", 2, exact, 1, 1, 0.5),
+        (None, 1, Decimal(3), 0, 0, None),
+    ]
+    assert [row["claims_share"] for row in rows] == [0.25, 0.5, 0.25]
+    assert [row["amount_share"] for row in rows] == pytest.approx([2 / 6.5, 1.5 / 6.5, 3 / 6.5])
+
+
+@pytest.mark.parametrize(
+    ("by", "keys"),
+    [
+        ("status", ["CONFIRMED", "FAILED", "PENDING"]),
+        ("chain", ["BASE", "INK", None]),
+        ("asset", ["ETH"]),
+        ("jurisdiction", ["CH"]),
+        ("group", [GROUP]),
+        ("customer", ["default"]),
+        ("type", ["CLAIM_ALL"]),
+        ("hour", [day("2026-01-31T23:00"), day("2026-02-01T12:00"), day("2026-02-02")]),
+        ("day", [day("2026-01-31"), day("2026-02-01"), day("2026-02-02")]),
+        ("week", [day("2026-01-26"), day("2026-02-02")]),
+        ("month", [day("2026-01-01"), day("2026-02-01")]),
+    ],
+)
+def test_every_key_takes_the_claims_apart(
+    claims: comptroller.Service, by: str, keys: list[object]
+) -> None:
+    rows = ran(claims, "claims_summary", (by,))
+    assert [row[by] for row in rows] == keys
+    assert sum(row["claims"] for row in rows) == 4
+    assert total(rows, "amount") == Decimal("6.500000000000000001")
+
+
+def test_keys_combine_in_the_order_they_are_given(claims: comptroller.Service) -> None:
+    rows = ran(claims, "claims_summary", ("week", "status"))
+    assert only(rows, "week", "status", "claims") == [
+        (day("2026-01-26"), "CONFIRMED", 1),
+        (day("2026-01-26"), "FAILED", 1),
+        (day("2026-01-26"), "PENDING", 1),
+        (day("2026-02-02"), "CONFIRMED", 1),
+    ]
+
+
+def test_without_keys_there_is_one_row_of_all(claims: comptroller.Service) -> None:
+    (row,) = ran(claims, "claims_summary", ())
+    assert (row["claims"], row["claims_share"], row["amount_share"]) == (4, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "found"),
+    [
+        ("2026-02-01T12:30:00Z", None, 3),
+        ("2026-02-01T12:30:00.000001Z", None, 1),
+        (None, "2026-02-01T12:30:00Z", 1),
+        (None, "2026-02-01T12:30:00.000001Z", 3),
+        ("2026-02-01", "2026-02-02", 2),
+        (datetime(2026, 2, 1, tzinfo=UTC).date(), datetime(2026, 2, 2, tzinfo=UTC), 2),
+        ("2026-02-01T14:00:00+01:30", None, 3),
+    ],
+)
+def test_a_period_has_its_beginning_and_not_its_end(
+    claims: comptroller.Service, since: Any, until: Any, found: int
+) -> None:
+    (row,) = ran(claims, "claims_summary", (), since=since, until=until)
+    assert row["claims"] == found
+
+
+def test_of_nothing_there_is_nothing(operator: comptroller.Service) -> None:
+    for by in ((), ("chain", "day"), ("week", "jurisdiction")):
+        assert ran(operator, "claims_summary", by) == []
+
+
+def test_claims_of_an_unknown_group_have_no_jurisdiction(operator: comptroller.Service) -> None:
+    load(operator, "claims", claim(id="1"))
+    assert only(ran(operator, "claims_summary", "jurisdiction"), "jurisdiction", "claims") == [
+        (None, 1)
+    ]
+
+
+def test_a_client_has_reports_of_its_own(claims: comptroller.Service, open_as: Any) -> None:
+    load(claims, "claims", claim(id="theirs"), customer_id="other")
+    mine = open_as(customer="default")
+    assert ran(mine, "claims_summary", ())[0]["claims"] == 4
+
+
+def test_sums_are_those_of_decimal(operator: comptroller.Service) -> None:
+    operator.load("claims", comptroller.sample("claims", rows=5_000, seed=3))
+    rows = ran(operator, "claims_summary", ("asset", "week"))
+    sums: dict[tuple[object, object], Decimal] = {}
+    with localcontext(prec=60):
+        for each in operator.claims.iter():
+            began = each.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
+            key = (each.asset_type, began.toordinal() - began.weekday())
+            sums[key] = sums.get(key, Decimal(0)) + each.amount
+    assert {(row["asset"], row["week"].toordinal()): row["amount"] for row in rows} == sums
+
+
+LARGEST = "99999999999999999999.999999999999999999"
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+@pytest.mark.parametrize("amounts", [(LARGEST, "0.000000000000000001"), (LARGEST, LARGEST)])
+def test_a_sum_that_no_column_holds_is_refused(
+    operator: comptroller.Service, engine: str, amounts: tuple[str, ...]
+) -> None:
+    load(operator, "claims", *(claim(id=str(n), amount=each) for n, each in enumerate(amounts)))
+    with pytest.raises(comptroller.InvalidRequest, match="more than 20 digits before the point"):
+        operator.reports.claims_summary("chain", engine=engine)
+    load(operator, "claims", claim(id="0", amount="0", updated_at="2027-01-01T00:00:00Z"))
+    operator.reports.claims_summary("chain", engine=engine)
+
+
+def test_money_is_never_a_float(claims: comptroller.Service) -> None:
+    assert claims.reports.claims_summary().to_polars().schema["amount"] == MONEY
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"by": ("colour",)}, "by: must be some of status, chain"),
+        ({"by": ("chain", "chain")}, "by: names chain twice"),
+        ({"engine": "excel"}, "engine: must be one of duckdb, polars, spark"),
+        ({"since": "yesterday"}, "since: must be a date, or a time"),
+        ({"until": "2026-02-01T00:00:00"}, "until: needs an offset"),
+        ({"since": datetime(2026, 2, 1)}, "since"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(
+    operator: comptroller.Service, given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match=message):
+        operator.reports.claims_summary(**given)

@@ -1,0 +1,84 @@
+"""Spark gives the answers that DuckDB gives, from the Parquet files of the same streams."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from lines import claim, load
+
+pytest.importorskip("pyspark")
+pytest.importorskip("narwhals")
+pytest.importorskip("duckdb")
+if shutil.which("java") is None:
+    pytest.skip("Spark needs a Java runtime", allow_module_level=True)
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),  # one session is enough
+    # Of pyspark itself.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
+SEED = 5
+
+
+@pytest.fixture(scope="module", autouse=True)
+def session() -> Iterator[None]:
+    """One that every report of this module finds, ended with it."""
+    from comptroller.analysis.engines.spark import local_session
+
+    running = local_session()
+    running.sparkContext.setLogLevel("ERROR")
+    yield
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def sampled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[comptroller.Service]:
+    """A store with records of every kind."""
+    folder = tmp_path_factory.mktemp("sampled")
+    comptroller.sample("all", 2_000, seed=SEED, out=folder / "lines")
+    with comptroller.open(folder / "store.db") as svc:
+        for kind in KINDS:
+            assert svc.load(kind, folder / "lines" / f"{kind}.ndjson").committed
+        yield svc
+
+
+KINDS = (
+    *("identities", "controls", "orchestrations", "payout-groups"),
+    *("reward-addresses", "claims", "balances"),
+)
+REPORTS: list[tuple[str, dict[str, Any]]] = [
+    ("claims_summary", {}),
+    ("claims_summary", {"by": ("jurisdiction", "week", "status")}),
+    ("claims_summary", {"by": (), "since": "2026-05-20", "until": "2026-06-01"}),
+]
+
+
+@pytest.mark.parametrize(("name", "given"), REPORTS, ids=lambda each: str(each)[:60])
+def test_spark_answers_as_duckdb_does(
+    sampled: comptroller.Service, name: str, given: dict[str, Any]
+) -> None:
+    here = getattr(sampled.reports, name)(**given, engine="duckdb").to_polars()
+    there = getattr(sampled.reports, name)(**given, engine="spark").to_polars()
+    assert there.schema == here.schema
+    assert len(here)
+    assert there.to_dicts() == here.to_dicts()
+
+
+def test_a_sum_that_no_column_holds_is_refused(tmp_path: Path) -> None:
+    largest = "99999999999999999999.999999999999999999"
+    with comptroller.open(tmp_path / "store.db") as svc:
+        load(svc, "claims", claim(amount=largest), claim(amount="0.000000000000000001"))
+        with pytest.raises(comptroller.InvalidRequest, match="more than 20 digits"):
+            svc.reports.claims_summary(engine="spark")
+
+
+def test_of_an_empty_store_there_is_nothing(tmp_path: Path) -> None:
+    with comptroller.open(tmp_path / "store.db") as svc:
+        assert len(svc.reports.claims_summary(engine="spark")) == 0

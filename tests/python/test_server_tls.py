@@ -1,0 +1,58 @@
+"""The server's guard where a connection begins and ends with TLS."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("cryptography")
+
+from certificates import certificate
+from guarded import LAST, LIST, Running, rest, running, status
+
+SOON_S = 0.5
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server that waits for nothing long."""
+    folder = tmp_path_factory.mktemp("tls")
+    with running(folder / "store.db", SOON_S, *certificate(folder)) as server:
+        yield server
+
+
+def encrypted(connected: socket.socket) -> ssl.SSLSocket:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context.wrap_socket(connected)
+
+
+HELLO = bytes.fromhex("16030100c8010000c40303")
+
+
+@pytest.mark.parametrize("sent", [b"", HELLO, LIST], ids=["silent", "half a hello", "no TLS"])
+def test_a_handshake_that_does_not_come_is_cut(hasty: Running, sent: bytes) -> None:
+    began = time.monotonic()
+    assert b"HTTP" not in hasty.answer(sent)
+    assert time.monotonic() - began < SOON_S + 5
+
+
+def test_a_request_that_does_not_come_is_cut_after_the_handshake(hasty: Running) -> None:
+    began = time.monotonic()
+    with hasty.connection() as connected, encrypted(connected) as secured:
+        assert status(rest(secured)) == 408
+    assert time.monotonic() - began < SOON_S + 5
+
+
+def test_a_request_is_answered_whole(hasty: Running) -> None:
+    with hasty.connection() as connected, encrypted(connected) as secured:
+        secured.sendall(LAST)
+        head, _, body = rest(secured).partition(b"\r\n\r\n")
+    assert status(head) == 200
+    assert body.startswith(b'{"items":[]')
