@@ -87,6 +87,7 @@ EXTRAS = {
     "narwhals": {"analysis"},
     "polars": {"analysis"},
     "prometheus_client": {"http"},
+    "py4j": {"analysis"},  # of pyspark
     "pyspark": {"analysis"},
     "starlette": {"http"},
     "uvicorn": {"http"},

@@ -229,8 +229,8 @@ def test_a_secret_is_shown_once(at_store: Run) -> None:
         (["clients", "add", "a", "--customer", "b c"], 1, "customer: "),
         (["clients", "add", "a", "--operator", "--scope", "x"], 1, "scopes: "),
         (["clients", "add", "", "--operator"], 1, "name: must be 1 to 128"),
-        (["clients", "rotate", "nobody"], 1, "not-found: there is no client nobody"),
-        (["clients", "revoke", "nobody"], 1, "not-found: there is no client nobody"),
+        (["clients", "rotate", "nobody"], 1, "not-found: there is no client_id nobody"),
+        (["clients", "revoke", "nobody"], 1, "not-found: there is no client_id nobody"),
         (["clients", "list", "nobody"], 2, "unexpected extra argument"),
     ],
 )

@@ -209,7 +209,7 @@ def test_who_tells_callers_apart_decides_what_credentials_there_are() -> None:
         for authority in AUTHORITIES
     }
     flow = schemes["local"]["oauth2"]["flows"]["clientCredentials"]
-    assert flow == {"tokenUrl": "/oauth2/token", "scopes": DESCRIPTION["scopes"]}
+    assert flow == {"tokenUrl": "oauth2/token", "scopes": DESCRIPTION["scopes"]}
     assert schemes["jwks"]["bearer"]["scheme"] == "bearer"
     assert schemes["off"] == {}
     off = json.loads(openapi.document("off"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,14 @@ REPORTS: list[tuple[str, dict[str, Any]]] = [
     ("claims_summary", {}),
     ("claims_summary", {"by": ("jurisdiction", "week", "status")}),
     ("claims_summary", {"by": (), "since": "2026-05-20", "until": "2026-06-01"}),
+    ("confirmation_times", {"by": ("chain", "month")}),
+    ("stuck_claims", {"percentile": 0.5}),
+    ("failures", {"by": ("chain",)}),
+    ("restrictions", {"by": ("customer", "week")}),
+    ("reconciliation", {}),
+    ("cohort", {}),
+    ("anomalies", {"by": ("chain",), "band": 2.0}),
+    ("orchestration_flow", {}),
 ]
 
 
@@ -69,6 +78,17 @@ def test_spark_answers_as_duckdb_does(
     assert there.schema == here.schema
     assert len(here)
     assert there.to_dicts() == here.to_dicts()
+
+
+def test_spark_states_a_group_as_duckdb_does(sampled: comptroller.Service) -> None:
+    claims = sampled.claims.list(limit=1000, statuses=["CONFIRMED"])
+    group = Counter(each.payout_group_id for each in claims).most_common(1)[0][0]
+    here, there = (
+        sampled.reports.group_statement(group, "2026-06", engine=engine).to_dicts()
+        for engine in ("duckdb", "spark")
+    )
+    assert len(here) == 31
+    assert there == here
 
 
 def test_a_sum_that_no_column_holds_is_refused(tmp_path: Path) -> None:

@@ -13,9 +13,19 @@ from comptroller import arguments
 from comptroller.analysis import engines, reports
 from comptroller.analysis.keys import checked, columns_of
 from comptroller.analysis.report import Report
+from comptroller.analysis.reports.anomalies import ANOMALIES, SERIES_KEYS
 from comptroller.analysis.reports.claims import CLAIMS_SUMMARY
+from comptroller.analysis.reports.cohorts import COHORT
+from comptroller.analysis.reports.confirmation import CONFIRMATION_TIMES, STUCK_CLAIMS
 from comptroller.analysis.reports.definition import Definition
-from comptroller.errors import invalid
+from comptroller.analysis.reports.failures import FAILURES
+from comptroller.analysis.reports.orchestrations import KEYS as FLOW_KEYS
+from comptroller.analysis.reports.orchestrations import ORCHESTRATION_FLOW
+from comptroller.analysis.reports.reconciliation import RECONCILIATION
+from comptroller.analysis.reports.restrictions import KEYS as RESTRICTION_KEYS
+from comptroller.analysis.reports.restrictions import RESTRICTIONS
+from comptroller.analysis.reports.statement import GROUP_STATEMENT
+from comptroller.errors import invalid, make, shorten
 from comptroller.streams import Stream
 
 #: A time: RFC 3339 or a date (its midnight, UTC) as text, an aware datetime, or a date.
@@ -25,8 +35,8 @@ Since = str | datetime | date | None
 class Streaming(Protocol):
     """A noun whose records stream."""
 
-    def stream(self, columns: Sequence[str] | None = None) -> Stream:
-        """All records, as columns."""
+    def stream(self, columns: Sequence[str] | None = None, **filters: Any) -> Stream:
+        """All records that pass the filters, as columns."""
 
 
 class Reports:
@@ -58,6 +68,138 @@ class Reports:
             CLAIMS_SUMMARY, reports.claims_summary, keys, (since, until), engine, by=keys
         )
 
+    def confirmation_times(
+        self,
+        by: Sequence[str] = ("chain",),
+        as_of: Since = None,
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str = engines.DEFAULT,
+    ) -> Report:
+        """How long claims take from submission to confirmation, those that wait included."""
+        keys, moment = checked(by), _moment("as_of", as_of)
+        return self._run(
+            *(CONFIRMATION_TIMES, reports.confirmation_times, keys, (since, until), engine),
+            by=keys,
+            as_of=moment,
+        )
+
+    def stuck_claims(
+        self,
+        as_of: Since = None,
+        percentile: float = 0.99,
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str = engines.DEFAULT,
+    ) -> Report:
+        """The claims that wait longer than nearly all of their chain did, the oldest first."""
+        return self._run(
+            *(STUCK_CLAIMS, reports.stuck_claims, (), (since, until), engine),
+            as_of=_moment("as_of", as_of),
+            percentile=percentile,
+        )
+
+    def failures(
+        self,
+        by: Sequence[str] = ("chain",),
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str = engines.DEFAULT,
+    ) -> Report:
+        """Why claims failed, and how many failures a later claim of the group made good."""
+        keys = checked(by)
+        return self._run(FAILURES, reports.failures, keys, (since, until), engine, by=keys)
+
+    def restrictions(
+        self,
+        by: Sequence[str] = ("month",),
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str = engines.DEFAULT,
+    ) -> Report:
+        """How many controls were made, lifted and in force, and how long they last."""
+        keys = checked(by, RESTRICTION_KEYS)
+        return self._run(RESTRICTIONS, reports.restrictions, keys, (since, until), engine, by=keys)
+
+    def group_statement(
+        self,
+        group: str,
+        month: str,
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str = engines.DEFAULT,
+    ) -> Report:
+        """What a group held and claimed on each day of a month such as 2026-05, and in all.
+
+        Raises NotFound for a group that nothing here names, Forbidden where a client asks.
+        """
+        # Ids of groups are kept in lower case.
+        named = arguments.text("group", group).lower()
+        statement = self._run(
+            *(GROUP_STATEMENT, reports.group_statement, ("day",), (since, until), engine),
+            group=named,
+            month=month,
+        )
+        if not len(statement):
+            raise make("not-found", 404, f"there is no payout group {shorten(named)}")
+        return statement
+
+    def reconciliation(
+        self,
+        month: str | None = None,
+        tolerance: float = 0.05,
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str = engines.DEFAULT,
+    ) -> Report:
+        """Whether what groups claimed in each month, or one, fits what stood on their addresses.
+
+        Raises Forbidden where a client asks.
+        """
+        return self._run(
+            *(RECONCILIATION, reports.reconciliation, ("group", "month"), (since, until), engine),
+            month=month,
+            tolerance=tolerance,
+        )
+
+    def cohort(
+        self, *, since: Since = None, until: Since = None, engine: str = engines.DEFAULT
+    ) -> Report:
+        """How many of the groups that began to claim in a month still claim later."""
+        keys = ("month", "age_months")
+        return self._run(COHORT, reports.cohort, keys, (since, until), engine)
+
+    def anomalies(
+        self,
+        by: Sequence[str] = ("chain",),
+        band: float = 5.0,
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str = engines.DEFAULT,
+    ) -> Report:
+        """The days with far more or fewer claims, or amounts, than there usually are."""
+        keys = checked(by, SERIES_KEYS)
+        return self._run(
+            *(ANOMALIES, reports.anomalies, (*keys, "day", "measure"), (since, until), engine),
+            by=keys,
+            band=band,
+        )
+
+    def orchestration_flow(
+        self, *, since: Since = None, until: Since = None, engine: str = engines.DEFAULT
+    ) -> Report:
+        """How many orchestrations go from each asset to each, and how they fare."""
+        return self._run(
+            *(ORCHESTRATION_FLOW, reports.orchestration_flow, FLOW_KEYS, (since, until), engine)
+        )
+
     def _run(
         self,
         definition: Definition,
@@ -78,9 +220,10 @@ class Reports:
     def _streams(self, definition: Definition, keys: tuple[str, ...]) -> Mapping[str, Stream]:
         streams: dict[str, Stream] = {}
         for table, columns in definition.reads.items():
-            more = ("created_at", *columns_of(keys)) if table == "claims" else ()
+            more = ("created_at", *columns_of(keys)) if table in ("claims", "controls") else ()
             wanted = list(dict.fromkeys([*columns, *more]))
-            streams[table] = self._nouns[table].stream(wanted)
+            filters = {"include_deleted": True} if table == "controls" else {}
+            streams[table] = self._nouns[table].stream(wanted, **filters)
         return streams
 
 

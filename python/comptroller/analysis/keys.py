@@ -22,12 +22,12 @@ _COLUMNS = {
 KEYS = ("status", "chain", "asset", "jurisdiction", "group", "customer", "type", *PERIODS)
 
 
-def checked(by: Sequence[str]) -> tuple[str, ...]:
-    """The keys. Raises InvalidRequest for one that is none or is there twice."""
+def checked(by: Sequence[str], among: Sequence[str] = KEYS) -> tuple[str, ...]:
+    """The keys. Raises InvalidRequest for one that is not `among` them or is there twice."""
     keys = (by,) if isinstance(by, str) else tuple(by)
     for key in keys:
-        if key not in KEYS:
-            raise invalid("by", f"must be some of {', '.join(KEYS)}")
+        if key not in among:
+            raise invalid("by", f"must be some of {', '.join(among)}")
         if keys.count(key) > 1:
             raise invalid("by", f"names {key} twice")
     return keys
@@ -40,13 +40,13 @@ def columns_of(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def with_keys(
-    claims: nw.LazyFrame[Any], payout_groups: nw.LazyFrame[Any], keys: tuple[str, ...]
+    claims: nw.LazyFrame[Any], payout_groups: nw.LazyFrame[Any] | None, keys: tuple[str, ...]
 ) -> nw.LazyFrame[Any]:
-    """The claims with a column for each key.
+    """The claims, or what else has the columns that the keys are made of, with one for each key.
 
     The jurisdiction is that of the claim's group at present; null where the group is unknown.
     """
-    if "jurisdiction" in keys:
+    if "jurisdiction" in keys and payout_groups is not None:
         groups = payout_groups.select(nw.col("id").alias("payout_group_id"), "jurisdiction")
         claims = claims.join(groups, on="payout_group_id", how="left")
     named = {key: nw.col(_COLUMNS[key]) for key in keys if key in _COLUMNS}

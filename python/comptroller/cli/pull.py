@@ -47,7 +47,8 @@ def pull(
     """Copy the records of a service elsewhere into the store, as far as the client may read them.
 
     Again and again: claims and orchestrations are read from the oldest one on that was not final or
-    was rejected, or else from the newest. A pull that was interrupted goes on where it was.
+    was rejected, or else from the newest. An interrupted pull keeps what it has stored, 100,000
+    records at a time, and goes on from there.
 
     \b
     export COMPTROLLER_CLIENT_ID=... COMPTROLLER_CLIENT_SECRET=...
@@ -55,6 +56,11 @@ def pull(
     """  # noqa: D301
     import comptroller
 
+    if client_id is None or client_secret is None:
+        raise click.UsageError(
+            "give --client-id and --client-secret, or set COMPTROLLER_CLIENT_ID and "
+            "COMPTROLLER_CLIENT_SECRET"
+        )
     results: dict[str, LoadResult] = {}
     with comptroller.connect(
         url,

@@ -169,7 +169,9 @@ def revoke(file: SecretFile, client_id: str) -> Client:
 def _find(clients: Clients, client_id: str) -> Client:
     client = clients.get(client_id)
     if client is None:
-        raise make("not-found", 404, f"there is no client {shorten(client_id)}")
+        named = [each.client_id for each in clients.values() if each.name == client_id]
+        hint = f"; of that name there is {', '.join(named)}" if named else ""
+        raise make("not-found", 404, f"there is no client_id {shorten(client_id)}{hint}")
     return client
 
 

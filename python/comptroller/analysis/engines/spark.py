@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -58,6 +59,10 @@ class Spark:
         try:
             return polars.DataFrame(frame.toArrow())
         except ArithmeticException as error:
+            raise too_large() from error
+        except Py4JJavaError as error:  # of several stages that failed at once
+            if "SparkArithmeticException" not in str(error):
+                raise
             raise too_large() from error
 
 

@@ -10,6 +10,7 @@ from narwhals.stable.v2.typing import IntoLazyFrameT
 
 from comptroller.analysis.keys import checked, with_keys
 from comptroller.analysis.reports.definition import COUNT, MONEY, RATIO, Definition, finished
+from comptroller.analysis.reports.ratios import ratio
 
 CLAIMS_SUMMARY = Definition(
     title="Claims and what they amount to",
@@ -52,9 +53,9 @@ def claims_summary(
     ended = nw.col("confirmed") + nw.col("failed")
     some = counted.filter(nw.col("claims") > 0)  # of nothing, without keys, there is a row too
     shared = _with_totals(some).with_columns(
-        claims_share=_ratio(nw.col("claims"), nw.col("all_claims")),
-        amount_share=_ratio(nw.col("amount"), nw.col("all_amount")),
-        success_rate=_ratio(nw.col("confirmed"), ended),
+        claims_share=ratio(nw.col("claims"), nw.col("all_claims")),
+        amount_share=ratio(nw.col("amount"), nw.col("all_amount")),
+        success_rate=ratio(nw.col("confirmed"), ended),
     )
     native: IntoLazyFrameT = finished(shared, keys, CLAIMS_SUMMARY.columns).to_native()
     return native
@@ -69,8 +70,3 @@ def _with_totals(counted: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         nw.col("claims").sum().alias("all_claims"), nw.col("amount").sum().alias("all_amount")
     )
     return counted.join(totals, how="cross")
-
-
-def _ratio(part: nw.Expr, whole: nw.Expr) -> nw.Expr:
-    """A share, null where there is no whole."""
-    return nw.when(whole != 0).then(part.cast(nw.Float64) / whole.cast(nw.Float64))

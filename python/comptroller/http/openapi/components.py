@@ -84,7 +84,9 @@ def security(scopes: Iterable[str], authority: Authority) -> list[Schema]:
 
 def _security_schemes(authority: Authority) -> dict[str, Schema]:
     if authority == "local":
-        flow = {"tokenUrl": routes.TOKEN_PATH, "scopes": routes.description()["scopes"]}
+        # Beside the document, wherever that is mounted.
+        beside = routes.TOKEN_PATH.removeprefix("/")
+        flow = {"tokenUrl": beside, "scopes": routes.description()["scopes"]}
         return {
             "oauth2": {"type": "oauth2", "flows": {"clientCredentials": flow}},
             **tokens.SECURITY_SCHEMES,

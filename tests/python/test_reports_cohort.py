@@ -1,0 +1,128 @@
+"""Cohorts: groups by the month in which they began to claim, and whether they still do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import UTC, datetime
+from decimal import Decimal, localcontext
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+import comptroller
+import polars
+import pytest
+from lines import at, claim, load
+from reporting import ENGINES, MONEY, only, ran
+
+COLUMNS = ("month", "age_months", "groups", "amount")
+LARGEST = "99999999999999999999.999999999999999999"
+OLD, YOUNG, LATE = (str(uuid4()) for _ in range(3))
+
+
+def month(year: int, number: int) -> datetime:
+    return datetime(year, number, 1, tzinfo=UTC)
+
+
+def of(group: str, created_at: str, amount: str = "1", **members: Any) -> dict[str, Any]:
+    return claim(payout_group_id=group, created_at=created_at, amount=amount, **members)
+
+
+@pytest.fixture
+def claims(operator: comptroller.Service) -> comptroller.Service:
+    """Three groups that began in two months, across the end of a year."""
+    load(
+        operator,
+        "claims",
+        of(OLD, "2025-11-30T23:59:59.999999Z", "0.000000000000000001"),
+        of(OLD, "2025-11-01T00:00:00Z", "2"),
+        of(OLD, "2026-02-28T12:00:00Z", "3", onchain_status="FAILED"),
+        of(YOUNG, "2025-11-15T00:00:00Z", "4"),
+        of(LATE, "2025-12-01T00:00:00Z", "5"),
+        of(LATE, "2026-01-31T23:59:59Z", "6"),
+        of(LATE, "2026-01-01T00:00:00Z", "7"),
+    )
+    return operator
+
+
+def test_groups_age_from_the_month_of_their_first_claim(claims: comptroller.Service) -> None:
+    rows = ran(claims, "cohort")
+    assert list(rows[0]) == list(COLUMNS)
+    assert only(rows, *COLUMNS) == [
+        (month(2025, 11), 0, 2, Decimal("6.000000000000000001")),
+        (month(2025, 11), 3, 1, Decimal(3)),  # nobody claimed in the months between
+        (month(2025, 12), 0, 1, Decimal(5)),
+        (month(2025, 12), 1, 1, Decimal(13)),
+    ]
+
+
+def test_within_a_period_the_first_claim_is_that_of_the_period(claims: comptroller.Service) -> None:
+    rows = ran(claims, "cohort", since="2025-12-01", until="2026-02-01")
+    assert only(rows, *COLUMNS) == [
+        (month(2025, 12), 0, 1, Decimal(5)),
+        (month(2025, 12), 1, 1, Decimal(13)),
+    ]
+
+
+def test_of_nothing_there_is_nothing(operator: comptroller.Service) -> None:
+    assert ran(operator, "cohort") == []
+
+
+def test_the_ends_of_time_are_months_apart(operator: comptroller.Service) -> None:
+    load(operator, "claims", of(OLD, "0001-01-01T00:00:00Z"), of(OLD, "9999-12-31T23:59:59Z"))
+    ages = only(ran(operator, "cohort"), "month", "age_months")
+    assert ages == [(month(1, 1), 0), (month(1, 1), 9_999 * 12 - 1)]
+
+
+def test_many_claims_are_told_as_plain_python_tells_them(operator: comptroller.Service) -> None:
+    chance = Random(9)
+    groups = [str(uuid4()) for _ in range(40)]
+    lines = [
+        of(
+            chance.choice(groups[: 1 + day // 20]),
+            at(days=day).isoformat(),
+            f"{Decimal(chance.getrandbits(90)).scaleb(-18):f}",
+        )
+        for day in range(800)
+    ]
+    load(operator, "claims", *lines)
+    created: dict[str, list[tuple[int, Decimal]]] = defaultdict(list)
+    for each in operator.claims.iter():
+        months = each.created_at.year * 12 + each.created_at.month - 1
+        created[each.payout_group_id].append((months, each.amount))
+    active: dict[tuple[int, int], set[str]] = defaultdict(set)
+    amounts: dict[tuple[int, int], Decimal] = defaultdict(Decimal)
+    with localcontext(prec=60):
+        for group, made in created.items():
+            first = min(months for months, _ in made)
+            for months, amount in made:
+                active[first, months - first].add(group)
+                amounts[first, months - first] += amount
+    expected = [
+        (month(first // 12, first % 12 + 1), age, len(active[first, age]), amounts[first, age])
+        for first, age in sorted(active)
+    ]
+    assert only(ran(operator, "cohort"), *COLUMNS) == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_sum_that_no_column_holds_is_refused(operator: comptroller.Service, engine: str) -> None:
+    load(
+        operator,
+        "claims",
+        of(OLD, "2026-01-01T00:00:00Z", LARGEST),
+        of(OLD, "2026-02-01T00:00:00Z", LARGEST),
+    )
+    assert len(operator.reports.cohort(engine=engine)) == 2
+    load(operator, "claims", of(YOUNG, "2026-01-02T00:00:00Z", "0.000000000000000001"))
+    with pytest.raises(comptroller.InvalidRequest, match="more than 20 digits before the point"):
+        operator.reports.cohort(engine=engine)
+
+
+def test_columns_have_their_types(operator: comptroller.Service) -> None:
+    assert dict(operator.reports.cohort().to_polars().schema) == {
+        "month": polars.Datetime("us", "UTC"),
+        "age_months": polars.Int64,
+        "groups": polars.Int64,
+        "amount": MONEY,
+    }
