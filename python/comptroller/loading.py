@@ -10,6 +10,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from html import escape
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
@@ -18,6 +19,7 @@ import msgspec
 
 from comptroller import arguments
 from comptroller.errors import InvalidRequest, invalid
+from comptroller.markup import SHOWN_ROWS, cell, table
 
 if TYPE_CHECKING:
     from comptroller._core import Readable
@@ -63,6 +65,19 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
         counts = ", ".join(f"{getattr(self, name):,} {name}" for name in names)
         state = "committed" if self.committed else "not committed"
         return f"<LoadResult {state}: {self.read:,} read = {counts}>"
+
+    def _repr_html_(self) -> str:
+        account = f"<p>{escape(repr(self))}</p>"
+        if self.unknown_members:
+            left_out = ", ".join(f"{name} ({n:,})" for name, n in self.unknown_members.items())
+            account += f"<p>Members left out, and on how many lines: {cell(left_out)}</p>"
+        if not self.rejections:
+            return account
+        shown = self.rejections[:SHOWN_ROWS]
+        left = self.rejected - len(shown)
+        rows = ((each.line, each.code, each.message) for each in shown)
+        notes = [f"{left:,} more rejected lines"] if left > 0 else []
+        return account + table(("line", "code", "message"), rows, notes)
 
 
 class LoadOptions(NamedTuple):

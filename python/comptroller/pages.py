@@ -8,12 +8,9 @@ from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
-R = TypeVar("R")
+from comptroller.markup import SHOWN_COLUMNS, SHOWN_ROWS, table
 
-#: What a notebook shows of a page; the rest is counted.
-SHOWN_ROWS = 20
-SHOWN_COLUMNS = 20
-SHOWN_CHARACTERS = 60
+R = TypeVar("R")
 
 
 class Page(msgspec.Struct, Generic[R], frozen=True):
@@ -71,24 +68,9 @@ def _table(items: list[Any]) -> str:
         if any(getattr(row, name) is not None for row in rows)
     ]
     columns, hidden = used[:SHOWN_COLUMNS], used[SHOWN_COLUMNS:]
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_cell(getattr(row, name))}</td>" for name in columns) + "</tr>"
-        for row in rows
-    )
     notes = []
     if len(items) > len(rows):
         notes.append(f"{len(items) - len(rows)} more rows")
     if hidden:
         notes.append(f"{len(hidden)} more columns: {', '.join(hidden)}")
-    foot = f"<p>… {escape('; '.join(notes))}</p>" if notes else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{foot}"
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    if len(shown) > SHOWN_CHARACTERS:
-        return f'<span title="{escape(shown)}">{escape(shown[: SHOWN_CHARACTERS - 1])}…</span>'
-    return escape(shown)
+    return table(columns, ([getattr(row, name) for name in columns] for row in rows), notes)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from comptroller.errors import unavailable
 from comptroller.files import whole_file
-from comptroller.streams import Stream, interruptible, require
+from comptroller.streams import Rows, interruptible, require
 
 
-def write_parquet(stream: Stream, path: str) -> int:
+def write_parquet(stream: Rows, path: str) -> int:
     """Writes all rows; returns how many. The file appears when it is whole.
 
     Raises Unavailable where DuckDB is not installed or the file cannot be written.

@@ -42,12 +42,16 @@ class AssetTotal(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to say about the claims that share a key."""
+    """What there is to say about the claims that share a key.
+
+    `waiting` claims are SUBMITTED: how long they will take is not known and not in time_to_confirm.
+    """
 
     key: Key
     claims: int
     confirmed: int
     failed: int
+    waiting: int = 0
     assets: tuple[AssetTotal, ...]
     time_to_confirm: TimeToConfirm | None = None
 
@@ -168,6 +172,7 @@ def _totals(by: tuple[str, ...], counted: Counted) -> tuple[Totals, ...]:
             claims=statuses[key].total(),
             confirmed=statuses[key]["CONFIRMED"],
             failed=statuses[key]["FAILED"],
+            waiting=statuses[key]["SUBMITTED"],
             assets=tuple(
                 AssetTotal(asset, number, _shortest(amounts[key, asset]))
                 for asset, number in sorted(

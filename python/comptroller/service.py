@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -224,3 +225,10 @@ class Service:
 
     def __repr__(self) -> str:
         return f"<Service {self._title}>"
+
+    def _repr_html_(self) -> str:
+        nouns = ", ".join(name for name in vars(self) if not name.startswith("_"))
+        return (
+            f"<p><b>Service</b> {escape(self._title)}</p>"
+            f"<p>{nouns}: each has list, iter and stream; load, export, reports: in bulk.</p>"
+        )

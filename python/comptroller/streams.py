@@ -14,10 +14,15 @@ if TYPE_CHECKING:
     import pyarrow  # type: ignore[import, unused-ignore]
 
 
-class ArrowStream(Protocol):
+class Rows(Protocol):
     """The Arrow PyCapsule interface: https://arrow.apache.org/docs/format/CDataInterface."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+class ArrowStream(Rows, Protocol):
+    """Rows whose types are known without reading."""
+
     def __arrow_c_schema__(self) -> object: ...
 
 

@@ -6,12 +6,11 @@ import re
 
 import pytest
 from command_line import GOOD, Run, claim, lines
+from comptroller import figures
 from comptroller.counting import DIMENSIONS
 
 pytest.importorskip("click")
 pytest.importorskip("rich")
-
-from comptroller.cli import screen
 
 REPORTED = lines(
     claim("c-1", amount="0.000000000000000001", blockchain="INK"),
@@ -43,6 +42,7 @@ def test_a_report_is_exact_for_machines(run: Run) -> None:
         "claims": 1,
         "confirmed": 0,
         "failed": 0,
+        "waiting": 0,
         "success_rate": None,
         "time_to_confirm": None,
         "assets": [{"asset": "RPL", "claims": 1, "amount": "0.000000000000000001"}],
@@ -125,7 +125,7 @@ def test_a_report_of_nothing_says_so(run: Run) -> None:
     ],
 )
 def test_durations_are_shown_for_people(microseconds: int, shown: str) -> None:
-    assert screen.duration(microseconds) == shown
+    assert figures.duration(microseconds) == shown
 
 
 @pytest.mark.parametrize(
@@ -140,4 +140,4 @@ def test_durations_are_shown_for_people(microseconds: int, shown: str) -> None:
     ],
 )
 def test_ratios_are_not_rounded_to_certainty(ratio: float | None, shown: str) -> None:
-    assert screen.percent(ratio) == shown
+    assert figures.percent(ratio) == shown

@@ -32,7 +32,9 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch, capsys):
         "5 " + namespace["page"].items[0].error_message,
         "[]",
         "insufficient-scope this needs the scope rewards:read_payout_groups",
+        repr(namespace["report"]),
     ]
+    assert (tmp_path / "claims.svg").read_text().startswith("<svg")
     assert (tmp_path / "claims.ndjson").read_bytes().count(b"\n") == 10_000
 
 
@@ -46,8 +48,8 @@ def test_the_commands_of_the_readme_succeed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     comptroller.open("rewards.db").close()
     ended = [words for words in commands() if words[0] != "serve"]
-    assert len(ended) == 7
-    assert [main(words) for words in ended] == [0] * 7
+    assert len(ended) == 10
+    assert [main(words) for words in ended] == [0] * 10
 
 
 def test_the_service_of_the_readme_is_asked_from_afar(tmp_path):

@@ -215,7 +215,8 @@ class Reports:
             # Only what is bounded, the records that things happened to, has this column.
             frames = [_between(frame, since, until) for frame in tables.values()]
             rows = runner.collect(function(*frames, **given))
-        return Report(function.__name__, definition.title, definition.formula, keys, rows)
+        asked = {"since": bounds[0], "until": bounds[1], **given}
+        return Report(function.__name__, definition.title, definition.formula, keys, rows, asked)
 
     def _streams(self, definition: Definition, keys: tuple[str, ...]) -> Mapping[str, Stream]:
         streams: dict[str, Stream] = {}

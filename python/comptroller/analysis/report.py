@@ -2,30 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from html import escape
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from comptroller.analysis.keys import PERIODS
+from comptroller.markup import SHOWN_ROWS
 from comptroller.streams import require, to_pandas
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import pandas  # type: ignore[import, unused-ignore]
     import polars
     import pyarrow  # type: ignore[import, unused-ignore]
+
+    from comptroller.analysis.plots.theme import Picture
 
 
 class Report:
     """Rows with a title and a formula; draws itself in notebooks.
 
-    An Arrow stream: polars, DuckDB, pyarrow, pandas and narwhals take the object itself.
+    An Arrow stream: polars, DuckDB, pyarrow, pandas and narwhals take the object itself. `given`
+    is what it was asked for with, such as `since`, by name.
     """
 
     def __init__(
-        self, name: str, title: str, formula: str, keys: tuple[str, ...], frame: polars.DataFrame
+        self,
+        name: str,
+        title: str,
+        formula: str,
+        keys: tuple[str, ...],
+        frame: polars.DataFrame,
+        given: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
         self.name = name
         self.title = title
         self.formula = formula
         self.keys = keys
         self._frame = frame
+        self.given = given
+
+    @property
+    def over(self) -> str:
+        """What it is over: the keys, what was asked for, the period of the rows, their number."""
+        told = [f"by {', '.join(self.keys)}"] if self.keys else []
+        words = (("group", "group"), ("month", "in"), ("since", "from"), ("until", "before"))
+        told += [f"{word} {given}" for name, word in words if (given := self.given.get(name))]
+        starts = next((self._frame[key] for key in PERIODS if key in self.keys), None)
+        if starts is not None and starts.count():
+            told.append(" to ".join(f"{moment:%Y-%m-%d}" for moment in _ends(starts)))
+        return ", ".join([*told, f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"])
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -53,5 +81,48 @@ class Report:
         """The rows as dicts: amounts as Decimal, times as aware datetimes."""
         return self._frame.to_dicts()
 
+    def plot(self, theme: str = "light") -> Picture:
+        """An altair chart, 600 pixels wide; its `save` writes PNG and SVG without a network.
+
+        Args:
+            theme: light, dark, or page (no ground, and the text colour of the page it is in).
+
+        Raises InvalidRequest for another theme, Unavailable where altair is not installed.
+        """
+        _require_drawing("plot()")
+        from comptroller.analysis.plots import plot
+
+        return plot(self, theme)
+
+    def html(self, rows: int = 50) -> str:
+        """A section for a page: title, formula, picture as inline SVG, the first `rows` rows.
+
+        It brings its style and takes the page's colours. Raises Unavailable where altair or
+        vl-convert is not installed.
+        """
+        _require_drawing("html()")
+        from comptroller.analysis.document import STYLE, section
+
+        return f"<style>{STYLE}</style>{section(self, self.name, rows)}"
+
+    def _repr_html_(self) -> str:
+        from comptroller.analysis.document import STYLE, table
+
+        return (
+            f'<style>{STYLE}</style><div class="comptroller-report"><b>{escape(self.title)}</b>'
+            f'<p class="over">{escape(self.over)}</p><p>{escape(self.formula)}</p>'
+            f"{table(self, SHOWN_ROWS)}</div>"
+        )
+
     def __repr__(self) -> str:
-        return f"<Report {self.name}: {self.title}, {len(self):,} rows>"
+        return f"<Report {self.name}: {self.title}, {self.over}>"
+
+
+def _require_drawing(purpose: str) -> None:
+    for module in ("altair", "vl_convert"):
+        require(module, purpose, "comptroller[analysis]")
+
+
+def _ends(moments: polars.Series) -> tuple[datetime, datetime]:
+    known = moments.drop_nulls().sort()
+    return known[0], known[-1]

@@ -17,6 +17,7 @@ import click
 import msgspec
 
 import comptroller
+from comptroller import figures
 from comptroller.cli import screen
 from comptroller.cli.afar import ask_from_afar
 from comptroller.cli.bulk import KINDS, account, rejections
@@ -102,8 +103,8 @@ def _real_rewards(guide: Guide) -> bool:
             differences.append(total_of_claims - Decimal(total))
             compared.add_row(
                 *screen.cells([end[:10], asset, claims]),
-                screen.with_fraction(total_of_claims, 18),
-                screen.with_fraction(differences[-1], 18),
+                figures.with_fraction(total_of_claims, 18),
+                figures.with_fraction(differences[-1], 18),
             )
     guide.show(compared)
     equal = differences.count(Decimal(0))
@@ -204,7 +205,7 @@ def _turn_pages(guide: Guide) -> None:
 
 def _claims(claims: list[Claim]) -> Table:
     listed = screen.table("claim", "created", "status", ">amount", "asset")
-    for claim, amount in zip(claims, screen.aligned([c.amount for c in claims]), strict=True):
+    for claim, amount in zip(claims, figures.aligned([c.amount for c in claims]), strict=True):
         listed.add_row(
             f"{screen.printable(claim.id)[:24]}...",
             f"{claim.created_at:%Y-%m-%d}",

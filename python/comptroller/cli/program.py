@@ -11,6 +11,7 @@ import click
 from comptroller.cli.bulk import export, load, sample
 from comptroller.cli.clients import clients, keys
 from comptroller.cli.pull import pull
+from comptroller.cli.query import query
 from comptroller.cli.reporting import report
 from comptroller.cli.serve import serve
 from comptroller.cli.store import backup, check, migrate
@@ -47,7 +48,7 @@ def program() -> None:
 
 
 _COMMANDS = (
-    *(demo, sample, load, export, report, check, backup, migrate),
+    *(demo, sample, load, export, report, query, check, backup, migrate),
     *(serve, clients, keys, pull),
 )
 for command in _COMMANDS:

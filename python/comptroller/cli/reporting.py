@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from comptroller import figures
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from comptroller.report import Breakdown, ClaimsReport, Totals
 
 _DIMENSIONS = ("status", "chain", "jurisdiction", "day")
+# Written out, because importing them would cost every command; a test holds them against the keys.
+KEYS = (
+    *("status", "chain", "asset", "jurisdiction", "group", "customer", "type"),
+    *("hour", "day", "week", "month"),
+)
 _SHOWN_DAYS = 14
 _SHOWN_FAILURES = 20
 
@@ -29,14 +35,15 @@ class By(click.ParamType[tuple[str, ...]]):
         """Read the dimensions' names."""
         names = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
         for name in names:
-            if name not in _DIMENSIONS:
-                self.fail(f"{name!r} is none of {', '.join(_DIMENSIONS)}", param, ctx)
+            if name not in KEYS:
+                self.fail(f"{name!r} is none of {', '.join(KEYS)}", param, ctx)
         if len(set(names)) < len(names):
             self.fail(f"{value!r} names a dimension twice", param, ctx)
         return names
 
 
 @click.command()
+@click.argument("name", required=False)
 @click.option("--start", metavar="TIME", help="Created at this time or date (UTC), or later.")
 @click.option("--end", metavar="TIME", help="Created at this time or date (UTC), or before.")
 @click.option("--customer", metavar="ID", help="Only this customer's.")
@@ -45,27 +52,65 @@ class By(click.ParamType[tuple[str, ...]]):
     type=By(),
     multiple=True,
     metavar="NAME[,NAME]",
-    help="Only this breakdown: status, chain, jurisdiction, day, or a combination; repeatable.",
+    help="Only this breakdown: status, chain, jurisdiction, day, or a combination; repeatable. "
+    "Of NAME also asset, group, customer, type, hour, week, month.",
 )
+@click.option("--html", type=click.Path(), help="Write NAME, or all reports, to this file.")
+@click.option("--since", metavar="TIME", help="Of NAME: created at this time or date, or later.")
+@click.option("--until", metavar="TIME", help="Of NAME: created before this time or date.")
+@click.option("--group", metavar="ID", help="The group of group_statement.")
+@click.option("--month", metavar="YYYY-MM", help="The month of group_statement, reconciliation.")
+@click.option("--engine", help="What runs NAME: duckdb, polars or spark.")
 @db_option
 @json_option
 def report(
+    name: str | None,
+    start: str | None,
+    end: str | None,
+    customer: str | None,
+    by: tuple[tuple[str, ...], ...],
+    html: str | None,
+    db: str,
+    as_json: bool,
+    **given: str | None,
+) -> None:
+    """Report the claims created in a period, or run the report NAME.
+
+    Exact sums per asset, success rate, time to confirm and failures, by status, chain,
+    jurisdiction and day. NAME is one of claims_summary, confirmation_times, stuck_claims, failures,
+    restrictions, group_statement, reconciliation, cohort, anomalies, orchestration_flow.
+
+    \b
+    comptroller report --start 2026-01-01 --end 2026-01-31
+    comptroller report --by chain,day --json
+    comptroller report failures --by asset,month --since 2026-01-01
+    comptroller report --html reports.html
+    """  # noqa: D301
+    asked = {option: value for option, value in given.items() if value is not None}
+    if name is None and html is None:
+        if asked:
+            raise click.UsageError(f"--{next(iter(asked))} needs the NAME of a report, or --html")
+        for each in (key for keys in by for key in keys if key not in _DIMENSIONS):
+            told = f"{each!r} is none of {', '.join(_DIMENSIONS)}; with a NAME there are more"
+            raise click.BadParameter(told, param_hint="--by")
+        _report_figures(start, end, customer, by, db, as_json=as_json)
+        return
+    if start is not None or end is not None:
+        raise click.UsageError("reports by NAME, or with --html, take --since and --until")
+    if len(by) > 1:
+        raise click.UsageError(f"{name or 'a report'} takes one --by, such as --by chain,day")
+    _report_named(name, asked | ({"by": by[0]} if by else {}), customer, html, db, as_json=as_json)
+
+
+def _report_figures(
     start: str | None,
     end: str | None,
     customer: str | None,
     by: tuple[tuple[str, ...], ...],
     db: str,
+    *,
     as_json: bool,
 ) -> None:
-    """Report the claims created in a period.
-
-    Exact sums per asset, success rate, time to confirm and failures, by status, chain,
-    jurisdiction and day.
-
-    \b
-    comptroller report --start 2026-01-01 --end 2026-01-31
-    comptroller report --by chain,day --json
-    """  # noqa: D301
     from comptroller.report import claims_report, day_bounds
 
     first, last = day_bounds(start, end)
@@ -80,6 +125,33 @@ def report(
         screen.write_json(as_members(answer))
     else:
         draw(answer, all_days=bool(by))
+
+
+def _report_named(
+    name: str | None,
+    given: dict[str, Any],
+    customer: str | None,
+    html: str | None,
+    db: str,
+    *,
+    as_json: bool,
+) -> None:
+    from comptroller.cli import named
+
+    with screen.existing_store(db, customer) as svc, screen.waiting("running the reports"):
+        reports = named.run(svc, name, given)
+        if html is not None:
+            named.write_html(reports, html, f"Reports on {db}")
+    if html is not None:
+        told = [each.name for each in reports]
+        if as_json:
+            screen.write_json({"file": html, "reports": told})
+        else:
+            click.echo(f"{', '.join(told)} written to {html}")
+    elif as_json:
+        screen.write_json(named.members(reports[0]))
+    else:
+        named.draw(reports[0])
 
 
 def as_members(report: ClaimsReport) -> dict[str, Any]:
@@ -103,6 +175,7 @@ def _members(totals: Totals, by: tuple[str, ...]) -> dict[str, Any]:
         "claims": totals.claims,
         "confirmed": totals.confirmed,
         "failed": totals.failed,
+        "waiting": totals.waiting,
         "success_rate": totals.success_rate,
         "time_to_confirm": _times(totals.time_to_confirm),
         "assets": [screen.fields_of(asset) for asset in totals.assets],
@@ -130,14 +203,16 @@ def _draw_summary(report: ClaimsReport) -> None:
     if not total.claims:
         return
     click.echo(
-        f"success rate     {screen.percent(total.success_rate)}"
+        f"success rate     {figures.percent(total.success_rate)}"
         f"  ({total.confirmed:,} CONFIRMED, {total.failed:,} FAILED)"
     )
     times = total.time_to_confirm
     if times is not None:
-        p50, p90, p99 = (screen.duration(us) for us in (times.p50_us, times.p90_us, times.p99_us))
+        p50, p90, p99 = (figures.duration(us) for us in (times.p50_us, times.p90_us, times.p99_us))
         click.echo(f"time to confirm  p50 {p50}, p90 {p90}, p99 {p99}")
         click.echo(f"                 (confirmed_at - submitted_at of {times.claims:,} claims)")
+    if total.waiting:
+        click.echo(f"                 {total.waiting:,} still waiting (SUBMITTED) are not counted")
 
 
 def _period(report: ClaimsReport) -> str:
@@ -161,12 +236,12 @@ def _draw_breakdown(breakdown: Breakdown, all_days: bool) -> None:
         spans = (
             ["-"] * 3
             if times is None
-            else [screen.duration(us) for us in (times.p50_us, times.p90_us, times.p99_us)]
+            else [figures.duration(us) for us in (times.p50_us, times.p90_us, times.p99_us)]
         )
-        success = "-" if "status" in breakdown.by else screen.percent(row.success_rate)
+        success = "-" if "status" in breakdown.by else figures.percent(row.success_rate)
         counts.add_row(*screen.cells([*row.key, row.claims]), success, *spans)
     amounts = screen.table(*breakdown.by, "asset", ">claims", ">amount", title=f"{title}: amounts")
-    sums = screen.aligned([asset.amount for row in shown for asset in row.assets])
+    sums = figures.aligned([asset.amount for row in shown for asset in row.assets])
     texts = iter(sums)
     for row in shown:
         for place, asset in enumerate(row.assets):

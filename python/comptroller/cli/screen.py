@@ -43,15 +43,20 @@ _UNBOUND = 10_000
 _STARTS = ("start_time", "created_at.gte")
 _ENDS = ("end_time", "created_at.lte")
 
+#: What is longer, and has spaces, is prose.
+_PROSE = 40
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
-def existing_store(db: str) -> Service:
-    """The store for reading. Raises Unavailable where there is none: reading never makes one."""
+def existing_store(db: str, customer: str | None = None) -> Service:
+    """The store for reading, as its operator or as a client of a customer.
+
+    Raises Unavailable where there is none: reading never makes one.
+    """
     import comptroller
 
     require_store(db)
-    return comptroller.open(db, read_only=True)
+    return comptroller.open(db, customer=customer, read_only=True)
 
 
 def require_store(db: str) -> None:
@@ -138,6 +143,28 @@ def table(*columns: str, title: str | None = None) -> Table:
     return made
 
 
+def table_of(columns: Iterable[tuple[str, Sequence[str | None], bool]]) -> Table:
+    """A table of columns: name, texts, whether they are numbers. Only long prose is broken."""
+    from rich.cells import cell_len
+
+    made = table()
+    shown = []
+    for name, texts, is_number in columns:
+        told = cells(texts)
+        is_prose = not is_number and any(" " in text and len(text) > _PROSE for text in told)
+        made.add_column(
+            printable(name),
+            justify="right" if is_number else "left",
+            no_wrap=not is_prose,
+            overflow="fold",
+            min_width=None if is_prose else max(map(cell_len, told), default=1),
+        )
+        shown.append(told)
+    for row in zip(*shown, strict=True):
+        made.add_row(*row)
+    return made
+
+
 def show(*things: RenderableType) -> None:
     """Draws on standard output, an empty line between; what must not be broken is not."""
     from rich.measure import Measurement
@@ -168,50 +195,6 @@ def cell(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return printable(value)
-
-
-def aligned(amounts: Sequence[Decimal]) -> list[str]:
-    """Exact amounts, all with as many fraction digits as the longest has."""
-    digits = max((_fraction_digits(amount) for amount in amounts), default=0)
-    return [with_fraction(amount, digits) for amount in amounts]
-
-
-def with_fraction(amount: Decimal, digits: int) -> str:
-    """An exact amount with separators and `digits` fraction digits, no less than it has."""
-    whole, _, fraction = format(amount, "f").partition(".")
-    negative, whole = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
-    padded = fraction.ljust(digits, "0")
-    return f"{negative}{int(whole):,}" + (f".{padded}" if padded else "")
-
-
-def _fraction_digits(amount: Decimal) -> int:
-    return len(format(amount, "f").partition(".")[2])
-
-
-def duration(microseconds: int) -> str:
-    """A time span for people: ``12.3 s``, ``4 min 07 s``, ``3 h 05 min``, ``2 d 04 h``."""
-    if microseconds < 0:
-        return "-" + duration(-microseconds)
-    seconds = microseconds / 1_000_000
-    if seconds < 1:
-        return f"{microseconds // 1000} ms"
-    if seconds < 60:
-        return f"{microseconds // 100_000 / 10:.1f} s"
-    whole = int(seconds)
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02} s"
-    if whole < 86400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02} min"
-    return f"{whole // 86400} d {whole % 86400 // 3600:02} h"
-
-
-def percent(ratio: float | None) -> str:
-    """A ratio as a percentage; 100 % and 0 % are exact."""
-    if ratio is None:
-        return "-"
-    if 0 < ratio < 0.0001 or 0.9999 < ratio < 1:
-        return "< 0.01 %" if ratio < 0.5 else "> 99.99 %"
-    return f"{ratio * 100:.2f} %"
 
 
 @contextmanager

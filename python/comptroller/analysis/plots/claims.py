@@ -1,0 +1,108 @@
+"""Pictures of claims counted: volume over time, how surely, why they failed."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from comptroller.analysis.plots.frames import period_of, with_series, with_spans, words_of
+from comptroller.analysis.plots.marks import BAR, MOST_BARS, across, lines, pile, rows_of
+from comptroller.analysis.plots.scales import Scaled, quantity, times
+from comptroller.analysis.plots.theme import BLUE, GREEN, STATUSES, VERMILLION, Picture, colours
+from comptroller.analysis.report import Report
+
+_SUMS = pl.col("claims", "amount", "confirmed", "failed").sum()
+#: What one series must hold for the others to vanish from a pile.
+_DOMINATES = 0.985
+_ENDED = pl.col("confirmed") + pl.col("failed")
+
+
+def summary(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """Volume over time by status or else by the other keys; bars without a period."""
+    period = period_of(report.keys)
+    keys = report.keys
+    return _bars(frame, keys) if period is None else _over_time(frame, keys, period)
+
+
+def _over_time(
+    frame: pl.DataFrame, keys: tuple[str, ...], period: str
+) -> tuple[Picture, list[str]]:
+    words = words_of(keys)
+    by_status = "status" in words
+    named, names, _ = with_series(frame, ["status"] if by_status else words, "claims")
+    if by_status:
+        order = list(STATUSES)
+        names.sort(key=lambda name: order.index(name) if name in order else len(order))
+    spanned, unit = with_spans(named, period)
+    counted = spanned.group_by("start", "end", "series").agg(_SUMS).sort("start", "series")
+    notes = [] if unit == period else [f"Drawn by {unit}: there are too many of each {period}."]
+    when = times(counted, f"created, by {unit} (UTC)")
+    volume = _volume(counted, names, "claims", "claims", when, notes)
+    if not by_status:
+        rates = _with_rate(counted)
+        return alt.vconcat(volume, lines(rates, names, "rate", _shares(rates), when)), notes
+    unit_of = "units of the asset" if "asset" in words else "units, assets added"
+    amount = _volume(counted, names, "amount", f"amount ({unit_of})", when, notes)
+    return alt.vconcat(volume, amount), notes
+
+
+def _volume(
+    counted: pl.DataFrame, names: list[str], measure: str, title: str, when: alt.X, notes: list[str]
+) -> alt.Chart:
+    """A pile, or lines in steps of ten where one series would hide the others; noted then."""
+    shares = counted.group_by("series").agg(pl.col(measure).sum())[measure]
+    total, largest = float(shares.sum()), float(shares.max() or 0)  # type: ignore[arg-type]
+    if len(names) < 2 or largest <= _DOMINATES * total:
+        return pile(counted, names, measure, title, when)
+    notes.append(f"One holds {largest / total:.1%} of the {measure}: lines, where a pile hides.")
+    return lines(counted, names, measure, quantity(counted[measure], title, tens=True), when)
+
+
+def _with_rate(counted: pl.DataFrame) -> pl.DataFrame:
+    return counted.filter(_ENDED > 0).with_columns(rate=pl.col("confirmed") / _ENDED)
+
+
+def _shares(rates: pl.DataFrame) -> Scaled:
+    lowest = float(rates["rate"].min() or 0) if len(rates) else 0  # type: ignore[arg-type]
+    low = 0.9 if lowest >= 0.9 else 0.5 if lowest >= 0.5 else 0
+    axis = alt.Axis(title="success rate", format="~%", values=[low, (low + 1) / 2, 1])
+    return Scaled(alt.Scale(domain=[low, 1]), axis)
+
+
+def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> tuple[Picture, list[str]]:
+    named, names, _ = with_series(frame, keys, "claims", MOST_BARS)
+    counted = named.group_by("series").agg(_SUMS)
+    bars = alt.Chart(counted).mark_bar(color=BLUE)
+    claims = across("claims", quantity(counted["claims"], "claims"))
+    volume = bars.encode(x=claims, y=rows_of(names)).properties(width=230, height=BAR)
+    bare = rows_of(names, axis=None)
+    if "status" in keys:
+        amount = across("amount", quantity(counted["amount"], "amount (units)"))
+        beside = bars.encode(x=amount, y=bare)
+    else:
+        rates = _with_rate(counted)
+        points = alt.Chart(rates).mark_point(filled=True, size=70, color=BLUE, opacity=1)
+        beside = points.encode(x=across("rate", _shares(rates)), y=bare)
+    return alt.hconcat(volume, beside.properties(width=150, height=BAR)), []
+
+
+def failures(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """How many failures each message has, and within how many were made good."""
+    named, names, _ = with_series(frame, ["error_message"], "failures", MOST_BARS)
+    counted = named.group_by("series").agg(pl.col("failures", "made_good").sum())
+    scaled = quantity(counted["failures"], "failed claims")
+    told = {"failures": "failed", "made_good": "made good later"}
+    scale = colours(list(told.values()), dict(zip(told.values(), (VERMILLION, GREEN), strict=True)))
+    bars = [
+        alt.Chart(counted.select("series", pl.col(name).alias("claims"), what=pl.lit(what)))
+        .mark_bar(size=size)
+        .encode(
+            x=across("claims", scaled),
+            y=rows_of(names, axis=alt.Axis(labelLimit=220)),
+            color=alt.Color("what:N", title=None, scale=scale),
+        )
+        for (name, what), size in zip(told.items(), (14, 6), strict=True)
+    ]
+    layered = alt.layer(*bars).properties(height=BAR)
+    others = [key for key in report.keys if key != "error_message"]
+    return layered, [f"Added over every {' and '.join(others)}."] if others else []

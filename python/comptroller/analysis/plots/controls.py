@@ -1,0 +1,64 @@
+"""Pictures of who is restricted, and of value on its way."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from comptroller.analysis.plots.frames import period_of, with_series, with_spans
+from comptroller.analysis.plots.marks import BAR, MOST_BARS, across, pile, rows_of
+from comptroller.analysis.plots.scales import quantity, times
+from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, Picture
+from comptroller.analysis.report import Report
+
+_KINDS = ("type", "set_by")
+
+
+def restrictions(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """The controls in force by type and setter over time, and those made and lifted."""
+    period = period_of(report.keys)
+    named, names, _ = with_series(frame, _KINDS, "active" if period is None else "created")
+    if period is None:
+        return _in_force(frame)
+    spanned, unit = with_spans(named, period)
+    notes = [] if unit == period else [f"Drawn by {unit}: there are too many of each {period}."]
+    # A period that is listed has all that is in force; what counts of several is the last.
+    last = spanned.filter(pl.col(period) == pl.col(period).max().over("start"))
+    active = last.group_by("start", "series").agg(pl.col("active").sum())
+    until = (
+        spanned.select("start", "end")
+        .unique()
+        .sort("start")
+        .with_columns(end=pl.col("start").shift(-1).fill_null(pl.col("end")))
+    )
+    when = times(spanned, f"by {unit} (UTC)")
+    standing = pile(active.join(until, on="start"), names, "active", "in force at the end", when)
+    return alt.vconcat(standing, _changes(spanned, when)), notes
+
+
+def _in_force(frame: pl.DataFrame) -> tuple[Picture, list[str]]:
+    named, names, _ = with_series(frame, _KINDS, "active", MOST_BARS)
+    counted = named.group_by("series").agg(pl.col("active").sum())
+    x = across("active", quantity(counted["active"], "controls in force"))
+    bars = alt.Chart(counted).mark_bar(color=BLUE)
+    return bars.encode(x=x, y=rows_of(names)).properties(height=BAR), []
+
+
+def _changes(spanned: pl.DataFrame, when: alt.X) -> alt.Chart:
+    counts = spanned.group_by("start", "end").agg(
+        pl.col("created").sum(), lifted=-pl.col("lifted").sum()
+    )
+    changes = counts.unpivot(["created", "lifted"], index=["start", "end"])
+    scaled = quantity(changes["value"], "made, lifted")
+    drawn: alt.Chart = (
+        alt.Chart(changes.select("start", "end", "value", zero=0))
+        .mark_rect(color=GREY)
+        .encode(
+            x=when,
+            x2="end:T",
+            y=alt.Y("zero:Q", scale=scaled.scale, axis=scaled.axis),
+            y2="value:Q",
+        )
+        .properties(width=PANEL, height=110)
+    )
+    return drawn

@@ -1,0 +1,96 @@
+"""Pictures of value on its way, and of days that stand out."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from comptroller.analysis.plots.frames import end_of, with_series
+from comptroller.analysis.plots.marks import colour_of, heat
+from comptroller.analysis.plots.scales import quantity, times
+from comptroller.analysis.plots.theme import GREY, PANEL, Picture
+from comptroller.analysis.report import Report
+
+_MOST_ASSETS = 10
+_MOST_POINTS = 2_000
+#: What the largest cell must be of the median one to be shown in steps of ten.
+_DWARFS = 60
+
+
+def orchestrations(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """How many orchestrations go from each asset to each, and how many of those failed."""
+    sources = with_series(frame, ["source_asset"], "orchestrations", _MOST_ASSETS)
+    named = sources.frame.rename({"series": "row"})
+    destinations = with_series(named, ["destination_asset"], "orchestrations", _MOST_ASSETS)
+    failed = pl.col("orchestrations").filter(pl.col("status").is_in(["FAILED", "REJECTED"]))
+    cells = (
+        destinations.frame.group_by("row", column="series")
+        .agg(value=pl.col("orchestrations").sum(), failed=failed.sum())
+        .with_columns(text=_count_text())
+    )
+    largest, median = float(cells["value"].max()), float(cells["value"].median())  # type: ignore[arg-type]
+    picture = heat(
+        cells.select("row", "column", "value", "text"),
+        x=alt.X("column:N", title="to", sort=destinations.names, axis=alt.Axis(labelAngle=-30)),
+        y=alt.Y("row:N", title="from", sort=sources.names),
+        title="orchestrations",
+        domain=(0, largest),
+        tens=largest > _DWARFS * median,
+    )
+    total = int(frame["orchestrations"].sum())
+    bad = int(cells["failed"].sum())
+    return picture, [f"{total:,} orchestrations, {bad:,} of them FAILED or REJECTED."]
+
+
+def _count_text() -> pl.Expr:
+    value = pl.col("value")
+    short = pl.format("{}k", (value / 1000).round(0).cast(pl.Int64))
+    return pl.when(value < 10_000).then(value.cast(pl.String)).otherwise(short)
+
+
+def anomalies(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """The days beyond the band, by how many MADs they are from the median of their series."""
+    keys = frame.columns[: frame.columns.index("day")]
+    named, names, _ = with_series(frame, keys)
+    distance = pl.col("score").abs()
+    drawn = named.sort(distance, descending=True, nulls_last=False).head(_MOST_POINTS)
+    notes = ["How many MADs a day is from the median of its series; grey: the band."]
+    if len(drawn) < len(frame):
+        notes.append(f"Drawn are the furthest {_MOST_POINTS:,}, {len(frame) - len(drawn):,} not.")
+    band = float(report.given.get("band", 0))
+    edge = float(drawn["score"].abs().max() or band or 1)  # type: ignore[arg-type]
+    side = pl.when(pl.col("value") < pl.col("median")).then(-edge).otherwise(edge)
+    placed = drawn.with_columns(
+        pl.col("score").fill_null(side), known=pl.col("score").is_not_null()
+    )
+    unscored = len(placed) - int(placed["known"].sum())
+    if unscored:
+        notes.append(f"Crosses: {unscored:,} days of series that hardly vary, so without a score.")
+    placed = placed.with_columns(start="day", end=end_of(pl.col("day"), "1d"))
+    when = times(placed, "day (UTC)")
+    panels = [
+        _scores(some, f"{measure}, in MADs", names, band, when)
+        for measure in ("claims", "amount")
+        if len(some := placed.filter(pl.col("measure") == measure))
+    ]
+    return alt.vconcat(*panels), notes
+
+
+def _scores(frame: pl.DataFrame, title: str, names: list[str], band: float, when: alt.X) -> Picture:
+    scaled = quantity(pl.concat([frame["score"], pl.Series([-band, band])]), title)
+    shape = alt.Scale(domain=[True, False], range=["circle", "cross"])
+    points = (
+        alt.Chart(frame.select("start", "score", "series", "known"))
+        .mark_point(filled=True, size=45, opacity=0.9)
+        .encode(
+            x=when,
+            y=alt.Y("score:Q", scale=scaled.scale, axis=scaled.axis),
+            color=colour_of(names),
+            shape=alt.Shape("known:N", legend=None, scale=shape),
+        )
+    )
+    inside = alt.Chart(pl.DataFrame({"low": [-band], "high": [band]}))
+    grey = inside.mark_rect(color=GREY, opacity=0.25).encode(
+        y=alt.Y("low:Q", scale=scaled.scale, axis=scaled.axis), y2="high:Q"
+    )
+    return alt.layer(grey, points).properties(width=PANEL, height=150)

@@ -1,0 +1,163 @@
+"""Pictures of groups: what they hold and claim, whether both fit, how long they stay."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import altair as alt
+import polars as pl
+
+from comptroller.analysis.plots.frames import end_of, shortened, with_series
+from comptroller.analysis.plots.marks import MOST_BARS, across, heat, rows_of, say
+from comptroller.analysis.plots.scales import LABEL, Scaled, quantity, times
+from comptroller.analysis.plots.theme import (
+    BLUE,
+    GREY,
+    ORANGE,
+    PANEL,
+    VERMILLION,
+    Picture,
+    colours,
+)
+from comptroller.analysis.report import Report
+from comptroller.figures import shortest, with_fraction
+
+_MOST_MONTHS = 36
+_MOST_GROUPS = 4_000
+_NAMED = 2
+#: A deviation from which on it is said in times, not percent.
+_TIMES = 10
+
+
+def statement(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """The holdings from day to day as a waterfall, and below it what was claimed."""
+    whole = report.to_polars().filter(pl.col("day").is_null()).row(0, named=True)
+    names = ("opening_holdings", "claimed", "closing_holdings")
+    opening, claimed, closing = (with_fraction(shortest(whole[name]), 0) for name in names)
+    notes = [
+        f"Opening {opening}, closing {closing}.",
+        f"Claimed {claimed} in {whole['claims']:,} claims, {_last(whole['last_claim_at'])}.",
+    ]
+    fell = pl.col("closing_holdings") < pl.col("opening_holdings")
+    down, up = _CHANGES
+    days = frame.drop_nulls("day").select(
+        *names,
+        start=pl.col("day"),
+        end=end_of(pl.col("day"), "1d"),
+        change=pl.when(fell).then(pl.lit(down)).otherwise(pl.lit(up)),
+        zero=0,
+    )
+    when = times(days, "day (UTC)")
+    scaled = quantity(days["claimed"], "claimed (units)")
+    y = alt.Y("zero:Q", scale=scaled.scale, axis=scaled.axis)
+    bars = alt.Chart(days).mark_rect(color=BLUE).encode(x=when, x2="end:T", y=y, y2="claimed:Q")
+    return alt.vconcat(_waterfall(days, when), bars.properties(width=PANEL, height=100)), notes
+
+
+_CHANGES = {"holdings down": ORANGE, "holdings up": BLUE}
+
+
+def _waterfall(days: pl.DataFrame, when: alt.X) -> Picture:
+    drawn = alt.Chart(days).encode(x=when, x2="end:T")
+    axis = alt.Axis(title="holdings (units)", labelExpr=LABEL)
+    scale = alt.Scale(zero=False, nice=True)
+    colour = alt.Color("change:N", title=None, scale=colours(list(_CHANGES), _CHANGES))
+    return alt.layer(
+        drawn.mark_rect().encode(
+            y=alt.Y("opening_holdings:Q", scale=scale, axis=axis),
+            y2="closing_holdings:Q",
+            color=colour,
+        ),
+        drawn.mark_rule(color=GREY, strokeWidth=2).encode(
+            y=alt.Y("closing_holdings:Q", scale=scale)
+        ),
+    ).properties(width=PANEL, height=200)
+
+
+def _last(moment: datetime | None) -> str:
+    return "none" if moment is None else f"the last at {moment:%Y-%m-%d %H:%M} UTC"
+
+
+def reconciliation(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """A strip for each asset and ledger: how far each group's rate is from the others'."""
+    compared = frame.drop_nulls("deviation").sort(pl.col("deviation").abs(), descending=True)
+    left = len(frame) - len(compared)
+    notes = [f"Rows without a rate, since nothing was held or claimed: {left:,}."] if left else []
+    if not len(compared):
+        return say("No group has both holdings and claims."), notes
+    drawn = compared.head(_MOST_GROUPS)
+    if len(drawn) < len(compared):
+        more = len(compared) - len(drawn)
+        notes.append(f"Drawn are the furthest {_MOST_GROUPS:,}, and {more:,} others not.")
+    worst = compared.filter(~pl.col("within_tolerance")).head(_NAMED)
+    notes += [
+        f"Furthest: {shortened(row['group'])} in {row['month']:%Y-%m}, {_far(row['deviation'])}."
+        for row in worst.iter_rows(named=True)
+    ]
+    scaled = quantity(drawn["deviation"], "deviation from the median rate")
+    scaled.axis["labelExpr"] = _PERCENT
+    layers = [_strips(drawn, scaled)]
+    if (tolerance := report.given.get("tolerance")) is not None:
+        band = alt.Chart(pl.DataFrame({"low": [-float(tolerance)], "high": [float(tolerance)]}))
+        grey = band.mark_rect(color=GREY, opacity=0.25)
+        layers.insert(0, grey.encode(x=across("low", scaled), x2="high:Q"))
+    return alt.layer(*layers).properties(height=alt.Step(32)), notes
+
+
+def _strips(drawn: pl.DataFrame, scaled: Scaled) -> alt.Chart:
+    named, names, _ = with_series(drawn, ["asset", "ledger"], most=MOST_BARS)
+    told = {"within tolerance": BLUE, "beyond it": VERMILLION}
+    near, far = told
+    within = pl.when("within_tolerance").then(pl.lit(near)).otherwise(pl.lit(far))
+    ticks = alt.Chart(named.select("deviation", "series", within=within))
+    strips: alt.Chart = ticks.mark_tick(thickness=2, size=22, opacity=0.8).encode(
+        x=across("deviation", scaled),
+        y=rows_of(sorted(names)),
+        color=alt.Color("within:N", title=None, scale=colours(list(told), told)),
+    )
+    return strips
+
+
+_PERCENT = (
+    "abs(datum.value) < 10 ? format(datum.value, '~%') "
+    ": replace(format(datum.value * 100, '~s'), 'G', 'bn') + '%'"
+)
+
+
+def _far(deviation: float) -> str:
+    return f"{deviation:+.0%}" if deviation < _TIMES else f"{1 + deviation:,.3g} times the median"
+
+
+def cohort(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """The share of each month's groups that still claim, by the months since."""
+    notes = []
+    months = frame["month"].unique().sort()
+    if len(months) > _MOST_MONTHS:
+        notes.append(f"Drawn are the latest {_MOST_MONTHS} of {len(months)} months.")
+    first = frame.filter(pl.col("age_months") == 0).select("month", all=pl.col("groups"))
+    shown = (
+        frame.join(first, on="month")
+        .filter(pl.col("month") >= months.tail(_MOST_MONTHS).min())
+        .filter(pl.col("age_months") < _MOST_MONTHS)
+        .with_columns(
+            share=pl.col("groups") / pl.col("all"),
+            began=pl.format("{} ({})", pl.col("month").dt.strftime("%Y-%m"), "all"),
+        )
+    )
+    if len(shown) < len(frame) and not notes:
+        notes.append(f"Drawn are the first {_MOST_MONTHS} months of each.")
+    cells = shown.select(
+        column="age_months",
+        row="began",
+        value="share",
+        text=(pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String) + "%",
+    )
+    picture = heat(
+        cells,
+        x=alt.X("column:O", title="months since the first claim", axis=alt.Axis(labelAngle=0)),
+        y=alt.Y("row:O", title="first claim"),
+        title="groups that claim",
+        domain=(0, 1),
+        format="~%",
+    )
+    return picture, notes

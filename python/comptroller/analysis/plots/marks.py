@@ -1,0 +1,131 @@
+"""What pictures are made of: piles and lines over time, bars beside their names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from comptroller.analysis.plots.scales import LABEL, Scaled
+from comptroller.analysis.plots.theme import GREY, PANEL, STATUSES, Picture, colours
+
+#: Bars that are told apart, one above the other.
+MOST_BARS = 20
+#: As many points are shown on their lines; a single one would not be seen otherwise.
+_MOST_POINTS = 60
+BAR = alt.Step(18)
+#: The most columns of a heat map whose cells have room for a text.
+_MOST_TEXTS = 14
+#: From here on, of 1, a cell is too bright for white text.
+_BRIGHT = 0.55
+
+
+def colour_of(names: Sequence[str], column: str = "series") -> alt.Color:
+    """The colour of each name, with its legend; words of a status have their own."""
+    return alt.Color(f"{column}:N", title=None, scale=colours(names, STATUSES), sort=list(names))
+
+
+def pile(
+    frame: pl.DataFrame, names: Sequence[str], measure: str, title: str, when: alt.X
+) -> alt.Chart:
+    """The measure of each series upon those before it in `names`, from `start` to `end`."""
+    places = pl.DataFrame({"series": names, "place": range(len(names))})
+    piled = (
+        frame.select("start", "end", "series", pl.col(measure).alias("height"))
+        .join(places, on="series")
+        .sort("start", "place")
+        .with_columns(top=pl.col("height").cum_sum().over("start"))
+        .with_columns(bottom=pl.col("top") - pl.col("height"))
+    )
+    axis = alt.Axis(title=title, labelExpr=LABEL, tickCount=5)
+    if frame[measure].dtype.is_integer():
+        axis["tickMinStep"] = 1
+    drawn: alt.Chart = (
+        alt.Chart(piled.select("start", "end", "series", "bottom", "top"))
+        .mark_rect(strokeWidth=0.4)
+        .encode(
+            x=when,
+            x2="end:T",
+            y=alt.Y("bottom:Q", axis=axis),
+            y2="top:Q",
+            color=colour_of(names),
+            # Without it the ground shines through between two of them.
+            stroke=alt.Stroke(
+                "series:N", title=None, scale=colours(names, STATUSES), sort=list(names)
+            ),
+        )
+        .properties(width=PANEL, height=190)
+    )
+    return drawn
+
+
+def lines(
+    frame: pl.DataFrame, names: Sequence[str], measure: str, scaled: Scaled, when: alt.X
+) -> alt.Chart:
+    """The measure of each series from period to period."""
+    drawn: alt.Chart = (
+        alt.Chart(frame.select("start", "series", measure))
+        .mark_line(strokeWidth=1.8, point=len(frame) <= _MOST_POINTS)
+        .encode(
+            x=when,
+            y=alt.Y(f"{measure}:Q", scale=scaled.scale, axis=scaled.axis),
+            color=colour_of(names),
+        )
+        .properties(width=PANEL, height=150)
+    )
+    return drawn
+
+
+def rows_of(names: Sequence[str], **how: Any) -> alt.Y:
+    """The series one below the other."""
+    return alt.Y("series:N", title=None, sort=list(names), **how)
+
+
+def across(measure: str, scaled: Scaled) -> alt.X:
+    """A measure from left to right."""
+    return alt.X(f"{measure}:Q", scale=scaled.scale, axis=scaled.axis)
+
+
+def heat(
+    cells: pl.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    title: str,
+    domain: tuple[float, float],
+    format: str = "~s",
+    *,
+    tens: bool = False,
+) -> Picture:
+    """Cells of `column`, `row` and `value`, with their `text` where there is room for it."""
+    low, high = domain
+    place = (pl.col("value") - low) / max(high - low, 1e-300)
+    if tens:
+        place = (pl.col("value") + 1).log() / math.log(high + 1)
+    scale = alt.Scale(type="symlog" if tens else "linear", scheme="cividis", domain=[low, high])
+    legend = alt.Legend(title=title, format=format, gradientLength=200, tickCount=4)
+    rects = (
+        alt.Chart(cells)
+        .mark_rect()
+        .encode(x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=legend))
+    )
+    if cells["column"].n_unique() > _MOST_TEXTS:
+        bare: alt.Chart = rects.properties(height=BAR)
+        return bare
+    texts = [
+        alt.Chart(some).mark_text(fontSize=10, color=ink).encode(x=x, y=y, text="text:N")
+        for ink, some in (
+            ("#000", cells.filter(place > _BRIGHT)),
+            ("#fff", cells.filter(place <= _BRIGHT)),
+        )
+    ]
+    return alt.layer(rects, *texts).properties(height=alt.Step(22))
+
+
+def say(text: str) -> alt.Chart:
+    """Words where there is nothing to draw."""
+    said = alt.Chart(pl.DataFrame({"text": [text]})).mark_text(fontSize=13, color=GREY)
+    words: alt.Chart = said.encode(text="text:N").properties(height=90)
+    return words

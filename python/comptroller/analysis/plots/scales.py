@@ -1,0 +1,122 @@
+"""Scales that stay readable: where one value dwarfs the rest, and for spans of time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import altair as alt
+import polars as pl
+
+#: What the largest must be of the median for the rest to be too small to see.
+_DWARFS = 60
+#: The most steps of ten that an axis shows.
+_MOST_TENS = 8
+_MOST_TICKS = 5
+_SHORTEST_S = 0.001
+_DAY_S = 86_400
+_DAY_MS = _DAY_S * 1_000
+#: As many dates stand side by side below a picture.
+_MOST_DATES = 6
+_SPANS = {
+    0.001: "1 ms",
+    0.01: "10 ms",
+    0.1: "0.1 s",
+    1: "1 s",
+    10: "10 s",
+    60: "1 min",
+    600: "10 min",
+    3_600: "1 h",
+    6 * 3_600: "6 h",
+    _DAY_S: "1 d",
+    7 * _DAY_S: "7 d",
+    30 * _DAY_S: "30 d",
+    365 * _DAY_S: "1 y",
+    3_650 * _DAY_S: "10 y",
+    36_500 * _DAY_S: "100 y",
+    365_000 * _DAY_S: "1,000 y",
+}
+
+
+class Scaled(NamedTuple):
+    """A scale, and the axis that goes with it."""
+
+    scale: alt.Scale
+    axis: alt.Axis
+
+
+def quantity(values: pl.Series, title: str, *, tens: bool = False) -> Scaled:
+    """A scale from zero; in steps of ten where the largest value dwarfs the others, or asked to."""
+    sizes = values.cast(pl.Float64).drop_nulls().abs().filter(values.drop_nulls() != 0)
+    if not len(sizes):
+        return Scaled(alt.Scale(domain=[0, 1]), alt.Axis(title=title, values=[0]))
+    least, largest = _extremes(sizes)
+    median = float(sizes.median() or 0)  # type: ignore[arg-type]
+    if not tens and largest <= _DWARFS * median:
+        axis = alt.Axis(title=title, tickCount=_MOST_TICKS, labelExpr=LABEL)
+        if values.dtype.is_integer():
+            axis["tickMinStep"] = 1
+        return Scaled(alt.Scale(zero=True), axis)
+    high = math.ceil(math.log10(largest))
+    low = max(math.floor(math.log10(least)), high - _MOST_TENS)
+    step = max(1, math.ceil((high - low) / _MOST_TICKS))
+    marks = [10.0**power for power in range(high, low - 1, -step)]
+    below = -10 * float(values.min() or 0)  # type: ignore[arg-type]
+    negative = [-mark for mark in marks if mark < below]
+    shown = alt.Axis(
+        title=f"{title}, log scale",
+        values=[*negative, 0, *reversed(marks)],
+        labelExpr=LABEL,
+    )
+    return Scaled(alt.Scale(type="symlog", constant=10.0**low), shown)
+
+
+#: A letter for thousands, millions and so on, but no letters that few know.
+LABEL = (
+    "datum.value == 0 ? '0' : abs(datum.value) >= 1e15 || abs(datum.value) < 1e-3 "
+    "? format(datum.value, '~e') : abs(datum.value) < 1 ? format(datum.value, '~r') "
+    ": replace(replace(format(datum.value, '~s'), 'G', 'bn'), 'T', 'tn')"
+)
+
+
+def drawn_seconds(column: str) -> pl.Expr:
+    """Seconds for a logarithmic scale: what is shorter than a millisecond is drawn as that."""
+    return pl.col(column).clip(lower_bound=_SHORTEST_S)
+
+
+def spans(values: pl.Series, title: str) -> Scaled:
+    """A logarithmic scale of seconds, with the marks that people say."""
+    known = values.drop_nulls()
+    least, largest = _extremes(known) if len(known) else (1.0, 1.0)
+    low = max((span for span in _SPANS if span <= least), default=_SHORTEST_S)
+    high = min((span for span in _SPANS if span >= max(largest, 10 * low)), default=largest)
+    shown = {span: text for span, text in _SPANS.items() if low <= span <= high}
+    told = " : ".join(f"datum.value == {span} ? '{text}'" for span, text in shown.items())
+    axis = alt.Axis(title=title, values=list(shown), labelExpr=f"{told} : ''")
+    return Scaled(alt.Scale(type="log", domain=[low, high], nice=False), axis)
+
+
+def _extremes(values: pl.Series) -> tuple[float, float]:
+    """The least and the largest."""
+    return float(values.min()), float(values.max())  # type: ignore[arg-type]
+
+
+def times(frame: pl.DataFrame, title: str) -> alt.X:
+    """From left to right, in UTC, from the first `start` to the last `end` of some rows."""
+    starts = frame["start"].unique().sort()
+    domain = [_milliseconds(starts.min()), _milliseconds(frame["end"].max())]
+    step = max(1, math.ceil(len(starts) / _MOST_DATES))
+    shown = [_milliseconds(moment) for moment in starts.gather_every(step)]
+    form = "%Y-%m-%d" if all(mark % _DAY_MS == 0 for mark in shown) else "%m-%d %H:%M"
+    axis = alt.Axis(
+        title=title,
+        values=shown,
+        labelExpr=f"utcFormat(datum.value, '{form}')",
+        labelFlush=False,
+        grid=False,
+    )
+    return alt.X("start:T", scale=alt.Scale(type="utc", domain=domain, nice=False), axis=axis)
+
+
+def _milliseconds(moment: Any) -> int:
+    return int(moment.timestamp() * 1_000)

@@ -1,0 +1,115 @@
+"""How pictures look: colours that the colour-blind tell apart, by day, by night and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import altair as alt
+
+from comptroller.errors import invalid
+
+Concatenated: TypeAlias = alt.HConcatChart | alt.VConcatChart
+Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | Concatenated
+
+#: What a picture is wide, in pixels, and a panel of one that has several (its labels left out).
+WIDTH = 600
+PANEL = 500
+
+# Okabe and Ito's, without those that vanish on white or on black.
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+SKY, VERMILLION, GREY = "#56B4E9", "#D55E00", "#8C8C8C"
+SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION)
+STATUSES = {"CONFIRMED": GREEN, "SUBMITTED": SKY, "PENDING": GREY, "FAILED": VERMILLION}
+
+
+class Theme(NamedTuple):
+    """The colours around the marks."""
+
+    ground: str
+    text: str
+    grid: str
+
+
+THEMES = {
+    "light": Theme("#ffffff", "#1f2328", "#e4e6e8"),
+    "dark": Theme("#15181d", "#e6e8ea", "#33383f"),
+    # For a picture inside a page, whose text colour it takes.
+    "page": Theme("transparent", "currentColor", "rgba(128, 128, 128, 0.28)"),
+}
+
+
+def checked(theme: str) -> Theme:
+    """The theme of a name. Raises InvalidRequest for one that is none."""
+    if theme not in THEMES:
+        raise invalid("theme", f"must be one of {', '.join(THEMES)}")
+    return THEMES[theme]
+
+
+def finished(
+    picture: Picture, theme: Theme, title: str, over: str, notes: Sequence[str] = ()
+) -> Picture:
+    """The picture with its title, what it is over and the notes, and its colours.
+
+    On a page, which says the others, the notes alone.
+    """
+    heading = alt.TitleParams(title, subtitle=[over, *notes], anchor="start", frame="bounds")
+    if theme is THEMES["page"]:
+        heading = alt.TitleParams(
+            list(notes), fontSize=11, fontWeight="normal", anchor="start", frame="bounds"
+        )
+    titled = picture.properties(title=heading)
+    if not isinstance(titled, Concatenated):
+        fit = alt.AutoSizeParams(type="fit-x", contains="padding")
+        titled = titled.properties(width=WIDTH, autosize=fit)
+    configured: Picture = titled.configure(**_configuration(theme))
+    return configured
+
+
+def _configuration(theme: Theme) -> dict[str, Any]:
+    words = {
+        "labelColor": theme.text,
+        "titleColor": theme.text,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+    }
+    # A page's letters may be wider than those that were measured.
+    left = 28 if theme is THEMES["page"] else 8
+    return {
+        "background": theme.ground,
+        "font": "Arial, 'Liberation Sans', Helvetica, sans-serif",
+        "padding": {"left": left, "right": 8, "top": 8, "bottom": 8},
+        "view": {"stroke": None},
+        "title": {
+            "color": theme.text,
+            "subtitleColor": theme.text,
+            "fontSize": 15,
+            "subtitleFontSize": 11,
+            "subtitlePadding": 4,
+            "offset": 10,
+            "limit": WIDTH - 20,
+        },
+        "axis": {
+            **words,
+            "domainColor": GREY,
+            "tickColor": GREY,
+            "gridColor": theme.grid,
+            "labelLimit": 150,
+            "labelOverlap": "greedy",
+        },
+        "legend": {
+            **words,
+            "orient": "bottom",
+            "columns": 4,
+            "labelLimit": 130,
+        },
+        "text": {"color": theme.text, "fontSize": 11},
+        "concat": {"spacing": 14},
+    }
+
+
+def colours(names: Sequence[str], known: dict[str, str] | None = None) -> alt.Scale:
+    """A colour for each name: the known ones' own, then the series'; grey for the last others."""
+    told = {**dict(zip(names, [*SERIES, GREY], strict=False)), **(known or {})}
+    return alt.Scale(domain=list(names), range=[told.get(name, GREY) for name in names])

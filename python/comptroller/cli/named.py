@@ -1,0 +1,109 @@
+"""The reports of `svc.reports` at the command line: in the terminal, as JSON, in an HTML file."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from comptroller import figures
+from comptroller.cli import screen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from comptroller.analysis.report import Report
+    from comptroller.service import Service
+
+_SHOWN_ROWS = 40
+#: How claims are also summed up where all reports are asked for.
+_ALSO_BY = ("status", "day")
+
+
+def run(svc: Service, name: str | None, given: Mapping[str, Any]) -> list[Report]:
+    """The report of a name, or all that can be run with what was given, and each with its part.
+
+    Raises UsageError for an unknown name, and for what a report does not take or lacks.
+    """
+    known = _reports_of(svc)
+    if name is not None:
+        chosen = name.replace("-", "_")
+        if chosen not in known:
+            raise click.UsageError(f"there is no report {name!r}; there are {', '.join(known)}")
+        return [_one(chosen, known[chosen], given)]
+    if "by" in given:
+        raise click.UsageError("--by needs the NAME of a report")
+    reports = []
+    for each, method in known.items():
+        taken = signature(method).parameters
+        fitting = {option: value for option, value in given.items() if option in taken}
+        if not _missing(method, fitting):
+            reports.append(method(**fitting))
+        if each == "claims_summary":
+            reports.append(method(_ALSO_BY, **fitting))
+    return reports
+
+
+def _reports_of(svc: Service) -> dict[str, Callable[..., Report]]:
+    reports = svc.reports
+    return {name: getattr(reports, name) for name in vars(type(reports)) if name[0] != "_"}
+
+
+def _one(name: str, method: Callable[..., Report], given: Mapping[str, Any]) -> Report:
+    taken = signature(method).parameters
+    for option in given:
+        if option not in taken:
+            raise click.UsageError(f"{name} takes no --{option}")
+    if missing := _missing(method, given):
+        raise click.UsageError(f"{name} needs {' and '.join(f'--{each}' for each in missing)}")
+    return method(**given)
+
+
+def _missing(method: Callable[..., Report], given: Mapping[str, Any]) -> list[str]:
+    return [
+        name
+        for name, parameter in signature(method).parameters.items()
+        if parameter.default is Parameter.empty and name not in given
+    ]
+
+
+def members(report: Report) -> dict[str, Any]:
+    """A report for machines: all its rows, amounts exact."""
+    rows = [{name: _plain(value) for name, value in row.items()} for row in report.to_dicts()]
+    return {"report": report.name, "title": report.title, "formula": report.formula, "rows": rows}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Decimal):
+        return figures.shortest(value)
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
+
+
+def draw(report: Report) -> None:
+    """Draws a report on standard output: what it says, how it comes about, the first rows."""
+    from comptroller.analysis.cells import columns_of
+
+    out = screen.console()
+    out.print(f"{report.title}: {screen.printable(report.over)}")
+    out.print(report.formula)
+    if not len(report):
+        return
+    columns = columns_of(report.to_polars().head(_SHOWN_ROWS))
+    click.echo()
+    screen.show(screen.table_of(columns))
+    left = len(report) - _SHOWN_ROWS
+    if left > 0:
+        click.echo(f"... and {left:,} more; --json lists all")
+
+
+def write_html(reports: Sequence[Report], path: str, title: str) -> None:
+    """Writes reports as one HTML file. Raises Unavailable where it cannot be written."""
+    from comptroller.analysis.document import document
+    from comptroller.files import refuse_store, whole_file
+
+    refuse_store("--html", path)
+    with whole_file(path) as part:
+        part.write_text(document(reports, title), encoding="utf-8")

@@ -1,0 +1,45 @@
+"""Stores that have something to report on, and every report of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import comptroller
+from comptroller.analysis.face import Reports
+from comptroller.analysis.report import Report
+from lines import claim, load
+
+#: Open words come from outside, and may be anything.
+HOSTILE = "<script>alert('x')</script>&\u202e"
+_KINDS = (
+    *("identities", "controls", "orchestrations", "payout-groups", "reward-addresses"),
+    *("balances", "claims"),
+)
+NAMES = [name for name in vars(Reports) if not name.startswith("_")]
+
+
+def furnish(svc: comptroller.Service, folder: Path) -> None:
+    """Fills a store with a sample of every kind, and a failure with a hostile message."""
+    made = comptroller.sample("all", rows=3_000, seed=5, out=str(folder / "sample"))
+    for kind in _KINDS:
+        assert svc.load(kind, made / f"{kind}.ndjson").committed
+    load(
+        svc,
+        "claims",
+        claim(onchain_status="FAILED", error_message=HOSTILE),
+    )
+
+
+def reported(svc: comptroller.Service, name: str, **named: Any) -> Report:
+    """A report, of the group and month with the most claimed where it needs them."""
+    if name == "group_statement":
+        (top,) = svc.reports.reconciliation().to_polars().top_k(1, by="claimed").to_dicts()
+        named = {"group": top["group"], "month": f"{top['month']:%Y-%m}"}
+    report: Report = getattr(svc.reports, name)(**named)
+    return report
+
+
+def all_reports(svc: comptroller.Service) -> dict[str, Report]:
+    """Every report, by its name."""
+    return {name: reported(svc, name) for name in NAMES}

@@ -1,0 +1,196 @@
+"""SQL at the command line: exact in every format, and nothing but reading."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run, claim, lines
+
+pytest.importorskip("click")
+pytest.importorskip("rich")
+pytest.importorskip("duckdb")
+
+EXACT = "99999999999999999999.999999999999999999"
+LEAST = "0.000000000000000001"
+FORMULA = "=1+1"
+CLAIMS = lines(
+    claim("c-1", amount=EXACT),
+    claim("c-2", amount=LEAST, onchain_status="FAILED", error_message=FORMULA),
+    claim("c-3", amount="2.50", addresses=["a,b", 'c"d']),
+)
+ALL = "SELECT id, amount, onchain_status, error_message, addresses, created_at FROM claims ORDER BY"
+
+
+@pytest.fixture(autouse=True)
+def _claims(run: Run) -> None:
+    assert run("load", "claims", "-", given=CLAIMS).code == 0
+
+
+def in_csv(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def test_amounts_are_exact_in_csv(run: Run, tmp_path: Path) -> None:
+    rows = in_csv(run("query", f"{ALL} id", "--format", "csv").out)
+    assert [row["amount"] for row in rows] == [EXACT, LEAST, "2.5"]
+    assert [row["created_at"] for row in rows] == ["2026-01-31T12:00:00Z"] * 3
+    assert [row["error_message"] for row in rows] == ["", f"'{FORMULA}", ""]
+    assert json.loads(rows[2]["addresses"]) == ["a,b", 'c"d']
+    assert run("query", f"{ALL} id", "--out", "rows.csv").out == "3 rows written to rows.csv\n"
+    assert in_csv((tmp_path / "rows.csv").read_text(encoding="utf-8")) == rows
+
+
+def test_amounts_are_exact_in_json(run: Run, tmp_path: Path) -> None:
+    rows = run("query", f"{ALL} id", "--format", "json").json
+    assert [row["amount"] for row in rows] == [EXACT, LEAST, "2.5"]
+    assert rows[1]["error_message"] == FORMULA
+    assert rows[2]["addresses"] == ["a,b", 'c"d']
+    assert run("query", f"{ALL} id", "--out", "rows.json").code == 0
+    assert json.loads((tmp_path / "rows.json").read_text(encoding="utf-8")) == rows
+
+
+def test_amounts_are_exact_in_parquet(run: Run) -> None:
+    polars = pytest.importorskip("polars")
+    assert run("query", f"{ALL} id", "--out", "rows.parquet").out.startswith("3 rows")
+    frame = polars.read_parquet("rows.parquet")
+    assert frame.schema["amount"] == polars.Decimal(38, 18)
+    assert frame["amount"].to_list() == [Decimal(EXACT), Decimal(LEAST), Decimal("2.5")]
+    assert frame["onchain_status"].to_list() == ["PENDING", "FAILED", "PENDING"]
+
+
+def test_amounts_are_exact_in_a_table(run: Run) -> None:
+    shown = run("query", f"{ALL} id").out
+    for expected in (EXACT, LEAST, " 2.5 ", FORMULA):
+        assert expected in shown
+
+
+def test_every_kind_is_a_table(run: Run) -> None:
+    for table in (
+        *("identities", "controls", "orchestrations", "payout_groups", "reward_addresses"),
+        *("balances", "claims"),
+    ):
+        (row,) = run("query", f"SELECT count(*) AS n FROM {table}", "--format", "json").json
+        assert row["n"] == (3 if table == "claims" else 0)
+
+
+@pytest.mark.parametrize(
+    ("sql", "first"),
+    [
+        ("SELECT sum(1)::HUGEINT AS x", 1),
+        ("SELECT 'nan'::DOUBLE AS x", None),
+        ("SELECT [1.10::DECIMAL(9, 2)] AS x", ["1.1"]),
+        ("SELECT {'a': 1e-18::DECIMAL(38, 18)} AS x", {"a": LEAST}),
+        ("SELECT DATE '2026-01-31' AS x", "2026-01-31"),
+        ("SELECT TIMESTAMPTZ '2026-01-31 12:00:00+02' AS x", "2026-01-31T10:00:00Z"),
+        ("SELECT true AS x", True),
+        ("SELECT NULL AS x", None),
+        ("SELECT count(*) AS x FROM claims a JOIN claims b USING (id)", 3),
+        ("WITH two AS (FROM claims LIMIT 2) SELECT count(*) AS x FROM two", 2),
+        ("FROM (PIVOT claims ON onchain_status USING count(*)) SELECT count(*) AS x", 3),
+    ],
+)
+def test_values_are_plain(run: Run, sql: str, first: object) -> None:
+    ended = run("query", sql, "--format", "json")
+    assert ended.err == ""
+    assert ended.json[0]["x"] == first
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "INSERT INTO claims SELECT * FROM claims",
+        "DELETE FROM claims",
+        "UPDATE claims SET amount = 0",
+        "DROP VIEW claims",
+        "CREATE TABLE mine AS FROM claims",
+        "COPY claims TO 'stolen.csv'",
+        "COPY (SELECT 1) TO 'stolen.csv'",
+        "EXPORT DATABASE 'stolen'",
+        "ATTACH 'stolen.db'",
+        "SET enable_external_access = true",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SELECT 1; SELECT 2",
+        "SELECT 1; COPY (SELECT 1) TO 'stolen.csv'",
+        "",
+        "/* nothing */",
+        "SELEC 1",
+        "FROM secret.csv",
+        "FROM 'secret.csv'",
+        "FROM read_csv('secret.csv')",
+        "FROM read_text('secret.csv')",
+        "FROM read_blob('secret.csv')",
+        "FROM glob('*')",
+        "FROM sniff_csv('secret.csv')",
+        "FROM 'https://example.org/x.parquet'",
+        "FROM query('SELECT * FROM read_text(''secret.csv'')')",
+        "FROM svc",
+        "FROM sqlite_scan('comptroller.db', 'claims')",
+        "WITH gone AS (DELETE FROM claims RETURNING *) FROM gone",
+        "SELECT sum(amount) FROM (FROM claims UNION ALL FROM claims)",
+    ],
+)
+def test_what_is_no_reading_of_the_tables_is_refused(run: Run, tmp_path: Path, sql: str) -> None:
+    (tmp_path / "secret.csv").write_text("secret\nhidden\n")
+    ended = run("query", sql, "--format", "json")
+    assert ended.code == 1
+    assert ended.err.startswith("comptroller: invalid-request: sql: ")
+    assert "hidden" not in ended.out
+    made = {path.name for path in tmp_path.iterdir() if not path.name.startswith("comptroller.db")}
+    assert made == {"secret.csv"}
+    assert len(run("query", "FROM claims", "--format", "json").json) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--format", "parquet"], "parquet needs --out FILE"),
+        (["--out", "rows.txt"], "say the --format"),
+        (["--out", "rows.txt", "--format", "table"], "a table goes to the terminal"),
+    ],
+)
+def test_a_format_needs_its_place(run: Run, words: list[str], why: str) -> None:
+    ended = run("query", "FROM claims", *words)
+    assert (ended.code, why in ended.err) == (2, True)
+
+
+def test_a_file_of_the_store_is_not_replaced(run: Run) -> None:
+    ended = run("query", "FROM claims", "--out", "comptroller.db", "--format", "csv")
+    assert (ended.code, "belongs to the store" in ended.err) == (1, True)
+
+
+def test_of_many_rows_a_table_counts_what_it_does_not_show(run: Run) -> None:
+    ended = run("query", "SELECT * FROM range(1234)")
+    assert ended.out.endswith("... and 1,034 more; --format csv writes all\n")
+
+
+def test_columns_of_one_name_are_told_apart_or_refused(run: Run) -> None:
+    sql = "SELECT 1 AS a, 2 AS a"
+    assert run("query", sql, "--format", "csv").out.split() == ["a,a", "1,2"]
+    ended = run("query", sql, "--format", "json")
+    assert (ended.code, "two columns have one name" in ended.err) == (1, True)
+
+
+def test_what_could_steer_a_terminal_is_shown_escaped(run: Run) -> None:
+    shown = run("query", "SELECT chr(27) || '[31mred' AS x, 'two' || chr(10) || 'lines' AS y").out
+    assert "\x1b" not in shown
+    assert "\\x1b[31mred" in shown
+
+
+def test_a_query_needs_a_store_and_makes_none(run: Run, tmp_path: Path) -> None:
+    ended = run("query", "SELECT 1", "--db", "none.db")
+    assert (ended.code, "there is no store none.db" in ended.err) == (1, True)
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_what_is_missing_is_named(run: Run, monkeypatch: Any) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    assert "pip install comptroller[analysis]" in run("query", "SELECT 1").err

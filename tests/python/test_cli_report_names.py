@@ -1,0 +1,140 @@
+"""The reports at the command line: in the terminal, for machines, in a file to send."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from command_line import GROUP, Run, claim, lines
+
+pytest.importorskip("click")
+pytest.importorskip("rich")
+pytest.importorskip("narwhals")
+pytest.importorskip("duckdb")
+pytest.importorskip("polars")
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+from comptroller.analysis.keys import KEYS
+from comptroller.cli import reporting
+from furnished import NAMES
+
+EXACT = "12345678901234567890.000000000000000001"
+CLAIMS = lines(
+    claim("c-1", amount=EXACT, blockchain="INK"),
+    claim(
+        "c-2",
+        onchain_status="CONFIRMED",
+        submitted_at="2026-01-31T12:00:00Z",
+        confirmed_at="2026-01-31T12:01:36.5Z",
+        created_at="2026-01-31T11:00:00Z",
+    ),
+    claim("c-3", onchain_status="FAILED", error_message="out of gas " * 9, customer_id="acme"),
+    claim("c-4", onchain_status="SUBMITTED", submitted_at="2026-01-31T12:00:00Z"),
+)
+
+
+@pytest.fixture(autouse=True)
+def _claims(run: Run) -> None:
+    assert run("load", "claims", "-", given=CLAIMS).code == 0
+
+
+def test_the_keys_are_those_of_the_reports() -> None:
+    assert set(reporting.KEYS) == set(KEYS)
+
+
+def test_the_help_names_every_report(run: Run) -> None:
+    told = run("report", "--help").out
+    for name in NAMES:
+        assert name in told
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "group_statement"])
+def test_each_is_drawn_and_told_to_machines(run: Run, name: str) -> None:
+    drawn = run("report", name.replace("_", "-"))
+    assert (drawn.code, drawn.err) == (0, "")
+    answer = run("report", name, "--json").json
+    assert answer["report"] == name
+    assert drawn.out.startswith(answer["title"])
+    assert (len(answer["rows"]) > 0) == ("─" in drawn.out)
+
+
+def test_amounts_are_whole_in_the_terminal_and_in_json(run: Run) -> None:
+    drawn = run("report", "claims_summary", "--by", "chain,month")
+    assert "12,345,678,901,234,567,890.000000000000000001" in drawn.out
+    assert "4.500000000000000000" in drawn.out
+    rows = run("report", "claims_summary", "--by", "chain,month", "--json").json["rows"]
+    assert [row["amount"] for row in rows] == [EXACT, "4.5"]
+    assert rows[0]["month"] == "2026-01-01T00:00:00Z"
+    assert sum(Decimal(row["claims"]) for row in rows) == 4
+
+
+def test_a_period_a_customer_and_an_engine_are_passed_on(run: Run) -> None:
+    def counted(*words: str) -> int:
+        rows = run("report", "claims_summary", "--by", "asset", *words, "--json").json["rows"]
+        return sum(row["claims"] for row in rows)
+
+    assert counted() == counted("--engine", "polars") == 4
+    assert counted("--since", "2026-01-31T12:00:00Z") == 3
+    assert counted("--until", "2026-01-31T12:00:00Z") == 1
+    assert counted("--customer", "acme") == 1
+
+
+def test_a_statement_is_of_a_group_and_a_month(run: Run) -> None:
+    rows = run(
+        *("report", "group_statement", "--group", GROUP, "--month", "2026-01", "--json")
+    ).json["rows"]
+    assert (len(rows), rows[-1]["claimed"], rows[-1]["last_claim"]) == (32, "1.5", "c-2")
+
+
+def test_all_of_them_go_into_one_file(run: Run, tmp_path: Path) -> None:
+    ended = run("report", "--html", "all.html")
+    assert (ended.code, ended.err) == (0, "")
+    html = (tmp_path / "all.html").read_text(encoding="utf-8")
+    assert html.count("<section") == len(NAMES)  # all but the statement, claims_summary twice
+    assert "Statement of a group" not in html
+    told = run("report", "--html", "all.html", "--group", GROUP, "--month", "2026-01", "--json")
+    assert set(told.json["reports"]) == set(NAMES)
+    assert "Statement of a group" in (tmp_path / "all.html").read_text(encoding="utf-8")
+
+
+def test_one_of_them_goes_into_a_file(run: Run, tmp_path: Path) -> None:
+    ended = run("report", "failures", "--by", "month", "--html", "one.html", "--json")
+    assert ended.json == {"file": "one.html", "reports": ["failures"]}
+    assert (tmp_path / "one.html").read_text(encoding="utf-8").count("<section") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["nope"], "there is no report 'nope'; there are claims_summary"),
+        (["cohort", "--by", "day"], "cohort takes no --by"),
+        (["cohort", "--month", "2026-01"], "cohort takes no --month"),
+        (["group_statement"], "group_statement needs --group and --month"),
+        (["group_statement", "--month", "2026-01"], "group_statement needs --group"),
+        (["failures", "--start", "2026-01-01"], "take --since and --until"),
+        (["failures", "--by", "chain", "--by", "day"], "takes one --by"),
+        (["failures", "--by", "colour"], "'colour' is none of status, chain, asset"),
+        (["--by", "asset"], "'asset' is none of status, chain, jurisdiction, day"),
+        (["--since", "2026-01-01"], "--since needs the NAME of a report"),
+        (["--html", "x.html", "--by", "day"], "--by needs the NAME of a report"),
+    ],
+)
+def test_what_does_not_fit_is_said(run: Run, words: list[str], why: str) -> None:
+    ended = run("report", *words)
+    assert ended.code == 2
+    assert why in " ".join(ended.err.split())
+
+
+def test_a_file_of_the_store_is_not_replaced(run: Run) -> None:
+    ended = run("report", "failures", "--html", "comptroller.db")
+    assert (ended.code, "belongs to the store" in ended.err) == (1, True)
+    assert run("check").code == 0
+
+
+def test_those_who_wait_are_named_in_the_quick_figures(run: Run) -> None:
+    assert "1 still waiting (SUBMITTED) are not counted" in run("report").out
+    answer = json.loads(run("report", "--json").out)
+    assert (answer["waiting"], answer["time_to_confirm"]["claims"]) == (1, 1)

@@ -1,0 +1,209 @@
+"""Pictures: every report has one, also of nothing, of very much and of very uneven figures."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from datetime import timedelta
+from typing import Any
+
+import comptroller
+import pytest
+from lines import at, claim, load
+
+pytest.importorskip("narwhals")
+pytest.importorskip("duckdb")
+pytest.importorskip("polars")
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+import polars
+from comptroller.analysis.plots import DRAWINGS
+from comptroller.analysis.plots.frames import MOST_ROWS
+from comptroller.analysis.report import Report
+from furnished import HOSTILE, NAMES, all_reports, furnish, reported
+
+EMPTY = [name for name in NAMES if name != "group_statement"]
+
+
+@pytest.fixture(scope="module")
+def furnished(
+    shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
+) -> comptroller.Service:
+    furnish(shared_operator, tmp_path_factory.mktemp("made"))
+    return shared_operator
+
+
+@pytest.fixture(scope="module")
+def reports(furnished: comptroller.Service) -> dict[str, Report]:
+    return all_reports(furnished)
+
+
+def drawn_rows(picture: Any) -> int:
+    """How many rows went into a picture."""
+    return sum(len(rows) for rows in picture.to_dict()["datasets"].values())
+
+
+def svg_of(picture: Any) -> str:
+    written = io.StringIO()
+    picture.save(written, format="svg")
+    return written.getvalue()
+
+
+def width_of(svg: str) -> float:
+    found = re.search(r'\bwidth="([\d.]+)"', svg)
+    assert found
+    return float(found[1])
+
+
+def test_every_report_has_a_picture() -> None:
+    assert DRAWINGS.keys() == set(NAMES)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "page"])
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_saved_without_a_network(reports: dict[str, Report], name: str, theme: str) -> None:
+    report = reports[name]
+    assert len(report)
+    svg = svg_of(report.plot(theme))
+    assert "<script" not in svg
+    assert width_of(svg) <= 650
+    if theme != "page":
+        assert report.title in svg
+        assert f"{len(report):,} rows" in svg
+
+
+def test_it_is_a_png_too(reports: dict[str, Report], tmp_path: Any) -> None:
+    path = tmp_path / "picture.png"
+    reports["claims_summary"].plot().save(str(path))
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_of_nothing_it_says_so(operator: comptroller.Service, name: str) -> None:
+    report = reported(operator, name)
+    assert not len(report)
+    svg = svg_of(report.plot())
+    assert f"Nothing to show: {DRAWINGS[name].nothing}" in svg.replace("&#39;", "'")
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        (),
+        ("chain",),
+        ("status",),
+        ("status", "chain", "asset"),
+        ("group", "hour"),
+        ("status", "hour"),
+        ("customer", "week"),
+        ("type", "month"),
+    ],
+)
+def test_claims_are_drawn_by_any_keys(furnished: comptroller.Service, by: tuple[str, ...]) -> None:
+    for name in ("claims_summary", "confirmation_times", "failures"):
+        picture = reported(furnished, name, by=by).plot()
+        assert 0 < drawn_rows(picture) <= MOST_ROWS
+        assert width_of(svg_of(picture)) <= 650
+
+
+def summary(rows: dict[str, Any], keys: tuple[str, ...]) -> Report:
+    """A summary of claims that nobody counted."""
+    amounts = polars.col("claims").cast(polars.Decimal(38, 18))
+    counted = {"confirmed": polars.col("claims"), "failed": polars.lit(0)}
+    frame = polars.DataFrame(rows).with_columns(amount=amounts, **counted)
+    return Report("claims_summary", "Claims", "", keys, frame)
+
+
+def test_of_a_million_rows_few_thousand_are_drawn_and_none_is_lost() -> None:
+    hours = polars.datetime_range(at(), at() + timedelta(hours=9_999), "1h", eager=True)
+    groups = polars.DataFrame({"group": [f"g{number}" for number in range(100)]})
+    frame = groups.join(polars.DataFrame({"hour": hours.dt.replace_time_zone("UTC")}), how="cross")
+    report = summary({**frame.to_dict(), "claims": [1] * len(frame)}, ("group", "hour"))
+    picture = report.plot()
+    assert drawn_rows(picture) <= MOST_ROWS
+    piled = max(picture.to_dict()["datasets"].values(), key=lambda rows: len(rows[0]))
+    assert sum(row["top"] - row["bottom"] for row in piled) == 1_000_000
+    assert {"94 others", "g0"} < {row["series"] for row in piled}
+
+
+def test_of_many_stuck_claims_the_oldest_are_drawn_and_the_others_counted() -> None:
+    count = 20_000
+    rows = {
+        "id": [str(number) for number in range(count)],
+        "group": "g",
+        "chain": "INK",
+        "status": "SUBMITTED",
+        "amount": None,
+        "age_seconds": [float(number) for number in range(count)],
+        "threshold_seconds": -1.0,
+    }
+    picture = Report("stuck_claims", "Stuck", "", (), polars.DataFrame(rows)).plot()
+    assert drawn_rows(picture) <= MOST_ROWS
+    assert "18,000 others" in json.dumps(picture.to_dict())
+
+
+@pytest.mark.parametrize("by", [("chain",), ("chain", "day")])
+def test_one_that_dwarfs_the_rest_does_not_hide_it(by: tuple[str, ...]) -> None:
+    chains = ["BIG", "A", "B", "C"]
+    rows: dict[str, Any] = {"chain": chains, "day": [at()] * 4, "claims": [10**9, 1, 2, 3]}
+    told = json.dumps(summary(rows, by).plot().to_dict())
+    assert '"symlog"' in told
+    assert "log scale" in told
+    assert ("One holds 100.0%" in told) == (len(by) == 2)
+
+
+@pytest.mark.parametrize(
+    "amount", ["99999999999999999999.999999999999999999", "0.000000000000000001"]
+)
+def test_amounts_at_the_ends_of_their_range_are_drawn(
+    operator: comptroller.Service, amount: str
+) -> None:
+    moments = {"submitted_at": at(10), "confirmed_at": at(5), "updated_at": at(days=9)}
+    load(
+        operator,
+        "claims",
+        claim(amount=amount, onchain_status="CONFIRMED", blockchain="INK", **moments),
+        claim(amount="0", onchain_status="SUBMITTED", blockchain="INK", **moments),
+        claim(amount="0", onchain_status="FAILED", created_at=at(days=800)),
+    )
+    for name in EMPTY:
+        svg_of(reported(operator, name).plot())
+    for by in ((), "status", ("status", "day")):
+        svg_of(operator.reports.claims_summary(by).plot())
+
+
+def test_times_at_the_ends_of_their_range_are_drawn(operator: comptroller.Service) -> None:
+    first, last = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"
+    ended = {"onchain_status": "CONFIRMED", "submitted_at": last, "confirmed_at": first}
+    load(operator, "claims", claim(created_at=first, **ended), claim(created_at=last, **ended))
+    for by in ("hour", "week", "month"):
+        svg_of(operator.reports.claims_summary(by).plot())
+        svg_of(operator.reports.confirmation_times(by).plot())
+
+
+def test_words_from_outside_stay_words(reports: dict[str, Report]) -> None:
+    svg = svg_of(reports["failures"].plot())
+    assert "&lt;script&gt;alert" in svg
+    assert "\u202e" in HOSTILE
+    assert "\u202e" not in svg
+
+
+def test_a_theme_that_is_none_is_refused(operator: comptroller.Service) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match="theme: must be one of light, dark"):
+        operator.reports.claims_summary().plot("sepia")
+
+
+@pytest.mark.parametrize("missing", ["altair", "vl_convert"])
+def test_what_is_missing_is_named(
+    operator: comptroller.Service, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    report = operator.reports.claims_summary()
+    monkeypatch.setitem(sys.modules, missing, None)
+    for act in (report.plot, report.html):
+        with pytest.raises(
+            comptroller.Unavailable, match=rf"{missing}.*pip install comptroller\[analysis\]"
+        ):
+            act()

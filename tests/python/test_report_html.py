@@ -1,0 +1,173 @@
+"""Reports as HTML: for a cell, for a page, and all of them in one file that needs nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from html.parser import HTMLParser
+from typing import Any
+
+import comptroller
+import pytest
+from lines import at, claim, load
+
+pytest.importorskip("narwhals")
+pytest.importorskip("duckdb")
+pytest.importorskip("polars")
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+from comptroller.analysis.document import document
+from comptroller.analysis.report import Report
+from furnished import HOSTILE, NAMES, all_reports, furnish
+
+
+class Seen(HTMLParser):
+    """What there is in a document."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: Counter[str] = Counter()
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def all(self, name: str) -> list[str]:
+        return [value for found, value in self.attributes if found == name]
+
+
+@pytest.fixture(scope="module")
+def reports(
+    shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Report]:
+    furnish(shared_operator, tmp_path_factory.mktemp("made"))
+    return all_reports(shared_operator)
+
+
+@pytest.fixture(scope="module")
+def whole(reports: dict[str, Report]) -> str:
+    return document([*reports.values(), reports["claims_summary"]], f"Reports {HOSTILE}")
+
+
+def test_a_document_has_all_reports_and_a_table_of_contents(
+    reports: dict[str, Report], whole: str
+) -> None:
+    seen = Seen(whole)
+    assert seen.tags["section"] == seen.tags["svg"] == seen.tags["figure"] == len(NAMES) + 1
+    places = [value.removeprefix("#") for value in seen.all("href") if value.startswith("#report")]
+    assert places == [f"report-{number}" for number in range(1, len(NAMES) + 2)]
+    for report in reports.values():
+        assert seen.text.count(report.title) >= 2
+        assert report.formula in seen.text
+
+
+def test_it_needs_nothing_from_anywhere(whole: str) -> None:
+    seen = Seen(whole)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "image"} & seen.tags.keys()
+    assert not [name for name, _ in seen.attributes if name.startswith("on")]
+    assert not seen.all("src")
+    referred = [*seen.all("href"), *seen.all("xlink:href"), *re.findall(r"url\(([^)]*)", whole)]
+    assert all(each.startswith("#") for each in referred)
+    assert set(re.findall(r"https?://[\w./]+", whole)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xlink",
+    }
+    assert "@import" not in whole
+    assert "default-src 'none'" in whole
+
+
+def test_words_from_outside_stay_words(whole: str) -> None:
+    assert "<script" not in whole
+    assert "&lt;script&gt;alert" in whole
+
+
+def test_it_is_for_light_and_dark_and_for_paper(whole: str) -> None:
+    for expected in ("prefers-color-scheme: dark", "@media print", "currentColor"):
+        assert expected in whole
+
+
+def test_pictures_of_one_page_do_not_share_their_names(whole: str) -> None:
+    sections = whole.split("<section")[1:]
+    defined = [set(re.findall(r'\bid="([^"]+)"', each)) for each in sections]
+    for number, each in enumerate(sections):
+        assert set(re.findall(r"url\(#([^)]+)\)", each)) <= defined[number]
+
+
+def test_a_section_brings_its_style_and_counts_what_it_does_not_show(
+    reports: dict[str, Report],
+) -> None:
+    report = reports["claims_summary"]
+    section = report.html(rows=7)
+    seen = Seen(section)
+    assert section.startswith("<style>")
+    assert (seen.tags["section"], seen.tags["svg"]) == (1, 1)
+    assert seen.tags["tr"] == 1 + 7
+    assert f"{len(report) - 7:,} more rows" in seen.text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_report_fits_a_cell(reports: dict[str, Report], name: str) -> None:
+    report = reports[name]
+    shown = report._repr_html_()
+    seen = Seen(shown)
+    assert seen.tags["tr"] == 1 + min(len(report), 20)
+    assert (len(report) > 20) == ("more rows" in seen.text)
+    assert report.title in seen.text
+    assert "<script" not in shown
+    assert repr(report).startswith(f"<Report {name}: {report.title}, ")
+
+
+def test_amounts_are_shown_to_the_last_digit(operator: comptroller.Service) -> None:
+    amounts = ("12345678901234567890.000000000000000001", "1.5")
+    moments = ({"created_at": at(days=day)} for day in (0, 1))
+    lines = (claim(amount=each, **moment) for each, moment in zip(amounts, moments, strict=True))
+    load(operator, "claims", *lines)
+    shown = operator.reports.claims_summary("day")._repr_html_()
+    assert "12,345,678,901,234,567,890.000000000000000001" in shown
+    assert "1.500000000000000000" in shown
+    assert "<td>2026-01-02</td>" in shown
+
+
+def test_a_report_of_nothing_is_a_section_too(operator: comptroller.Service) -> None:
+    report = operator.reports.failures()
+    assert "Nothing to show" in report.html()
+    assert report._repr_html_()
+    assert Seen(document([report], "Nothing")).tags["table"] == 0
+
+
+def test_it_says_what_it_was_asked_for() -> None:
+    import polars
+
+    frame = polars.DataFrame({"day": [at(), at(days=40), None], "claims": [1, 2, 3]})
+    given = {"since": "2026-01-01", "until": None, "group": "g-1", "band": 5.0}
+    report = Report("claims_summary", "Claims", "", ("day",), frame, given)
+    assert report.over == ("by day, group g-1, from 2026-01-01, 2026-01-01 to 2026-02-10, 3 rows")
+
+
+def test_a_service_fits_a_cell_also_when_it_is_closed(open_as: Any) -> None:
+    service = open_as(customer="<b>acme")
+    service.close()
+    shown = service._repr_html_()
+    assert "<b>Service</b>" in shown
+    assert "&lt;b&gt;acme" in shown
+    assert "payout_groups" in shown
+
+
+def test_an_account_of_a_load_fits_a_cell(operator: comptroller.Service) -> None:
+    good, bad = claim(**{HOSTILE: 1}), claim(amount=HOSTILE)
+    result = operator.load("claims", [good, *[bad] * 30])
+    seen = Seen(result._repr_html_())
+    assert seen.tags["tr"] == 1 + 20
+    assert "10 more rejected lines" in seen.text
+    assert "30 rejected" in seen.text
+    assert seen.tags["script"] == 0
+    fine = operator.load("claims", [claim()])
+    assert fine._repr_html_().count("<table") == 0
+    assert "1 inserted" in fine._repr_html_()
