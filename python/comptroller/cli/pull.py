@@ -56,11 +56,6 @@ def pull(
     """  # noqa: D301
     import comptroller
 
-    if client_id is None or client_secret is None:
-        raise click.UsageError(
-            "give --client-id and --client-secret, or set COMPTROLLER_CLIENT_ID and "
-            "COMPTROLLER_CLIENT_SECRET"
-        )
     results: dict[str, LoadResult] = {}
     with comptroller.connect(
         url,
