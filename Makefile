@@ -4,6 +4,7 @@
 #   make demo       the tour: real rewards, then a sample
 #   make test       lint, tests of the core with their coverage, tests of the package
 #   make lint       ruff, mypy, clang-format, clang-tidy
+#   make docs       the documentation as pages, in build/docs
 #   make bench      the benchmarks, side by side with their peers; those over HTTP need wrk
 #   make coverage   a page that shows which branches of the core the tests took
 #   make sanitize   the tests of the core under SANITIZE (address,undefined; or thread)
@@ -27,7 +28,7 @@ endif
 CPP_FILES := $(shell find cpp tests/cpp -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
-.PHONY: help demo test lint bench coverage sanitize clean
+.PHONY: help demo test lint docs bench coverage sanitize clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -45,6 +46,10 @@ lint: .venv/package .venv/tools
 	@$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 	@$(MAKE) tidy
+
+docs: .venv/package .venv/documenters
+	@$(BIN)/python -m sphinx --quiet --nitpicky --fail-on-warning --keep-going docs build/docs
+	@echo "see build/docs/index.html"
 
 bench: .venv/package
 	@$(PIP) install --quiet --group bench
@@ -85,6 +90,10 @@ test-system: | system
 
 .venv/tools: pyproject.toml .venv/created
 	@$(PIP) install --quiet --group test --group lint
+	@touch $@
+
+.venv/documenters: pyproject.toml .venv/created
+	@$(PIP) install --quiet --group docs
 	@touch $@
 
 # Makes a client of our OpenAPI document; apart, because it needs older libraries than ours.

@@ -1,0 +1,62 @@
+"""How the documentation is built: `make docs`, without a network."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import comptroller
+import http_reference
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+project = "comptroller"
+author = "the comptroller authors"
+release = version = comptroller.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_enable_extensions = ["attrs_inline"]
+myst_heading_anchors = 3
+suppress_warnings = ["config.cache"]
+
+# In the docstrings a name in single backticks is code.
+default_role = "code"
+# Of it only names are shown, and it is large.
+autodoc_mock_imports = ["pyspark"]
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 80
+autodoc_type_aliases = {"Amount": "Amount", "Time": "Time"}
+nitpick_ignore_regex = [
+    # The documentation of other libraries is elsewhere.
+    ("py:class", r"(?!comptroller\.).*"),
+    # What only type checkers name.
+    ("py:class", r"comptroller\..*(Amount|ArrowStream|Engine|Filters|Host|R|Streaming|Transport)"),
+]
+
+html_theme = "furo"
+html_title = "comptroller"
+html_copy_source = False
+html_show_copyright = False
+html_show_sphinx = False
+
+
+def setup(app: Sphinx) -> None:
+    """Puts what the interface says of itself on its page; leaves out how classes are made."""
+    app.connect("source-read", _add_http_reference)
+    app.connect("autodoc-process-signature", _without_constructor)
+
+
+def _add_http_reference(_app: Sphinx, page: str, source: list[str]) -> None:
+    if page == "reference/http":
+        source[0] += http_reference.text()
+
+
+def _without_constructor(_app: Sphinx, what: str, *_: object) -> tuple[str, None] | None:
+    # Records are read and services opened: their arguments are members, told below, or our own.
+    return ("", None) if what in ("class", "exception") else None

@@ -1,0 +1,134 @@
+"""What the pages show is run as it stands, each page top to bottom, beside an empty store."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+
+for needed in ("sybil", "click", "duckdb", "narwhals", "polars", "httpx2", "uvicorn", "fastapi"):
+    pytest.importorskip(needed)
+
+from comptroller.cli import main  # noqa: E402
+from serving import serving  # noqa: E402
+from sybil import Document, Example  # noqa: E402
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+WITH_SPARK = ROOT / "docs" / "how-to" / "spark.md"
+if not PAGES:
+    pytest.skip("the source distribution carries no docs", allow_module_level=True)
+
+Run = Callable[[Path], Document]
+
+
+class Console:
+    """Runs the commands of a page. Servers are there for the rest of it, on ports of their own.
+
+    The names `address`, `client_id` and `client_secret` are those of the newest one that says them;
+    commands find it where a page has it, at the port that `serve` takes by itself.
+    """
+
+    SHOWN_ADDRESS = "http://127.0.0.1:8080"
+
+    def __init__(self, folder: Path, closing: ExitStack, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._folder = folder
+        self._closing = closing
+        self._monkeypatch = monkeypatch
+        self._address = self.SHOWN_ADDRESS
+
+    def __call__(self, example: Example) -> None:
+        for line in re.findall(r"^\$ ((?:comptroller|sqlite3) .*)", example.parsed, re.MULTILINE):
+            program, *words = shlex.split(line, comments=True)
+            if program == "comptroller":
+                if words[0] == "serve":
+                    self._serve(words[1:], example.namespace)
+                else:
+                    there = [word.replace(self.SHOWN_ADDRESS, self._address) for word in words]
+                    assert main(there) == 0, line
+            elif shutil.which(program):
+                subprocess.run([program, *words], check=True)
+
+    def _serve(self, words: list[str], names: dict[str, Any]) -> None:
+        server = self._closing.enter_context(serving(*words, cwd=self._folder))
+        if "--sample" in words:
+            self._address = names["address"] = server.address
+            names["client_id"], names["client_secret"] = server.credentials()
+            for name in ("client_id", "client_secret"):
+                self._monkeypatch.setenv(f"COMPTROLLER_{name.upper()}", names[name])
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Runs a page's blocks of Python and of commands."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COMPTROLLER_DB", raising=False)
+    comptroller.open("rewards.db").close()
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    with ExitStack() as closing:
+        console = Console(tmp_path, closing, monkeypatch)
+
+        def running(page: Path) -> Document:
+            parsers = (PythonCodeBlockParser([], flags), CodeBlockParser("console", console))
+            document = Document.parse(str(page), *parsers)
+            for example in document.examples():
+                example.evaluate()
+            return document
+
+        yield running
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page != WITH_SPARK],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_what_a_page_shows_runs(run: Run, page: Path) -> None:
+    run(page)
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs a Java runtime")
+@pytest.mark.xdist_group("spark")
+# Of pyspark itself.
+@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_the_page_about_spark_shows_runs(run: Run) -> None:
+    pytest.importorskip("pyspark")
+    run(WITH_SPARK)
+
+
+def test_the_readme_runs_and_says_what_it_should(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = run(README).namespace["page"].items[0]
+    said = capsys.readouterr().out
+    for line in (
+        "10000 0",
+        "False True",
+        "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359 PENDING",
+        f"5 {failed.error_message}",
+        "[]",
+        "insufficient-scope this needs the scope rewards:read_payout_groups",
+    ):
+        assert f"{line}\n" in said
+    assert (tmp_path / "claims.ndjson").read_bytes().count(b"\n") == 10_000
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted(ROOT.glob("*.md")), *PAGES], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_what_a_page_points_at_is_there(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:\s]+)[)#]", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []

@@ -1,0 +1,55 @@
+"""The notebooks run from scratch, and are kept without what running them leaves."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+for needed in ("nbclient", "ipykernel", "duckdb", "narwhals", "altair", "vl_convert", "httpx2"):
+    pytest.importorskip(needed)
+
+import nbformat  # noqa: E402
+from nbclient import NotebookClient  # noqa: E402
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+if not NOTEBOOKS:
+    pytest.skip("the source distribution carries no notebooks", allow_module_level=True)
+
+WITH_SPARK = (
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs a Java runtime"),
+)
+
+
+def read(notebook: Path) -> nbformat.NotebookNode:
+    return nbformat.read(notebook, as_version=4)
+
+
+@pytest.mark.parametrize(
+    "notebook",
+    [
+        pytest.param(each, id=each.stem, marks=WITH_SPARK if "pyspark" in each.read_text() else ())
+        for each in NOTEBOOKS
+    ],
+)
+def test_a_notebook_runs_and_draws(
+    notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "pyspark" in notebook.read_text():
+        pytest.importorskip("pyspark")
+    for name in ("TMPDIR", "IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    run = read(notebook)
+    where = {"metadata": {"path": str(FOLDER)}}
+    NotebookClient(run, timeout=300, kernel_name="python3", resources=where).execute()
+    outputs = [output for cell in run.cells for output in cell.get("outputs", [])]
+    assert any("image/svg+xml" in output.get("data", {}) for output in outputs)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda each: each.stem)
+def test_a_notebook_is_kept_without_outputs(notebook: Path) -> None:
+    code = [cell for cell in read(notebook).cells if cell.cell_type == "code"]
+    assert all(cell.outputs == [] and cell.execution_count is None for cell in code)
