@@ -194,3 +194,17 @@ def guest(operator: comptroller.Service, place: Any) -> Any:
     from issuing import Guest
 
     return Guest(operator, place.url)
+
+
+@pytest.fixture(scope="module")
+def served(shared_path: Path, shared_operator: comptroller.Service) -> Any:
+    """The module's store, served to those who have tokens of its own."""
+    from authorised import Served
+
+    return Served(shared_path, shared_operator)
+
+
+@pytest.fixture(scope="module")
+def known(served: Any) -> Any:
+    """A client of that store."""
+    return served.register()

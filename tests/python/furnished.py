@@ -19,11 +19,16 @@ _KINDS = (
 NAMES = [name for name in vars(Reports) if not name.startswith("_")]
 
 
-def furnish(svc: comptroller.Service, folder: Path) -> None:
-    """Fills a store with a sample of every kind, and a failure with a hostile message."""
-    made = comptroller.sample("all", rows=3_000, seed=5, out=str(folder / "sample"))
+def fill(svc: comptroller.Service, folder: Path, *, claims: int, seed: int) -> None:
+    """Fills a store with a sample of every kind."""
+    made = comptroller.sample("all", rows=claims, seed=seed, out=str(folder / "sample"))
     for kind in _KINDS:
         assert svc.load(kind, made / f"{kind}.ndjson").committed
+
+
+def furnish(svc: comptroller.Service, folder: Path) -> None:
+    """Fills a store with a sample of every kind, and a failure with a hostile message."""
+    fill(svc, folder, claims=3_000, seed=5)
     load(
         svc,
         "claims",

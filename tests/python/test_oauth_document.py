@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import comptroller
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -28,16 +26,6 @@ CONFIG = {"seed": 7, "phases": {"fuzzing": {"error-feedback": {"enabled": False}
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict(CONFIG))
 ENDPOINT = SCHEMA.include(path=TOKEN_PATH)
 RESPONSES = DOCUMENT["paths"][TOKEN_PATH]["post"]["responses"]
-
-
-@pytest.fixture(scope="module")
-def served(shared_path: Path, shared_operator: comptroller.Service) -> Served:
-    return Served(shared_path, shared_operator)
-
-
-@pytest.fixture(scope="module")
-def known(served: Served) -> Known:
-    return served.register()
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,6 @@ from starlette.routing import Mount, Router
 DOCS = Path(__file__).parents[2] / "docs" / "http.md"
 
 
-@pytest.fixture(scope="module")
-def served(shared_path: Path, shared_operator: comptroller.Service) -> Served:
-    return Served(shared_path, shared_operator)
-
-
 def test_the_metadata_leads_to_the_rest(served: Served) -> None:
     answer = served.ask("GET", METADATA_PATH)
     told = answer.json()

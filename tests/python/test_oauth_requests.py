@@ -16,11 +16,6 @@ INVALID_REQUEST = 'Bearer error="invalid_request"'
 
 
 @pytest.fixture(scope="module")
-def served(shared_path: Path, shared_operator: comptroller.Service) -> Served:
-    return Served(shared_path, shared_operator)
-
-
-@pytest.fixture(scope="module")
 def known(served: Served) -> Known:
     return served.register(scopes=["rewards:read_claims", "rewards:read_payout_groups"])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import comptroller
@@ -14,11 +13,6 @@ SCOPES: list[str] = list(description()["scopes"])
 
 # What no operation takes: whoever passes the scope is told of it, and nothing is written.
 NONSENSE = "?nonsense=x"
-
-
-@pytest.fixture(scope="module")
-def served(shared_path: Path, shared_operator: comptroller.Service) -> Served:
-    return Served(shared_path, shared_operator)
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,6 @@ from joserfc import jwt
 from joserfc.jwk import OKPKey
 
 
-@pytest.fixture(scope="module")
-def served(shared_path: Path, shared_operator: comptroller.Service) -> Served:
-    return Served(shared_path, shared_operator)
-
-
 def test_a_token_that_was_taken_ends_all_the_same(
     open_as: Callable[..., comptroller.Service], store_path: Path
 ) -> None:

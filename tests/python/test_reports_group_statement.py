@@ -13,6 +13,7 @@ from uuid import uuid4
 import comptroller
 import polars
 import pytest
+from furnished import fill
 from lines import address, balance, claim, group, load
 from reporting import ENGINES, MONEY, only, ran
 
@@ -142,9 +143,7 @@ def newest(snapshots: Sequence[Snapshot], before: datetime) -> Decimal:
 def test_a_sample_is_told_as_plain_python_tells_it(
     operator: comptroller.Service, tmp_path: Path
 ) -> None:
-    comptroller.sample("all", 2_000, seed=8, out=tmp_path / "lines")
-    for kind in ("payout-groups", "reward-addresses", "balances", "claims"):
-        assert operator.load(kind, tmp_path / "lines" / f"{kind}.ndjson").committed
+    fill(operator, tmp_path, claims=2_000, seed=8)
     owners = {each.id: each.payout_group_id for each in operator.reward_addresses.iter()}
     snapshots: dict[str | None, list[Snapshot]] = defaultdict(list)
     for each in operator.balances.iter():

@@ -13,6 +13,7 @@ from uuid import uuid4
 import comptroller
 import polars
 import pytest
+from furnished import fill
 from lines import address, balance, claim, group, load
 from reporting import ENGINES, MONEY, only, ran
 
@@ -193,9 +194,7 @@ def test_the_ends_of_time_and_of_amounts_are_reconciled(operator: comptroller.Se
 def test_a_sample_is_told_as_fractions_tell_it(
     operator: comptroller.Service, tmp_path: Path
 ) -> None:
-    comptroller.sample("all", 3_000, seed=12, out=tmp_path / "lines")
-    for kind in ("payout-groups", "reward-addresses", "balances", "claims"):
-        assert operator.load(kind, tmp_path / "lines" / f"{kind}.ndjson").committed
+    fill(operator, tmp_path, claims=3_000, seed=12)
     owners = {each.id: each.payout_group_id for each in operator.reward_addresses.iter()}
     stood: dict[str, list[tuple[datetime, Decimal]]] = defaultdict(list)
     for each in operator.balances.iter():

@@ -15,6 +15,8 @@ from lines import claim, load
 pytest.importorskip("pyspark")
 pytest.importorskip("narwhals")
 pytest.importorskip("duckdb")
+from furnished import fill
+
 if shutil.which("java") is None:
     pytest.skip("Spark needs a Java runtime", allow_module_level=True)
 
@@ -25,7 +27,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
-SEED = 5
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,17 +44,11 @@ def session() -> Iterator[None]:
 def sampled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[comptroller.Service]:
     """A store with records of every kind."""
     folder = tmp_path_factory.mktemp("sampled")
-    comptroller.sample("all", 2_000, seed=SEED, out=folder / "lines")
     with comptroller.open(folder / "store.db") as svc:
-        for kind in KINDS:
-            assert svc.load(kind, folder / "lines" / f"{kind}.ndjson").committed
+        fill(svc, folder, claims=2_000, seed=5)
         yield svc
 
 
-KINDS = (
-    *("identities", "controls", "orchestrations", "payout-groups"),
-    *("reward-addresses", "claims", "balances"),
-)
 REPORTS: list[tuple[str, dict[str, Any]]] = [
     ("claims_summary", {}),
     ("claims_summary", {"by": ("jurisdiction", "week", "status")}),

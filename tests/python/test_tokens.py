@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import hmac
 import json
-from pathlib import Path
 from typing import Any
 
-import comptroller
 import pytest
 from authorised import ISSUER, Known, Served
 from comptroller.http import keys
@@ -19,16 +17,6 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OKPKey
 
 Members = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def served(shared_path: Path, shared_operator: comptroller.Service) -> Served:
-    return Served(shared_path, shared_operator)
-
-
-@pytest.fixture(scope="module")
-def known(served: Served) -> Known:
-    return served.register()
 
 
 @pytest.fixture(scope="module")
