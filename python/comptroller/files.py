@@ -1,9 +1,10 @@
-"""Files that appear under their name when they are whole."""
+"""Files and folders that appear under their name when they are whole."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,8 +31,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     if given.exists() and not given.is_file():
         raise unavailable(f"{path} cannot be written: it is no file")
     whole = given.resolve()
-    # A name of its own, so that two who write the same file do not write into each other's.
-    part = whole.with_name(f"{whole.name}.{secrets.token_hex(4)}.part")
+    part = _part_of(whole)
     try:
         yield part
         if whole.exists():
@@ -44,6 +44,31 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+@contextmanager
+def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A folder to write files into, which takes the name `path` when it is whole and durable.
+
+    Folders that it is in are made where they are missing. Raises Unavailable where it cannot be
+    written, or is there already with something in it, and leaves nothing of it behind.
+    """
+    whole = Path(path).resolve()
+    if whole.exists() and not (whole.is_dir() and not any(whole.iterdir())):
+        raise unavailable(f"{path} cannot be written: it is there already; name another folder")
+    part = _part_of(whole)
+    try:
+        part.mkdir(parents=True)
+        yield part
+        for each in part.rglob("*"):
+            _make_durable(each)
+        _make_durable(part)
+        part.replace(whole)
+        _make_durable(whole.parent)
+    except OSError as error:
+        raise unavailable(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def refuse_store(name: str, path: str | os.PathLike[str]) -> None:
@@ -66,6 +91,11 @@ def _begins_like_a_store(path: Path) -> bool:
             return file.read(len(_STORE_BEGINS)) == _STORE_BEGINS
     except OSError:
         return False
+
+
+def _part_of(whole: Path) -> Path:
+    # A name of its own, so that two who write the same do not write into each other's.
+    return whole.with_name(f"{whole.name}.{secrets.token_hex(4)}.part")
 
 
 def _make_durable(path: Path) -> None:

@@ -1,25 +1,66 @@
-"""Writing a stream as a parquet file, through DuckDB."""
+"""Writing a stream as Parquet, through DuckDB."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from comptroller.errors import unavailable
-from comptroller.files import whole_file
+from comptroller.files import whole_file, whole_folder
 from comptroller.streams import Rows, interruptible, require
 
 
 def write_parquet(stream: Rows, path: str) -> int:
-    """Writes all rows; returns how many. The file appears when it is whole.
+    """Writes all rows to a file; returns how many. The file appears when it is whole.
 
     Raises Unavailable where DuckDB is not installed or the file cannot be written.
     """
+    with whole_file(path) as part:
+        return _copy(stream, path, part)
+
+
+def write_dataset(stream: Rows, path: str, keys: Sequence[str]) -> int:
+    """Writes all rows to a folder of files; returns how many. It appears when it is whole.
+
+    Args:
+        stream: the rows; the files have all of their columns.
+        path: the folder, such as ``claims``.
+        keys: what the rows are apart by, such as month and chain, in folders as Hive names them:
+            ``claims/month=2026-05-01/chain=POLYGON/data_0.parquet``.
+
+    Raises:
+        InvalidRequest: a key that the rows have no column for.
+        Unavailable: the folder cannot be written, or DuckDB or narwhals is not installed.
+    """
+    require("narwhals", "a dataset of parquet files", "comptroller[analysis]")
+    with whole_folder(path) as part:
+        rows = _copy(stream, path, part, keys)
+        if not rows:  # DuckDB writes no file then, and readers need one for its columns.
+            _copy(stream, path, part / "data_0.parquet")
+        return rows
+
+
+def _copy(stream: Rows, path: str, part: Path, keys: Sequence[str] = ()) -> int:
     duckdb = require("duckdb", "a parquet export", "comptroller[analysis]")
     try:
-        with whole_file(path) as part, duckdb.connect() as connection:
+        with duckdb.connect() as connection:
             connection.execute("SET TimeZone = 'UTC'")
             connection.register("stream", stream)
-            copy = "COPY (SELECT * FROM stream) TO $1 (FORMAT parquet, COMPRESSION zstd)"
+            copy = _statement(connection.table("stream").columns, keys)
             with interruptible(duckdb):
                 (rows,) = connection.execute(copy, [str(part)]).fetchone()
     except duckdb.Error as error:
         raise unavailable(f"{path} cannot be written: {error}") from error
     return int(rows)
+
+
+def _statement(columns: Sequence[str], keys: Sequence[str]) -> str:
+    form = "FORMAT parquet, COMPRESSION zstd"
+    if not keys:
+        return f"COPY (SELECT * FROM stream) TO $1 ({form})"
+    from comptroller.analysis.keys import partitions
+
+    names = partitions(columns, keys)
+    selected = ", ".join(f'{value} AS "{key}"' for key, value in names.items())
+    folders = ", ".join(f'"{key}"' for key in names)
+    return f"COPY (SELECT *, {selected} FROM stream) TO $1 ({form}, PARTITION_BY ({folders}))"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -23,7 +24,7 @@ from comptroller.operations import (
     RewardAddresses,
     Transport,
 )
-from comptroller.parquet import write_parquet
+from comptroller.parquet import write_dataset, write_parquet
 from comptroller.streams import require
 
 if TYPE_CHECKING:
@@ -159,6 +160,8 @@ class Service:
         kind: str,
         path: str | os.PathLike[str],
         format: str = "ndjson",
+        *,
+        partition: str | Sequence[str] | None = None,
         **filters: Filter,
     ) -> int:
         """Writes the records of a kind that pass the filters of its list; returns how many.
@@ -170,11 +173,14 @@ class Service:
             kind: as for `load`.
             path: the file; ``-`` is standard output (not for parquet).
             format: ndjson, csv or parquet (amounts decimal(38, 18), times UTC; needs DuckDB).
+            partition: for parquet, keys of reports such as ``["month", "chain"]``: `path` is then
+                a new folder of files apart by them, ``month=2026-05-01/chain=POLYGON/...``; they
+                have all columns, and the periods are those of created_at (of balances, of `at`).
             filters: those of the kind's `list`; deleted controls are there unless
                 ``include_deleted=False``.
 
         Raises:
-            InvalidRequest: an unknown kind, format or filter, or a file of the store itself.
+            InvalidRequest: an unknown kind, format, filter or key, or a file of the store itself.
             Unavailable: the file cannot be written, or DuckDB is not installed.
         """
         word = arguments.kind(kind)
@@ -187,12 +193,15 @@ class Service:
             raise invalid("path", "it must name a file")
         if place != "-":
             self._host.require_writable(place)
+        keys = [] if partition is None else arguments.texts("partition", partition)
+        if keys and format != "parquet":
+            raise invalid("partition", "it is for the format parquet")
         if format != "parquet":
             return self._host.export(word, place, format, parameters)
         if place == "-":
             raise invalid("path", "parquet needs a file, standard output is not one")
         stream = self._host.stream(word, _EXPORTED.get(word), parameters)
-        return write_parquet(stream, place)
+        return write_dataset(stream, place, keys) if keys else write_parquet(stream, place)
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copies the store to another file, consistent while others write.

@@ -208,3 +208,14 @@ def served(shared_path: Path, shared_operator: comptroller.Service) -> Any:
 def known(served: Any) -> Any:
     """A client of that store."""
     return served.register()
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    """A session that every report of a module finds, ended with it."""
+    from comptroller.analysis.engines.spark import local_session
+
+    running = local_session()
+    running.sparkContext.setLogLevel("ERROR")
+    yield running
+    running.stop()

@@ -49,7 +49,7 @@ PARTS: dict[str, set[str]] = {
     "streams": {"errors"},
     "files": {"errors"},
     "loopback": set(),
-    "parquet": {"errors", "files", "streams"},
+    "parquet": {"errors", "files", "streams", "analysis"},
     "loading": {"errors", "arguments", "markup"},
     "operations": {"errors", "records", "pages", "arguments", "streams"},
     "sampling": {"_core", "errors", "arguments", "files"},

@@ -20,6 +20,7 @@ for needed in ("sybil", "click", "duckdb", "narwhals", "polars", "httpx2", "uvic
 
 from comptroller.cli import main  # noqa: E402
 from serving import serving  # noqa: E402
+from sparking import MARKS  # noqa: E402
 from sybil import Document, Example  # noqa: E402
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser  # noqa: E402
 
@@ -91,22 +92,19 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if page != WITH_SPARK],
-    ids=lambda page: str(page.relative_to(ROOT)),
+    [
+        pytest.param(
+            page,
+            id=str(page.relative_to(ROOT)),
+            marks=MARKS if page == WITH_SPARK else (),
+        )
+        for page in PAGES
+    ],
 )
 def test_what_a_page_shows_runs(run: Run, page: Path) -> None:
+    if page == WITH_SPARK:
+        pytest.importorskip("pyspark")
     run(page)
-
-
-@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs a Java runtime")
-@pytest.mark.xdist_group("spark")
-# Of pyspark itself.
-@pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning")
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_what_the_page_about_spark_shows_runs(run: Run) -> None:
-    pytest.importorskip("pyspark")
-    run(WITH_SPARK)
 
 
 def test_the_readme_runs_and_says_what_it_should(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
+from sparking import MARKS
 
 for needed in ("nbclient", "ipykernel", "duckdb", "narwhals", "altair", "vl_convert", "httpx2"):
     pytest.importorskip(needed)
@@ -18,11 +18,6 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 if not NOTEBOOKS:
     pytest.skip("the source distribution carries no notebooks", allow_module_level=True)
 
-WITH_SPARK = (
-    pytest.mark.xdist_group("spark"),
-    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs a Java runtime"),
-)
-
 
 def read(notebook: Path) -> nbformat.NotebookNode:
     return nbformat.read(notebook, as_version=4)
@@ -31,7 +26,7 @@ def read(notebook: Path) -> nbformat.NotebookNode:
 @pytest.mark.parametrize(
     "notebook",
     [
-        pytest.param(each, id=each.stem, marks=WITH_SPARK if "pyspark" in each.read_text() else ())
+        pytest.param(each, id=each.stem, marks=MARKS if "pyspark" in each.read_text() else ())
         for each in NOTEBOOKS
     ],
 )

@@ -1,43 +1,30 @@
-"""Spark gives the answers that DuckDB gives, from the Parquet files of the same streams."""
+"""Spark gives the answers that DuckDB gives, from a dataset that the command line wrote."""
 
 from __future__ import annotations
 
-import shutil
-from collections import Counter
-from collections.abc import Iterator
+import inspect
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import comptroller
 import pytest
+from furnished import fill, reported
 from lines import claim, load
+from sparking import MARKS
 
 pytest.importorskip("pyspark")
 pytest.importorskip("narwhals")
 pytest.importorskip("duckdb")
-from furnished import fill
+pytest.importorskip("polars")
+pytest.importorskip("click")
 
-if shutil.which("java") is None:
-    pytest.skip("Spark needs a Java runtime", allow_module_level=True)
+import polars
+from comptroller.analysis import reports
+from comptroller.analysis.engines.spark import Spark
+from comptroller.cli import main
 
-pytestmark = [
-    pytest.mark.xdist_group("spark"),  # one session is enough
-    # Of pyspark itself.
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def session() -> Iterator[None]:
-    """One that every report of this module finds, ended with it."""
-    from comptroller.analysis.engines.spark import local_session
-
-    running = local_session()
-    running.sparkContext.setLogLevel("ERROR")
-    yield
-    running.stop()
+pytestmark = [*MARKS, pytest.mark.usefixtures("spark")]
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +36,30 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[comptroller.Se
         yield svc
 
 
+@pytest.fixture(scope="module")
+def tables(
+    sampled: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mapping[str, Any]]:
+    """The store's tables on Spark, from exports of them."""
+    folder = tmp_path_factory.mktemp("exported")
+    stored = sampled.claims.stream().to_polars()
+    db = str(tmp_path_factory.getbasetemp() / "sampled0" / "store.db")
+    apart = {"claims": "month,chain", "orchestrations": "week", "controls": None}
+    for kind in ("payout-groups", "reward-addresses", "balances"):
+        apart[kind] = None
+    for kind, keys in apart.items():
+        path = str(folder / kind) if keys else f"{folder / kind}.parquet"
+        how = ["--partition", keys] if keys else []
+        command = ["export", kind, path, "--format", "parquet", "--db", db, *how]
+        assert main(command) == 0
+    with Spark().read(folder) as read:
+        assert read["claims"].count() == len(stored)
+        yield read
+
+
 REPORTS: list[tuple[str, dict[str, Any]]] = [
-    ("claims_summary", {}),
+    ("claims_summary", {"by": ("chain", "day")}),
     ("claims_summary", {"by": ("jurisdiction", "week", "status")}),
-    ("claims_summary", {"by": (), "since": "2026-05-20", "until": "2026-06-01"}),
     ("confirmation_times", {"by": ("chain", "month")}),
     ("stuck_claims", {"percentile": 0.5}),
     ("failures", {"by": ("chain",)}),
@@ -64,36 +71,45 @@ REPORTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+def on_spark(tables: Mapping[str, Any], name: str, given: Mapping[str, Any]) -> polars.DataFrame:
+    function = getattr(reports, name)
+    frames = {
+        table: tables[table] for table in inspect.signature(function).parameters if table in tables
+    }
+    return Spark().collect(function(**frames, **given))
+
+
 @pytest.mark.parametrize(("name", "given"), REPORTS, ids=lambda each: str(each)[:60])
 def test_spark_answers_as_duckdb_does(
-    sampled: comptroller.Service, name: str, given: dict[str, Any]
+    sampled: comptroller.Service, tables: Mapping[str, Any], name: str, given: dict[str, Any]
 ) -> None:
-    here = getattr(sampled.reports, name)(**given, engine="duckdb").to_polars()
-    there = getattr(sampled.reports, name)(**given, engine="spark").to_polars()
+    here = getattr(sampled.reports, name)(**given).to_polars()
+    there = on_spark(tables, name, given)
+    assert len(here)
     assert there.schema == here.schema
+    assert there.to_dicts() == here.to_dicts()
+
+
+def test_spark_states_a_group_as_duckdb_does(
+    sampled: comptroller.Service, tables: Mapping[str, Any]
+) -> None:
+    here = reported(sampled, "group_statement")
+    given = {name: here.given[name] for name in ("group", "month")}
+    assert on_spark(tables, "group_statement", given).to_dicts() == here.to_dicts()
+
+
+def test_a_service_reports_on_spark_too(sampled: comptroller.Service) -> None:
+    asked = {"by": ("status",), "since": "2026-05-20", "until": "2026-06-01"}
+    here, there = (
+        sampled.reports.claims_summary(**asked, engine=engine) for engine in ("duckdb", "spark")
+    )
     assert len(here)
     assert there.to_dicts() == here.to_dicts()
 
 
-def test_spark_states_a_group_as_duckdb_does(sampled: comptroller.Service) -> None:
-    claims = sampled.claims.list(limit=1000, statuses=["CONFIRMED"])
-    group = Counter(each.payout_group_id for each in claims).most_common(1)[0][0]
-    here, there = (
-        sampled.reports.group_statement(group, "2026-06", engine=engine).to_dicts()
-        for engine in ("duckdb", "spark")
-    )
-    assert len(here) == 31
-    assert there == here
-
-
-def test_a_sum_that_no_column_holds_is_refused(tmp_path: Path) -> None:
-    largest = "99999999999999999999.999999999999999999"
+def test_a_session_that_lets_sums_overflow_is_told_not_to(spark: Any, tmp_path: Path) -> None:
+    spark.conf.set("spark.sql.ansi.enabled", "false")
     with comptroller.open(tmp_path / "store.db") as svc:
-        load(svc, "claims", claim(amount=largest), claim(amount="0.000000000000000001"))
+        load(svc, "claims", claim(amount="99999999999999999999.999999999999999999"), claim())
         with pytest.raises(comptroller.InvalidRequest, match="more than 20 digits"):
-            svc.reports.claims_summary(engine="spark")
-
-
-def test_of_an_empty_store_there_is_nothing(tmp_path: Path) -> None:
-    with comptroller.open(tmp_path / "store.db") as svc:
-        assert len(svc.reports.claims_summary(engine="spark")) == 0
+            svc.reports.cohort(engine="spark")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -22,15 +22,27 @@ _COLUMNS = {
 KEYS = ("status", "chain", "asset", "jurisdiction", "group", "customer", "type", *PERIODS)
 
 
-def checked(by: Sequence[str], among: Sequence[str] = KEYS) -> tuple[str, ...]:
+def checked(by: Sequence[str], among: Sequence[str] = KEYS, name: str = "by") -> tuple[str, ...]:
     """The keys. Raises InvalidRequest for one that is not `among` them or is there twice."""
     keys = (by,) if isinstance(by, str) else tuple(by)
     for key in keys:
         if key not in among:
-            raise invalid("by", f"must be some of {', '.join(among)}")
+            raise invalid(name, f"must be some of {', '.join(among)}")
         if keys.count(key) > 1:
-            raise invalid("by", f"names {key} twice")
+            raise invalid(name, f"names {key} twice")
     return keys
+
+
+def partitions(columns: Sequence[str], by: Sequence[str]) -> Mapping[str, str]:
+    """The keys that rows of these columns are written apart by, each as SQL that gives text.
+
+    Raises InvalidRequest for a key that there is no column for.
+    """
+    time = '"at"' if "at" in columns else "created_at"
+    folders = {key: column for key, column in _COLUMNS.items() if column in columns}
+    for period in ("day", "week", "month"):
+        folders[period] = f"strftime(date_trunc('{period}', {time}), '%Y-%m-%d')"
+    return {key: folders[key] for key in checked(by, list(folders), "partition")}
 
 
 def columns_of(keys: tuple[str, ...]) -> tuple[str, ...]:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 
 import click
 
-from comptroller.cli.bulk import export, load, sample
+from comptroller.cli.bulk import load, sample
 from comptroller.cli.clients import clients, keys
+from comptroller.cli.export import export
 from comptroller.cli.pull import pull
 from comptroller.cli.query import query
 from comptroller.cli.reporting import report

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from comptroller.errors import Error, invalid
@@ -36,6 +38,9 @@ class Engine(Protocol):
     def open(self, streams: Mapping[str, ArrowStream]) -> AbstractContextManager[Mapping[str, Any]]:
         """The tables as lazy frames, good until the end of the scope."""
 
+    def read(self, folder: str | PathLike[str]) -> AbstractContextManager[Mapping[str, Any]]:
+        """The tables of a folder of exports, as :func:`tables_in` finds them, in the same way."""
+
     def collect(self, frame: Any) -> polars.DataFrame:
         """The rows of a lazy frame.
 
@@ -61,6 +66,22 @@ def engine(name: str) -> Engine:
 
         return Spark()
     raise invalid("engine", f"must be one of {', '.join(NAMES)}")
+
+
+def tables_in(folder: str | PathLike[str]) -> Mapping[str, Path]:
+    """The Parquet exports in a folder by table: ``claims.parquet``, or the dataset ``claims``.
+
+    Raises InvalidRequest where it has none.
+    """
+    found = {each.stem.replace("-", "_"): each for each in sorted(Path(folder).glob("*"))}
+    tables = {
+        name: path
+        for name, path in found.items()
+        if name in TIMES and (path.is_dir() or path.suffix == ".parquet")
+    }
+    if not tables:
+        raise invalid("folder", f"{folder} has no file such as claims.parquet, no folder claims")
+    return tables
 
 
 def too_large() -> Error:

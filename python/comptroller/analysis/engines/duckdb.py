@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import duckdb
 import polars
 
-from comptroller.analysis.engines import TIMES, too_large
+from comptroller.analysis.engines import TIMES, tables_in, too_large
 from comptroller.streams import ArrowStream, Stream, interruptible
 
 
@@ -19,14 +21,21 @@ class DuckDB:
     @contextmanager
     def open(self, streams: Mapping[str, ArrowStream]) -> Iterator[Mapping[str, Any]]:
         """The tables as relations of one connection."""
-        with duckdb.connect() as connection, interruptible(duckdb):
-            # Of cursors too, which a SET without GLOBAL leaves alone.
-            connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        with _connected() as connection:
             for name, stream in streams.items():
                 connection.register("stream", stream)
-                connection.execute(f"CREATE TABLE {name} AS {_select(connection, name)}")
+                _told(name, connection.table("stream")).create(name)
                 connection.unregister("stream")
             yield {name: connection.table(name) for name in streams}
+
+    @contextmanager
+    def read(self, folder: str | PathLike[str]) -> Iterator[Mapping[str, Any]]:
+        """The tables as relations over the files, which are read as they are wanted."""
+        with _connected() as connection:
+            yield {
+                name: _told(name, connection.read_parquet(_files(path), hive_partitioning=False))
+                for name, path in tables_in(folder).items()
+            }
 
     def collect(self, frame: Any) -> polars.DataFrame:
         """The rows, through Arrow."""
@@ -37,14 +46,24 @@ class DuckDB:
             raise too_large() from error
 
 
-def _select(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    described = connection.execute("DESCRIBE stream").fetchall()
-    types = {column: type for column, type, *_ in described}
+@contextmanager
+def _connected() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection, interruptible(duckdb):
+        # Of cursors too, which a SET without GLOBAL leaves alone.
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        yield connection
+
+
+def _files(path: Path) -> str:
+    return f"{path}/**/*.parquet" if path.is_dir() else str(path)
+
+
+def _told(name: str, table: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
     words = [
         f"CAST({column} AS VARCHAR) AS {column}"
-        for column, type in types.items()
-        if type.startswith("ENUM")
+        for column, type in zip(table.columns, table.types, strict=True)
+        if type.id == "enum"
     ]
     replaced = f" REPLACE ({', '.join(words)})" if words else ""
-    times = [f'epoch_us("{time}") AS {time}_us' for time in TIMES[name] if time in types]
-    return f"SELECT {', '.join(['*' + replaced, *times])} FROM stream"
+    times = [f'epoch_us("{time}") AS {time}_us' for time in TIMES[name] if time in table.columns]
+    return table.project(", ".join(["*" + replaced, *times]))

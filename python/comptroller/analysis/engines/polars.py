@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any
 
 import polars
 
-from comptroller.analysis.engines import TIMES, too_large
+from comptroller.analysis.engines import TIMES, tables_in, too_large
 from comptroller.streams import ArrowStream
 
 
@@ -18,7 +19,17 @@ class Polars:
     @contextmanager
     def open(self, streams: Mapping[str, ArrowStream]) -> Iterator[Mapping[str, Any]]:
         """The tables as lazy frames over rows in memory."""
-        yield {name: _frame(name, stream) for name, stream in streams.items()}
+        yield {
+            name: _told(name, polars.DataFrame(stream).lazy()) for name, stream in streams.items()
+        }
+
+    @contextmanager
+    def read(self, folder: str | PathLike[str]) -> Iterator[Mapping[str, Any]]:
+        """The tables as lazy frames over the files."""
+        yield {
+            name: _told(name, polars.scan_parquet(path, hive_partitioning=False))
+            for name, path in tables_in(folder).items()
+        }
 
     def collect(self, frame: Any) -> polars.DataFrame:
         """The rows; in the streaming engine, since the other wraps sums that are too large."""
@@ -31,8 +42,7 @@ class Polars:
         return collected
 
 
-def _frame(name: str, stream: ArrowStream) -> polars.LazyFrame:
-    frame = polars.DataFrame(stream).lazy()
+def _told(name: str, frame: polars.LazyFrame) -> polars.LazyFrame:
     columns = frame.collect_schema().names()
     return frame.with_columns(
         polars.col(polars.Categorical).cast(polars.String),

@@ -1,9 +1,10 @@
-"""Spark, from a Parquet dataset."""
+"""Spark, from Parquet files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,13 +15,15 @@ from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from comptroller.analysis.engines import TIMES, too_large
+from comptroller.analysis.engines import TIMES, tables_in, too_large
 from comptroller.streams import ArrowStream
 
-#: Without the second, Spark drops the 18th digit of money.
+#: Without the second, Spark drops the 18th digit of money; without the third, a sum that is too
+#: large is null to it.
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",
+    "spark.sql.ansi.enabled": "true",
 }
 
 
@@ -45,7 +48,13 @@ class Spark:
                     polars.col(polars.Categorical).cast(polars.String)
                 )
                 frame.write_parquet(Path(folder) / f"{name}.parquet")
-            yield {name: self.table(name, f"{folder}/{name}.parquet") for name in streams}
+            with self.read(folder) as tables:
+                yield {name: tables[name] for name in streams}
+
+    @contextmanager
+    def read(self, folder: str | PathLike[str]) -> Iterator[Mapping[str, Any]]:
+        """The tables as data frames over the files."""
+        yield {name: self.table(name, str(path)) for name, path in tables_in(folder).items()}
 
     def table(self, name: str, path: str) -> DataFrame:
         """A table of a Parquet file or dataset, wherever Spark finds its path."""

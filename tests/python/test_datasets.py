@@ -1,0 +1,197 @@
+"""Datasets: folders of Parquet files apart by month, chain and so on, which every engine reads."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import comptroller
+import pytest
+from command_line import Run
+from examples import KINDS, LINES, loaded, short_line
+from furnished import fill
+from lines import claim, load
+
+pytest.importorskip("narwhals")
+pytest.importorskip("duckdb")
+pytest.importorskip("polars")
+
+import polars
+from comptroller.analysis import reports
+from comptroller.analysis.engines import engine
+
+
+@pytest.fixture(scope="module")
+def sampled(
+    shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
+) -> comptroller.Service:
+    fill(shared_operator, tmp_path_factory.mktemp("made"), claims=1_000, seed=6)
+    return shared_operator
+
+
+def folders(path: Path) -> set[str]:
+    """Where the files of a dataset are."""
+    return {file.parent.relative_to(path).as_posix() for file in path.rglob("*.parquet")}
+
+
+def test_rows_are_apart_by_month_and_chain(sampled: comptroller.Service, tmp_path: Path) -> None:
+    path = tmp_path / "claims"
+    rows = sampled.export("claims", path, "parquet", partition=["month", "chain"])
+    kept = sampled.claims.stream().to_polars()
+    assert rows == len(kept) == 1_000
+    assert folders(path) == {
+        f"month={moment:%Y-%m}-01/chain={chain}"
+        for moment, chain in kept.select("created_at", "blockchain").iter_rows()
+    }
+    for folder in folders(path):
+        month, chain = (part.partition("=")[2] for part in folder.split("/"))
+        there = polars.read_parquet(path / folder, hive_partitioning=False)
+        assert set(there["blockchain"]) == {chain}
+        assert set(there["created_at"].dt.strftime("%Y-%m-01")) == {month}
+    again = polars.read_parquet(path, hive_partitioning=False).sort("id")
+    assert again.columns == kept.columns
+    words = polars.col(polars.Categorical).cast(polars.String)
+    assert again.equals(kept.with_columns(words).sort("id"))
+
+
+@pytest.mark.parametrize("name", ["duckdb", "polars"])
+def test_reports_of_a_dataset_are_those_of_the_store(
+    sampled: comptroller.Service, tmp_path: Path, name: str
+) -> None:
+    sampled.export("claims", tmp_path / "claims", "parquet", partition=["month", "chain"])
+    sampled.export("payout-groups", tmp_path / "payout-groups.parquet", "parquet")
+    (tmp_path / "notes.txt").touch()
+    by = ("jurisdiction", "month")
+    running = engine(name)
+    with running.read(tmp_path) as tables:
+        assert set(tables) == {"claims", "payout_groups"}
+        frame = reports.claims_summary(tables["claims"], tables["payout_groups"], by=by)
+        summary = running.collect(frame)
+    assert summary.equals(sampled.reports.claims_summary(by).to_polars())
+
+
+def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "claims.csv").touch()
+    for name in ("duckdb", "polars"):
+        with (
+            pytest.raises(comptroller.InvalidRequest, match=r"no file such as claims\.parquet"),
+            engine(name).read(tmp_path),
+        ):
+            pass
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_apart_by_its_days(
+    operator: comptroller.Service, tmp_path: Path, kind: str
+) -> None:
+    for each in KINDS:
+        loaded(operator, each, LINES[each])
+    path = tmp_path / kind
+    assert operator.export(kind, path, "parquet", partition="day") == 1
+    assert folders(path) == {"day=2026-01-31"}
+
+
+@pytest.mark.parametrize("key", ["status", "asset", "group", "customer", "type", "week"])
+def test_every_key_names_folders(sampled: comptroller.Service, tmp_path: Path, key: str) -> None:
+    assert sampled.export("claims", tmp_path / "claims", "parquet", partition=key) == 1_000
+    named = {folder.partition("=")[2] for folder in folders(tmp_path / "claims")}
+    told = sampled.reports.claims_summary(by=key).to_polars()[key]
+    assert named == {f"{value:%Y-%m-%d}" if key == "week" else value for value in told}
+
+
+WORDS = {"A/B=C D": "A%2FB%3DC%20D", "ÉTÉ": None, None: "__HIVE_DEFAULT_PARTITION__"}
+
+
+def test_any_word_and_none_has_a_folder(operator: comptroller.Service, tmp_path: Path) -> None:
+    load(operator, "claims", *(claim(blockchain=word) for word in WORDS))
+    path = tmp_path / "claims"
+    operator.export("claims", path, "parquet", partition=["chain"])
+    assert {f"chain={name}" for name in WORDS.values() if name} < folders(path)
+    told = polars.read_parquet(path, hive_partitioning=False)
+    assert set(told["blockchain"]) == set(WORDS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "how", "said"),
+    [
+        ("claims", {"partition": ["color"]}, "must be some of status, chain, asset, group"),
+        ("claims", {"partition": ["hour"]}, "must be some of"),
+        ("claims", {"partition": ["month", "month"]}, "names month twice"),
+        ("claims", {"partition": []}, "empty"),
+        ("claims", {"partition": "month", "format": "csv"}, "for the format parquet"),
+        ("claims", {"partition": "month", "path": "-"}, "not one"),
+        ("identities", {"partition": "chain"}, "must be some of customer, day, week, month"),
+    ],
+)
+def test_nonsense_is_refused_and_writes_nothing(
+    operator: comptroller.Service, tmp_path: Path, kind: str, how: dict[str, Any], said: str
+) -> None:
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    given = {"path": folder / "rows", "format": "parquet", **how}
+    with pytest.raises(comptroller.InvalidRequest, match=said):
+        operator.export(kind, **given)
+    assert not list(folder.iterdir())
+
+
+def test_of_nothing_there_are_columns(operator: comptroller.Service, tmp_path: Path) -> None:
+    path = tmp_path / "claims"
+    path.mkdir()  # An empty folder is as good as none.
+    assert operator.export("claims", path, "parquet", partition=["month"]) == 0
+    told = polars.read_parquet(path)
+    assert not len(told)
+    assert told.schema["amount"] == polars.Decimal(38, 18)
+
+
+@pytest.mark.parametrize("there", ["file", "dataset", "file/claims"])
+def test_what_is_there_stays(operator: comptroller.Service, tmp_path: Path, there: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    loaded(operator, "claims", LINES["claims"])
+    operator.export("claims", tmp_path / "dataset", "parquet", partition="day")
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(comptroller.Unavailable, match="cannot be written"):
+        operator.export("claims", tmp_path / there, "parquet", partition="day")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def _without_room() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
+
+
+def test_a_full_disk_leaves_nothing(
+    operator: comptroller.Service, store_path: Path, tmp_path: Path
+) -> None:
+    rows = [short_line("claims", tx_hash=f"{n * n}", id=str(uuid4())) for n in range(2_000)]
+    loaded(operator, "claims", *rows)
+    folder = tmp_path / "exports"
+    folder.mkdir()
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-m", "comptroller", "export", "claims", str(folder / "rows")),
+            *("--db", str(store_path), "--partition", "month"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=_without_room,
+    )
+    assert ended.returncode == 1
+    assert "cannot be written" in ended.stderr
+    assert not list(folder.iterdir())
+
+
+def test_the_command_line_writes_one_too(run: Run, tmp_path: Path) -> None:
+    assert run("sample", "claims", "--rows", "50", "--out", "claims.ndjson").code == 0
+    assert run("load", "claims", "claims.ndjson").code == 0
+    told = run("export", "claims", "a/b", "--format", "parquet", "--partition", "month,chain")
+    assert told.out == "50 claims written to a/b\n"
+    assert len(polars.read_parquet(tmp_path / "a" / "b")) == 50
+    again = run("export", "claims", "a/b", "--partition", "month,chain")
+    assert again.code == 1
+    assert "it is there already" in again.err

@@ -1,0 +1,153 @@
+"""What is odd: every report and picture answers sensibly, and alike on DuckDB, polars and Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from furnished import NAMES
+from lines import address, at, balance, claim, control, fresh, group, load, orchestration
+from sparking import MARKS
+
+pytest.importorskip("narwhals")
+pytest.importorskip("duckdb")
+pytest.importorskip("polars")
+pytest.importorskip("altair")
+
+from comptroller.analysis.report import Report
+
+LARGEST = "99999999999999999999.999999999999999999"
+LEAST = "0.000000000000000001"
+GROUP = "01900000-0000-7000-8000-0000000000aa"
+CONFIRMED = {"onchain_status": "CONFIRMED", "submitted_at": at(5), "confirmed_at": at(35)}
+FAILED = {"onchain_status": "FAILED", "error_message": "out of gas"}
+Lines = dict[str, list[dict[str, Any]]]
+
+
+def whole(*claims: dict[str, Any], held: str = "32", moved: str = "1") -> Lines:
+    """Records of every kind around some claims of one group."""
+    owned = address(payout_group_id=GROUP)
+    return {
+        "payout-groups": [group(id=GROUP, asset_type="ETH", jurisdiction="CH")],
+        "reward-addresses": [owned],
+        "balances": [balance(address_id=owned["id"], balance=held)],
+        "controls": [control(identity_id=fresh("owner"))],
+        "orchestrations": [
+            orchestration(source_asset="EUR", destination_asset="USDC", source_amount=moved)
+        ],
+        "claims": [claim(**{"payout_group_id": GROUP, **each}) for each in claims],
+    }
+
+
+BACKWARDS = {
+    "created_at": at(days=40),
+    "submitted_at": at(days=30),
+    "confirmed_at": at(days=20),
+    "updated_at": at(days=10),
+    "onchain_status": "CONFIRMED",
+}
+EDGES: dict[str, Lines] = {
+    "nothing": {},
+    "one claim": {"claims": [claim()]},
+    "all failed": whole(FAILED, {**FAILED, "error_message": None}, {**FAILED, "amount": LEAST}),
+    "clocks out of order": {
+        **whole(BACKWARDS, {**BACKWARDS, "onchain_status": "SUBMITTED", "confirmed_at": None}),
+        "orchestrations": [
+            orchestration(status="COMPLETED", created_at=at(60), updated_at=at(0)),
+        ],
+        "controls": [control(identity_id="odd", created_at=at(60), deleted_at=at(0))],
+    },
+    "unknown words": {
+        "payout-groups": [group(id=GROUP, asset_type="X'\"", jurisdiction="ZZ-9", ledger="INK")],
+        "claims": [claim(payout_group_id=GROUP, blockchain="\u202e<b>", asset_type="💰")],
+        "orchestrations": [orchestration(source_asset="$", destination_asset="\u2028")],
+        "controls": [control(identity_id="odd", reason_code="NOBODY_KNOWS")],
+    },
+    "a missing group": {"claims": [claim(**CONFIRMED), claim(**FAILED)]},
+    "both ends of the range": whole(
+        {**CONFIRMED, "amount": "99999999999999999999.999999999999999998"},
+        {**CONFIRMED, "amount": LEAST, "created_at": "9999-12-31T23:59:59.999999Z"},
+        held=LARGEST,
+        moved=LARGEST,
+    ),
+    "a sum past 38 digits": {
+        **whole({**CONFIRMED, "amount": LARGEST}, {**CONFIRMED, "amount": LEAST}),
+        "orchestrations": [
+            orchestration(source_amount=LARGEST),
+            orchestration(source_amount=LEAST),
+        ],
+    },
+}
+#: The reports that add amounts, and so have none to show where a sum is too large.
+SUMMED = {
+    *("claims_summary", "cohort", "group_statement", "reconciliation", "anomalies"),
+    "orchestration_flow",
+}
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, comptroller.Service]]:
+    """A store for each oddity."""
+    folder = tmp_path_factory.mktemp("edges")
+    opened = {}
+    for number, (edge, kinds) in enumerate(EDGES.items()):
+        opened[edge] = comptroller.open(folder / f"{number}.db")
+        for kind, lines in kinds.items():
+            load(opened[edge], kind, *lines)
+    yield opened
+    for svc in opened.values():
+        svc.close()
+
+
+def outcome(svc: comptroller.Service, name: str, engine: str) -> Report | str:
+    """The report, or why there is none."""
+    given = {"group": GROUP, "month": "2026-01"} if name == "group_statement" else {}
+    try:
+        report: Report = getattr(svc.reports, name)(**given, engine=engine)
+    except comptroller.Error as error:
+        return str(error)
+    return report
+
+
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_told_and_drawn(
+    stores: dict[str, comptroller.Service], tmp_path: Path, name: str, edge: str
+) -> None:
+    told = outcome(stores[edge], name, "duckdb")
+    if edge == "a sum past 38 digits" and name in SUMMED:
+        assert isinstance(told, str)
+        assert "more than 20 digits" in told
+    elif edge in ("nothing", "one claim", "a missing group") and name == "group_statement":
+        assert told == f"not-found: there is no payout group {GROUP}"
+    else:
+        assert isinstance(told, Report)
+        told.plot().save(str(tmp_path / "picture.svg"))
+        assert repr(told)
+        assert told._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "engine",
+    ["polars", pytest.param("spark", marks=MARKS)],
+)
+@pytest.mark.parametrize("edge", EDGES)
+def test_every_engine_tells_the_same(
+    stores: dict[str, comptroller.Service],
+    edge: str,
+    engine: str,
+    request: pytest.FixtureRequest,
+) -> None:
+    if engine == "spark":
+        pytest.importorskip("pyspark")
+        request.getfixturevalue("spark")
+    for name in NAMES:
+        here, there = (outcome(stores[edge], name, each) for each in ("duckdb", engine))
+        if isinstance(here, Report) and isinstance(there, Report):
+            assert there.to_polars().schema == here.to_polars().schema, name
+            assert there.to_dicts() == here.to_dicts(), name
+        else:
+            assert there == here, name
