@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import stores
@@ -21,6 +23,7 @@ CONTENDERS = (
     "duckdb_own_file",
     "limit",
 )
+WEIGHED = ("memory_of_arrow", "memory_of_polars")
 SELECT = f"SELECT {', '.join(stores.COLUMNS)} FROM claims"
 
 
@@ -42,6 +45,49 @@ def comptroller(folder: Path) -> dict[str, float]:
 def comptroller_one_core(folder: Path) -> dict[str, float]:
     os.sched_setaffinity(0, {0})
     return comptroller(folder)
+
+
+def memory_of_polars(folder: Path) -> dict[str, float]:
+    import polars  # noqa: F401  (imported before anything is measured)
+
+    return _weighed(folder, lambda claims: claims.to_polars())
+
+
+def memory_of_arrow(folder: Path) -> dict[str, float]:
+    import pyarrow  # noqa: F401
+
+    return _weighed(folder, lambda claims: claims.to_arrow())
+
+
+def _weighed(folder: Path, read: Callable[[Any], Any]) -> dict[str, float]:
+    """By how many bytes a process grows at most while it reads all columns, and what they are."""
+    import comptroller as package
+    from pyarrow import RecordBatchReader
+
+    with package.open(stores.need_store(folder), read_only=True) as service:
+        claims = service.claims.stream(columns=list(stores.COLUMNS))
+        peaks = [before := _own_memory()]
+        done = Event()
+
+        def watch() -> None:
+            while not done.wait(0.003):
+                peaks.append(_own_memory())
+
+        watching = Thread(target=watch)
+        watching.start()
+        frame = read(claims)
+        done.set()
+        watching.join()
+        grown = max(*peaks, _own_memory()) - before
+        del frame
+        size = sum(batch.nbytes for batch in RecordBatchReader.from_stream(claims))
+    return {"grown": grown, "arrow": size}
+
+
+def _own_memory() -> int:
+    """Bytes of this process that are no file's."""
+    found = re.search(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    return int(found[1]) * 1024 if found else 0
 
 
 def _typed(frame: Any) -> Any:

@@ -4,6 +4,7 @@
 
 #include "bindings/errors.hpp"
 #include "bindings/store.hpp"
+#include "model/timestamp.hpp"
 #include "sample/generator.hpp"
 #include "service/describe.hpp"
 
@@ -36,5 +37,12 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   bindings::register_errors();
   bindings::bind_store(module);
   bind_sample(module);
+  module.def(
+      "microseconds",
+      [](std::string_view text) -> std::optional<std::int64_t> {
+        const auto moment = Timestamp::parse(text);
+        return moment ? std::optional(moment->microseconds) : std::nullopt;
+      },
+      py::arg("text"), "Of an RFC 3339 time, since 1970; None for what is none.");
   module.def("describe", [] { return py::bytes(service::describe()); });
 }

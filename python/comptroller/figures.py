@@ -33,11 +33,11 @@ def _fraction_digits(amount: Decimal) -> int:
 
 def duration(microseconds: int) -> str:
     """A time span for people: ``12.3 s``, ``4 min 07 s``, ``3 h 05 min``, ``2 d 04 h``."""
-    if microseconds < 0:
+    if microseconds <= -1000:
         return "-" + duration(-microseconds)
     seconds = microseconds / 1_000_000
     if seconds < 1:
-        return f"{microseconds // 1000} ms"
+        return f"{max(microseconds, 0) // 1000} ms"
     if seconds < 60:
         return f"{microseconds // 100_000 / 10:.1f} s"
     whole = int(seconds)
@@ -54,4 +54,5 @@ def percent(ratio: float | None) -> str:
         return "-"
     if 0 < ratio < 0.0001 or 0.9999 < ratio < 1:
         return "< 0.01 %" if ratio < 0.5 else "> 99.99 %"
-    return f"{ratio * 100:.2f} %"
+    told = f"{ratio * 100:.2f} %"
+    return "0.00 %" if told == "-0.00 %" else told

@@ -8,7 +8,7 @@ import os
 import select
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from html import escape
 from pathlib import Path
@@ -20,11 +20,11 @@ import msgspec
 from comptroller import arguments
 from comptroller.errors import InvalidRequest, invalid
 from comptroller.markup import SHOWN_ROWS, cell, table
+from comptroller.progress import Progress
 
 if TYPE_CHECKING:
     from comptroller._core import Readable
 
-Progress: TypeAlias = Callable[[int, int | None, int], None]
 LoadSource: TypeAlias = (
     str | os.PathLike[str] | BinaryIO | Iterable[Mapping[str, object] | msgspec.Struct]
 )

@@ -11,8 +11,9 @@ import msgspec
 
 from comptroller.errors import Error, Forbidden, NotFound, unavailable
 from comptroller.files import whole_file
-from comptroller.loading import LoadResult, Progress
+from comptroller.loading import LoadResult
 from comptroller.local import LocalHost
+from comptroller.progress import Progress
 from comptroller.records import Identity, Time
 from comptroller.remote.host import RemoteHost
 from comptroller.service import Service
@@ -52,7 +53,7 @@ def pull(
     *,
     customer_id: str | None = None,
     afresh: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> LoadResult:
     """Loads the records of a kind that `source` shows into `target`; bad lines are in the result.
 

@@ -6,7 +6,7 @@ it is installed: some seconds for a million claims) or plain Python (about ten t
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, localcontext
@@ -136,7 +136,7 @@ def claims_report(
             failures=tuple(
                 Failure(message, claims)
                 for message, claims in sorted(
-                    counted.failures(), key=lambda each: (-each[1], _in_order(each[:1]))
+                    counted.failures(), key=lambda each: (-each[1], _by_word(each))
                 )
             ),
         )
@@ -158,39 +158,44 @@ def _several(names: object) -> Iterable[Any]:
 
 
 def _totals(by: tuple[str, ...], counted: Counted) -> tuple[Totals, ...]:
-    statuses: defaultdict[Key, Counter[str]] = defaultdict(Counter)
-    claims: defaultdict[Key, Counter[str | None]] = defaultdict(Counter)
-    amounts: defaultdict[tuple[Key, str | None], Decimal] = defaultdict(Decimal)
-    for count in counted.counts(by):
-        statuses[count.key][count.status] += count.claims
-        claims[count.key][count.asset] += count.claims
-        amounts[count.key, count.asset] += count.amount
+    statuses: defaultdict[Key, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+    assets: defaultdict[Key, dict[str | None, tuple[int, Decimal]]] = defaultdict(dict)
+    for key, status, asset, claims, amount in counted.counts(by):
+        statuses[key][status] += claims
+        before, sum_before = assets[key].get(asset, (0, Decimal(0)))
+        assets[key][asset] = (before + claims, sum_before + amount)
     times = dict(counted.times(by))
     return tuple(
         Totals(
             key=key,
-            claims=statuses[key].total(),
-            confirmed=statuses[key]["CONFIRMED"],
-            failed=statuses[key]["FAILED"],
-            waiting=statuses[key]["SUBMITTED"],
+            claims=sum(statuses[key].values()),
+            confirmed=statuses[key].get("CONFIRMED", 0),
+            failed=statuses[key].get("FAILED", 0),
+            waiting=statuses[key].get("SUBMITTED", 0),
             assets=tuple(
-                AssetTotal(asset, number, _shortest(amounts[key, asset]))
-                for asset, number in sorted(
-                    claims[key].items(), key=lambda each: _in_order(each[:1])
-                )
+                AssetTotal(asset, claims, _shortest(amount))
+                for asset, (claims, amount) in sorted(assets[key].items(), key=_by_word)
             ),
             time_to_confirm=times.get(key),
         )
-        for key in sorted(claims, key=lambda key: _in_order(key, by))
+        for key in _in_order(statuses, by)
     )
 
 
-def _in_order(key: Key, by: tuple[str, ...] = ()) -> tuple[tuple[bool, int, str], ...]:
-    """Sorts statuses along a claim's life, all else by its text, None last."""
-    return tuple(
-        (word is None, STATUSES.index(word) if word and name == "status" else 0, word or "")
-        for name, word in zip(by or ("",) * len(key), key, strict=True)
-    )
+def _in_order(keys: Iterable[Key], by: tuple[str, ...]) -> list[Key]:
+    """Statuses along a claim's life, all else by its text, None last."""
+    known = list(keys)
+    ranks = []
+    for name, words in zip(by, zip(*known, strict=True), strict=False):
+        ordered = sorted(((word, None) for word in set(words)), key=_by_word)
+        if name == "status":
+            ordered.sort(key=lambda each: STATUSES.index(each[0] or ""))
+        ranks.append({word: rank for rank, (word, _) in enumerate(ordered)})
+    return sorted(known, key=lambda key: [rank[w] for rank, w in zip(ranks, key, strict=True)])
+
+
+def _by_word(item: tuple[str | None, Any]) -> tuple[bool, str]:
+    return item[0] is None, item[0] or ""
 
 
 def _shortest(amount: Decimal) -> Decimal:

@@ -13,7 +13,7 @@ import msgspec
 from comptroller import arguments, records
 from comptroller.arguments import Filter
 from comptroller.errors import invalid
-from comptroller.loading import LoadOptions, LoadResult, LoadSource, Opened, Progress, opened
+from comptroller.loading import LoadOptions, LoadResult, LoadSource, Opened, opened
 from comptroller.operations import (
     Balances,
     Claims,
@@ -25,6 +25,7 @@ from comptroller.operations import (
     Transport,
 )
 from comptroller.parquet import write_dataset, write_parquet
+from comptroller.progress import Progress, heard
 from comptroller.streams import require
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ class Service:
         customer_id: str | None = None,
         keep_going: bool = False,
         dry_run: bool = False,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> LoadResult:
         """Loads records of a kind, accounting for every line. For the operator.
 
@@ -126,7 +127,8 @@ class Service:
             keep_going: keeps the good lines, in batches.
             dry_run: keeps nothing, and counts what would have been.
             progress: called with bytes done, bytes in all (None if unknown) and rows, at most ten
-                times a second. What it raises ends the load, as Ctrl-C does.
+                times a second. What it raises ends the load, as Ctrl-C does. True is a bar (needs
+                tqdm), False none; left out there is one in notebooks, where it takes a while.
 
         Whatever ends a load when something has been committed (batches of `keep_going`; all of it,
         at the very end) carries the LoadResult of that as its ``load_result``.
@@ -136,12 +138,10 @@ class Service:
             Forbidden: asked by a client.
             Unavailable: the store cannot be written.
         """
-        if progress is not None and not callable(progress):
-            raise invalid("progress", "it must be something to call")
         accounts: list[bytes] = []
         given: Opened | None = None
         try:
-            with opened(source, progress) as given:
+            with heard(progress, f"loading {kind}") as hearing, opened(source, hearing) as given:
                 options = LoadOptions(
                     None if customer_id is None else arguments.text("customer_id", customer_id),
                     arguments.flag("keep_going", keep_going),

@@ -122,6 +122,7 @@ def test_a_report_of_nothing_says_so(run: Run) -> None:
         (3_600_000_000, "1 h 00 min"),
         (90_000_000_000, "1 d 01 h"),
         (-1_500_000, "-1.5 s"),
+        (-999, "0 ms"),
     ],
 )
 def test_durations_are_shown_for_people(microseconds: int, shown: str) -> None:
@@ -133,6 +134,7 @@ def test_durations_are_shown_for_people(microseconds: int, shown: str) -> None:
     [
         (None, "-"),
         (0.0, "0.00 %"),
+        (-0.00001, "0.00 %"),
         (1.0, "100.00 %"),
         (0.999999, "> 99.99 %"),
         (0.00001, "< 0.01 %"),

@@ -120,6 +120,7 @@ def test_one_of_them_goes_into_a_file(run: Run, tmp_path: Path) -> None:
         (["--by", "asset"], "'asset' is none of status, chain, jurisdiction, day"),
         (["--since", "2026-01-01"], "--since needs the NAME of a report"),
         (["--html", "x.html", "--by", "day"], "--by needs the NAME of a report"),
+        (["--html", "x.html", "--group", GROUP], "group_statement needs --month too"),
     ],
 )
 def test_what_does_not_fit_is_said(run: Run, words: list[str], why: str) -> None:

@@ -195,3 +195,46 @@ def test_a_ctrl_c_before_the_commit_undoes_it_and_one_after_it_is_told_the_truth
         operator.load("claims", io.BytesIO(line))
     assert vars(after.value)["load_result"].inserted == 1
     assert len(operator.claims.list()) == 1
+
+
+def test_a_bar_may_be_asked_for(
+    operator: Service, data: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tqdm")
+    assert operator.load("claims", io.BytesIO(data), progress=False).committed
+    assert capsys.readouterr().err == ""
+    assert not operator.load("claims", Slow(data), dry_run=True, progress=True).inserted
+    assert "loading claims" in capsys.readouterr().err
+
+
+NOTEBOOK = """
+import time
+import comptroller
+
+def lines(seconds):
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        yield {}
+
+with comptroller.open("rows.db") as svc:
+    svc.load("claims", lines(SECONDS), keep_going=True)
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.1, 2.5])
+def test_in_a_notebook_what_takes_a_while_has_a_bar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    for name in ("tqdm", "nbclient", "ipykernel"):
+        pytest.importorskip(name)
+    import nbformat
+    from nbclient import NotebookClient
+
+    for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    cell = nbformat.v4.new_code_cell(NOTEBOOK.replace("SECONDS", str(seconds)))
+    run = nbformat.v4.new_notebook(cells=[cell])
+    where = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(run, timeout=60, kernel_name="python3", resources=where).execute()
+    shown = "".join(each.get("text", "") for each in run.cells[0].outputs)
+    assert ("loading claims" in shown) == (seconds > 1)

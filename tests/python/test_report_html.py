@@ -100,6 +100,23 @@ def test_pictures_of_one_page_do_not_share_their_names(whole: str) -> None:
         assert set(re.findall(r"url\(#([^)]+)\)", each)) <= defined[number]
 
 
+def test_only_names_are_made_a_pages_own(operator: comptroller.Service) -> None:
+    said = 'id="q1" url(#z) href="#k" >'
+    load(operator, "claims", claim(onchain_status="FAILED", error_message=said))
+    html = operator.reports.failures().html()
+    assert Seen(html).text.count(said) >= 2
+    page = document([operator.reports.failures()] * 2, "Twice")
+    assert Seen(page).text.count(said) >= 4
+
+
+def test_characters_that_steer_are_shown_as_escapes(operator: comptroller.Service) -> None:
+    load(operator, "claims", claim(onchain_status="FAILED", error_message="a\u202eb\uffff"))
+    report = operator.reports.failures()
+    for shown in (report.html(), report._repr_html_(), document([report], "One")):
+        assert not set("\u202e\uffff") & set(shown)
+        assert "<td>a\\u202eb\\uffff</td>" in shown
+
+
 def test_a_section_brings_its_style_and_counts_what_it_does_not_show(
     reports: dict[str, Report],
 ) -> None:
@@ -146,9 +163,11 @@ def test_it_says_what_it_was_asked_for() -> None:
     import polars
 
     frame = polars.DataFrame({"day": [at(), at(days=40), None], "claims": [1, 2, 3]})
-    given = {"since": "2026-01-01", "until": None, "group": "g-1", "band": 5.0}
+    given = {"since": "2026-01-01", "until": None, "group": "g-1", "band": 0}
     report = Report("claims_summary", "Claims", "", ("day",), frame, given)
-    assert report.over == ("by day, group g-1, from 2026-01-01, 2026-01-01 to 2026-02-10, 3 rows")
+    assert report.over == (
+        "by day, group g-1, from 2026-01-01, band 0, 2026-01-01 to 2026-02-10, 3 rows"
+    )
 
 
 def test_a_service_fits_a_cell_also_when_it_is_closed(open_as: Any) -> None:

@@ -167,9 +167,12 @@ def test_money_is_never_a_float(claims: comptroller.Service) -> None:
     [
         ({"by": ("colour",)}, "by: must be some of status, chain"),
         ({"by": ("chain", "chain")}, "by: names chain twice"),
+        ({"by": None}, "by: must be some of status, chain"),
+        ({"by": 5}, "by: must be some of status, chain"),
+        ({"since": "2026-01-01 00:00:00Z"}, "since: must be a date such as"),
         ({"engine": "excel"}, "engine: must be one of duckdb, polars, spark"),
-        ({"since": "yesterday"}, "since: must be a date, or a time"),
-        ({"until": "2026-02-01T00:00:00"}, "until: needs an offset"),
+        ({"since": "yesterday"}, "since: must be a date such as"),
+        ({"until": "2026-02-01T00:00:00"}, "until: must be a date such as"),
         ({"since": datetime(2026, 2, 1)}, "since"),
     ],
 )

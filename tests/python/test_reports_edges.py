@@ -17,6 +17,7 @@ pytest.importorskip("duckdb")
 pytest.importorskip("polars")
 pytest.importorskip("altair")
 
+import polars
 from comptroller.analysis.report import Report
 
 LARGEST = "99999999999999999999.999999999999999999"
@@ -151,3 +152,14 @@ def test_every_engine_tells_the_same(
             assert there.to_dicts() == here.to_dicts(), name
         else:
             assert there == here, name
+
+
+def test_money_is_exact_in_every_report(stores: dict[str, comptroller.Service]) -> None:
+    for name in NAMES:
+        told = outcome(stores["all failed"], name, "duckdb")
+        assert isinstance(told, Report)
+        money = {"amount", "claimed", "holdings", "value", "median", "mad"}
+        for column, type in told.to_polars().schema.items():
+            parts = set(column.split("_"))
+            if parts & money and not parts & {"share", "average", "days", "rate"}:
+                assert type == polars.Decimal(38, 18), f"{name}: {column}"

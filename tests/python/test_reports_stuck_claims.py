@@ -176,5 +176,5 @@ def test_a_percentile_that_is_none_is_refused(
 
 
 def test_a_moment_that_is_none_is_refused(operator: comptroller.Service) -> None:
-    with pytest.raises(comptroller.InvalidRequest, match="as_of: must be a date, or a time"):
+    with pytest.raises(comptroller.InvalidRequest, match="as_of: must be a date such as"):
         operator.reports.stuck_claims("now")

@@ -11,6 +11,8 @@ import polars
 
 from comptroller import figures
 
+#: From here on a fraction says nothing.
+_WHOLE = 10_000
 _SHARES = ("_share", "_rate", "deviation")
 
 
@@ -50,8 +52,12 @@ def _teller(name: str, known: list[Any]) -> Callable[[Any], str]:
     if isinstance(first, float):
         if name.endswith("_seconds"):
             return lambda seconds: figures.duration(round(seconds * 1_000_000))
-        return figures.percent if name.endswith(_SHARES) else lambda number: f"{number:,.4g}"
+        return figures.percent if name.endswith(_SHARES) else _number
     return str
+
+
+def _number(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= _WHOLE else f"{number:,.4g}"
 
 
 def _is_midnight(moment: datetime) -> bool:

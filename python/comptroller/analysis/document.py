@@ -14,6 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from comptroller.analysis.cells import Column, columns_of
+from comptroller.analysis.words import printable
 from comptroller.markup import cell
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 SHOWN_ROWS = 40
 #: What is longer may be broken in print.
 _LONG = 24
+# A tag, and in it the names and what refers to them: words of the store stand elsewhere.
+_TAG = re.compile(r'<[a-zA-Z](?:[^"<>]|"[^"]*")*>')
+_NAME = re.compile(r'(\s(?:id="|(?:xlink:)?href="#|(?:clip-path|fill|mask|stroke)="url\(#))')
 
 # Of the colours around it, so that a section fits any page.
 STYLE = """
@@ -109,7 +113,7 @@ def table(report: Report, shown: int) -> str:
     body = "".join(
         "<tr>"
         + "".join(
-            f"<td{mark}>{'-' if text is None else cell(text)}</td>"
+            f"<td{mark}>{'-' if text is None else cell(printable(text))}</td>"
             for text, mark in zip(row, marks, strict=True)
         )
         + "</tr>"
@@ -134,4 +138,4 @@ def _picture(report: Report) -> str:
     svg = written.getvalue()
     # Pictures of one page share its names: each gets its own.
     mark = f"{zlib.crc32(svg.encode()):08x}-"
-    return re.sub(r'(\bid="|url\(#|xlink:href="#)', rf"\g<1>{mark}", svg)
+    return _TAG.sub(lambda tag: _NAME.sub(rf"\g<1>{mark}", tag[0]), svg)

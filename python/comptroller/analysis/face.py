@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any, Protocol
 
-import msgspec
 import narwhals.stable.v2 as nw
 
 from comptroller import arguments
+from comptroller._core import microseconds
 from comptroller.analysis import engines, reports
-from comptroller.analysis.keys import checked, columns_of
+from comptroller.analysis.keys import PERIODS, checked, columns_of
 from comptroller.analysis.report import Report
 from comptroller.analysis.reports.anomalies import ANOMALIES, SERIES_KEYS
 from comptroller.analysis.reports.claims import CLAIMS_SUMMARY
 from comptroller.analysis.reports.cohorts import COHORT
-from comptroller.analysis.reports.confirmation import CONFIRMATION_TIMES, STUCK_CLAIMS
+from comptroller.analysis.reports.confirmation import (
+    CONFIRMATION_TIMES,
+    STUCK_CLAIMS,
+    distribution,
+)
 from comptroller.analysis.reports.definition import Definition
 from comptroller.analysis.reports.failures import FAILURES
 from comptroller.analysis.reports.orchestrations import KEYS as FLOW_KEYS
@@ -30,6 +35,9 @@ from comptroller.streams import Stream
 
 #: A time: RFC 3339 or a date (its midnight, UTC) as text, an aware datetime, or a date.
 Since = str | datetime | date | None
+
+
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class Streaming(Protocol):
@@ -78,11 +86,11 @@ class Reports:
         engine: str = engines.DEFAULT,
     ) -> Report:
         """How long claims take from submission to confirmation, those that wait included."""
-        keys, moment = checked(by), _moment("as_of", as_of)
+        keys = checked(by)
         return self._run(
             *(CONFIRMATION_TIMES, reports.confirmation_times, keys, (since, until), engine),
             by=keys,
-            as_of=moment,
+            as_of=as_of,
         )
 
     def stuck_claims(
@@ -97,7 +105,7 @@ class Reports:
         """The claims that wait longer than nearly all of their chain did, the oldest first."""
         return self._run(
             *(STUCK_CLAIMS, reports.stuck_claims, (), (since, until), engine),
-            as_of=_moment("as_of", as_of),
+            as_of=as_of,
             percentile=percentile,
         )
 
@@ -140,13 +148,16 @@ class Reports:
         """
         # Ids of groups are kept in lower case.
         named = arguments.text("group", group).lower()
+        unknown = make("not-found", 404, f"there is no payout group {shorten(named)}")
+        if not _UUID.fullmatch(named):
+            raise unknown
         statement = self._run(
             *(GROUP_STATEMENT, reports.group_statement, ("day",), (since, until), engine),
             group=named,
             month=month,
         )
         if not len(statement):
-            raise make("not-found", 404, f"there is no payout group {shorten(named)}")
+            raise unknown
         return statement
 
     def reconciliation(
@@ -211,20 +222,31 @@ class Reports:
     ) -> Report:
         since, until = _moment("since", bounds[0]), _moment("until", bounds[1])
         runner = engines.engine(engine)
-        with runner.open(self._streams(definition, keys)) as tables:
+        # The store leaves out what it can: all but what was created at `until` itself.
+        of_claims = {"start_time": _text("since", bounds[0]), "end_time": _text("until", bounds[1])}
+        if "group" in given:
+            of_claims["payout_group_id"] = given["group"]
+        with runner.open(self._streams(definition, keys, of_claims)) as tables:
             # Only what is bounded, the records that things happened to, has this column.
             frames = [_between(frame, since, until) for frame in tables.values()]
-            rows = runner.collect(function(*frames, **given))
+            moments = {name: _moment(name, given[name]) for name in given if name == "as_of"}
+            rows = runner.collect(function(*frames, **(given | moments)))
+            spread = None
+            if function is reports.confirmation_times and not PERIODS.keys() & set(keys):
+                spread = runner.collect(distribution(frames[0], frames[1], keys))
         asked = {"since": bounds[0], "until": bounds[1], **given}
-        return Report(function.__name__, definition.title, definition.formula, keys, rows, asked)
+        told = (definition.title, definition.formula, keys, rows, asked, spread)
+        return Report(function.__name__, *told)
 
-    def _streams(self, definition: Definition, keys: tuple[str, ...]) -> Mapping[str, Stream]:
+    def _streams(
+        self, definition: Definition, keys: tuple[str, ...], of_claims: Mapping[str, str | None]
+    ) -> Mapping[str, Stream]:
+        filters = {"claims": of_claims, "controls": {"include_deleted": True}}
         streams: dict[str, Stream] = {}
         for table, columns in definition.reads.items():
             more = ("created_at", *columns_of(keys)) if table in ("claims", "controls") else ()
             wanted = list(dict.fromkeys([*columns, *more]))
-            filters = {"include_deleted": True} if table == "controls" else {}
-            streams[table] = self._nouns[table].stream(wanted, **filters)
+            streams[table] = self._nouns[table].stream(wanted, **filters.get(table, {}))
         return streams
 
 
@@ -239,18 +261,21 @@ def _between(frame: Any, since: int | None, until: int | None) -> Any:
     return lazy.to_native()
 
 
-def _moment(name: str, given: Since) -> int | None:
-    """Microseconds since 1970."""
+def _text(name: str, given: Since) -> str | None:
+    """A time as RFC 3339 has it, where it is one."""
     if given is None:
         return None
     text = given.isoformat() if type(given) is date else arguments.text(name, given)
-    if len(text) == len("2026-01-31"):
-        text += "T00:00:00Z"
-    try:
-        moment = msgspec.convert(text, datetime)
-    except msgspec.ValidationError:
-        raise invalid(name, "must be a date, or a time as RFC 3339 has it") from None
-    if moment.tzinfo is None:
-        raise invalid(name, "needs an offset from UTC, such as Z")
-    since_epoch = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since_epoch.days * 86_400 + since_epoch.seconds) * 1_000_000 + since_epoch.microseconds
+    return f"{text}T00:00:00Z" if len(text) == len("2026-01-31") else text
+
+
+def _moment(name: str, given: Since) -> int | None:
+    """Microseconds since 1970."""
+    text = _text(name, given)
+    if text is None:
+        return None
+    moment = microseconds(text)
+    if moment is None:
+        form = "2026-01-31, or a time with its offset from UTC, such as 2026-01-31T12:00:00Z"
+        raise invalid(name, f"must be a date such as {form}")
+    return moment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -24,6 +24,8 @@ KEYS = ("status", "chain", "asset", "jurisdiction", "group", "customer", "type",
 
 def checked(by: Sequence[str], among: Sequence[str] = KEYS, name: str = "by") -> tuple[str, ...]:
     """The keys. Raises InvalidRequest for one that is not `among` them or is there twice."""
+    if not isinstance(by, Iterable):
+        raise invalid(name, f"must be some of {', '.join(among)}")
     keys = (by,) if isinstance(by, str) else tuple(by)
     for key in keys:
         if key not in among:

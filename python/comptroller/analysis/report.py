@@ -25,7 +25,8 @@ class Report:
     """Rows with a title and a formula; draws itself in notebooks.
 
     An Arrow stream: polars, DuckDB, pyarrow, pandas and narwhals take the object itself. `given`
-    is what it was asked for with, such as `since`, by name.
+    is what it was asked for with, such as `since`, by name; `distribution`, where it is
+    confirmation times by no period, has how many claims took how long.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Report:
         keys: tuple[str, ...],
         frame: polars.DataFrame,
         given: Mapping[str, Any] = MappingProxyType({}),
+        distribution: polars.DataFrame | None = None,
     ) -> None:
         self.name = name
         self.title = title
@@ -43,13 +45,17 @@ class Report:
         self.keys = keys
         self._frame = frame
         self.given = given
+        self.distribution = distribution
 
     @property
     def over(self) -> str:
         """What it is over: the keys, what was asked for, the period of the rows, their number."""
         told = [f"by {', '.join(self.keys)}"] if self.keys else []
-        words = (("group", "group"), ("month", "in"), ("since", "from"), ("until", "before"))
-        told += [f"{word} {given}" for name, word in words if (given := self.given.get(name))]
+        told += [
+            f"{word} {given}"
+            for name, word in _WORDS.items()
+            if (given := self.given.get(name)) is not None
+        ]
         starts = next((self._frame[key] for key in PERIODS if key in self.keys), None)
         if starts is not None and starts.count():
             told.append(" to ".join(f"{moment:%Y-%m-%d}" for moment in _ends(starts)))
@@ -121,6 +127,19 @@ class Report:
 def _require_drawing(purpose: str) -> None:
     for module in ("altair", "vl_convert"):
         require(module, purpose, "comptroller[analysis]")
+
+
+#: What was asked for besides the keys, and how it is introduced.
+_WORDS = {
+    "group": "group",
+    "month": "in",
+    "since": "from",
+    "until": "before",
+    "as_of": "as of",
+    "percentile": "percentile",
+    "tolerance": "tolerance",
+    "band": "band",
+}
 
 
 def _ends(moments: polars.Series) -> tuple[datetime, datetime]:

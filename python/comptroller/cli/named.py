@@ -30,21 +30,24 @@ def run(svc: Service, name: str | None, given: Mapping[str, Any]) -> list[Report
     """
     known = _reports_of(svc)
     if name is not None:
-        chosen = name.replace("-", "_")
-        if chosen not in known:
+        named = name.replace("-", "_")
+        if named not in known:
             raise click.UsageError(f"there is no report {name!r}; there are {', '.join(known)}")
-        return [_one(chosen, known[chosen], given)]
+        return [_one(named, known[named], given)]
     if "by" in given:
         raise click.UsageError("--by needs the NAME of a report")
-    reports = []
+    chosen = []
     for each, method in known.items():
         taken = signature(method).parameters
         fitting = {option: value for option, value in given.items() if option in taken}
-        if not _missing(method, fitting):
-            reports.append(method(**fitting))
+        missing = _missing(method, fitting)
+        if missing and "group" in fitting:  # the month alone is for others too
+            raise click.UsageError(f"{each} needs {_options(missing)} too")
+        if not missing:
+            chosen.append((method, fitting))
         if each == "claims_summary":
-            reports.append(method(_ALSO_BY, **fitting))
-    return reports
+            chosen.append((method, {**fitting, "by": _ALSO_BY}))
+    return [method(**fitting) for method, fitting in chosen]
 
 
 def _reports_of(svc: Service) -> dict[str, Callable[..., Report]]:
@@ -58,7 +61,7 @@ def _one(name: str, method: Callable[..., Report], given: Mapping[str, Any]) -> 
         if option not in taken:
             raise click.UsageError(f"{name} takes no --{option}")
     if missing := _missing(method, given):
-        raise click.UsageError(f"{name} needs {' and '.join(f'--{each}' for each in missing)}")
+        raise click.UsageError(f"{name} needs {_options(missing)}")
     return method(**given)
 
 
@@ -68,6 +71,10 @@ def _missing(method: Callable[..., Report], given: Mapping[str, Any]) -> list[st
         for name, parameter in signature(method).parameters.items()
         if parameter.default is Parameter.empty and name not in given
     ]
+
+
+def _options(names: Sequence[str]) -> str:
+    return " and ".join(f"--{name}" for name in names)
 
 
 def members(report: Report) -> dict[str, Any]:

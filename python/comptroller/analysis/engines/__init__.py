@@ -86,7 +86,4 @@ def tables_in(folder: str | PathLike[str]) -> Mapping[str, Path]:
 
 def too_large() -> Error:
     """The refusal of a sum that no decimal(38, 18) holds."""
-    return invalid(
-        "amount",
-        "a sum has more than 20 digits before the point; narrow the period, or add keys to `by`",
-    )
+    return invalid("amount", "a sum has more than 20 digits before the point; narrow the period")

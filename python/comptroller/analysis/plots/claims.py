@@ -6,14 +6,30 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots.frames import period_of, with_series, with_spans, words_of
-from comptroller.analysis.plots.marks import BAR, MOST_BARS, across, lines, pile, rows_of
+from comptroller.analysis.plots.marks import (
+    BAR,
+    MOST_BARS,
+    across,
+    lines,
+    rows_of,
+    volume_of,
+    width_of,
+)
 from comptroller.analysis.plots.scales import Scaled, quantity, times
-from comptroller.analysis.plots.theme import BLUE, GREEN, STATUSES, VERMILLION, Picture, colours
+from comptroller.analysis.plots.theme import (
+    BLUE,
+    GREEN,
+    PANEL,
+    STATUSES,
+    VERMILLION,
+    Picture,
+    colours,
+)
 from comptroller.analysis.report import Report
 
 _SUMS = pl.col("claims", "amount", "confirmed", "failed").sum()
-#: What one series must hold for the others to vanish from a pile.
-_DOMINATES = 0.985
+#: What the labels and the bars beside them have more than a panel.
+_BESIDE = 50
 _ENDED = pl.col("confirmed") + pl.col("failed")
 
 
@@ -37,25 +53,16 @@ def _over_time(
     counted = spanned.group_by("start", "end", "series").agg(_SUMS).sort("start", "series")
     notes = [] if unit == period else [f"Drawn by {unit}: there are too many of each {period}."]
     when = times(counted, f"created, by {unit} (UTC)")
-    volume = _volume(counted, names, "claims", "claims", when, notes)
+    volume = volume_of(counted, names, "claims", "claims", when, notes)
     if not by_status:
         rates = _with_rate(counted)
         return alt.vconcat(volume, lines(rates, names, "rate", _shares(rates), when)), notes
-    unit_of = "units of the asset" if "asset" in words else "units, assets added"
-    amount = _volume(counted, names, "amount", f"amount ({unit_of})", when, notes)
+    amount = volume_of(counted, names, "amount", _amount(keys), when, notes)
     return alt.vconcat(volume, amount), notes
 
 
-def _volume(
-    counted: pl.DataFrame, names: list[str], measure: str, title: str, when: alt.X, notes: list[str]
-) -> alt.Chart:
-    """A pile, or lines in steps of ten where one series would hide the others; noted then."""
-    shares = counted.group_by("series").agg(pl.col(measure).sum())[measure]
-    total, largest = float(shares.sum()), float(shares.max() or 0)  # type: ignore[arg-type]
-    if len(names) < 2 or largest <= _DOMINATES * total:
-        return pile(counted, names, measure, title, when)
-    notes.append(f"One holds {largest / total:.1%} of the {measure}: lines, where a pile hides.")
-    return lines(counted, names, measure, quantity(counted[measure], title, tens=True), when)
+def _amount(keys: tuple[str, ...]) -> str:
+    return f"amount ({'units of the asset' if 'asset' in keys else 'units, assets added'})"
 
 
 def _with_rate(counted: pl.DataFrame) -> pl.DataFrame:
@@ -74,16 +81,17 @@ def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> tuple[Picture, list[str
     counted = named.group_by("series").agg(_SUMS)
     bars = alt.Chart(counted).mark_bar(color=BLUE)
     claims = across("claims", quantity(counted["claims"], "claims"))
-    volume = bars.encode(x=claims, y=rows_of(names)).properties(width=230, height=BAR)
+    room = PANEL + _BESIDE - width_of(names)
+    volume = bars.encode(x=claims, y=rows_of(names)).properties(width=0.6 * room, height=BAR)
     bare = rows_of(names, axis=None)
     if "status" in keys:
-        amount = across("amount", quantity(counted["amount"], "amount (units)"))
+        amount = across("amount", quantity(counted["amount"], _amount(keys)))
         beside = bars.encode(x=amount, y=bare)
     else:
         rates = _with_rate(counted)
         points = alt.Chart(rates).mark_point(filled=True, size=70, color=BLUE, opacity=1)
         beside = points.encode(x=across("rate", _shares(rates)), y=bare)
-    return alt.hconcat(volume, beside.properties(width=150, height=BAR)), []
+    return alt.hconcat(volume, beside.properties(width=0.4 * room, height=BAR)), []
 
 
 def failures(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
@@ -98,7 +106,7 @@ def failures(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
         .mark_bar(size=size)
         .encode(
             x=across("claims", scaled),
-            y=rows_of(names, axis=alt.Axis(labelLimit=220)),
+            y=rows_of(names),
             color=alt.Color("what:N", title=None, scale=scale),
         )
         for (name, what), size in zip(told.items(), (14, 6), strict=True)

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots.frames import period_of, with_series, with_spans
-from comptroller.analysis.plots.marks import BAR, MOST_BARS, across, pile, rows_of
+from comptroller.analysis.plots.marks import BAR, MOST_BARS, across, rows_of, volume_of
 from comptroller.analysis.plots.scales import quantity, times
 from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, Picture
 from comptroller.analysis.report import Report
@@ -24,7 +24,7 @@ def restrictions(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str
     notes = [] if unit == period else [f"Drawn by {unit}: there are too many of each {period}."]
     # A period that is listed has all that is in force; what counts of several is the last.
     last = spanned.filter(pl.col(period) == pl.col(period).max().over("start"))
-    active = last.group_by("start", "series").agg(pl.col("active").sum())
+    active = last.group_by("start", "series").agg(controls=pl.col("active").sum())
     until = (
         spanned.select("start", "end")
         .unique()
@@ -32,7 +32,8 @@ def restrictions(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str
         .with_columns(end=pl.col("start").shift(-1).fill_null(pl.col("end")))
     )
     when = times(spanned, f"by {unit} (UTC)")
-    standing = pile(active.join(until, on="start"), names, "active", "in force at the end", when)
+    counted = active.join(until, on="start").sort("start")
+    standing = volume_of(counted, names, "controls", "in force at the end", when, notes)
     return alt.vconcat(standing, _changes(spanned, when)), notes
 
 

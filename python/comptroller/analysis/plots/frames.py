@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -11,15 +10,12 @@ import polars as pl
 
 from comptroller.analysis.keys import PERIODS
 from comptroller.analysis.plots.theme import SERIES
+from comptroller.analysis.words import labels
 
 #: No more rows than this go into a picture.
 MOST_ROWS = 5_000
 #: No more periods than are told apart at 600 pixels.
 MOST_PERIODS = 180
-NONE = "(none)"
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_LONGEST = 80
 _LAST = datetime.max.replace(tzinfo=UTC)
 _STEPS = {
     "hour": "1h",
@@ -33,26 +29,8 @@ _STEPS = {
 
 
 def drawable(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows with money as floats, which a picture is exact enough with, and words to print."""
-    texts = [name for name, type in frame.schema.items() if type == pl.String]
-    return frame.with_columns(
-        pl.col(pl.Decimal).cast(pl.Float64),
-        *(
-            pl.col(name).fill_null(NONE).map_elements(printable, return_dtype=pl.String)
-            for name in texts
-        ),
-    )
-
-
-def shortened(text: str) -> str:
-    """The text, of each UUID its beginning and its end."""
-    return _UUID.sub(lambda found: f"{found[0][:13]}…{found[0][-4:]}", text)
-
-
-def printable(text: str) -> str:
-    """Text of one line, with what could steer its drawing shown as escapes, 80 characters long."""
-    shown = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+    """The rows with money as floats, which a picture is exact enough with."""
+    return frame.with_columns(pl.col(pl.Decimal).cast(pl.Float64))
 
 
 class Fewer(NamedTuple):
@@ -68,27 +46,25 @@ def with_series(
 ) -> Fewer:
     """Names each row's `series` after its keys; those beyond the `most` heaviest are others.
 
-    A series weighs what its column `weight` adds up to, or as many rows as it has.
+    A series weighs what its column `weight` adds up to, or as many rows as it has. Keys that differ
+    are never one series, however alike they read.
     """
     if not keys:
         return Fewer(frame.with_columns(series=pl.lit("all")), ["all"])
-    named = frame.with_columns(series=pl.concat_str(keys, separator=" · "))
     heaviest = (
-        named.group_by("series")
-        .agg(weight=pl.len() if weight is None else pl.col(weight).abs().sum())
-        .sort("weight", "series", descending=[True, False])["series"]
-        .to_list()
+        frame.group_by(keys)
+        .agg(weight_of_series=pl.len() if weight is None else pl.col(weight).abs().sum())
+        .sort("weight_of_series", *keys, descending=[True, *(False for _ in keys)])
+        .select(keys)
     )
-    kept = heaviest if len(heaviest) <= most + 1 else heaviest[:most]
-    short = {name: shortened(name) for name in kept}
-    if len(set(short.values())) < len(kept):
-        short = {name: name for name in kept}
-    others = f"{len(heaviest) - len(kept):,} others"
-    series = pl.col("series").replace_strict(short, default=others, return_dtype=pl.String)
-    folded = named.with_columns(series=series)
-    if kept is heaviest:
-        return Fewer(folded, list(short.values()))
-    return Fewer(folded, [*short.values(), others], others)
+    kept = heaviest if len(heaviest) <= most + 1 else heaviest.head(most)
+    left = len(heaviest) - len(kept)
+    names = labels(kept.rows(), *([f"{left:,} others"] if left else []))
+    named = kept.with_columns(series=pl.Series(names[: len(kept)], dtype=pl.String))
+    joined = frame.join(named, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    if not left:
+        return Fewer(joined, names)
+    return Fewer(joined.with_columns(pl.col("series").fill_null(names[-1])), names, names[-1])
 
 
 def end_of(start: pl.Expr, step: str) -> pl.Expr:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.frames import end_of, shortened, with_series
+from comptroller.analysis.plots.frames import end_of, with_series
 from comptroller.analysis.plots.marks import MOST_BARS, across, heat, rows_of, say
 from comptroller.analysis.plots.scales import LABEL, Scaled, quantity, times
 from comptroller.analysis.plots.theme import (
@@ -20,10 +21,14 @@ from comptroller.analysis.plots.theme import (
     colours,
 )
 from comptroller.analysis.report import Report
+from comptroller.analysis.words import shortened
 from comptroller.figures import shortest, with_fraction
 
 _MOST_MONTHS = 36
 _MOST_GROUPS = 4_000
+_MOST_CROSSES = 500
+#: So many times as far as the furthest are those that no number says how far.
+_BEYOND = 1.5
 _NAMED = 2
 #: A deviation from which on it is said in times, not percent.
 _TIMES = 10
@@ -81,41 +86,74 @@ def _last(moment: datetime | None) -> str:
 def reconciliation(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     """A strip for each asset and ledger: how far each group's rate is from the others'."""
     compared = frame.drop_nulls("deviation").sort(pl.col("deviation").abs(), descending=True)
-    left = len(frame) - len(compared)
-    notes = [f"Rows without a rate, since nothing was held or claimed: {left:,}."] if left else []
-    if not len(compared):
-        return say("No group has both holdings and claims."), notes
-    drawn = compared.head(_MOST_GROUPS)
-    if len(drawn) < len(compared):
-        more = len(compared) - len(drawn)
-        notes.append(f"Drawn are the furthest {_MOST_GROUPS:,}, and {more:,} others not.")
     worst = compared.filter(~pl.col("within_tolerance")).head(_NAMED)
-    notes += [
-        f"Furthest: {shortened(row['group'])} in {row['month']:%Y-%m}, {_far(row['deviation'])}."
-        for row in worst.iter_rows(named=True)
+    notes = [
+        f"Furthest: {_named(row)}, {_far(row['deviation'])}." for row in worst.iter_rows(named=True)
     ]
-    scaled = quantity(drawn["deviation"], "deviation from the median rate")
+    tolerance = float(report.given.get("tolerance", 0))
+    near = compared.head(_MOST_GROUPS).with_columns(known=True)
+    furthest = max(float(near["deviation"].abs().max() or 0), tolerance)  # type: ignore[arg-type]
+    beyond, told = _without_deviation(frame)
+    crossed = beyond.with_columns(deviation=pl.lit(_BEYOND * furthest or 1.0), known=False)
+    drawn = pl.concat([near, crossed])
+    if len(near) < len(compared):
+        more = len(compared) - len(near)
+        notes.append(f"Drawn are the furthest {_MOST_GROUPS:,}, and {more:,} others not.")
+    notes += told
+    if not len(drawn):
+        return say("There are no two rates to compare."), notes
+    shown = pl.concat([drawn["deviation"], pl.Series([-tolerance, tolerance])])
+    scaled = quantity(shown, "deviation from the median rate")
     scaled.axis["labelExpr"] = _PERCENT
-    layers = [_strips(drawn, scaled)]
-    if (tolerance := report.given.get("tolerance")) is not None:
-        band = alt.Chart(pl.DataFrame({"low": [-float(tolerance)], "high": [float(tolerance)]}))
-        grey = band.mark_rect(color=GREY, opacity=0.25)
-        layers.insert(0, grey.encode(x=across("low", scaled), x2="high:Q"))
-    return alt.layer(*layers).properties(height=alt.Step(32)), notes
+    band = alt.Chart(pl.DataFrame({"low": [-tolerance], "high": [tolerance]}))
+    grey = band.mark_rect(color=GREY, opacity=0.25)
+    tolerated = grey.encode(x=across("low", scaled), x2="high:Q")
+    return alt.layer(tolerated, *_strips(drawn, scaled)).properties(height=alt.Step(32)), notes
 
 
-def _strips(drawn: pl.DataFrame, scaled: Scaled) -> alt.Chart:
+def _without_deviation(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """The rows that are beyond the tolerance by no number, and notes of all without one."""
+    rest = frame.filter(pl.col("deviation").is_null())
+    rated = pl.col("annual_rate").is_not_null()
+    beyond = rest.filter(~pl.col("within_tolerance")).sort("claimed", descending=True)
+    notes = []
+    for where, condition in (("holdings of 0", ~rated), ("a median rate of 0", rated)):
+        if len(some := beyond.filter(condition)):
+            most = ", ".join(_named(row) for row in some.head(_NAMED).iter_rows(named=True))
+            notes += [f"Crosses at the edge: {len(some):,} claimed on {where}.", f"Most: {most}."]
+    unmeasured = rest.filter(pl.col("within_tolerance").is_null())
+    counts = {
+        "no rate, since no holdings are known, or none and no claims": unmeasured.filter(~rated),
+        "no median, since the asset or the ledger is unknown": unmeasured.filter(rated),
+        "a rate of 0, as the median is": rest.filter("within_tolerance"),
+    }
+    notes += [f"Not drawn: {len(some):,} with {why}." for why, some in counts.items() if len(some)]
+    if len(beyond) > _MOST_CROSSES:
+        notes.append(f"Drawn are {_MOST_CROSSES:,} crosses, those with the most claimed.")
+    return beyond.head(_MOST_CROSSES), notes
+
+
+def _named(row: dict[str, Any]) -> str:
+    return f"{shortened(row['group'])} in {row['month']:%Y-%m}"
+
+
+def _strips(drawn: pl.DataFrame, scaled: Scaled) -> list[alt.Chart]:
     named, names, _ = with_series(drawn, ["asset", "ledger"], most=MOST_BARS)
     told = {"within tolerance": BLUE, "beyond it": VERMILLION}
     near, far = told
     within = pl.when("within_tolerance").then(pl.lit(near)).otherwise(pl.lit(far))
-    ticks = alt.Chart(named.select("deviation", "series", within=within))
-    strips: alt.Chart = ticks.mark_tick(thickness=2, size=22, opacity=0.8).encode(
-        x=across("deviation", scaled),
-        y=rows_of(sorted(names)),
-        color=alt.Color("within:N", title=None, scale=colours(list(told), told)),
-    )
-    return strips
+    rows = named.select("deviation", "series", "known", within=within)
+    encoded = {
+        "x": across("deviation", scaled),
+        "y": rows_of(sorted(names)),
+        "color": alt.Color("within:N", title=None, scale=colours(list(told), told)),
+    }
+    ticks = alt.Chart(rows.filter("known").drop("known"))
+    crosses = alt.Chart(rows.filter(~pl.col("known")).drop("known"))
+    return [
+        ticks.mark_tick(thickness=2, size=22, opacity=0.8).encode(**encoded),
+        crosses.mark_point(shape="cross", filled=True, size=70, opacity=1).encode(**encoded),
+    ]
 
 
 _PERCENT = (
@@ -150,7 +188,9 @@ def cohort(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
         column="age_months",
         row="began",
         value="share",
-        text=(pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String) + "%",
+        text=pl.when(pl.col("share").is_between(0, 0.01, closed="none"))
+        .then(pl.lit("<1%"))
+        .otherwise((pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String) + "%"),
     )
     picture = heat(
         cells,
@@ -158,6 +198,6 @@ def cohort(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
         y=alt.Y("row:O", title="first claim"),
         title="groups that claim",
         domain=(0, 1),
-        format="~%",
+        label="format(datum.value, '~%')",
     )
     return picture, notes

@@ -9,23 +9,40 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.scales import LABEL, Scaled
+from comptroller.analysis.plots.scales import LABEL, Scaled, quantity, ticks_for
 from comptroller.analysis.plots.theme import GREY, PANEL, STATUSES, Picture, colours
+from comptroller.analysis.words import LABEL_WIDTH, room_of
 
 #: Bars that are told apart, one above the other.
 MOST_BARS = 20
 #: As many points are shown on their lines; a single one would not be seen otherwise.
 _MOST_POINTS = 60
 BAR = alt.Step(18)
+#: What one series must hold for the others to vanish from a pile.
+_DOMINATES = 0.985
+#: What the symbol before a label takes in a legend.
+_SYMBOL = 30
 #: The most columns of a heat map whose cells have room for a text.
 _MOST_TEXTS = 14
 #: From here on, of 1, a cell is too bright for white text.
 _BRIGHT = 0.55
 
 
+def width_of(names: Sequence[str]) -> int:
+    """The room in pixels that the longest label takes."""
+    return min(LABEL_WIDTH, max(room_of(name) for name in names))
+
+
 def colour_of(names: Sequence[str], column: str = "series") -> alt.Color:
     """The colour of each name, with its legend; words of a status have their own."""
-    return alt.Color(f"{column}:N", title=None, scale=colours(names, STATUSES), sort=list(names))
+    return alt.Color(f"{column}:N", **_coloured(names))
+
+
+def _coloured(names: Sequence[str]) -> dict[str, Any]:
+    columns = max(1, min(4, PANEL // (width_of(names) + _SYMBOL)))
+    legend = alt.Legend(columns=columns, labelLimit=PANEL // columns - _SYMBOL)
+    scale = colours(names, STATUSES)
+    return {"title": None, "scale": scale, "sort": list(names), "legend": legend}
 
 
 def pile(
@@ -40,9 +57,7 @@ def pile(
         .with_columns(top=pl.col("height").cum_sum().over("start"))
         .with_columns(bottom=pl.col("top") - pl.col("height"))
     )
-    axis = alt.Axis(title=title, labelExpr=LABEL, tickCount=5)
-    if frame[measure].dtype.is_integer():
-        axis["tickMinStep"] = 1
+    axis = alt.Axis(title=title, labelExpr=LABEL, tickCount=ticks_for(piled["top"]))
     drawn: alt.Chart = (
         alt.Chart(piled.select("start", "end", "series", "bottom", "top"))
         .mark_rect(strokeWidth=0.4)
@@ -53,13 +68,23 @@ def pile(
             y2="top:Q",
             color=colour_of(names),
             # Without it the ground shines through between two of them.
-            stroke=alt.Stroke(
-                "series:N", title=None, scale=colours(names, STATUSES), sort=list(names)
-            ),
+            stroke=alt.Stroke("series:N", **_coloured(names)),
         )
         .properties(width=PANEL, height=190)
     )
     return drawn
+
+
+def volume_of(
+    counted: pl.DataFrame, names: list[str], measure: str, title: str, when: alt.X, notes: list[str]
+) -> alt.Chart:
+    """A pile, or lines in steps of ten where one series would hide the others; noted then."""
+    shares = counted.group_by("series").agg(pl.col(measure).sum())[measure]
+    total, largest = float(shares.sum()), float(shares.max() or 0)  # type: ignore[arg-type]
+    if len(names) < 2 or largest <= _DOMINATES * total:
+        return pile(counted, names, measure, title, when)
+    notes.append(f"One holds {largest / total:.1%} of the {measure}: lines, where a pile hides.")
+    return lines(counted, names, measure, quantity(counted[measure], title, tens=True), when)
 
 
 def lines(
@@ -95,7 +120,7 @@ def heat(
     y: alt.Y,
     title: str,
     domain: tuple[float, float],
-    format: str = "~s",
+    label: str = LABEL,
     *,
     tens: bool = False,
 ) -> Picture:
@@ -105,7 +130,7 @@ def heat(
     if tens:
         place = (pl.col("value") + 1).log() / math.log(high + 1)
     scale = alt.Scale(type="symlog" if tens else "linear", scheme="cividis", domain=[low, high])
-    legend = alt.Legend(title=title, format=format, gradientLength=200, tickCount=4)
+    legend = alt.Legend(title=title, labelExpr=label, gradientLength=200, tickCount=2)
     rects = (
         alt.Chart(cells)
         .mark_rect()

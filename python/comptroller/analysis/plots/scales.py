@@ -53,9 +53,7 @@ def quantity(values: pl.Series, title: str, *, tens: bool = False) -> Scaled:
     least, largest = _extremes(sizes)
     median = float(sizes.median() or 0)  # type: ignore[arg-type]
     if not tens and largest <= _DWARFS * median:
-        axis = alt.Axis(title=title, tickCount=_MOST_TICKS, labelExpr=LABEL)
-        if values.dtype.is_integer():
-            axis["tickMinStep"] = 1
+        axis = alt.Axis(title=title, tickCount=ticks_for(values), labelExpr=LABEL)
         return Scaled(alt.Scale(zero=True), axis)
     high = math.ceil(math.log10(largest))
     low = max(math.floor(math.log10(least)), high - _MOST_TENS)
@@ -71,6 +69,14 @@ def quantity(values: pl.Series, title: str, *, tens: bool = False) -> Scaled:
     return Scaled(alt.Scale(type="symlog", constant=10.0**low), shown)
 
 
+def ticks_for(values: pl.Series) -> int:
+    """How many marks an axis from zero has: of what is counted, no more than there are numbers."""
+    if not values.dtype.is_integer() or not len(values):
+        return _MOST_TICKS
+    least, largest = _extremes(values)
+    return max(1, min(_MOST_TICKS, int(max(largest, 0) - min(least, 0))))
+
+
 #: A letter for thousands, millions and so on, but no letters that few know.
 LABEL = (
     "datum.value == 0 ? '0' : abs(datum.value) >= 1e15 || abs(datum.value) < 1e-3 "
@@ -82,6 +88,15 @@ LABEL = (
 def drawn_seconds(column: str) -> pl.Expr:
     """Seconds for a logarithmic scale: what is shorter than a millisecond is drawn as that."""
     return pl.col(column).clip(lower_bound=_SHORTEST_S)
+
+
+def too_short(values: pl.Series) -> list[str]:
+    """A note of the seconds that are drawn as a millisecond, where any are shorter."""
+    short = values.filter(values < _SHORTEST_S)
+    if not len(short):
+        return []
+    negative = int((short < 0).sum())
+    return [f"Drawn as 1 ms: {len(short):,} shorter times, {negative:,} of them negative."]
 
 
 def spans(values: pl.Series, title: str) -> Scaled:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import altair as alt
 
+from comptroller.analysis.words import LABEL_WIDTH, printable
 from comptroller.errors import invalid
 
 Concatenated: TypeAlias = alt.HConcatChart | alt.VConcatChart
@@ -53,10 +54,11 @@ def finished(
 
     On a page, which says the others, the notes alone.
     """
-    heading = alt.TitleParams(title, subtitle=[over, *notes], anchor="start", frame="bounds")
+    lines = [printable(line) for line in (over, *notes)]
+    heading = alt.TitleParams(title, subtitle=lines, anchor="start", frame="bounds")
     if theme is THEMES["page"]:
         heading = alt.TitleParams(
-            list(notes), fontSize=11, fontWeight="normal", anchor="start", frame="bounds"
+            lines[1:], fontSize=11, fontWeight="normal", anchor="start", frame="bounds"
         )
     titled = picture.properties(title=heading)
     if not isinstance(titled, Concatenated):
@@ -95,15 +97,10 @@ def _configuration(theme: Theme) -> dict[str, Any]:
             "domainColor": GREY,
             "tickColor": GREY,
             "gridColor": theme.grid,
-            "labelLimit": 150,
+            "labelLimit": LABEL_WIDTH + 20,
             "labelOverlap": "greedy",
         },
-        "legend": {
-            **words,
-            "orient": "bottom",
-            "columns": 4,
-            "labelLimit": 130,
-        },
+        "legend": {**words, "orient": "bottom", "columns": 4},
         "text": {"color": theme.text, "fontSize": 11},
         "concat": {"spacing": 14},
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import altair as alt
 import polars as pl
 
@@ -12,8 +14,8 @@ from comptroller.analysis.plots.frames import (
     with_spans,
     words_of,
 )
-from comptroller.analysis.plots.marks import MOST_BARS, across, colour_of, lines, rows_of
-from comptroller.analysis.plots.scales import drawn_seconds, spans
+from comptroller.analysis.plots.marks import MOST_BARS, across, colour_of, lines, rows_of, say
+from comptroller.analysis.plots.scales import drawn_seconds, spans, too_short
 from comptroller.analysis.plots.scales import times as times_of
 from comptroller.analysis.plots.theme import (
     BLUE,
@@ -25,25 +27,36 @@ from comptroller.analysis.plots.theme import (
     colours,
 )
 from comptroller.analysis.report import Report
+from comptroller.analysis.words import printable
 
 _PERCENTILES = {"p50_seconds": "p50", "p90_seconds": "p90", "p99_seconds": "p99"}
 _COLOURS = dict(zip(_PERCENTILES.values(), (BLUE, ORANGE, VERMILLION), strict=True))
 _MOST_STUCK = 2_000
+#: What a row of a distribution is high, and at least all of them, in pixels; the share of a row
+#: that its most takes; the step of a millisecond.
+_ROW = 40
+_LEAST_HEIGHT = 80
+_HIGHEST = 0.85
+_LEAST = -30
 _TITLE = "submitted to confirmed, log scale"
 
 
 def times(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
-    """The percentiles of each key on a logarithmic scale; lines of them over the period."""
+    """The distribution of each key with its percentiles; lines of these over the period."""
     waiting = int(frame["waiting"].sum())
     notes = [f"Still waiting, and counted as waiting: {waiting:,}."] if waiting else []
-    drawn = frame.with_columns(drawn_seconds(name).alias(p) for name, p in _PERCENTILES.items())
-    unreached = int(drawn["p99"].null_count())
+    confirmed = frame.filter(pl.col("confirmed") > 0)
+    unreached = int(confirmed["p99_seconds"].null_count())
     if unreached:
         notes.append(f"Rows in which too many wait for p99 to be known: {unreached:,}.")
+    if len(confirmed) < len(frame):
+        notes.append(f"Not drawn: {len(frame) - len(confirmed):,} rows without a confirmed claim.")
+    if not len(confirmed):
+        return say("No claim is confirmed yet."), notes
     period = period_of(report.keys)
     if period is None:
-        return _ranges(drawn, report.keys, notes)
-    return _over_time(drawn, report.keys, period, notes)
+        return _distributions(confirmed, report, notes)
+    return _over_time(confirmed, report.keys, period, notes)
 
 
 def _largest(
@@ -57,75 +70,121 @@ def _largest(
     return named.filter(pl.col("series") != others), names[:-1]
 
 
-def _ranges(
-    drawn: pl.DataFrame, keys: tuple[str, ...], notes: list[str]
+def _distributions(
+    frame: pl.DataFrame, report: Report, notes: list[str]
 ) -> tuple[Picture, list[str]]:
-    named, names = _largest(drawn, keys, MOST_BARS, notes)
-    points = named.unpivot(
-        list(_COLOURS), index="series", variable_name="percentile", value_name="seconds"
-    ).drop_nulls("seconds")
-    x = across("seconds", spans(points["seconds"], _TITLE))
-    ends = points.group_by("series").agg(
-        pl.col("seconds").min(), pl.col("seconds").max().alias("to")
+    named, names = _largest(frame, report.keys, MOST_BARS, notes)
+    places = named.with_columns(
+        place=pl.col("series").replace_strict(names, range(1, len(names) + 1))
     )
-    rules = alt.Chart(ends).mark_rule(color=GREY, strokeWidth=3, opacity=0.5)
-    marks = alt.Chart(points).mark_tick(thickness=4, size=14, opacity=1)
-    layered = alt.layer(
-        rules.encode(x=x, x2="to:Q", y=rows_of(names)),
-        marks.encode(
+    known = (
+        places.rename(_PERCENTILES)
+        .unpivot(list(_COLOURS), index=["series", "place"], variable_name="percentile")
+        .drop_nulls("value")
+    )
+    notes += too_short(known["value"])
+    rules = known.with_columns(drawn_seconds("value"), top=pl.col("place") - _HIGHEST)
+    steps = _steps(report.distribution, places.select(*report.keys, "series", "place"), notes)
+    scaled = spans(pl.concat([rules["value"], steps["value"], steps["to"]]), _TITLE)
+    x, y = across("value", scaled), _places(names)
+    bars = alt.Chart(steps).mark_rect(color=GREY, opacity=0.6).encode(x=x, x2="to:Q", y=y)
+    # Where two are one, the narrower is seen upon the wider.
+    lines_of = [
+        alt.Chart(rules.filter(pl.col("percentile") == percentile))
+        .mark_rule(strokeWidth=width, opacity=1)
+        .encode(
             x=x,
-            y=rows_of(names),
+            y=y,
+            y2="top:Q",
             color=alt.Color("percentile:N", title=None, scale=colours(list(_COLOURS), _COLOURS)),
-        ),
+        )
+        for percentile, width in zip(_COLOURS, (4.5, 3, 1.5), strict=True)
+    ]
+    layered = alt.layer(bars.encode(y2="top:Q"), *lines_of)
+    return layered.properties(height=max(_LEAST_HEIGHT, _ROW * len(names))), notes
+
+
+def _steps(
+    distribution: pl.DataFrame | None, places: pl.DataFrame, notes: list[str]
+) -> pl.DataFrame:
+    """The steps of each row, as high as their share of the row's most."""
+    if distribution is None:
+        return pl.DataFrame(schema={"value": pl.Float64, "to": pl.Float64, "place": pl.Int64})
+    keys = [key for key in places.columns if key in distribution.columns]
+    steps = (
+        distribution.join(places, on=keys, nulls_equal=True)
+        if keys
+        else distribution.join(places, how="cross")
     )
-    return layered.properties(height=alt.Step(22)), notes
+    notes.append("Grey: how many claims took so long, each row as high as its most.")
+    if least := int(steps.filter(pl.col("step") == _LEAST)["claims"].sum()):
+        notes.append(f"Drawn at 1 ms: {least:,} claims, with those that took less or none.")
+    share = pl.col("claims") / pl.col("claims").max().over("series")
+    return steps.select(
+        "series",
+        "place",
+        "claims",
+        value=10.0 ** (pl.col("step") / 10),
+        to=10.0 ** ((pl.col("step") + 1) / 10),
+        top=pl.col("place") - _HIGHEST * share,
+    )
+
+
+def _places(names: list[str]) -> alt.Y:
+    """Rows one below the other, in which there is room to draw from `place` to `top`."""
+    middles = [place + 0.5 for place in range(len(names))]
+    said = f"{json.dumps(names)}[floor(datum.value)]"
+    axis = alt.Axis(title=None, values=middles, labelExpr=said, grid=False, ticks=False)
+    scale = alt.Scale(domain=[0, len(names)], reverse=True, nice=False)
+    return alt.Y("place:Q", scale=scale, axis=axis)
 
 
 def _over_time(
-    drawn: pl.DataFrame, keys: tuple[str, ...], period: str, notes: list[str]
+    frame: pl.DataFrame, keys: tuple[str, ...], period: str, notes: list[str]
 ) -> tuple[Picture, list[str]]:
-    latest = drawn[period].unique().sort().tail(MOST_PERIODS)
-    shown = drawn.filter(pl.col(period) >= latest.min())
-    if len(shown) < len(drawn):
+    latest = frame[period].unique().sort().tail(MOST_PERIODS)
+    shown = frame.filter(pl.col(period) >= latest.min())
+    if len(shown) < len(frame):
         notes.append(f"Shown are the latest {MOST_PERIODS} of each {period}.")
     named, names = _largest(shown, words_of(keys), len(SERIES), notes)
-    started = with_spans(named, period, len(named)).frame.sort("start")
+    notes += too_short(pl.concat([named["p50_seconds"], named["p99_seconds"]]))
+    drawn = named.with_columns(drawn_seconds(name).alias(p) for name, p in _PERCENTILES.items())
+    started = with_spans(drawn, period, len(drawn)).frame.sort("start")
     when = times_of(started, f"created, by {period} (UTC)")
     panels = [
         lines(known, names, p, spans(known[p], f"{p}, log scale"), when)
         for p in ("p50", "p99")
         if len(known := started.drop_nulls(p))
     ]
-    return alt.vconcat(*panels), notes
+    return alt.vconcat(*panels) if panels else say("Too many wait for any to be known."), notes
 
 
 def stuck(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     """A strip for each chain: the age of each claim, and the threshold it is beyond."""
-    notes = []
-    oldest = frame.sort("age_seconds", descending=True).head(_MOST_STUCK)
-    if len(oldest) < len(frame):
-        notes.append(
-            f"Drawn are the oldest {_MOST_STUCK:,}, and {len(frame) - _MOST_STUCK:,} others not."
-        )
-    counts = frame.group_by("chain").agg(pl.len().alias("claims"))
-    told = oldest.join(counts, on="chain").with_columns(
+    named, names, _ = with_series(frame, ["chain"], most=MOST_BARS)
+    counts = dict(named["series"].value_counts().rows())
+    told = {name: f"{name}: {counts[name]:,}" for name in names}
+    oldest = named.sort("age_seconds", descending=True).head(_MOST_STUCK)
+    left = len(frame) - len(oldest)
+    notes = [f"Drawn are the oldest {_MOST_STUCK:,}, and {left:,} others not."] if left else []
+    thresholds = oldest.select("chain", "threshold_seconds").unique()["threshold_seconds"]
+    notes += too_short(pl.concat([oldest["age_seconds"], thresholds]))
+    drawn = oldest.with_columns(
         drawn_seconds("age_seconds").alias("age"),
         drawn_seconds("threshold_seconds").alias("threshold"),
-        told=pl.format("{}: {}", "chain", "claims"),
+        pl.col("series").replace_strict(told, return_dtype=pl.String),
+        pl.col("status").map_elements(printable, return_dtype=pl.String),
     )
-    named, names, _ = with_series(told, ["told"], most=MOST_BARS)
-    ages = pl.concat([named["age"], named["threshold"]])
-    scaled = spans(ages, "age, log scale")
-    claims = alt.Chart(named.select("age", "status", "series"))
-    limits = alt.Chart(named.select("threshold", "series").unique())
+    scaled = spans(pl.concat([drawn["age"], drawn["threshold"]]), "age, log scale")
+    y = rows_of(list(told.values()))
+    claims = alt.Chart(drawn.select("age", "status", "series"))
+    limits = alt.Chart(drawn.select("threshold", "series").unique())
     layered = alt.layer(
         claims.mark_tick(thickness=1.5, size=18, opacity=0.85).encode(
-            x=across("age", scaled),
-            y=rows_of(names),
-            color=colour_of(["PENDING", "SUBMITTED"], "status"),
+            x=across("age", scaled), y=y, color=colour_of(["PENDING", "SUBMITTED"], "status")
         ),
         limits.mark_tick(thickness=3, size=24, color=VERMILLION).encode(
-            x=across("threshold", scaled), y=rows_of(names)
+            x=across("threshold", scaled), y=y
         ),
     )
     return layered.properties(height=alt.Step(30)), [*notes, "Red: the threshold of the chain."]

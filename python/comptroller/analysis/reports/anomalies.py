@@ -20,7 +20,8 @@ ANOMALIES = Definition(
     formula=(
         "score = (value - median) / MAD over the days from the series' first claim to the last "
         "day of any, a day without claims being 0; a day is listed where the score is beyond the "
-        "band, or MAD is 0 and the value not the median. Medians are the lower middle."
+        "band, or MAD is 0 and the value not the median. Medians are the lower middle. Without "
+        "asset among the keys amounts of all assets are added."
     ),
     reads={"claims": ("amount", "created_at"), "payout_groups": ("id", "jurisdiction")},
     columns={"value": MONEY, "median": MONEY, "mad": MONEY, "score": RATIO},

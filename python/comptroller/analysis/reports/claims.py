@@ -16,7 +16,7 @@ CLAIMS_SUMMARY = Definition(
     title="Claims and what they amount to",
     formula=(
         "success_rate = confirmed / (confirmed + failed); a share is that of all claims, and of "
-        "the sum of all amounts."
+        "the sum of all amounts. Without asset among the keys amounts of all assets are added."
     ),
     reads={"claims": ("onchain_status", "amount"), "payout_groups": ("id", "jurisdiction")},
     columns={

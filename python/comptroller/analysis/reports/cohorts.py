@@ -11,7 +11,8 @@ COHORT = Definition(
     title="Groups by the month of their first claim",
     formula=(
         "A group's month is that of the first claim it created; its age in another month is the "
-        "number of months between, and it is active in a month in which it created a claim."
+        "number of months between, and it is active in a month in which it created a claim. "
+        "Amounts of all assets are added."
     ),
     reads={"claims": ("payout_group_id", "amount", "created_at")},
     columns={"age_months": COUNT, "groups": COUNT, "amount": MONEY},

@@ -26,7 +26,8 @@ CONFIRMATION_TIMES = Definition(
     title="Time from submission to confirmation",
     formula=(
         "Kaplan-Meier: a percentile p is the smallest t with S(t) <= 1 - p, where claims still "
-        "SUBMITTED count as waiting until as_of; without any it is the nearest rank."
+        "SUBMITTED count as waiting until as_of, the newest updated_at unless given (what was "
+        "confirmed later is confirmed all the same); without any it is the nearest rank."
     ),
     reads={
         "claims": ("onchain_status", "submitted_at", "confirmed_at", "updated_at"),
@@ -41,13 +42,14 @@ CONFIRMATION_TIMES = Definition(
     },
 )
 _PERCENTS = (50, 90, 99)
+_SHORTEST_US, _SHORTEST_STEP = 1_000, -30
 
 STUCK_CLAIMS = Definition(
     title="Claims that wait longer than their chain's claims do",
     formula=(
         "age = as_of - submitted_at (of a PENDING claim: as_of - created_at); threshold = the "
         "percentile, by nearest rank, of confirmed_at - submitted_at of the chain's CONFIRMED "
-        "claims."
+        "claims. as_of is the newest updated_at unless given."
     ),
     reads={
         "claims": (
@@ -92,6 +94,28 @@ def confirmation_times(
     )
     some = ranked.filter(nw.col("confirmed") + nw.col("waiting") > 0)
     native: IntoLazyFrameT = finished(some, keys, CONFIRMATION_TIMES.columns).to_native()
+    return native
+
+
+def distribution(
+    claims: IntoLazyFrameT, payout_groups: IntoLazyFrameT, by: Sequence[str] = ("chain",)
+) -> IntoLazyFrameT:
+    """How many claims took how long to be confirmed, in ten steps for each power of ten.
+
+    Of CONFIRMED claims with both times. Columns: the keys, then ``step`` = floor(10 x log10(t)) for
+    t seconds from submitted_at to confirmed_at, where what took less than a millisecond, or a
+    negative time, is in the step of a millisecond, -30; ``claims``, how many. A time on the edge of
+    a step may be in the one below it. Steps without claims are left out.
+    """
+    keys = checked(by)
+    timed = _timed(nw.from_native(claims).with_columns(as_of_us=nw.lit(0))).filter(nw.col("ended"))
+    took = nw.when(nw.col("took_us") > _SHORTEST_US).then(nw.col("took_us").cast(nw.Float64))
+    steps = (10.0 * took.log(10)).floor().cast(nw.Int64) - 60
+    stepped = timed.with_columns(step=steps.fill_null(_SHORTEST_STEP))
+    keyed = with_keys(stepped, nw.from_native(payout_groups), keys)
+    counted = keyed.group_by(*keys, "step").agg(nw.len().alias("claims"))
+    listed = finished(counted, keys, {"step": COUNT, "claims": COUNT})
+    native: IntoLazyFrameT = listed.sort(*keys, "step", nulls_last=True).to_native()
     return native
 
 

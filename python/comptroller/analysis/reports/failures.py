@@ -21,7 +21,7 @@ FAILURES = Definition(
     title="Why claims failed, and what was made good",
     formula=(
         "FAILED claims by their message; made good where a claim of the same group that was "
-        "created later is CONFIRMED."
+        "created later is CONFIRMED. Without asset among the keys amounts of all assets are added."
     ),
     reads={
         "claims": ("payout_group_id", "onchain_status", "amount", "error_message", "created_at"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 import narwhals.stable.v2 as nw
 
@@ -19,8 +20,12 @@ def ratio(part: nw.Expr, whole: nw.Expr) -> nw.Expr:
 
 def limit(name: str, given: object) -> float:
     """What quotients are compared with. Raises InvalidRequest for no finite number from 0 on."""
-    if isinstance(given, bool) or not isinstance(given, int | float):
+    if isinstance(given, bool) or not isinstance(given, int | float | Decimal):
         raise invalid(name, "must be a number")
-    if not 0 <= given < math.inf:
+    try:
+        compared = float(given)
+    except (OverflowError, ValueError):
+        compared = math.inf
+    if not 0 <= compared < math.inf:
         raise invalid(name, "must be a finite number, 0 or more")
-    return float(given)
+    return compared

@@ -28,7 +28,8 @@ RECONCILIATION = Definition(
     formula=(
         "annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / "
         "median_rate - 1, against the groups of the same asset and ledger in the same month. "
-        "Claims are the CONFIRMED ones by confirmed_at; holdings are weighted by time."
+        "Claims are the CONFIRMED ones by confirmed_at; holdings are weighted by time. since and "
+        "until leave out claims created outside, and no holdings."
     ),
     reads={
         "payout_groups": ("id", "asset_type", "ledger"),
@@ -61,17 +62,19 @@ def reconciliation(
     """Whether what groups claimed in months, or in one named as 2026-05 is, fits what they held.
 
     Each group is listed for each month in which any claim was confirmed or any snapshot taken, but
-    for months before its own first of these. Columns: ``group`` and ``month``, the first day, the
-    keys; ``asset`` and ``ledger`` of the group, null where it is unknown; ``claimed``, the exact
-    sum of its CONFIRMED claims by confirmed_at (those without one are in no month), in units of the
-    asset; ``average_holdings``, the time-weighted mean of what stood on the addresses that are the
-    group's at present, from its first snapshot on, a float as means are, null where there is no
-    snapshot; ``days``, how many of the month are covered: from the group's first confirmed claim or
-    snapshot to the last day of any; ``annual_rate`` = claimed / average_holdings x 365 / days, null
-    where nothing was held; ``median_rate``, the lower middle of the rates of all groups of the
-    asset and ledger in the month; ``deviation`` = annual_rate / median_rate - 1, null where that
-    is 0; ``within_tolerance``, whether annual_rate is at most `tolerance` x median_rate away from
-    it, false where something was claimed on holdings of 0, else null where there is no rate.
+    for months before its own first of these; a month in which neither was is listed when it is
+    named (a clock that is wrong by centuries would bring thousands of those). Columns: ``group``
+    and ``month``, the first day, the keys; ``asset`` and ``ledger`` of the group, null where it is
+    unknown; ``claimed``, the exact sum of its CONFIRMED claims by confirmed_at (those without one
+    are in no month), in units of the asset; ``average_holdings``, the time-weighted mean of what
+    stood on the addresses that are the group's at present, from its first snapshot on, a float as
+    means are, null where there is no snapshot; ``days``, how many of the month are covered: from
+    the group's first confirmed claim or snapshot to the last day of any; ``annual_rate`` = claimed
+    / average_holdings x 365 / days, null where nothing was held; ``median_rate``, the lower middle
+    of the rates of all groups of the asset and ledger in the month; ``deviation`` = annual_rate /
+    median_rate - 1, null where that is 0; ``within_tolerance``, whether annual_rate is at most
+    `tolerance` x median_rate away from it, false where something was claimed on holdings of 0, else
+    null where there is no rate.
 
     Raises:
         InvalidRequest: a malformed month, a tolerance that is no finite number from 0 on.

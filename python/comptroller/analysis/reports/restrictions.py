@@ -19,7 +19,8 @@ RESTRICTIONS = Definition(
     formula=(
         "active = all created - all lifted up to the end of the period; median_days, of those "
         "created in it, by Kaplan-Meier, where those in force count as lasting until the newest "
-        "time of all controls."
+        "time of all controls. Controls created outside since and until are not counted, also not "
+        "as active."
     ),
     reads={"controls": ("type", "set_by", "reason_code", "created_at", "deleted_at")},
     columns={

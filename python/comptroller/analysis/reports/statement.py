@@ -23,7 +23,8 @@ GROUP_STATEMENT = Definition(
     formula=(
         "Holdings are the sum over the group's addresses of the newest snapshot before the day, "
         "and before the next; claims are the CONFIRMED ones by confirmed_at. The last row, "
-        "without a day, is the whole month."
+        "without a day, is the whole month. since and until leave out claims created outside, and "
+        "no holdings."
     ),
     reads={
         "payout_groups": ("id",),

@@ -1,0 +1,122 @@
+"""Row 7: the report of claims by status, chain, jurisdiction and day, from the store to the answer.
+
+For each key the claims, the exact sum of their amounts, the success rate and the 50th, 90th and
+99th percentile of the time to confirm, by nearest rank; rows of Python at the end.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import stores
+
+CONTENDERS = (
+    "comptroller",
+    "pandas_read_sql",
+    "duckdb_own_file",
+    "limit",
+)
+COLUMNS = (
+    *("onchain_status", "blockchain", "payout_group_id", "amount"),
+    *("created_at", "submitted_at", "confirmed_at"),
+)
+KEYS = ("status", "chain", "jurisdiction", "day")
+SELECT = f"SELECT {', '.join(COLUMNS)} FROM claims"
+REPORT = """
+SELECT onchain_status AS status, blockchain AS chain, jurisdiction, created_at::DATE AS day,
+       count(*), sum(amount), count(*) FILTER (status = 'CONFIRMED')
+           / nullif(count(*) FILTER (status IN ('CONFIRMED', 'FAILED')), 0),
+       quantile_disc(epoch_us(confirmed_at) - epoch_us(submitted_at), [0.5, 0.9, 0.99])
+           FILTER (status = 'CONFIRMED')
+FROM {claims} AS claims
+LEFT JOIN (SELECT id, jurisdiction FROM {groups}) AS groups ON groups.id = payout_group_id
+GROUP BY ALL ORDER BY ALL
+"""
+
+
+def _timed(report: Callable[[], list[Any]]) -> dict[str, float]:
+    started = time.perf_counter()
+    rows = report()
+    return {"seconds": time.perf_counter() - started, "rows": len(rows)}
+
+
+def comptroller(folder: Path) -> dict[str, float]:
+    import comptroller as package
+    import duckdb  # noqa: F401  (imported before the clock starts)
+    from comptroller.report import claims_report
+
+    with package.open(stores.need_store(folder), read_only=True) as service:
+        return _timed(lambda: list(claims_report(service, by=[KEYS]).breakdowns[0].rows))
+
+
+def pandas_read_sql(folder: Path) -> dict[str, float]:
+    import pandas as pd
+    import pyarrow as pa
+
+    amount = pd.ArrowDtype(pa.decimal128(38, 18))
+    groups = pd.read_json(folder / "payout-groups.ndjson", lines=True, dtype=False)
+
+    def report() -> list[Any]:
+        with sqlite3.connect(stores.need_text_database(folder)) as connection:
+            frame = pd.read_sql(SELECT, connection)
+        for name in ("created_at", "submitted_at", "confirmed_at"):
+            frame[name] = pd.to_datetime(frame[name], format="ISO8601", utc=True)
+        text = pa.array(frame["amount"], type=pa.string())
+        frame["amount"] = pd.array(text.cast(amount.pyarrow_dtype), dtype=amount)
+        frame = frame.merge(
+            groups[["id", "jurisdiction"]], how="left", left_on="payout_group_id", right_on="id"
+        )
+        frame["day"] = frame["created_at"].dt.floor("D")
+        is_confirmed = frame["onchain_status"] == "CONFIRMED"
+        frame["confirmed"] = is_confirmed
+        frame["ended"] = is_confirmed | (frame["onchain_status"] == "FAILED")
+        taken = (frame["confirmed_at"] - frame["submitted_at"]).where(is_confirmed)
+        frame["took"] = taken.dt.total_seconds()
+        keys = ["onchain_status", "blockchain", "jurisdiction", "day"]
+        by = frame.groupby(keys, dropna=False, observed=True)
+        told = by.agg(
+            claims=("amount", "size"),
+            amount=("amount", "sum"),
+            confirmed=("confirmed", "sum"),
+            ended=("ended", "sum"),
+        )
+        told["rate"] = told["confirmed"] / told["ended"]
+        times = by["took"].quantile([0.5, 0.9, 0.99], interpolation="higher").unstack()
+        return told.join(times).reset_index().values.tolist()
+
+    return _timed(report)
+
+
+def _in_duckdb(connection: Any, claims: str, folder: Path) -> list[Any]:
+    connection.execute("SET TimeZone = 'UTC'")
+    groups = f"read_json('{folder / 'payout-groups.ndjson'}', format = 'newline_delimited')"
+    rows: list[Any] = connection.execute(REPORT.format(claims=claims, groups=groups)).fetchall()
+    return rows
+
+
+def duckdb_own_file(folder: Path) -> dict[str, float]:
+    import duckdb
+
+    path = stores.need_duckdb(folder)
+
+    def report() -> list[Any]:
+        with duckdb.connect(str(path), read_only=True) as connection:
+            return _in_duckdb(connection, "claims", folder)
+
+    return _timed(report)
+
+
+def limit(folder: Path) -> dict[str, float]:
+    """DuckDB over the same columns, which are there as Arrow, typed."""
+    import duckdb
+
+    with duckdb.connect(str(stores.need_duckdb(folder)), read_only=True) as source:
+        source.execute("SET TimeZone = 'UTC'")
+        arrow = source.sql(SELECT).to_arrow_table()
+    with duckdb.connect() as connection:
+        connection.register("arrow", arrow)
+        return _timed(lambda: _in_duckdb(connection, "arrow", folder))

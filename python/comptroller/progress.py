@@ -1,0 +1,61 @@
+"""A bar for long work: in a notebook by itself, elsewhere where it is asked for."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TypeAlias
+
+from comptroller.errors import invalid
+from comptroller.streams import require
+
+#: Hears of bytes done, bytes in all (None if unknown) and rows.
+Progress: TypeAlias = Callable[[int, int | None, int], None]
+
+#: What is over sooner needs no bar, unless one was asked for.
+_SOON_S = 1.0
+
+
+@contextmanager
+def heard(progress: Progress | bool | None, title: str) -> Iterator[Progress | None]:
+    """Who hears of progress: who is given, or a bar until the end of the scope.
+
+    Of None it is a bar in a notebook that has tqdm, else nobody.
+
+    Raises:
+        InvalidRequest: neither something to call nor a flag.
+        Unavailable: a bar is asked for, and tqdm is not installed.
+    """
+    if callable(progress):
+        yield progress
+    elif progress or (progress is None and _in_notebook() and find_spec("tqdm")):
+        if progress not in (True, None):
+            raise invalid("progress", "it must be something to call, or True for a bar")
+        with _bar(title, _SOON_S if progress is None else 0.0) as shown:
+            yield shown
+    else:
+        yield None
+
+
+@contextmanager
+def _bar(title: str, delay: float) -> Iterator[Progress]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a notebook without widgets has a bar of text
+        bars = require("tqdm.auto", "progress=True", "tqdm")
+    form = {"unit": "B", "unit_scale": True, "delay": delay, "leave": False, "dynamic_ncols": True}
+    with bars.tqdm(desc=title, **form) as bar:
+
+        def advance(done: int, total: int | None, rows: int) -> None:
+            bar.total = total
+            bar.set_postfix_str(f"{rows:,} rows", refresh=False)
+            bar.update(done - bar.n)
+
+        yield advance
+
+
+def _in_notebook() -> bool:
+    interactive = sys.modules.get("IPython")
+    return interactive is not None and hasattr(interactive.get_ipython(), "kernel")

@@ -1,0 +1,110 @@
+"""The picture of how long claims take: a distribution, its percentiles, and what it cannot show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import comptroller
+import pytest
+from lines import at, claim, load
+
+pytest.importorskip("narwhals")
+pytest.importorskip("duckdb")
+pytest.importorskip("polars")
+pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
+
+from comptroller.analysis.report import Report
+from furnished import furnish
+from pictures import data_of, notes_of, svg_of, texts_of
+
+
+@pytest.fixture(scope="module")
+def furnished(
+    shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
+) -> comptroller.Service:
+    furnish(shared_operator, tmp_path_factory.mktemp("made"))
+    return shared_operator
+
+
+def confirmed_in(*seconds: float, **members: Any) -> list[dict[str, Any]]:
+    return [
+        claim(
+            onchain_status="CONFIRMED",
+            submitted_at=at(),
+            confirmed_at=at(each),
+            updated_at=at(days=1),
+            **members,
+        )
+        for each in seconds
+    ]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_times_are_drawn_as_a_distribution(operator: comptroller.Service, engine: str) -> None:
+    load(operator, "claims", *confirmed_in(*[15] * 3, 150, blockchain="INK"))
+    load(operator, "claims", *confirmed_in(2, -5, 0.0001), *confirmed_in(7, created_at=at(days=9)))
+    report = operator.reports.confirmation_times(until=at(days=5), engine=engine)
+    assert report.distribution is not None
+    assert report.distribution.rows() == [
+        ("INK", 11, 3),
+        ("INK", 21, 1),
+        (None, -30, 2),
+        (None, 3, 1),
+    ]
+    picture = report.plot()
+    steps = data_of(picture, "claims")
+    assert sum(step["claims"] for step in steps) == 7
+    highest = {step["claims"]: step["place"] - step["top"] for step in steps if step["place"] == 1}
+    assert highest[3] == pytest.approx(3 * highest[1])
+    told = notes_of(picture)
+    assert "Drawn as 1 ms: 1 shorter times, 0 of them negative." in told
+    assert "Drawn at 1 ms: 2 claims, with those that took less or none." in told
+    shown = texts_of(svg_of(picture))
+    assert {"INK", "(none)", "p50", "p90", "p99"} < shown
+
+
+@pytest.mark.parametrize("by", [(), ("status",), ("group", "type"), ("jurisdiction",)])
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_a_distribution_has_all_confirmed_claims(
+    furnished: comptroller.Service, by: tuple[str, ...], engine: str
+) -> None:
+    report = furnished.reports.confirmation_times(by, engine=engine)
+    assert report.distribution is not None
+    assert report.distribution["claims"].sum() == report.to_polars()["confirmed"].sum() > 0
+    assert report.distribution.columns == [*by, "step", "claims"]
+
+
+def test_without_a_distribution_the_percentiles_are_drawn(furnished: comptroller.Service) -> None:
+    whole = furnished.reports.confirmation_times()
+    bare = Report(whole.name, whole.title, "", whole.keys, whole.to_polars())
+    picture = bare.plot()
+    assert not data_of(picture, "claims")
+    assert len(data_of(picture, "percentile")) == len(data_of(whole.plot(), "percentile")) > 0
+    svg_of(picture)
+
+
+def test_by_a_period_there_are_lines_and_no_distribution(furnished: comptroller.Service) -> None:
+    report = furnished.reports.confirmation_times(("chain", "day"))
+    assert report.distribution is None
+    picture = report.plot()
+    assert data_of(picture, "p50")
+    assert data_of(picture, "p99")
+
+
+@pytest.mark.parametrize("by", [("chain",), ("chain", "day")])
+def test_claims_that_all_wait_have_no_times_to_draw(
+    operator: comptroller.Service, by: tuple[str, ...]
+) -> None:
+    waits = {"onchain_status": "SUBMITTED", "submitted_at": at(), "updated_at": at(9)}
+    load(operator, "claims", *[claim(**waits) for _ in range(3)])
+    assert "No claim is confirmed yet." in svg_of(operator.reports.confirmation_times(by).plot())
+    load(operator, "claims", *confirmed_in(60))
+    svg_of(operator.reports.confirmation_times(by).plot())
+
+
+@pytest.mark.parametrize("by", [("chain",), ("chain", "day")])
+def test_negative_times_are_noted(operator: comptroller.Service, by: tuple[str, ...]) -> None:
+    load(operator, "claims", *confirmed_in(-5, 3))
+    notes = notes_of(operator.reports.confirmation_times(by).plot())
+    assert "Drawn as 1 ms: 1 shorter times, 1 of them negative." in notes
