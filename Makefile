@@ -2,7 +2,7 @@
 # what is left to do.
 #
 #   make demo       the tour: real rewards, then a sample
-#   make test       lint, tests of the core with their coverage, tests of the package
+#   make test       lint, documentation, tests of the core with their coverage, tests of the package
 #   make lint       ruff, mypy, clang-format, clang-tidy
 #   make docs       the documentation as pages, in build/docs
 #   make bench      the benchmarks, side by side with their peers; those over HTTP need wrk
@@ -35,7 +35,7 @@ help:
 demo: .venv/package
 	@$(BIN)/comptroller demo
 
-test: lint core-tests .venv/generator/created | test-system
+test: lint docs core-tests .venv/generator/created | test-system
 	@echo "== tests of the package"
 	@$(BIN)/pytest -n auto --dist loadgroup
 
@@ -48,6 +48,7 @@ lint: .venv/package .venv/tools
 	@$(MAKE) tidy
 
 docs: .venv/package .venv/documenters
+	@echo "== documentation"
 	@$(BIN)/python -m sphinx --quiet --nitpicky --fail-on-warning --keep-going docs build/docs
 	@echo "see build/docs/index.html"
 

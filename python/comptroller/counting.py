@@ -33,7 +33,7 @@ ENOUGH_DIGITS = 60
 _CLAIMS_BETWEEN_PROGRESS = 10_000
 
 
-class TimeToConfirm(msgspec.Struct, frozen=True):
+class TimeToConfirm(msgspec.Struct, frozen=True, gc=False):
     """Percentiles of confirmed_at - submitted_at in microseconds, by nearest rank.
 
     `claims` counts the CONFIRMED claims that have both times; the others are left out.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 STATUSES = ("PENDING", "SUBMITTED", "CONFIRMED", "FAILED")
 
 
-class AssetTotal(msgspec.Struct, frozen=True):
+class AssetTotal(msgspec.Struct, frozen=True, gc=False):
     """The claims of one asset, and the exact sum of their amounts, in that asset."""
 
     asset: str | None
@@ -41,7 +41,7 @@ class AssetTotal(msgspec.Struct, frozen=True):
     amount: Decimal
 
 
-class Totals(msgspec.Struct, frozen=True, kw_only=True):
+class Totals(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What there is to say about the claims that share a key.
 
     `waiting` claims are SUBMITTED: how long they will take is not known and not in time_to_confirm.

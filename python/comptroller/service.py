@@ -93,7 +93,7 @@ class Service:
         require("narwhals", "reports", "comptroller[analysis]")
         from comptroller.analysis.face import Reports
 
-        return Reports(vars(self))
+        return Reports(self._nouns())
 
     @property
     def host(self) -> Host:
@@ -232,11 +232,14 @@ class Service:
     ) -> None:
         self.close()
 
+    def _nouns(self) -> dict[str, Any]:
+        return {name: each for name, each in vars(self).items() if not name.startswith("_")}
+
     def __repr__(self) -> str:
         return f"<Service {self._title}>"
 
     def _repr_html_(self) -> str:
-        nouns = ", ".join(name for name in vars(self) if not name.startswith("_"))
+        nouns = ", ".join(self._nouns())
         return (
             f"<p><b>Service</b> {escape(self._title)}</p>"
             f"<p>{nouns}: each has list, iter and stream; load, export, reports: in bulk.</p>"

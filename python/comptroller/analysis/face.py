@@ -87,8 +87,10 @@ class Reports:
     ) -> Report:
         """How long claims take from submission to confirmation, those that wait included."""
         keys = checked(by)
+        is_over_time = bool(PERIODS.keys() & set(keys))
         return self._run(
             *(CONFIRMATION_TIMES, reports.confirmation_times, keys, (since, until), engine),
+            None if is_over_time else distribution,
             by=keys,
             as_of=as_of,
         )
@@ -218,8 +220,10 @@ class Reports:
         keys: tuple[str, ...],
         bounds: tuple[Since, Since],
         engine: str,
+        drawn: Any = None,
         **given: Any,
     ) -> Report:
+        """Runs the function, and one for the report's picture of the same tables and keys."""
         since, until = _moment("since", bounds[0]), _moment("until", bounds[1])
         runner = engines.engine(engine)
         # The store leaves out what it can: all but what was created at `until` itself.
@@ -231,11 +235,9 @@ class Reports:
             frames = [_between(frame, since, until) for frame in tables.values()]
             moments = {name: _moment(name, given[name]) for name in given if name == "as_of"}
             rows = runner.collect(function(*frames, **(given | moments)))
-            spread = None
-            if function is reports.confirmation_times and not PERIODS.keys() & set(keys):
-                spread = runner.collect(distribution(frames[0], frames[1], keys))
+            picture = None if drawn is None else runner.collect(drawn(*frames, by=keys))
         asked = {"since": bounds[0], "until": bounds[1], **given}
-        told = (definition.title, definition.formula, keys, rows, asked, spread)
+        told = (definition.title, definition.formula, keys, rows, asked, picture)
         return Report(function.__name__, *told)
 
     def _streams(
