@@ -52,7 +52,8 @@ class Reports:
 
     In all of them `since` and `until` bound created_at (the first included, the second not);
     `engine` is duckdb, polars or spark, and the answers are equal. What each means and its columns
-    are those of the function of its name in :mod:`comptroller.analysis.reports`.
+    are those of the function of its name in :mod:`comptroller.analysis.reports`. Each table is
+    read as of one moment, the first of several a little before the last.
 
     Raises:
         InvalidRequest: an unknown key or engine, a malformed time, a sum past 38 digits.
