@@ -174,8 +174,10 @@ class InDuckDB:
 
     def counts(self, by: Sequence[str]) -> Iterator[Count]:
         """Count and sum, for each key, status and asset."""
-        for *key, status, asset, claims, whole, fraction in self._summed(by):
-            yield Count(tuple(key), status, asset, claims, Decimal(whole) + fraction)
+        width = len(by)
+        for row in self._summed(by):
+            status, asset, claims, whole, fraction = row[width:]
+            yield Count(row[:width], status, asset, claims, whole + fraction)
 
     def _summed(self, by: Sequence[str]) -> list[tuple[Any, ...]]:
         names = "".join(f"{name}, " for name in by)
@@ -192,8 +194,9 @@ class InDuckDB:
             SELECT {names} count(*), quantile_disc(us, 0.50), quantile_disc(us, 0.90),
                    quantile_disc(us, 0.99)
             FROM claims WHERE us IS NOT NULL GROUP BY ALL HAVING count(*) > 0"""
-        for *key, claims, p50, p90, p99 in self._rows(query):
-            yield tuple(key), TimeToConfirm(claims, p50, p90, p99)
+        width = len(by)
+        for row in self._rows(query):
+            yield row[:width], TimeToConfirm(*row[width:])
 
     def failures(self) -> list[tuple[str | None, int]]:
         """Count FAILED claims by message."""
