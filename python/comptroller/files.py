@@ -33,14 +33,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     whole = given.resolve()
     part = _part_of(whole)
     try:
-        yield part
-        if whole.exists():
-            part.chmod(stat.S_IMODE(whole.stat().st_mode))
-        _make_durable(part)
-        part.replace(whole)
-        _make_durable(whole.parent)
-    except OSError as error:
-        raise unavailable(f"{path} cannot be written: {error.strerror or error}") from error
+        with _refusing(path):
+            yield part
+            if whole.exists():
+                part.chmod(stat.S_IMODE(whole.stat().st_mode))
+            _take_name(part, whole)
     finally:
         with suppress(OSError):
             part.unlink()
@@ -58,15 +55,12 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise unavailable(f"{path} cannot be written: it is there already; name another folder")
     part = _part_of(whole)
     try:
-        part.mkdir(parents=True)
-        yield part
-        for each in part.rglob("*"):
-            _make_durable(each)
-        _make_durable(part)
-        part.replace(whole)
-        _make_durable(whole.parent)
-    except OSError as error:
-        raise unavailable(f"{path} cannot be written: {error.strerror or error}") from error
+        with _refusing(path):
+            part.mkdir(parents=True)
+            yield part
+            for each in part.rglob("*"):
+                _make_durable(each)
+            _take_name(part, whole)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -96,6 +90,20 @@ def _begins_like_a_store(path: Path) -> bool:
 def _part_of(whole: Path) -> Path:
     # A name of its own, so that two who write the same do not write into each other's.
     return whole.with_name(f"{whole.name}.{secrets.token_hex(4)}.part")
+
+
+def _take_name(part: Path, whole: Path) -> None:
+    _make_durable(part)
+    part.replace(whole)
+    _make_durable(whole.parent)
+
+
+@contextmanager
+def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise unavailable(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _make_durable(path: Path) -> None:

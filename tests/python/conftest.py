@@ -211,6 +211,25 @@ def known(served: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
+def furnished(
+    shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
+) -> comptroller.Service:
+    """The module's store, with something for every report."""
+    from furnished import furnish
+
+    furnish(shared_operator, tmp_path_factory.mktemp("made"))
+    return shared_operator
+
+
+@pytest.fixture(scope="module")
+def reports(furnished: comptroller.Service) -> Any:
+    """Every report of that store, by its name."""
+    from furnished import all_reports
+
+    return all_reports(furnished)
+
+
+@pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
     """A session that every report of a module finds, ended with it."""
     from comptroller.analysis.engines.spark import local_session

@@ -21,23 +21,10 @@ import polars
 from comptroller.analysis.plots import DRAWINGS
 from comptroller.analysis.plots.frames import MOST_ROWS
 from comptroller.analysis.report import Report
-from furnished import NAMES, all_reports, furnish, reported
+from furnished import NAMES, reported
 from pictures import data_of, drawn_rows, rewritten, svg_of, width_of
 
 EMPTY = [name for name in NAMES if name != "group_statement"]
-
-
-@pytest.fixture(scope="module")
-def furnished(
-    shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
-) -> comptroller.Service:
-    furnish(shared_operator, tmp_path_factory.mktemp("made"))
-    return shared_operator
-
-
-@pytest.fixture(scope="module")
-def reports(furnished: comptroller.Service) -> dict[str, Report]:
-    return all_reports(furnished)
 
 
 def test_every_report_has_a_picture() -> None:

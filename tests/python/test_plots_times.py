@@ -15,16 +15,7 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from comptroller.analysis.report import Report
-from furnished import furnish
 from pictures import data_of, notes_of, svg_of, texts_of
-
-
-@pytest.fixture(scope="module")
-def furnished(
-    shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
-) -> comptroller.Service:
-    furnish(shared_operator, tmp_path_factory.mktemp("made"))
-    return shared_operator
 
 
 def confirmed_in(*seconds: float, **members: Any) -> list[dict[str, Any]]:

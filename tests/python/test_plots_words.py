@@ -16,16 +16,8 @@ pytest.importorskip("vl_convert")
 
 import polars
 from comptroller.analysis.report import Report
-from furnished import HOSTILE, NAMES, all_reports, furnish
+from furnished import HOSTILE, NAMES
 from pictures import data_of, rewritten, svg_in, svg_of, texts_of
-
-
-@pytest.fixture(scope="module")
-def reports(
-    shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Report]:
-    furnish(shared_operator, tmp_path_factory.mktemp("made"))
-    return all_reports(shared_operator)
 
 
 def test_words_from_outside_stay_words(reports: dict[str, Report]) -> None:

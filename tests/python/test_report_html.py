@@ -19,7 +19,7 @@ pytest.importorskip("vl_convert")
 
 from comptroller.analysis.document import document
 from comptroller.analysis.report import Report
-from furnished import HOSTILE, NAMES, all_reports, furnish
+from furnished import HOSTILE, NAMES
 
 
 class Seen(HTMLParser):
@@ -41,14 +41,6 @@ class Seen(HTMLParser):
 
     def all(self, name: str) -> list[str]:
         return [value for found, value in self.attributes if found == name]
-
-
-@pytest.fixture(scope="module")
-def reports(
-    shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Report]:
-    furnish(shared_operator, tmp_path_factory.mktemp("made"))
-    return all_reports(shared_operator)
 
 
 @pytest.fixture(scope="module")
