@@ -7,7 +7,7 @@ import gzip
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -22,7 +22,7 @@ from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import openapi, pages, problems
 from comptroller.http.bulk import Bulk
 from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator, require_scope
-from comptroller.http.exchange import Disconnected, Exchange, Headers, Receive, Scope, Send
+from comptroller.http.exchange import Answer, Disconnected, Exchange, Headers, Receive, Scope, Send
 from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
 from comptroller.http.threads import Threads
@@ -32,8 +32,6 @@ from comptroller.service import Service
 
 JSON = b"application/json"
 
-#: Answers an exchange, or raises what refuses it.
-Answer = Callable[[Exchange], Awaitable[None]]
 Resources = Mapping[str, Mapping[str, Answer]]
 
 #: Hears of every answer: what was asked, and the seconds it took.

@@ -201,3 +201,7 @@ class Exchange:
 
 def _too_large(largest: int) -> Exception:
     return problem("content-too-large", f"the body may have at most {largest:,} bytes")
+
+
+#: Answers an exchange, or raises what refuses it.
+Answer = Callable[[Exchange], Awaitable[None]]

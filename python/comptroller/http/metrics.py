@@ -7,7 +7,6 @@ import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
@@ -15,11 +14,8 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 from prometheus_client.registry import Collector
 
 from comptroller._core import Store
-from comptroller.http.exchange import Exchange
+from comptroller.http.exchange import Answer, Exchange
 from comptroller.local import LocalHost
-
-if TYPE_CHECKING:
-    from comptroller.http.app import Answer
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.5)
 _METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})

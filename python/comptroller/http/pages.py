@@ -8,15 +8,11 @@ from functools import partial
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from comptroller.errors import unavailable
-from comptroller.http.exchange import Exchange
+from comptroller.http.exchange import Answer, Exchange
 from comptroller.http.explanations import EXPLANATIONS
 from comptroller.http.problems import BY_CODE, problem
-
-if TYPE_CHECKING:
-    from comptroller.http.app import Answer
 
 _JSON = b"application/json"
 _HTML = b"text/html; charset=utf-8"
