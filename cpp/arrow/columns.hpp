@@ -31,7 +31,7 @@ template <class T>
 inline constexpr bool is_timestamp =
     std::derived_from<T, Timestamp> || std::same_as<T, NullableTimestamp>;
 template <class T>
-inline constexpr bool is_amount = requires(const T& value) { scaled(value.text); };
+inline constexpr bool is_money = requires(const T& value) { scaled(value.text); };
 
 // The column of a field of type T. Elements of lists, keys and values are never null.
 template <class T>
@@ -48,7 +48,7 @@ Builder make_builder(std::string_view name, Audience audience, bool is_nullable)
   } else if constexpr (is_timestamp<T>) {
     shaped(Shape::number, "tsu:UTC", sizeof(std::int64_t));
     column.is_nullable = is_nullable || std::same_as<T, NullableTimestamp>;
-  } else if constexpr (is_amount<T>) {
+  } else if constexpr (is_money<T>) {
     shaped(Shape::number, "d:38,18", sizeof(Int128));
   } else if constexpr (std::same_as<T, bool>) {
     shaped(Shape::boolean, "b");
@@ -86,7 +86,7 @@ void append_value(Builder& builder, const T& value, Audience audience) {
     append_value(builder, value.value, audience);
   } else if constexpr (is_timestamp<T>) {
     builder.append_number(value.microseconds);
-  } else if constexpr (is_amount<T>) {
+  } else if constexpr (is_money<T>) {
     builder.append_number(scaled(value.text));
   } else if constexpr (std::same_as<T, bool>) {
     builder.append_boolean(value);
@@ -127,6 +127,7 @@ void append_stored(Builder& builder, const db::Value& value, db::Symbols& symbol
     if constexpr (std::same_as<Held, std::string_view>) {
       builder.append_text(held);
     } else if constexpr (std::same_as<Held, store::Digits>) {
+      if (!is_amount(held.text)) throw Error::damaged("an amount is no number");
       builder.append_number(scaled(held.text));
     } else if constexpr (store::Packed<Held>) {
       held.write(builder.extend_text(held.size()));

@@ -138,11 +138,13 @@ bool same_value(std::string_view a, std::string_view b) {
   return a == b || scaled(a) == scaled(b);
 }
 
+bool is_amount(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return is_unsigned_amount(text);
+}
+
 std::optional<Amount> Amount::parse(std::string_view text) {
-  std::string_view digits = text;
-  if (digits.starts_with('-')) digits.remove_prefix(1);
-  if (!is_unsigned_amount(digits)) return std::nullopt;
-  return Amount{std::string(text)};
+  return is_amount(text) ? std::optional(Amount{std::string(text)}) : std::nullopt;
 }
 
 std::string Amount::expectation() {

@@ -14,6 +14,9 @@ __extension__ using Int128 = __int128;
 inline constexpr std::size_t amount_integer_digits = 20;
 inline constexpr std::size_t amount_fraction_digits = 18;
 
+// Whether text is an amount: -?digits[.digits], within the limits above.
+bool is_amount(std::string_view text);
+
 // The value of an amount times 10^18, exact. `text` must be a parsed amount; anything else gives an
 // unspecified number.
 Int128 scaled(std::string_view text);

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from comptroller.errors import invalid, unavailable
+from comptroller.errors import Unavailable, invalid, unavailable
 
 _STORE_BEGINS = b"SQLite format 3\0"
 #: What the name of a store is followed by in the names of the files beside it.
@@ -52,7 +52,7 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     whole = Path(path).resolve()
     if whole.exists() and not (whole.is_dir() and not any(whole.iterdir())):
-        raise unavailable(f"{path} cannot be written: it is there already; name another folder")
+        raise _there(path)
     part = _part_of(whole)
     try:
         with _refusing(path):
@@ -60,6 +60,8 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield part
             for each in part.rglob("*"):
                 _make_durable(each)
+            if whole.exists() and any(whole.iterdir()):  # another's, who was faster
+                raise _there(path)
             _take_name(part, whole)
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -90,6 +92,10 @@ def _begins_like_a_store(path: Path) -> bool:
 def _part_of(whole: Path) -> Path:
     # A name of its own, so that two who write the same do not write into each other's.
     return whole.with_name(f"{whole.name}.{secrets.token_hex(4)}.part")
+
+
+def _there(path: str | os.PathLike[str]) -> Unavailable:
+    return unavailable(f"{path} cannot be written: it is there already; name another folder")
 
 
 def _take_name(part: Path, whole: Path) -> None:

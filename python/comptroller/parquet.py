@@ -9,6 +9,9 @@ from comptroller.errors import unavailable
 from comptroller.files import whole_file, whole_folder
 from comptroller.streams import Rows, interruptible, require
 
+_FORM = "FORMAT parquet, COMPRESSION zstd"
+_COPY = f"COPY (SELECT * FROM stream) TO $1 ({_FORM})"
+
 
 def write_parquet(stream: Rows, path: str) -> int:
     """Writes all rows to a file; returns how many. The file appears when it is whole.
@@ -44,9 +47,11 @@ def _copy(stream: Rows, path: str, part: Path, keys: Sequence[str] = ()) -> int:
     duckdb = require("duckdb", "a parquet export", "comptroller[analysis]")
     try:
         with duckdb.connect() as connection:
-            connection.execute("SET TimeZone = 'UTC'")
+            # The stream has threads of its own; more here keep half of the rows in memory, for
+            # their order, and are no faster.
+            connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
             connection.register("stream", stream)
-            copy = _statement(connection.table("stream").columns, keys)
+            copy = _statement(connection.table("stream").columns, keys) if keys else _COPY
             with interruptible(duckdb):
                 (rows,) = connection.execute(copy, [str(part)]).fetchone()
     except duckdb.Error as error:
@@ -55,12 +60,9 @@ def _copy(stream: Rows, path: str, part: Path, keys: Sequence[str] = ()) -> int:
 
 
 def _statement(columns: Sequence[str], keys: Sequence[str]) -> str:
-    form = "FORMAT parquet, COMPRESSION zstd"
-    if not keys:
-        return f"COPY (SELECT * FROM stream) TO $1 ({form})"
     from comptroller.analysis.keys import partitions
 
     names = partitions(columns, keys)
     selected = ", ".join(f'{value} AS "{key}"' for key, value in names.items())
     folders = ", ".join(f'"{key}"' for key in names)
-    return f"COPY (SELECT *, {selected} FROM stream) TO $1 ({form}, PARTITION_BY ({folders}))"
+    return f"COPY (SELECT *, {selected} FROM stream) TO $1 ({_FORM}, PARTITION_BY ({folders}))"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from comptroller.errors import unavailable
 
@@ -12,6 +14,12 @@ if TYPE_CHECKING:
     import pandas  # type: ignore[import, unused-ignore]
     import polars  # type: ignore[import, unused-ignore]
     import pyarrow  # type: ignore[import, unused-ignore]
+
+
+T = TypeVar("T")
+
+_BETWEEN_SIGNALS_S = 0.1
+_OF_A_STREAM = re.compile("reading the stream registered as '[^']*' failed: ")
 
 
 class Rows(Protocol):
@@ -49,14 +57,14 @@ class Stream:
     def to_polars(self) -> polars.DataFrame:
         """All rows as a polars frame. Raises Unavailable where polars is not installed."""
         frames = require("polars", "to_polars()", "comptroller[analysis]")
-        with _reading(frames.exceptions.ComputeError):
+        with reading(frames.exceptions.ComputeError):
             frame: polars.DataFrame = frames.DataFrame(self)
         return frame
 
     def to_arrow(self) -> pyarrow.Table:
         """All rows as a pyarrow table. Raises Unavailable where pyarrow is not installed."""
         arrow = require("pyarrow", "to_arrow()", "pyarrow")
-        with _reading(OSError):
+        with reading(OSError):
             table: pyarrow.Table = arrow.table(self)
         return table
 
@@ -90,7 +98,7 @@ def to_pandas(table: pyarrow.Table) -> pandas.DataFrame:
 
 
 @contextmanager
-def _reading(failure: type[Exception]) -> Iterator[None]:
+def reading(failure: type[Exception]) -> Iterator[None]:
     """What a library raises for an error of the stream, which is all text to it, as ours."""
     try:
         yield
@@ -100,15 +108,39 @@ def _reading(failure: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def interruptible(duckdb: Any) -> Iterator[None]:
-    """Raises KeyboardInterrupt where Ctrl-C ends a query of DuckDB, which has two names for it."""
+    """Raises KeyboardInterrupt where Ctrl-C ends a query of DuckDB, which has two names for it.
+
+    Raises Unavailable where a stream that it reads cannot be read on.
+    """
     try:
         yield
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
+    except duckdb.InvalidInputException as error:
+        failed = _OF_A_STREAM.search(str(error))
+        if failed is None:
+            raise
+        raise unavailable(str(error)[failed.end() :]) from error
     except RuntimeError as error:
         if str(error) != "Query interrupted":
             raise
         raise KeyboardInterrupt from None
+
+
+def awaited(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
+    """What `work` gives, done by another thread, so that Ctrl-C is heard: it is told to stop then.
+
+    Libraries hear no signal while they compute.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        try:
+            while not wait([done], timeout=_BETWEEN_SIGNALS_S).done:
+                pass
+        except KeyboardInterrupt:
+            interrupt()
+            raise
+        return done.result()
 
 
 def require(module: str, purpose: str, packages: str) -> Any:
@@ -118,6 +150,7 @@ def require(module: str, purpose: str, packages: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
+        wanted = f'"{packages}"' if "[" in packages else packages  # brackets are of the shell
         raise unavailable(
-            f"{purpose} needs {module}, which is not installed: pip install {packages}"
+            f"{purpose} needs {module}, which is not installed: pip install {wanted}"
         ) from error

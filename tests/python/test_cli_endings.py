@@ -134,6 +134,29 @@ def test_ctrl_c_ends_a_query(
     assert not (tmp_path / "claims.parquet").exists()
 
 
+ENDLESS = "SELECT count(*) FROM range(1000000000000) AS every(n) WHERE n % 7 = 1"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize("out", [None, "rows.csv", "rows.parquet"])
+def test_ctrl_c_ends_a_query_that_computes(run: Run, tmp_path: Path, out: str | None) -> None:
+    pytest.importorskip("duckdb")
+    assert run("load", "claims", "-", "--db", "store.db", given=GOOD).code == 0
+    to = [] if out is None else ["--out", out]
+    with started("query", ENDLESS, *to, cwd=tmp_path) as asking:
+
+        def seconds() -> float:
+            stat = Path(f"/proc/{asking.pid}/stat").read_text().rpartition(")")[2].split()
+            return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+
+        wait_until(lambda: seconds() > 4)  # what it takes to begin is less
+        asking.send_signal(signal.SIGINT)
+        assert asking.wait(30) == 130
+        assert asking.stderr
+        assert asking.stderr.read().endswith(b"comptroller: interrupted\n")
+    assert [path.name for path in tmp_path.glob("rows*")] == []
+
+
 def committed_claims(store: Path) -> int:
     """What a stranger sees; in a process of its own, and never writing."""
     program = (

@@ -100,6 +100,17 @@ def test_all_of_them_go_into_one_file(run: Run, tmp_path: Path) -> None:
     assert "Statement of a group" in (tmp_path / "all.html").read_text(encoding="utf-8")
 
 
+def test_what_only_the_operator_may_read_is_left_out_of_a_customer_s_file(
+    run: Run, tmp_path: Path
+) -> None:
+    words = ("report", "--html", "all.html", "--customer", "default")
+    ended = run(*words, "--group", GROUP, "--month", "2026-01", "--json")
+    assert ended.err.startswith("left out, since only the operator may: ")
+    assert set(NAMES) - set(ended.json["reports"]) == {"group_statement", "reconciliation"}
+    html = (tmp_path / "all.html").read_text(encoding="utf-8")
+    assert html.count("<section") == len(NAMES) - 1
+
+
 def test_one_of_them_goes_into_a_file(run: Run, tmp_path: Path) -> None:
     ended = run("report", "failures", "--by", "month", "--html", "one.html", "--json")
     assert ended.json == {"file": "one.html", "reports": ["failures"]}

@@ -65,7 +65,8 @@ def test_reports_of_a_dataset_are_those_of_the_store(
 ) -> None:
     sampled.export("claims", tmp_path / "claims", "parquet", partition=["month", "chain"])
     sampled.export("payout-groups", tmp_path / "payout-groups.parquet", "parquet")
-    (tmp_path / "notes.txt").touch()
+    for other in ("notes.txt", "claims.csv", "payout_groups.ndjson"):
+        (tmp_path / other).touch()
     by = ("jurisdiction", "month")
     running = engine(name)
     with running.read(tmp_path) as tables:

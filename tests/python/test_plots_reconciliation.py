@@ -64,6 +64,7 @@ def test_groups_that_no_rate_compares_are_drawn_at_the_edge_or_counted() -> None
         "Not drawn: 2 with no rate, since no holdings are known, or none and no claims.",
         "Not drawn: 1 with no median, since the asset or the ledger is unknown.",
         "Not drawn: 1 with a rate of 0, as the median is.",
+        "Grey: within the tolerance.",
     ]
     not_drawn = sum(int(note.split()[2]) for note in told if note.startswith("Not drawn"))
     assert len(strips) + not_drawn == len(RECONCILED)

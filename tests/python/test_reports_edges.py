@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,9 @@ pytest.importorskip("polars")
 pytest.importorskip("altair")
 
 import polars
+from comptroller.analysis.query import open_query
 from comptroller.analysis.report import Report
+from reporting import ENGINES
 
 LARGEST = "99999999999999999999.999999999999999999"
 LEAST = "0.000000000000000001"
@@ -163,3 +167,32 @@ def test_money_is_exact_in_every_report(stores: dict[str, comptroller.Service]) 
             parts = set(column.split("_"))
             if parts & money and not parts & {"share", "average", "days", "rate"}:
                 assert type == polars.Decimal(38, 18), f"{name}: {column}"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_damaged_store_is_told_as_such(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "store.db"
+    with comptroller.open(path) as svc:
+        load(svc, "claims", claim())
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("UPDATE claims SET amount = 'much'")
+    with comptroller.open(path, read_only=True) as svc:
+        for name in ("claims_summary", "cohort"):
+            told = outcome(svc, name, engine)
+            assert isinstance(told, str)
+            assert told.startswith("unavailable: the store is damaged")
+        with (
+            open_query(svc, "SELECT sum(amount) FROM claims") as asked,
+            pytest.raises(comptroller.Unavailable, match="the store is damaged"),
+        ):
+            asked.rows()
+
+
+def test_who_may_read_claims_alone_has_reports_of_them(
+    open_as: Callable[..., comptroller.Service],
+) -> None:
+    reader = open_as(customer="default", scopes=["rewards:read_claims"])
+    for name in ("claims_summary", "confirmation_times", "failures", "anomalies"):
+        assert getattr(reader.reports, name)().to_dicts() == []
+        with pytest.raises(comptroller.Forbidden, match="rewards:read_payout_groups"):
+            getattr(reader.reports, name)("jurisdiction")

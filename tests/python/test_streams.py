@@ -100,10 +100,10 @@ def test_a_library_that_is_not_there_is_named(
     for name in ("polars", "pandas", "pyarrow", "duckdb"):
         monkeypatch.setitem(sys.modules, name, None)
     for wanted, act in {
-        r"polars.*pip install comptroller\[analysis\]": stream.to_polars,
+        r"polars.*pip install .comptroller\[analysis\]": stream.to_polars,
         "pandas.*pip install pandas pyarrow": stream.to_pandas,
         "pyarrow.*pip install pyarrow": stream.to_arrow,
-        r"duckdb.*pip install comptroller\[analysis\]": lambda: write_parquet(stream, "x"),
+        r"duckdb.*pip install .comptroller\[analysis\]": lambda: write_parquet(stream, "x"),
     }.items():
         with pytest.raises(Unavailable, match=wanted):
             act()

@@ -233,10 +233,13 @@ class Reports:
             of_claims["payout_group_id"] = given["group"]
         with runner.open(self._streams(definition, keys, of_claims)) as tables:
             # Only what is bounded, the records that things happened to, has this column.
-            frames = [_between(frame, since, until) for frame in tables.values()]
+            frames = {
+                name: _between(tables[name], since, until) if name in tables else None
+                for name in definition.reads
+            }
             moments = {name: _moment(name, given[name]) for name in given if name == "as_of"}
-            rows = runner.collect(function(*frames, **(given | moments)))
-            picture = None if drawn is None else runner.collect(drawn(*frames, by=keys))
+            rows = runner.collect(function(**frames, **(given | moments)))
+            picture = None if drawn is None else runner.collect(drawn(**frames, by=keys))
         asked = {"since": bounds[0], "until": bounds[1], **given}
         told = (definition.title, definition.formula, keys, rows, asked, picture)
         return Report(function.__name__, *told)
@@ -247,6 +250,8 @@ class Reports:
         filters = {"claims": of_claims, "controls": {"include_deleted": True}}
         streams: dict[str, Stream] = {}
         for table, columns in definition.reads.items():
+            if "jurisdiction" in columns and "jurisdiction" not in keys:
+                continue
             more = ("created_at", *columns_of(keys)) if table in ("claims", "controls") else ()
             wanted = list(dict.fromkeys([*columns, *more]))
             streams[table] = self._nouns[table].stream(wanted, **filters.get(table, {}))

@@ -54,14 +54,17 @@ def columns_of(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def with_keys(
-    claims: nw.LazyFrame[Any], payout_groups: nw.LazyFrame[Any] | None, keys: tuple[str, ...]
+    claims: nw.LazyFrame[Any], payout_groups: Any, keys: tuple[str, ...]
 ) -> nw.LazyFrame[Any]:
     """The claims, or what else has the columns that the keys are made of, with one for each key.
 
-    The jurisdiction is that of the claim's group at present; null where the group is unknown.
+    The jurisdiction is that of the claim's group at present, for which alone the native frame of
+    groups is needed; null where the group is unknown.
     """
-    if "jurisdiction" in keys and payout_groups is not None:
-        groups = payout_groups.select(nw.col("id").alias("payout_group_id"), "jurisdiction")
+    if "jurisdiction" in keys:
+        groups = nw.from_native(payout_groups).select(
+            nw.col("id").alias("payout_group_id"), "jurisdiction"
+        )
         claims = claims.join(groups, on="payout_group_id", how="left")
     named = {key: nw.col(_COLUMNS[key]) for key in keys if key in _COLUMNS}
     starts = {key: nw.col("created_at").dt.truncate(PERIODS[key]) for key in keys if key in PERIODS}

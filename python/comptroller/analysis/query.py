@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from comptroller.errors import invalid, unavailable
-from comptroller.streams import Stream, interruptible
+from comptroller.streams import Stream, awaited, interruptible
 
 if TYPE_CHECKING:
     from comptroller.service import Service
@@ -40,7 +41,7 @@ class Query:
     def rows(self) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
         """The names of the columns, and the rows: amounts as Decimal, times as aware datetimes."""
         with _refusing():
-            answer = self._connection.execute(self._sql)
+            answer = awaited(lambda: self._connection.execute(self._sql), self.interrupt)
             names = [str(column[0]) for column in answer.description or ()]
         return names, self._fetched()
 
@@ -50,8 +51,13 @@ class Query:
 
     def _fetched(self) -> Iterator[tuple[Any, ...]]:
         with _refusing():
-            while some := self._connection.fetchmany(_ROWS_AT_A_TIME):
+            more = partial(self._connection.fetchmany, _ROWS_AT_A_TIME)
+            while some := awaited(more, self.interrupt):
                 yield from some
+
+    def interrupt(self) -> None:
+        """Ends what another thread runs here."""
+        self._connection.interrupt()
 
 
 @contextmanager

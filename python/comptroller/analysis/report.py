@@ -58,7 +58,7 @@ class Report:
         ]
         starts = next((self._frame[key] for key in PERIODS if key in self.keys), None)
         if starts is not None and starts.count():
-            told.append(" to ".join(f"{moment:%Y-%m-%d}" for moment in _ends(starts)))
+            told.append(" to ".join(moment.date().isoformat() for moment in _ends(starts)))
         return ", ".join([*told, f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"])
 
     def __len__(self) -> int:
@@ -68,8 +68,8 @@ class Report:
         return self._frame.__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> polars.DataFrame:
-        """The rows as a polars frame."""
-        return self._frame
+        """The rows as a polars frame, of one's own."""
+        return self._frame.clone()
 
     def to_arrow(self) -> pyarrow.Table:
         """The rows as a pyarrow table. Raises Unavailable where pyarrow is not installed."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Decimal
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from comptroller import figures
 from comptroller.cli import screen
+from comptroller.errors import Forbidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,14 @@ _SHOWN_ROWS = 40
 _ALSO_BY = ("status", "day")
 
 
-def run(svc: Service, name: str | None, given: Mapping[str, Any]) -> list[Report]:
+class Ran(NamedTuple):
+    """Reports, and the names of those that this caller may not have."""
+
+    reports: list[Report]
+    withheld: list[str]
+
+
+def run(svc: Service, name: str | None, given: Mapping[str, Any]) -> Ran:
     """The report of a name, or all that can be run with what was given, and each with its part.
 
     Raises UsageError for an unknown name, and for what a report does not take or lacks.
@@ -33,7 +41,7 @@ def run(svc: Service, name: str | None, given: Mapping[str, Any]) -> list[Report
         named = name.replace("-", "_")
         if named not in known:
             raise click.UsageError(f"there is no report {name!r}; there are {', '.join(known)}")
-        return [_one(named, known[named], given)]
+        return Ran([_one(named, known[named], given)], [])
     if "by" in given:
         raise click.UsageError("--by needs the NAME of a report")
     chosen = []
@@ -47,7 +55,13 @@ def run(svc: Service, name: str | None, given: Mapping[str, Any]) -> list[Report
             chosen.append((method, fitting))
         if each == "claims_summary":
             chosen.append((method, {**fitting, "by": _ALSO_BY}))
-    return [method(**fitting) for method, fitting in chosen]
+    ran = Ran([], [])
+    for method, fitting in chosen:
+        try:
+            ran.reports.append(method(**fitting))
+        except Forbidden:
+            ran.withheld.append(method.__name__)
+    return ran
 
 
 def _reports_of(svc: Service) -> dict[str, Callable[..., Report]]:
@@ -104,6 +118,14 @@ def draw(report: Report) -> None:
     left = len(report) - _SHOWN_ROWS
     if left > 0:
         click.echo(f"... and {left:,} more; --json lists all")
+
+
+def require_html() -> None:
+    """Raises Unavailable where a page could not be written in the end."""
+    from comptroller.streams import require
+
+    for module in ("narwhals", "polars", "altair", "vl_convert"):
+        require(module, "--html", "comptroller[analysis]")
 
 
 def write_html(reports: Sequence[Report], path: str, title: str) -> None:

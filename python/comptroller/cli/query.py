@@ -47,7 +47,7 @@ def query(sql: str, format: str | None, out: str | None, db: str) -> None:
     comptroller query "DESCRIBE claims"
     comptroller query "FROM claims WHERE onchain_status = 'FAILED'" --out failed.csv
     """  # noqa: D301
-    chosen = format or (Path(out).suffix.lstrip(".") if out else "table")
+    chosen = format or (Path(out).suffix.lstrip(".").lower() if out else "table")
     if chosen not in _FORMATS:
         raise click.UsageError(f"--out {out}: say the --format, {', '.join(_FORMATS[1:])}")
     if out is None and chosen == "parquet":
@@ -65,16 +65,19 @@ def query(sql: str, format: str | None, out: str | None, db: str) -> None:
     with screen.existing_store(db) as svc, open_query(svc, sql) as ready:
         if out is None:
             _WRITERS[chosen](ready, sys.stdout)
-        else:
-            click.echo(f"{_write(ready, chosen, out):,} rows written to {out}")
+            return
+        with screen.waiting(f"writing {out}"):
+            rows = _write(ready, chosen, out)
+        click.echo(f"{rows:,} rows written to {out}")
 
 
 def _write(ready: Query, format: str, path: str) -> int:
     from comptroller.files import whole_file
     from comptroller.parquet import write_parquet
+    from comptroller.streams import awaited
 
     if format == "parquet":
-        return write_parquet(ready, path)
+        return awaited(lambda: write_parquet(ready, path), ready.interrupt)
     with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         return _WRITERS[format](ready, file)
 
@@ -89,10 +92,9 @@ def _show(ready: Query, _file: TextIO) -> int:
             for name, column in zip(names, values, strict=True)
         )
     )
-    left = sum(1 for _ in rows)
-    if left:
-        click.echo(f"... and {left:,} more; --format csv writes all")
-    return len(shown) + left
+    if next(rows, None) is not None:
+        click.echo("... and more; --format csv writes all")
+    return len(shown)
 
 
 def _told(value: object) -> str | None:

@@ -138,10 +138,14 @@ def _report_named(
 ) -> None:
     from comptroller.cli import named
 
+    if html is not None:
+        named.require_html()
     with screen.existing_store(db, customer) as svc, screen.waiting("running the reports"):
-        reports = named.run(svc, name, given)
+        reports, withheld = named.run(svc, name, given)
         if html is not None:
             named.write_html(reports, html, f"Reports on {db}")
+    if withheld:
+        click.echo(f"left out, since only the operator may: {', '.join(withheld)}", err=True)
     if html is not None:
         told = [each.name for each in reports]
         if as_json:

@@ -50,18 +50,18 @@ class Engine(Protocol):
 
 def engine(name: str) -> Engine:
     """The engine of a name. Raises Unavailable where it is not installed."""
+    for module in ("narwhals", "polars"):
+        require(module, "a report", "comptroller[analysis]")
     if name == "duckdb":
         require("duckdb", "the engine duckdb", "comptroller[analysis]")
         from comptroller.analysis.engines.duckdb import DuckDB
 
         return DuckDB()
     if name == "polars":
-        require("polars", "the engine polars", "comptroller[analysis]")
         from comptroller.analysis.engines.polars import Polars
 
         return Polars()
     if name == "spark":
-        require("pyspark", "the engine spark", "comptroller[spark]")
         from comptroller.analysis.engines.spark import Spark
 
         return Spark()
@@ -73,12 +73,12 @@ def tables_in(folder: str | PathLike[str]) -> Mapping[str, Path]:
 
     Raises InvalidRequest where it has none.
     """
-    found = {each.stem.replace("-", "_"): each for each in sorted(Path(folder).glob("*"))}
-    tables = {
-        name: path
-        for name, path in found.items()
-        if name in TIMES and (path.is_dir() or path.suffix == ".parquet")
+    found = {
+        each.stem.replace("-", "_"): each
+        for each in sorted(Path(folder).absolute().glob("*"))
+        if each.is_dir() or each.suffix == ".parquet"
     }
+    tables = {name: path for name, path in found.items() if name in TIMES}
     if not tables:
         raise invalid("folder", f"{folder} has no file such as claims.parquet, no folder claims")
     return tables

@@ -10,7 +10,7 @@ from typing import Any
 import polars
 
 from comptroller.analysis.engines import TIMES, tables_in, too_large
-from comptroller.streams import ArrowStream
+from comptroller.streams import ArrowStream, reading
 
 
 class Polars:
@@ -19,9 +19,9 @@ class Polars:
     @contextmanager
     def open(self, streams: Mapping[str, ArrowStream]) -> Iterator[Mapping[str, Any]]:
         """The tables as lazy frames over rows in memory."""
-        yield {
-            name: _told(name, polars.DataFrame(stream).lazy()) for name, stream in streams.items()
-        }
+        with reading(polars.exceptions.ComputeError):
+            frames = {name: polars.DataFrame(stream) for name, stream in streams.items()}
+        yield {name: _told(name, frame.lazy()) for name, frame in frames.items()}
 
     @contextmanager
     def read(self, folder: str | PathLike[str]) -> Iterator[Mapping[str, Any]]:

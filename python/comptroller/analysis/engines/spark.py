@@ -10,13 +10,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import ArithmeticException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
 from comptroller.analysis.engines import TIMES, tables_in, too_large
-from comptroller.streams import ArrowStream
+from comptroller.streams import ArrowStream, reading, require
+
+require("pyspark", "the engine spark", "comptroller[spark]")
+from py4j.protocol import Py4JJavaError  # noqa: E402
+from pyspark.errors import ArithmeticException  # noqa: E402
+from pyspark.sql import DataFrame, SparkSession  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402, N812
 
 #: Without the second, Spark drops the 18th digit of money; without the third, a sum that is too
 #: large is null to it.
@@ -44,10 +46,10 @@ class Spark:
         """The tables, copied to Parquet files that this machine's executors can read."""
         with TemporaryDirectory(prefix="comptroller-") as folder:
             for name, stream in streams.items():
-                frame = polars.DataFrame(stream).with_columns(
-                    polars.col(polars.Categorical).cast(polars.String)
-                )
-                frame.write_parquet(Path(folder) / f"{name}.parquet")
+                with reading(polars.exceptions.ComputeError):
+                    frame = polars.DataFrame(stream)
+                words = polars.col(polars.Categorical).cast(polars.String)
+                frame.with_columns(words).write_parquet(Path(folder) / f"{name}.parquet")
             with self.read(folder) as tables:
                 yield {name: tables[name] for name in streams}
 

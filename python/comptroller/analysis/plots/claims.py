@@ -34,7 +34,10 @@ _ENDED = pl.col("confirmed") + pl.col("failed")
 
 
 def summary(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
-    """Volume over time by status or else by the other keys; bars without a period."""
+    """Volume over time by status or else by the other keys; bars without a period.
+
+    Beside it success rates, or amounts by status and where nothing has succeeded or failed yet.
+    """
     period = period_of(report.keys)
     keys = report.keys
     return _bars(frame, keys) if period is None else _over_time(frame, keys, period)
@@ -54,8 +57,8 @@ def _over_time(
     notes = [] if unit == period else [f"Drawn by {unit}: there are too many of each {period}."]
     when = times(counted, f"created, by {unit} (UTC)")
     volume = volume_of(counted, names, "claims", "claims", when, notes)
-    if not by_status:
-        rates = _with_rate(counted)
+    rates = _with_rate(counted)
+    if len(rates) and not by_status:
         return alt.vconcat(volume, lines(rates, names, "rate", _shares(rates), when)), notes
     amount = volume_of(counted, names, "amount", _amount(keys), when, notes)
     return alt.vconcat(volume, amount), notes

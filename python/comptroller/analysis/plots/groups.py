@@ -13,6 +13,7 @@ from comptroller.analysis.plots.marks import MOST_BARS, across, heat, rows_of, s
 from comptroller.analysis.plots.scales import LABEL, Scaled, quantity, times
 from comptroller.analysis.plots.theme import (
     BLUE,
+    GREEN,
     GREY,
     ORANGE,
     PANEL,
@@ -55,7 +56,7 @@ def statement(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     when = times(days, "day (UTC)")
     scaled = quantity(days["claimed"], "claimed (units)")
     y = alt.Y("zero:Q", scale=scaled.scale, axis=scaled.axis)
-    bars = alt.Chart(days).mark_rect(color=BLUE).encode(x=when, x2="end:T", y=y, y2="claimed:Q")
+    bars = alt.Chart(days).mark_rect(color=GREEN).encode(x=when, x2="end:T", y=y, y2="claimed:Q")
     return alt.vconcat(_waterfall(days, when), bars.properties(width=PANEL, height=100)), notes
 
 
@@ -100,6 +101,8 @@ def reconciliation(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[s
         more = len(compared) - len(near)
         notes.append(f"Drawn are the furthest {_MOST_GROUPS:,}, and {more:,} others not.")
     notes += told
+    if tolerance:
+        notes.append("Grey: within the tolerance.")
     if not len(drawn):
         return say("There are no two rates to compare."), notes
     shown = pl.concat([drawn["deviation"], pl.Series([-tolerance, tolerance])])

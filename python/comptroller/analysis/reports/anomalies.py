@@ -37,7 +37,7 @@ _DIGITS = ",".join(map(str, range(_BASE)))
 
 def anomalies(
     claims: IntoLazyFrameT,
-    payout_groups: IntoLazyFrameT,
+    payout_groups: IntoLazyFrameT | None = None,
     by: Sequence[str] = ("chain",),
     band: float = 5.0,
 ) -> IntoLazyFrameT:
@@ -57,7 +57,7 @@ def anomalies(
     """
     series = (*checked(by, SERIES_KEYS), "measure")
     band = limit("band", band)
-    keyed = with_keys(nw.from_native(claims), nw.from_native(payout_groups), series[:-1])
+    keyed = with_keys(nw.from_native(claims), payout_groups, series[:-1])
     values = _values(keyed, series)
     weighed = nw.concat([values, _absent(values, series)])
     known = with_median(weighed, "value", "median", series).with_columns(distance=_distance())

@@ -32,7 +32,9 @@ CLAIMS_SUMMARY = Definition(
 
 
 def claims_summary(
-    claims: IntoLazyFrameT, payout_groups: IntoLazyFrameT, by: Sequence[str] = ("chain", "day")
+    claims: IntoLazyFrameT,
+    payout_groups: IntoLazyFrameT | None = None,
+    by: Sequence[str] = ("chain", "day"),
 ) -> IntoLazyFrameT:
     """How many claims there are by each key, what they amount to and how many succeeded.
 
@@ -42,7 +44,7 @@ def claims_summary(
     (confirmed + failed), null when neither.
     """
     keys = checked(by)
-    keyed = with_keys(nw.from_native(claims), nw.from_native(payout_groups), keys)
+    keyed = with_keys(nw.from_native(claims), payout_groups, keys)
     counts = [
         nw.len().alias("claims"),
         nw.col("amount").sum(),

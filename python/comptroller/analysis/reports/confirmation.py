@@ -71,7 +71,7 @@ STUCK_CLAIMS = Definition(
 
 def confirmation_times(
     claims: IntoLazyFrameT,
-    payout_groups: IntoLazyFrameT,
+    payout_groups: IntoLazyFrameT | None = None,
     by: Sequence[str] = ("chain",),
     as_of: int | None = None,
 ) -> IntoLazyFrameT:
@@ -86,7 +86,7 @@ def confirmation_times(
     """
     keys = checked(by)
     timed = _timed(_with_as_of(nw.from_native(claims), as_of))
-    keyed = with_keys(timed, nw.from_native(payout_groups), keys)
+    keyed = with_keys(timed, payout_groups, keys)
     shares = {f"p{percent}": Fraction(percent, 100) for percent in _PERCENTS}
     ranked = kaplan_meier(keyed, keys, shares).with_columns(
         nw.col("ended").alias("confirmed"),
@@ -98,7 +98,9 @@ def confirmation_times(
 
 
 def distribution(
-    claims: IntoLazyFrameT, payout_groups: IntoLazyFrameT, by: Sequence[str] = ("chain",)
+    claims: IntoLazyFrameT,
+    payout_groups: IntoLazyFrameT | None = None,
+    by: Sequence[str] = ("chain",),
 ) -> IntoLazyFrameT:
     """How many claims took how long to be confirmed, in ten steps for each power of ten.
 
@@ -112,7 +114,7 @@ def distribution(
     took = nw.when(nw.col("took_us") > _SHORTEST_US).then(nw.col("took_us").cast(nw.Float64))
     steps = (10.0 * took.log(10)).floor().cast(nw.Int64) - 60
     stepped = timed.with_columns(step=steps.fill_null(_SHORTEST_STEP))
-    keyed = with_keys(stepped, nw.from_native(payout_groups), keys)
+    keyed = with_keys(stepped, payout_groups, keys)
     counted = keyed.group_by(*keys, "step").agg(nw.len().alias("claims"))
     listed = finished(counted, keys, {"step": COUNT, "claims": COUNT})
     native: IntoLazyFrameT = listed.sort(*keys, "step", nulls_last=True).to_native()

@@ -41,7 +41,9 @@ FAILURES = Definition(
 
 
 def failures(
-    claims: IntoLazyFrameT, payout_groups: IntoLazyFrameT, by: Sequence[str] = ("chain",)
+    claims: IntoLazyFrameT,
+    payout_groups: IntoLazyFrameT | None = None,
+    by: Sequence[str] = ("chain",),
 ) -> IntoLazyFrameT:
     """The FAILED claims by each key and message, and how many were made good.
 
@@ -68,7 +70,7 @@ def failures(
     )
     parts = (*keys, "error_message")
     counted = (
-        with_keys(judged, nw.from_native(payout_groups), keys)
+        with_keys(judged, payout_groups, keys)
         .group_by(*parts)
         .agg(
             nw.len().alias("failures"),
