@@ -12,11 +12,16 @@ def aligned(amounts: Sequence[Decimal]) -> list[str]:
     return [with_fraction(amount, digits) for amount in amounts]
 
 
-def shortest(amount: Decimal) -> Decimal:
-    """An exact amount without zeros at its end."""
+def plain(amount: Decimal) -> str:
+    """An exact amount as digits, without an exponent or zeros at its end."""
     # As text, since a context would round.
     text = format(amount, "f")
-    return Decimal(text.rstrip("0").rstrip(".") if "." in text else text)
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def shortest(amount: Decimal) -> Decimal:
+    """An exact amount without zeros at its end."""
+    return Decimal(plain(amount))
 
 
 def with_fraction(amount: Decimal, digits: int) -> str:

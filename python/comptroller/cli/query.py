@@ -113,6 +113,8 @@ def _write_csv(ready: Query, file: TextIO) -> int:
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, str):  # as most are
+        return _defused(value)
     if value is None:
         return ""
     return _text(value) if _is_number(value) else _defused(_text(value))
@@ -144,6 +146,8 @@ def _is_number(value: object) -> bool:
 
 def _text(value: object) -> str:
     """A value as text; what is nested as JSON."""
+    if isinstance(value, Decimal):
+        return figures.plain(value)
     plain = _plain(value)
     if isinstance(plain, str):
         return plain
@@ -158,7 +162,7 @@ def _plain(value: Any) -> Any:
         case float():
             return value if math.isfinite(value) else None
         case Decimal():
-            return format(figures.shortest(value), "f")
+            return figures.plain(value)
         case datetime():
             return value.isoformat().replace("+00:00", "Z")
         case date() | time():
