@@ -182,3 +182,13 @@ def test_an_account_of_a_load_fits_a_cell(operator: comptroller.Service) -> None
     fine = operator.load("claims", [claim()])
     assert fine._repr_html_().count("<table") == 0
     assert "1 inserted" in fine._repr_html_()
+
+
+def test_where_not_all_rows_are_shown_they_are_the_newest(operator: comptroller.Service) -> None:
+    load(operator, "claims", *(claim(created_at=at(days=n)) for n in range(30)))
+    report = operator.reports.claims_summary("day")
+    rows = Seen(report._repr_html_()).text
+    assert "2026-01-30" in rows
+    assert "2026-01-01" not in rows.partition("10 more rows")[0].rpartition("claims_share")[2]
+    assert report.head(1)["day"].to_list() == [at(days=29)]
+    assert report.head(30)["day"].to_list() == [at(days=n) for n in range(30)]

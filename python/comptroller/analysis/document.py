@@ -102,10 +102,9 @@ def section(report: Report, place: str, shown: int = SHOWN_ROWS) -> str:
 
 def table(report: Report, shown: int) -> str:
     """The first rows of a report, the rest counted."""
-    frame = report.to_polars()
-    if not len(frame):
+    if not len(report):
         return ""
-    columns = columns_of(frame.head(shown))
+    columns = columns_of(report.head(shown))
     marks = [_mark(column) for column in columns]
     head = "".join(
         f"<th{mark}>{escape(column.name)}</th>" for column, mark in zip(columns, marks, strict=True)
@@ -119,7 +118,7 @@ def table(report: Report, shown: int) -> str:
         + "</tr>"
         for row in zip(*(column.texts for column in columns), strict=True)
     )
-    left = len(frame) - shown
+    left = len(report) - shown
     more = f"<p>… {left:,} more rows</p>" if left > 0 else ""
     rows = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="rows">{rows}</div>{more}'

@@ -61,6 +61,14 @@ class Report:
             told.append(" to ".join(moment.date().isoformat() for moment in _ends(starts)))
         return ", ".join([*told, f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"])
 
+    def head(self, rows: int) -> polars.DataFrame:
+        """The rows to show where there is no room for more: of the newest periods, newest first."""
+        period = next((key for key in PERIODS if key in self.keys), None)
+        if period is None or len(self) <= rows:
+            return self._frame.head(rows)
+        newest = self._frame.sort(period, descending=True, nulls_last=True, maintain_order=True)
+        return newest.head(rows)
+
     def __len__(self) -> int:
         return len(self._frame)
 

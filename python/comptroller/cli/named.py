@@ -112,7 +112,7 @@ def draw(report: Report) -> None:
     out.print(report.formula)
     if not len(report):
         return
-    columns = columns_of(report.to_polars().head(_SHOWN_ROWS))
+    columns = columns_of(report.head(_SHOWN_ROWS))
     click.echo()
     screen.show(screen.table_of(columns))
     left = len(report) - _SHOWN_ROWS
