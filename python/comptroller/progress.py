@@ -31,9 +31,9 @@ def heard(progress: Progress | bool | None, title: str) -> Iterator[Progress | N
     """
     if callable(progress):
         yield progress
+    elif progress not in (None, True, False):
+        raise invalid("progress", "it must be something to call, or True for a bar")
     elif progress or (progress is None and _in_notebook() and find_spec("tqdm")):
-        if progress not in (True, None):
-            raise invalid("progress", "it must be something to call, or True for a bar")
         with _bar(title, _SOON_S if progress is None else 0.0) as shown:
             yield shown
     else:

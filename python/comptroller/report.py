@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from comptroller import arguments
+from comptroller import arguments, figures
 from comptroller.counting import (
     DIMENSIONS,
     ENOUGH_DIGITS,
@@ -136,7 +136,7 @@ def claims_report(
             failures=tuple(
                 Failure(message, claims)
                 for message, claims in sorted(
-                    counted.failures(), key=lambda each: (-each[1], _by_word(each))
+                    counted.failures(), key=lambda each: (-each[1], _by_word(each[0]))
                 )
             ),
         )
@@ -173,8 +173,10 @@ def _totals(by: tuple[str, ...], counted: Counted) -> tuple[Totals, ...]:
             failed=statuses[key].get("FAILED", 0),
             waiting=statuses[key].get("SUBMITTED", 0),
             assets=tuple(
-                AssetTotal(asset, claims, _shortest(amount))
-                for asset, (claims, amount) in sorted(assets[key].items(), key=_by_word)
+                AssetTotal(asset, claims, figures.shortest(amount))
+                for asset, (claims, amount) in sorted(
+                    assets[key].items(), key=lambda each: _by_word(each[0])
+                )
             ),
             time_to_confirm=times.get(key),
         )
@@ -187,21 +189,13 @@ def _in_order(keys: Iterable[Key], by: tuple[str, ...]) -> list[Key]:
     known = list(keys)
     ranks = []
     for name, words in zip(by, zip(*known, strict=True), strict=False):
-        ordered = sorted(((word, None) for word in set(words)), key=_by_word)
-        if name == "status":
-            ordered.sort(key=lambda each: STATUSES.index(each[0] or ""))
-        ranks.append({word: rank for rank, (word, _) in enumerate(ordered)})
+        place: Callable[[Any], Any] = STATUSES.index if name == "status" else _by_word
+        ranks.append({word: rank for rank, word in enumerate(sorted(set(words), key=place))})
     return sorted(known, key=lambda key: [rank[w] for rank, w in zip(ranks, key, strict=True)])
 
 
-def _by_word(item: tuple[str | None, Any]) -> tuple[bool, str]:
-    return item[0] is None, item[0] or ""
-
-
-def _shortest(amount: Decimal) -> Decimal:
-    """Without trailing zeros, and without an exponent where there is no fraction."""
-    shortest = amount.normalize()
-    return shortest.quantize(Decimal(1)) if shortest == shortest.to_integral_value() else shortest
+def _by_word(word: str | None) -> tuple[bool, str]:
+    return word is None, word or ""
 
 
 def day_bounds(start: str | None, end: str | None) -> tuple[str | None, str | None]:

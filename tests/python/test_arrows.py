@@ -73,7 +73,7 @@ PARTS: dict[str, set[str]] = {
         *("errors", "files", "records", "loading", "progress", "local", "remote", "service"),
     },
     "counting": {"errors", "streams"},
-    "report": {"errors", "arguments", "counting"},
+    "report": {"errors", "arguments", "counting", "figures"},
     # Programs see what everybody sees: the package's own names, errors, records and reports.
     "cli": {
         *("", "errors", "records", "figures", "files", "parquet", "streams", "analysis", "report"),

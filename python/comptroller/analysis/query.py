@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from comptroller.analysis.engines.relations import columns
 from comptroller.errors import invalid, unavailable
 from comptroller.streams import Stream, awaited, interruptible
 
@@ -86,13 +87,8 @@ def open_query(svc: Service, sql: str) -> Iterator[Query]:
 def _register(connection: duckdb.DuckDBPyConnection, name: str, stream: Stream) -> None:
     source = f"stream_of_{name}"
     connection.register(source, stream)
-    words = [
-        f"CAST({column} AS VARCHAR) AS {column}"
-        for column, type, *_ in connection.execute(f"DESCRIBE {source}").fetchall()
-        if type.startswith("ENUM")
-    ]
-    replaced = f" REPLACE ({', '.join(words)})" if words else ""
-    connection.execute(f"CREATE VIEW {name} AS SELECT *{replaced} FROM {source}")
+    told = columns(connection.table(source))
+    connection.execute(f"CREATE VIEW {name} AS SELECT {told} FROM {source}")
 
 
 @contextmanager

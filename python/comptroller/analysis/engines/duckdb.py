@@ -12,6 +12,7 @@ import duckdb
 import polars
 
 from comptroller.analysis.engines import TIMES, tables_in, too_large
+from comptroller.analysis.engines.relations import columns
 from comptroller.streams import ArrowStream, Stream, interruptible
 
 
@@ -59,11 +60,5 @@ def _files(path: Path) -> str:
 
 
 def _told(name: str, table: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    words = [
-        f"CAST({column} AS VARCHAR) AS {column}"
-        for column, type in zip(table.columns, table.types, strict=True)
-        if type.id == "enum"
-    ]
-    replaced = f" REPLACE ({', '.join(words)})" if words else ""
     times = [f'epoch_us("{time}") AS {time}_us' for time in TIMES[name] if time in table.columns]
-    return table.project(", ".join(["*" + replaced, *times]))
+    return table.project(", ".join([columns(table), *times]))
