@@ -238,3 +238,9 @@ def test_in_a_notebook_what_takes_a_while_has_a_bar(
     NotebookClient(run, timeout=60, kernel_name="python3", resources=where).execute()
     shown = "".join(each.get("text", "") for each in run.cells[0].outputs)
     assert ("loading claims" in shown) == (seconds > 1)
+
+
+@pytest.mark.parametrize("progress", ["yes", "", [], 2.5])
+def test_what_cannot_hear_is_refused(operator: Service, data: bytes, progress: Any) -> None:
+    with pytest.raises(InvalidRequest, match="progress: it must be something to call"):
+        operator.load("claims", io.BytesIO(data), progress=progress)
