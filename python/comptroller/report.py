@@ -6,60 +6,21 @@ it is installed: some seconds for a million claims) or plain Python (about ten t
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from comptroller import arguments, figures
-from comptroller.counting import (
-    DIMENSIONS,
-    ENOUGH_DIGITS,
-    Counted,
-    InDuckDB,
-    InPython,
-    Key,
-    TimeToConfirm,
-)
+from comptroller import arguments
+from comptroller.counting.in_duckdb import InDuckDB
+from comptroller.counting.in_python import InPython
+from comptroller.counting.totals import DIMENSIONS, Counted, Totals, by_word
 from comptroller.errors import invalid
 
 if TYPE_CHECKING:
     from comptroller.operations.claims import ClaimFilters
     from comptroller.service import Service
-
-STATUSES = ("PENDING", "SUBMITTED", "CONFIRMED", "FAILED")
-
-
-class AssetTotal(msgspec.Struct, frozen=True, gc=False):
-    """The claims of one asset, and the exact sum of their amounts, in that asset."""
-
-    asset: str | None
-    claims: int
-    amount: Decimal
-
-
-class Totals(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What there is to say about the claims that share a key.
-
-    `waiting` claims are SUBMITTED: how long they will take is not known and not in time_to_confirm.
-    """
-
-    key: Key
-    claims: int
-    confirmed: int
-    failed: int
-    waiting: int = 0
-    assets: tuple[AssetTotal, ...]
-    time_to_confirm: TimeToConfirm | None = None
-
-    @property
-    def success_rate(self) -> float | None:
-        """CONFIRMED of CONFIRMED and FAILED, to six digits; None where there is neither."""
-        ended = self.confirmed + self.failed
-        return round(self.confirmed / ended, 6) if ended else None
 
 
 class Breakdown(msgspec.Struct, frozen=True):
@@ -104,7 +65,8 @@ def claims_report(
         start: an RFC 3339 text or an aware datetime; from the first claim when left out.
         end: likewise; to the last claim when left out.
         customer_id: of this customer only.
-        by: the breakdowns wanted, each one or several of :data:`comptroller.counting.DIMENSIONS`.
+        by: the breakdowns wanted, each one or several of
+            :data:`comptroller.counting.totals.DIMENSIONS`.
         engine: ``duckdb`` or ``python``; DuckDB where it is installed when left out. With
             ``python`` the claims are read page by page, not as of one moment. With either the
             jurisdictions of their groups are read a moment before.
@@ -125,21 +87,20 @@ def claims_report(
         counted = InDuckDB(svc, filters)
     else:
         counted = InPython(svc, filters, progress)
-    with localcontext(prec=ENOUGH_DIGITS):
-        (total,) = _totals((), counted) or (_nothing,)
-        return ClaimsReport(
-            start=None if start is None else arguments.text("start", start),
-            end=None if end is None else arguments.text("end", end),
-            customer_id=customer_id,
-            total=total,
-            breakdowns=tuple(Breakdown(names, _totals(names, counted)) for names in wanted),
-            failures=tuple(
-                Failure(message, claims)
-                for message, claims in sorted(
-                    counted.failures(), key=lambda each: (-each[1], _by_word(each[0]))
-                )
-            ),
-        )
+    (total,) = counted.totals(()) or (_nothing,)
+    return ClaimsReport(
+        start=None if start is None else arguments.text("start", start),
+        end=None if end is None else arguments.text("end", end),
+        customer_id=customer_id,
+        total=total,
+        breakdowns=tuple(Breakdown(names, counted.totals(names)) for names in wanted),
+        failures=tuple(
+            Failure(message, claims)
+            for message, claims in sorted(
+                counted.failures(), key=lambda each: (-each[1], by_word(each[0]))
+            )
+        ),
+    )
 
 
 _nothing = Totals(key=(), claims=0, confirmed=0, failed=0, assets=())
@@ -155,47 +116,6 @@ def _several(names: object) -> Iterable[Any]:
     if isinstance(names, (str, bytes)) or not isinstance(names, Iterable):
         raise invalid("by", "give lists of dimensions, such as [['status'], ['chain', 'day']]")
     return names
-
-
-def _totals(by: tuple[str, ...], counted: Counted) -> tuple[Totals, ...]:
-    statuses: defaultdict[Key, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
-    assets: defaultdict[Key, dict[str | None, tuple[int, Decimal]]] = defaultdict(dict)
-    for key, status, asset, claims, amount in counted.counts(by):
-        statuses[key][status] += claims
-        before, sum_before = assets[key].get(asset, (0, Decimal(0)))
-        assets[key][asset] = (before + claims, sum_before + amount)
-    times = dict(counted.times(by))
-    return tuple(
-        Totals(
-            key=key,
-            claims=sum(statuses[key].values()),
-            confirmed=statuses[key].get("CONFIRMED", 0),
-            failed=statuses[key].get("FAILED", 0),
-            waiting=statuses[key].get("SUBMITTED", 0),
-            assets=tuple(
-                AssetTotal(asset, claims, figures.shortest(amount))
-                for asset, (claims, amount) in sorted(
-                    assets[key].items(), key=lambda each: _by_word(each[0])
-                )
-            ),
-            time_to_confirm=times.get(key),
-        )
-        for key in _in_order(statuses, by)
-    )
-
-
-def _in_order(keys: Iterable[Key], by: tuple[str, ...]) -> list[Key]:
-    """Statuses along a claim's life, all else by its text, None last."""
-    known = list(keys)
-    ranks = []
-    for name, words in zip(by, zip(*known, strict=True), strict=False):
-        place: Callable[[Any], Any] = STATUSES.index if name == "status" else _by_word
-        ranks.append({word: rank for rank, word in enumerate(sorted(set(words), key=place))})
-    return sorted(known, key=lambda key: [rank[w] for rank, w in zip(ranks, key, strict=True)])
-
-
-def _by_word(word: str | None) -> tuple[bool, str]:
-    return word is None, word or ""
 
 
 def day_bounds(start: str | None, end: str | None) -> tuple[str | None, str | None]:

@@ -72,8 +72,8 @@ PARTS: dict[str, set[str]] = {
     "pulling": {
         *("errors", "files", "records", "loading", "progress", "local", "remote", "service"),
     },
-    "counting": {"errors", "streams"},
-    "report": {"errors", "arguments", "counting", "figures"},
+    "counting": {"errors", "figures", "streams"},
+    "report": {"errors", "arguments", "counting"},
     # Programs see what everybody sees: the package's own names, errors, records and reports.
     "cli": {
         *("", "errors", "records", "figures", "files", "parquet", "streams", "analysis", "report"),

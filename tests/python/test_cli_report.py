@@ -7,7 +7,7 @@ import re
 import pytest
 from command_line import GOOD, Run, claim, lines
 from comptroller import figures
-from comptroller.counting import DIMENSIONS
+from comptroller.counting.totals import DIMENSIONS
 
 pytest.importorskip("click")
 pytest.importorskip("rich")

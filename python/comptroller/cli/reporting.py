@@ -11,8 +11,8 @@ from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
 
 if TYPE_CHECKING:
-    from comptroller.counting import TimeToConfirm
-    from comptroller.report import Breakdown, ClaimsReport, Totals
+    from comptroller.counting.totals import TimeToConfirm, Totals
+    from comptroller.report import Breakdown, ClaimsReport
 
 _DIMENSIONS = ("status", "chain", "jurisdiction", "day")
 # Written out, because importing them would cost every command; a test holds them against the keys.
