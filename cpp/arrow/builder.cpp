@@ -23,6 +23,9 @@ void Builder::append_null() {
     case Shape::text:
       push_end(values_.size());
       break;
+    case Shape::view:
+      append_empty_view();
+      break;
     case Shape::list:
       push_end(static_cast<std::size_t>(elements().length_));
       break;
@@ -36,8 +39,19 @@ void Builder::append_null() {
   validity_.push_bit(length_++, false);
 }
 
+Builder Builder::with_views() && {
+  Column column = std::move(column_);
+  if (column.shape == Shape::text) {
+    column.shape = Shape::view;
+    column.format = "vu";
+  }
+  std::vector<Builder> children;
+  for (Builder& child : children_) children.push_back(std::move(child).with_views());
+  return Builder(std::move(column), std::move(children));
+}
+
 std::size_t Builder::size() const {
-  std::size_t size = values_.size() + ends_.size();
+  std::size_t size = values_.size() + places_.size();
   for (const Builder& child : children_) size += child.size();
   return size;
 }
@@ -47,10 +61,13 @@ Array Builder::take() {
   parts.length = std::exchange(length_, 0);
   parts.null_count = std::exchange(null_count_, 0);
   parts.buffers.push_back(validity_.take());
-  if (has_ends()) parts.buffers.push_back(ends_.take());
+  if (has_ends() || column_.shape == Shape::view) parts.buffers.push_back(places_.take());
+  Buffer sizes;
+  if (column_.shape == Shape::view) sizes.push(static_cast<std::int64_t>(values_.size()));
   if (column_.shape != Shape::list && column_.shape != Shape::record) {
     parts.buffers.push_back(values_.take());
   }
+  if (column_.shape == Shape::view) parts.buffers.push_back(std::move(sizes));
   for (Builder& child : children_) parts.children.push_back(child.take());
   begin();
   if (!column_.words.empty()) {

@@ -13,7 +13,7 @@
 namespace comptroller::arrow {
 
 // How the values of an Arrow type are laid out.
-enum class Shape : std::uint8_t { number, boolean, text, list, record };
+enum class Shape : std::uint8_t { number, boolean, text, view, list, record };
 
 // What a builder begins with.
 struct Column {
@@ -44,15 +44,20 @@ class Builder {
     append_valid();
   }
   void append_text(std::string_view text) {
-    char* const at = extend_text(text.size());
-    if (!text.empty()) std::memcpy(at, text.data(), text.size());
+    append_text(text.size(), [&](char* at) {
+      if (!text.empty()) std::memcpy(at, text.data(), text.size());
+    });
   }
-  // Appends a text of `size` bytes, to be written by the caller.
-  char* extend_text(std::size_t size) {
-    char* const at = values_.extend(size);
-    push_end(values_.size());
+  // Appends a text of `size` bytes that `write` writes where it is told.
+  template <class Write>
+  void append_text(std::size_t size, const Write& write) {
+    if (column_.shape == Shape::view) {
+      append_view(size, write);
+    } else {
+      write(values_.extend(size));
+      push_end(values_.size());
+    }
     append_valid();
-    return at;
   }
   // What was appended to the elements since the last list is one.
   void end_list() {
@@ -67,6 +72,9 @@ class Builder {
   std::span<Builder> children() { return children_; }
   Builder& elements() { return children_.front(); }
   std::int64_t length() const { return length_; }
+  // The same with texts as views, empty: 16 bytes that hold a short text, or tell of a longer one
+  // its size, first bytes and place. polars keeps texts so, and takes no copy of them then.
+  Builder with_views() &&;
   // The bytes it holds, about.
   std::size_t size() const;
 
@@ -75,6 +83,28 @@ class Builder {
   Schema describe() const;
 
  private:
+  static constexpr std::size_t view_size = 16;
+  static constexpr std::size_t most_inside_a_view = 12;
+
+  template <class Write>
+  void append_view(std::size_t size, const Write& write) {
+    char* const view = append_empty_view();
+    const auto length = static_cast<std::int32_t>(size);
+    std::memcpy(view, &length, sizeof length);
+    char* const inside = view + sizeof length;
+    if (size <= most_inside_a_view) return write(inside);
+    const auto offset = static_cast<std::int32_t>(values_.size());
+    char* const at = values_.extend(size);
+    write(at);
+    // The first four bytes, then the number of the buffer, which is the only one, and the offset.
+    std::memcpy(inside, at, 4);
+    std::memcpy(inside + 8, &offset, sizeof offset);
+  }
+  char* append_empty_view() {
+    char* const view = places_.extend(view_size);
+    std::memset(view, 0, view_size);
+    return view;
+  }
   void append_valid() {
     if (null_count_ > 0) validity_.push_bit(length_, true);
     ++length_;
@@ -83,14 +113,14 @@ class Builder {
   void begin() {
     if (has_ends()) push_end(0);
   }
-  void push_end(std::size_t end) { ends_.push(static_cast<std::int32_t>(end)); }
+  void push_end(std::size_t end) { places_.push(static_cast<std::int32_t>(end)); }
 
   Column column_;
   std::vector<Builder> children_;
   std::int64_t length_ = 0;
   std::int64_t null_count_ = 0;
   Buffer validity_;  // empty while there are no nulls
-  Buffer ends_;      // of texts and lists, behind a first 0
+  Buffer places_;    // ends of texts and lists, behind a first 0; or views
   Buffer values_;
 };
 

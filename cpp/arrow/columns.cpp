@@ -37,7 +37,7 @@ void append_addresses(Builder& builder, const store::PackedAddresses& packed) {
   Builder& addresses = builder.elements();
   for (std::size_t index = 0; index < packed.count(); ++index) {
     const store::PackedHexadecimal address = packed[index];
-    address.write(addresses.extend_text(address.size()));
+    addresses.append_text(address.size(), [&](char* at) { address.write(at); });
   }
   builder.end_list();
 }

@@ -130,7 +130,7 @@ void append_stored(Builder& builder, const db::Value& value, db::Symbols& symbol
       if (!is_amount(held.text)) throw Error::damaged("an amount is no number");
       builder.append_number(scaled(held.text));
     } else if constexpr (store::Packed<Held>) {
-      held.write(builder.extend_text(held.size()));
+      builder.append_text(held.size(), [&](char* at) { held.write(at); });
     } else if constexpr (std::same_as<T, Addresses>) {
       append_addresses(builder, held);
     } else {

@@ -74,6 +74,12 @@ Layout::Layout(std::string_view kind, const std::optional<std::vector<std::strin
   });
 }
 
+Layout Layout::with_views() const {
+  Layout viewed = *this;
+  viewed.has_views_ = true;
+  return viewed;
+}
+
 void Layout::select(store::Listing& listing) const {
   if (is_derived_) {
     listing.select(store::select_list<StoredIdentity>() + ", key",
@@ -95,7 +101,8 @@ Builder Layout::make_batch() const {
   std::vector<Builder> members;
   members.reserve(columns_.size());
   for (const ShownColumn& column : columns_) members.push_back(column.make(column.name, audience_));
-  return Builder({.name = "", .format = "+s", .shape = Shape::record}, std::move(members));
+  Builder batch({.name = "", .format = "+s", .shape = Shape::record}, std::move(members));
+  return has_views_ ? std::move(batch).with_views() : std::move(batch);
 }
 
 void Layout::append(Builder& batch, db::Query& query, db::Connection& connection) const {

@@ -31,6 +31,8 @@ class Layout {
  public:
   Layout(std::string_view kind, const std::optional<std::vector<std::string>>& names,
          Audience audience);
+  // The same columns with texts as views.
+  Layout with_views() const;
 
   std::string_view table() const { return table_; }
   const std::vector<ShownColumn>& columns() const { return columns_; }
@@ -46,6 +48,7 @@ class Layout {
   std::string_view table_;
   std::vector<ShownColumn> columns_;
   Audience audience_;
+  bool has_views_ = false;
   bool is_derived_ = false;  // rows are of StoredIdentity and the key, whatever the columns
 };
 

@@ -59,6 +59,10 @@ void release(ArrowArrayStream* stream) {
 
 }  // namespace
 
+Table Table::with_views() const {
+  return {std::make_shared<const Layout>(layout_->with_views()), source_, limits_};
+}
+
 void Table::export_schema(ArrowSchema* out) const {
   layout_->make_batch().describe().give(out);
 }

@@ -48,6 +48,8 @@ class Table {
   Table(std::shared_ptr<const Layout> layout, Source source, Limits limits)
       : layout_(std::move(layout)), source_(std::move(source)), limits_(limits) {}
 
+  // The same rows with texts as views (utf8_view): readers that keep them so take no copy.
+  Table with_views() const;
   void export_schema(ArrowSchema* out) const;
   // Begins a stream of its own, any number of times; it may outlive the table. It shows one moment,
   // that of its first get_next, and may be used from any thread, one at a time. Throws what

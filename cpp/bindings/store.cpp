@@ -165,6 +165,10 @@ py::capsule arrow_stream(const ArrowSource& source, const py::object&) {
   return to_capsule(std::move(held), "arrow_array_stream");
 }
 
+ArrowSource with_string_views(const ArrowSource& source) {
+  return {std::make_shared<arrow::Table>(source.table->with_views())};
+}
+
 py::capsule arrow_schema(const ArrowSource& source) {
   auto held = std::make_unique<ArrowSchema>();
   source.table->export_schema(held.get());
@@ -183,7 +187,8 @@ void bind_store(py::module_& module) {
 
   py::class_<ArrowSource>(module, "ArrowSource")
       .def("__arrow_c_stream__", &arrow_stream, py::arg("requested_schema") = py::none())
-      .def("__arrow_c_schema__", &arrow_schema);
+      .def("__arrow_c_schema__", &arrow_schema)
+      .def("with_string_views", &with_string_views);
 
   using py::arg;
   py::class_<Store>(module, "Store")

@@ -31,6 +31,8 @@ class ArrowSource:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
+    def with_string_views(self) -> ArrowSource:
+        """The same rows with texts as utf8_view."""
 
 @final
 class Sample:

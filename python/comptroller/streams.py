@@ -34,6 +34,13 @@ class ArrowStream(Rows, Protocol):
     def __arrow_c_schema__(self) -> object: ...
 
 
+class Source(ArrowStream, Protocol):
+    """What a Stream reads, in either of the ways Arrow has to keep texts."""
+
+    def with_string_views(self) -> Rows:
+        """The same rows, with texts as Arrow's string views."""
+
+
 class Stream:
     """Records as columns, for data frames and engines.
 
@@ -44,7 +51,7 @@ class Stream:
     the store is damaged, the methods here raise Unavailable, a library what it raises for that.
     """
 
-    def __init__(self, kind: str, source: ArrowStream) -> None:
+    def __init__(self, kind: str, source: Source) -> None:
         self.kind = kind
         self._source = source
 
@@ -58,7 +65,8 @@ class Stream:
         """All rows as a polars frame. Raises Unavailable where polars is not installed."""
         frames = require("polars", "to_polars()", "comptroller[analysis]")
         with reading(frames.exceptions.ComputeError):
-            frame: polars.DataFrame = frames.DataFrame(self)
+            # polars keeps texts as views, and takes no copy of such.
+            frame: polars.DataFrame = frames.DataFrame(self._source.with_string_views())
         return frame
 
     def to_arrow(self) -> pyarrow.Table:

@@ -39,6 +39,9 @@ def _stream() -> Stream:
         def __arrow_c_schema__(self) -> object:
             return rows.schema.__arrow_c_schema__()
 
+        def with_string_views(self) -> Rows:
+            return self
+
     return Stream("claims", Rows())
 
 

@@ -58,6 +58,15 @@ def test_a_stream_shows_what_the_pages_show(store: Service, noun: str) -> None:
     assert by_key(face.stream(**options).to_arrow().to_pylist()) == by_key(pages)
 
 
+@pytest.mark.parametrize("noun", NOUNS)
+def test_polars_gets_the_same_frame_by_either_way(store: Service, noun: str) -> None:
+    polars = pytest.importorskip("polars")
+    stream = getattr(store, noun).stream()
+    frame = stream.to_polars()
+    assert frame.schema == polars.DataFrame(stream).schema
+    assert frame.to_arrow().to_pylist() == stream.to_arrow().to_pylist()
+
+
 def test_amounts_times_and_closed_sets_have_their_types(store: Service) -> None:
     schema = pa.schema(store.claims.stream())
     assert schema.field("amount").type == pa.decimal128(38, 18)

@@ -84,6 +84,10 @@ class Copy:
     def __arrow_c_schema__(self) -> object:
         return self._rows.__arrow_c_schema__()
 
+    def with_string_views(self) -> ArrowSource:
+        """The same rows, with texts as Arrow's string views."""
+        return self._rows.with_string_views()
+
     def _stream(self, columns: list[str] | None) -> ArrowSource:
         return self._store.stream(self._reader(), self._kind, columns, self._filters())
 

@@ -51,6 +51,22 @@ inline std::string show_elements(const ArrowSchema& type, const ArrowArray& arra
   return text + "]";
 }
 
+inline std::string show_view(const ArrowArray& array, std::int64_t index) {
+  REQUIRE(array.n_buffers == 4);  // validity, views, one of texts, the sizes of those
+  const char* const view = static_cast<const char*>(array.buffers[1]) + 16 * index;
+  const auto size = static_cast<std::size_t>(at<std::int32_t>(view, 0));
+  if (size <= 12) {
+    CHECK(std::string(view + 4 + size, 12 - size) == std::string(12 - size, '\0'));
+    return {view + 4, size};
+  }
+  CHECK(at<std::int32_t>(view, 2) == 0);
+  const auto offset = static_cast<std::size_t>(at<std::int32_t>(view, 3));
+  REQUIRE(static_cast<std::int64_t>(offset + size) <= at<std::int64_t>(array.buffers[3], 0));
+  const std::string text(static_cast<const char*>(array.buffers[2]) + offset, size);
+  CHECK(text.substr(0, 4) == std::string(view + 4, 4));
+  return text;
+}
+
 inline std::string show(const ArrowSchema& type, const ArrowArray& array, std::int64_t index) {
   const std::string format = type.format;
   REQUIRE(index < array.length);
@@ -67,6 +83,7 @@ inline std::string show(const ArrowSchema& type, const ArrowArray& array, std::i
     REQUIRE(type.dictionary != nullptr);
     return show(*type.dictionary, *array.dictionary, at<std::int8_t>(array.buffers[1], index));
   }
+  if (format == "vu") return show_view(array, index);
   REQUIRE(format == "u");
   const auto begin = at<std::int32_t>(array.buffers[1], index);
   const auto end = at<std::int32_t>(array.buffers[1], index + 1);
@@ -129,8 +146,11 @@ class Consumer {
   ArrowSchema schema_{};
 };
 
+// The same with texts as views.
 inline std::vector<std::string> rows_of(const std::unique_ptr<Table>& table) {
-  return Consumer(*table).all();
+  std::vector<std::string> rows = Consumer(*table).all();
+  CHECK(Consumer(table->with_views()).all() == rows);
+  return rows;
 }
 
 }  // namespace comptroller::arrow

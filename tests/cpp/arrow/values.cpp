@@ -124,6 +124,21 @@ TEST_CASE("addresses and hashes arrive as given, however they are kept") {
              "{[a\",\"b], any label}", "{[a,b, [c], d], any label}"});
 }
 
+TEST_CASE("texts of every length arrive whole, inside their views and outside") {
+  const auto database = temporary_database();
+  Rows expected;
+  for (std::size_t length = 0; length < 40; ++length) {
+    Claim claim = claim_at(static_cast<std::int64_t>(length));
+    const std::string text =
+        std::string("0123456789abcdefghijklmnopqrstuvwxyzABCD").substr(0, length);
+    if (length % 3 != 2) claim.error_message = Note{text};
+    add(database, claim);
+    expected.push_back(length % 3 != 2 ? "{" + text + "}" : "{null}");
+  }
+  CHECK(rows_of(make_table("claims", {{"error_message"}}, provider, claims_of(database))) ==
+        expected);
+}
+
 TEST_CASE("many symbols keep their texts") {
   const auto database = temporary_database();
   Rows expected;
