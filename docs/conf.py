@@ -36,7 +36,10 @@ nitpick_ignore_regex = [
     # The documentation of other libraries is elsewhere.
     ("py:class", r"(?!comptroller\.).*"),
     # What only type checkers name.
-    ("py:class", r"comptroller\..*(Amount|ArrowStream|Engine|Filters|Host|R|Source|Streaming|Transport)"),
+    (
+        "py:class",
+        r"comptroller\..*(Amount|ArrowStream|Engine|Filters|Host|R|Source|Streaming|Transport)",
+    ),
 ]
 
 html_theme = "furo"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BETWEEN_SIGNALS_S = 0.1
-_OF_A_STREAM = re.compile("reading the stream registered as '[^']*' failed: ")
+_OF_A_STREAM = re.compile("reading the (Arrow source|stream registered as '[^']*') failed: ")
 
 
 class Rows(Protocol):

@@ -86,10 +86,31 @@ def test_every_kind_is_a_table(run: Run) -> None:
         ("SELECT 'nan'::DOUBLE AS x", None),
         ("SELECT [1.10::DECIMAL(9, 2)] AS x", ["1.1"]),
         ("SELECT {'a': 1e-18::DECIMAL(38, 18)} AS x", {"a": LEAST}),
+        ("SELECT {'a': [1.50], 'b': NULL::DECIMAL(9, 2)} AS x", {"a": ["1.5"], "b": None}),
+        ("SELECT NULL::STRUCT(a DECIMAL(9, 2)) AS x", None),
+        ("SELECT MAP {1.50: [MAP {'k': 1.10}]} AS x", {"1.5": [{"k": "1.1"}]}),
+        ("SELECT MAP {'it''s \"': 1} AS x", {"it's \"": 1}),
+        ("SELECT [1.0, 2]::DECIMAL(3, 1)[2] AS x", ["1", "2"]),
+        ("SELECT [[1.50], NULL] AS x", [["1.5"], None]),
+        ("SELECT 100::DECIMAL(38, 0) AS x", "100"),
+        ("SELECT 'inf'::FLOAT AS x", None),
+        ("SELECT 0.5::DOUBLE AS x", 0.5),
+        ("SELECT 'x'::BLOB AS x", "78"),
+        ("SELECT INTERVAL 25 HOUR AS x", "25:00:00"),
+        ("SELECT TIMESTAMP '2026-01-31 12:00:00.25' AS x", "2026-01-31T12:00:00.25"),
+        (
+            "SELECT TIMESTAMP_NS '2026-01-31 00:00:00.000000001' AS x",
+            "2026-01-31T00:00:00.000000001",
+        ),
+        ("SELECT 'infinity'::TIMESTAMPTZ AS x", "infinity"),
         ("SELECT DATE '2026-01-31' AS x", "2026-01-31"),
         ("SELECT TIMESTAMPTZ '2026-01-31 12:00:00+02' AS x", "2026-01-31T10:00:00Z"),
         ("SELECT true AS x", True),
         ("SELECT NULL AS x", None),
+        ("SELECT 1 AS x;", 1),
+        ("SELECT 1 AS x -- one", 1),
+        ("SELECT 1 AS x, 2 AS X", 1),
+        ("SELECT x FROM range(3) AS t(x) ORDER BY x DESC", 2),
         ("SELECT count(*) AS x FROM claims a JOIN claims b USING (id)", 3),
         ("WITH two AS (FROM claims LIMIT 2) SELECT count(*) AS x FROM two", 2),
         ("FROM (PIVOT claims ON onchain_status USING count(*)) SELECT count(*) AS x", 3),
@@ -175,6 +196,22 @@ def test_columns_of_one_name_are_told_apart_or_refused(run: Run) -> None:
     assert run("query", sql, "--format", "csv").out.split() == ["a,a", "1,2"]
     ended = run("query", sql, "--format", "json")
     assert (ended.code, "two columns have one name" in ended.err) == (1, True)
+
+
+def test_in_csv_what_is_nested_is_json_and_numbers_are_numbers(run: Run) -> None:
+    sql = (
+        "SELECT -1 AS n, -1.50 AS d, '-1' AS t, {'a': [1.50]} AS s, ' =x' AS f, true AS b, '' AS e"
+    )
+    (row,) = in_csv(run("query", sql, "--format", "csv").out)
+    assert list(row.values()) == ["-1", "-1.5", "'-1", '{"a":["1.5"]}', "' =x", "true", ""]
+
+
+def test_the_tables_are_what_there_is(run: Run) -> None:
+    told = run("query", "FROM (SHOW TABLES)", "--format", "json").json
+    assert {row["name"] for row in told} == {
+        *("identities", "controls", "orchestrations", "payout_groups", "reward_addresses"),
+        *("balances", "claims"),
+    }
 
 
 def test_what_could_steer_a_terminal_is_shown_escaped(run: Run) -> None:

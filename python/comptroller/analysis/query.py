@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 
+from comptroller.analysis import plain
 from comptroller.analysis.engines.relations import columns
 from comptroller.errors import invalid, unavailable
-from comptroller.streams import Stream, awaited, interruptible
+from comptroller.streams import awaited, interruptible
 
 if TYPE_CHECKING:
     from comptroller.service import Service
@@ -32,29 +33,65 @@ _WORDS = ("SELECT", "WITH", "FROM", "VALUES", "DESCRIBE", "SUMMARIZE", "PIVOT")
 _ROWS_AT_A_TIME = 2_048
 
 
+class Column(NamedTuple):
+    """A column of a query's rows."""
+
+    name: str
+    is_number: bool
+
+
 class Query:
     """A query that is ready to be run; each run begins anew. An Arrow stream of its rows."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str) -> None:
         self._connection = connection
         self._sql = sql
+        answer = connection.sql(sql)
+        self._types = answer.types
+        self.columns = [
+            Column(str(name), plain.is_number(type))
+            for name, type in zip(answer.columns, self._types, strict=True)
+        ]
 
-    def rows(self) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
-        """The names of the columns, and the rows: amounts as Decimal, times as aware datetimes."""
-        with _refusing():
-            answer = awaited(lambda: self._connection.execute(self._sql), self.interrupt)
-            names = [str(column[0]) for column in answer.description or ()]
-        return names, self._fetched()
+    def rows(self, defused: Sequence[str] = ()) -> Iterator[list[tuple[str | None, ...]]]:
+        """The rows as text, some at a time; None where there is no value, JSON of what is nested.
+
+        Text that begins with one of `defused`, behind spaces or not, has an apostrophe before it.
+        """
+        texts = [plain.text(f"#{place}", type) for place, type in enumerate(self._types, start=1)]
+        if defused:
+            texts = [
+                text if column.is_number else plain.defused(text, defused)
+                for column, text in zip(self.columns, texts, strict=True)
+            ]
+        return self._fetched(", ".join(texts))
+
+    def documents(self) -> Iterator[list[str]]:
+        """The rows as JSON objects, some at a time.
+
+        Raises InvalidRequest where two columns have one name.
+        """
+        names = [column.name for column in self.columns]
+        if len(set(names)) < len(names):
+            raise invalid("sql", "two columns have one name, which JSON cannot tell apart; use AS")
+        members = (
+            f"{plain.literal(name)}, {plain.plain(f'#{place}', type)}"
+            for place, (name, type) in enumerate(zip(names, self._types, strict=True), start=1)
+        )
+        for rows in self._fetched(f"json_object({', '.join(members)})::VARCHAR"):
+            yield [document for (document,) in rows]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         with _refusing():
             return self._connection.sql(self._sql).__arrow_c_stream__(requested_schema)
 
-    def _fetched(self) -> Iterator[tuple[Any, ...]]:
+    def _fetched(self, selected: str) -> Iterator[list[tuple[Any, ...]]]:
+        query = f"SELECT {selected} FROM (\n{self._sql}\n) AS answer"
+        more = partial(self._connection.fetchmany, _ROWS_AT_A_TIME)
         with _refusing():
-            more = partial(self._connection.fetchmany, _ROWS_AT_A_TIME)
+            awaited(lambda: self._connection.execute(query), self.interrupt)
             while some := awaited(more, self.interrupt):
-                yield from some
+                yield some
 
     def interrupt(self) -> None:
         """Ends what another thread runs here."""
@@ -75,20 +112,14 @@ def open_query(svc: Service, sql: str) -> Iterator[Query]:
     with duckdb.connect(config={"python_enable_replacements": "false"}) as connection, _refusing():
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         for name, filters in TABLES.items():
-            _register(connection, name, getattr(svc, name).stream(**filters))
+            rows = connection.from_arrow(getattr(svc, name).stream(**filters))
+            rows.project(columns(rows)).create_view(name)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         kinds = [each.type.name for each in connection.extract_statements(sql)]
         if len(kinds) != 1 or kinds[0] not in _QUERIES:
             raise invalid("sql", f"must be one query: {', '.join(_WORDS)}")
-        yield Query(connection, sql)
-
-
-def _register(connection: duckdb.DuckDBPyConnection, name: str, stream: Stream) -> None:
-    source = f"stream_of_{name}"
-    connection.register(source, stream)
-    told = columns(connection.table(source))
-    connection.execute(f"CREATE VIEW {name} AS SELECT {told} FROM {source}")
+        yield Query(connection, sql.rstrip().rstrip(";"))
 
 
 @contextmanager

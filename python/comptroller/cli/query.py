@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
-import math
 import sys
-from datetime import date, datetime, time
-from decimal import Decimal
+from itertools import chain as joined
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from comptroller import figures
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option
-from comptroller.errors import invalid
 
 if TYPE_CHECKING:
     from comptroller.analysis.query import Query
@@ -83,13 +78,13 @@ def _write(ready: Query, format: str, path: str) -> int:
 
 
 def _show(ready: Query, _file: TextIO) -> int:
-    names, rows = ready.rows()
+    rows = joined.from_iterable(ready.rows())
     shown = list(islice(rows, _SHOWN_ROWS))
-    values = list(zip(*shown, strict=True)) or [()] * len(names)
+    texts = list(zip(*shown, strict=True)) or [()] * len(ready.columns)
     screen.show(
         screen.table_of(
-            (name, [_told(value) for value in column], any(map(_is_number, column)))
-            for name, column in zip(names, values, strict=True)
+            (column.name, values, column.is_number)
+            for column, values in zip(ready.columns, texts, strict=True)
         )
     )
     if next(rows, None) is not None:
@@ -97,27 +92,14 @@ def _show(ready: Query, _file: TextIO) -> int:
     return len(shown)
 
 
-def _told(value: object) -> str | None:
-    return None if value is None else _text(value)
-
-
 def _write_csv(ready: Query, file: TextIO) -> int:
-    names, rows = ready.rows()
     lines = csv.writer(file)
-    lines.writerow([_defused(name) for name in names])
+    lines.writerow([_defused(column.name) for column in ready.columns])
     count = 0
-    for row in rows:
-        lines.writerow([_cell(value) for value in row])
-        count += 1
+    for rows in ready.rows(_FORMULAS):
+        lines.writerows(rows)
+        count += len(rows)
     return count
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, str):  # as most are
-        return _defused(value)
-    if value is None:
-        return ""
-    return _text(value) if _is_number(value) else _defused(_text(value))
 
 
 def _defused(text: str) -> str:
@@ -125,52 +107,13 @@ def _defused(text: str) -> str:
 
 
 def _write_json(ready: Query, file: TextIO) -> int:
-    names, rows = ready.rows()
-    if len(set(names)) < len(names):
-        raise invalid("sql", "two columns have one name, which JSON cannot tell apart; use AS")
     count = 0
     file.write("[")
-    for count, row in enumerate(rows, start=1):
-        members = dict(zip(names, map(_plain, row), strict=True))
-        file.write(("," if count > 1 else "") + "\n" + json.dumps(members, ensure_ascii=False))
+    for documents in ready.documents():
+        file.write(("," if count else "") + "\n" + ",\n".join(documents))
+        count += len(documents)
     file.write("\n]\n")
     return count
 
 
 _WRITERS = {"table": _show, "csv": _write_csv, "json": _write_json}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
-
-
-def _text(value: object) -> str:
-    """A value as text; what is nested as JSON."""
-    if isinstance(value, Decimal):
-        return figures.plain(value)
-    plain = _plain(value)
-    if isinstance(plain, str):
-        return plain
-    return json.dumps(plain, ensure_ascii=False)
-
-
-def _plain(value: Any) -> Any:
-    """A value as JSON has it: exact amounts and times as text, without an exponent."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else None
-        case Decimal():
-            return figures.plain(value)
-        case datetime():
-            return value.isoformat().replace("+00:00", "Z")
-        case date() | time():
-            return value.isoformat()
-        case bytes():
-            return value.hex()
-        case dict():
-            return {_text(key): _plain(member) for key, member in value.items()}
-        case list() | tuple():
-            return [_plain(member) for member in value]
-    return str(value)

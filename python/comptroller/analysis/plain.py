@@ -1,0 +1,93 @@
+"""SQL that makes plain values of those of any type: nothing is rounded, and JSON has them all.
+
+Amounts are text without an exponent or zeros at their end, times RFC 3339 (in UTC where they have a
+zone), bytes hexadecimal; truth, numbers, lists, structs and maps stay what they are. A number
+that is infinite or none becomes NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+_NUMBERS = frozenset(
+    f"{sign}{size}" for sign in ("", "u") for size in ("tinyint", "smallint", "integer", "bigint")
+) | {"hugeint", "uhugeint"}
+_REAL = ("float", "double")
+_MOMENTS = ("timestamp", "timestamp_s", "timestamp_ms")
+_SAME = _NUMBERS | {"boolean", "varchar", "null"}
+
+
+def is_number(type: Any) -> bool:
+    """Whether a type of DuckDB is one of numbers."""
+    return type.id in _NUMBERS or type.id in _REAL or type.id == "decimal"
+
+
+def is_nested(type: Any) -> bool:
+    """Whether values of a type of DuckDB are made of others."""
+    return type.id in ("list", "array", "struct", "map")
+
+
+def plain(value: str, type: Any, depth: int = 0) -> str:
+    """An expression for the plain value of the expression `value`."""
+    item = f"item{depth}"
+    if type.id in _SAME:
+        return value
+    if type.id in _REAL:
+        return f"CASE WHEN isfinite({value}) THEN {value} END"
+    if type.id == "decimal":
+        text = f"{value}::VARCHAR"
+        return text if dict(type.children)["scale"] == 0 else f"rtrim(rtrim({text}, '0'), '.')"
+    if type.id == "timestamp with time zone":
+        zone = f"CASE WHEN isfinite({value}) THEN 'Z' ELSE '' END"
+        return f"{_moment(f'{value}::TIMESTAMP')} || {zone}"
+    if type.id in _MOMENTS:
+        return _moment(value)
+    if type.id == "timestamp_ns":
+        return _moment(value, "%n")
+    if type.id == "blob":
+        return f"lower(hex({value}))"
+    if type.id in ("list", "array"):
+        of_one = plain(item, type.children[0][1], depth + 1)
+        return value if of_one == item else f"list_transform({value}, lambda {item}: {of_one})"
+    if type.id == "struct" and all(name for name, _ in type.children):
+        members = ", ".join(
+            f"{quoted(name)} := {plain(f'struct_extract({value}, {literal(name)})', of, depth)}"
+            for name, of in type.children
+        )
+        return f"CASE WHEN {value} IS NOT NULL THEN struct_pack({members}) END"
+    if type.id == "map":
+        (_, key), (_, of) = type.children
+        entry = (
+            f"{{'key': ({plain(f'{item}.key', key, depth + 1)})::VARCHAR, "
+            f"'value': {plain(f'{item}.value', of, depth + 1)}}}"
+        )
+        entries = f"list_transform(map_entries({value}), lambda {item}: {entry})"
+        return f"map_from_entries({entries})"
+    return f"{value}::VARCHAR"
+
+
+def text(value: str, type: Any) -> str:
+    """An expression for the plain value as text; of a nested one as JSON."""
+    made = plain(value, type)
+    return f"to_json({made})::VARCHAR" if is_nested(type) else f"({made})::VARCHAR"
+
+
+def defused(text: str, beginnings: Sequence[str]) -> str:
+    """An expression for text with an apostrophe before it where it begins so, behind spaces too."""
+    begins = ", ".join(map(literal, beginnings))
+    return f"CASE WHEN ltrim({text}, ' ')[1] IN ({begins}) THEN chr(39) ELSE '' END || {text}"
+
+
+def quoted(name: str) -> str:
+    """A name as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL has it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _moment(value: str, fraction: str = "%f") -> str:
+    return f"rtrim(rtrim(strftime({value}, '%Y-%m-%dT%H:%M:%S.{fraction}'), '0'), '.')"
