@@ -7,7 +7,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TypeAlias
+from threading import Event, Thread
+from typing import Any, TypeAlias
 
 from comptroller.errors import invalid
 from comptroller.streams import require
@@ -17,6 +18,7 @@ Progress: TypeAlias = Callable[[int, int | None, int], None]
 
 #: What is over sooner needs no bar, unless one was asked for.
 _SOON_S = 1.0
+_BETWEEN_LOOKS_S = 0.5
 
 
 @contextmanager
@@ -41,12 +43,31 @@ def heard(progress: Progress | bool | None, title: str) -> Iterator[Progress | N
 
 
 @contextmanager
+def waiting(title: str) -> Iterator[None]:
+    """Shows how long what cannot tell how far it is takes, in a notebook that has tqdm."""
+    if not (_in_notebook() and find_spec("tqdm")):
+        yield
+        return
+    ended = Event()
+
+    def show() -> None:
+        if not ended.wait(_SOON_S):
+            with _tqdm(title, bar_format="{desc}: {elapsed}") as bar:
+                while not ended.wait(_BETWEEN_LOOKS_S):
+                    bar.refresh()
+
+    shower = Thread(target=show, daemon=True)
+    shower.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        shower.join()
+
+
+@contextmanager
 def _bar(title: str, delay: float) -> Iterator[Progress]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a notebook without widgets has a bar of text
-        bars = require("tqdm.auto", "progress=True", "tqdm")
-    form = {"unit": "B", "unit_scale": True, "delay": delay, "leave": False, "dynamic_ncols": True}
-    with bars.tqdm(desc=title, **form) as bar:
+    with _tqdm(title, unit="B", unit_scale=True, delay=delay, dynamic_ncols=True) as bar:
 
         def advance(done: int, total: int | None, rows: int) -> None:
             bar.total = total
@@ -54,6 +75,13 @@ def _bar(title: str, delay: float) -> Iterator[Progress]:
             bar.update(done - bar.n)
 
         yield advance
+
+
+def _tqdm(title: str, **form: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a notebook without widgets has a bar of text
+        bars = require("tqdm.auto", "progress=True", "tqdm")
+    return bars.tqdm(desc=title, leave=False, **form)
 
 
 def _in_notebook() -> bool:

@@ -25,7 +25,7 @@ from comptroller.operations import (
     Transport,
 )
 from comptroller.parquet import write_dataset, write_parquet
-from comptroller.progress import Progress, heard
+from comptroller.progress import Progress, heard, waiting
 from comptroller.streams import require
 
 if TYPE_CHECKING:
@@ -196,12 +196,13 @@ class Service:
         keys = [] if partition is None else arguments.texts("partition", partition)
         if keys and format != "parquet":
             raise invalid("partition", "it is for the format parquet")
-        if format != "parquet":
-            return self._host.export(word, place, format, parameters)
-        if place == "-":
+        if place == "-" and format == "parquet":
             raise invalid("path", "parquet needs a file, standard output is not one")
-        stream = self._host.stream(word, _EXPORTED.get(word), parameters)
-        return write_dataset(stream, place, keys) if keys else write_parquet(stream, place)
+        with waiting(f"exporting {word}"):
+            if format != "parquet":
+                return self._host.export(word, place, format, parameters)
+            stream = self._host.stream(word, _EXPORTED.get(word), parameters)
+            return write_dataset(stream, place, keys) if keys else write_parquet(stream, place)
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copies the store to another file, consistent while others write.
@@ -210,11 +211,13 @@ class Service:
             InvalidRequest: a file of the store itself.
             Unavailable: the file is there already, or cannot be written.
         """
-        self._host.backup(arguments.path("destination", destination))
+        with waiting("copying the store"):
+            self._host.backup(arguments.path("destination", destination))
 
     def check(self) -> dict[str, Any]:
         """What an examination of the whole store found. Writes nothing."""
-        found: dict[str, Any] = msgspec.json.decode(self._host.check())
+        with waiting("checking the store"):
+            found: dict[str, Any] = msgspec.json.decode(self._host.check())
         return found
 
     def close(self) -> None:

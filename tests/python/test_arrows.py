@@ -54,7 +54,7 @@ PARTS: dict[str, set[str]] = {
     "loading": {"errors", "arguments", "markup", "progress"},
     "operations": {"errors", "records", "pages", "arguments", "streams"},
     "sampling": {"_core", "errors", "arguments", "files"},
-    "analysis": {"_core", "errors", "arguments", "figures", "markup", "streams"},
+    "analysis": {"_core", "errors", "arguments", "figures", "markup", "progress", "streams"},
     "service": {
         *("errors", "records", "arguments", "streams", "parquet", "loading", "operations"),
         *("progress", "analysis"),

@@ -221,10 +221,38 @@ with comptroller.open("rows.db") as svc:
 """
 
 
+QUICK = """
+import comptroller
+import comptroller.progress
+
+comptroller.progress._SOON_S = 0.0  # what is over at once has one too
+with comptroller.open("rows.db") as svc:
+    svc.load("claims", comptroller.sample("claims", rows=20_000), progress=False)
+    svc.export("claims", "claims.csv", format="csv")
+    svc.reports.claims_summary()
+"""
+
+
 @pytest.mark.parametrize("seconds", [0.1, 2.5])
-def test_in_a_notebook_what_takes_a_while_has_a_bar(
+def test_in_a_notebook_a_load_that_takes_a_while_has_a_bar(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
+    shown = printed(NOTEBOOK.replace("SECONDS", str(seconds)), tmp_path, monkeypatch)
+    assert ("loading claims" in shown) == (seconds > 1)
+
+
+def test_in_a_notebook_exports_and_reports_tell_how_long_they_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("narwhals")
+    shown = printed(QUICK, tmp_path, monkeypatch)
+    assert "loading" not in shown
+    assert "exporting claims: 00:00" in shown
+    assert "running claims_summary: 00:00" in shown
+
+
+def printed(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What a notebook with this code shows."""
     for name in ("tqdm", "nbclient", "ipykernel"):
         pytest.importorskip(name)
     import nbformat
@@ -232,12 +260,11 @@ def test_in_a_notebook_what_takes_a_while_has_a_bar(
 
     for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(name, str(tmp_path))
-    cell = nbformat.v4.new_code_cell(NOTEBOOK.replace("SECONDS", str(seconds)))
+    cell = nbformat.v4.new_code_cell(code)
     run = nbformat.v4.new_notebook(cells=[cell])
     where = {"metadata": {"path": str(tmp_path)}}
     NotebookClient(run, timeout=60, kernel_name="python3", resources=where).execute()
-    shown = "".join(each.get("text", "") for each in run.cells[0].outputs)
-    assert ("loading claims" in shown) == (seconds > 1)
+    return "".join(each.get("text", "") for each in run.cells[0].outputs)
 
 
 @pytest.mark.parametrize("progress", ["yes", "", [], 2.5])

@@ -31,6 +31,7 @@ from comptroller.analysis.reports.restrictions import KEYS as RESTRICTION_KEYS
 from comptroller.analysis.reports.restrictions import RESTRICTIONS
 from comptroller.analysis.reports.statement import GROUP_STATEMENT
 from comptroller.errors import invalid, make, shorten
+from comptroller.progress import waiting
 from comptroller.streams import Stream
 
 #: A time: RFC 3339 or a date (its midnight, UTC) as text, an aware datetime, or a date.
@@ -231,7 +232,8 @@ class Reports:
         of_claims = {"start_time": _text("since", bounds[0]), "end_time": _text("until", bounds[1])}
         if "group" in given:
             of_claims["payout_group_id"] = given["group"]
-        with runner.open(self._streams(definition, keys, of_claims)) as tables:
+        streams = self._streams(definition, keys, of_claims)
+        with waiting(f"running {function.__name__}"), runner.open(streams) as tables:
             # Only what is bounded, the records that things happened to, has this column.
             frames = {
                 name: _between(tables[name], since, until) if name in tables else None
