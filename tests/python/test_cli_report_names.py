@@ -140,6 +140,15 @@ def test_what_does_not_fit_is_said(run: Run, words: list[str], why: str) -> None
     assert why in " ".join(ended.err.split())
 
 
+def test_of_all_reports_the_one_that_cannot_be_is_named(run: Run, tmp_path: Path) -> None:
+    large = lines(*(claim(f"big-{n}", amount="9" * 20, asset_type="BIG") for n in range(2)))
+    assert run("load", "claims", "-", given=large).code == 0
+    ended = run("report", "--html", "all.html")
+    assert (ended.code, "claims_summary: " in ended.err) == (1, True)
+    assert "more than 20 digits" in ended.err
+    assert not (tmp_path / "all.html").exists()
+
+
 def test_a_file_of_the_store_is_not_replaced(run: Run) -> None:
     ended = run("report", "failures", "--html", "comptroller.db")
     assert (ended.code, "belongs to the store" in ended.err) == (1, True)

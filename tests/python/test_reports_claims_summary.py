@@ -113,6 +113,12 @@ def test_a_period_has_its_beginning_and_not_its_end(
     assert row["claims"] == found
 
 
+def test_a_period_that_ends_before_it_begins_is_refused(claims: comptroller.Service) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match="until: must not be before since"):
+        claims.reports.claims_summary(since="2026-02-02", until="2026-02-01")
+    assert len(claims.reports.claims_summary(since="2026-02-01", until="2026-02-01")) == 0
+
+
 def test_of_nothing_there_is_nothing(operator: comptroller.Service) -> None:
     for by in ((), ("chain", "day"), ("week", "jurisdiction")):
         assert ran(operator, "claims_summary", by) == []

@@ -57,7 +57,8 @@ class Reports:
     read as of one moment, the first of several a little before the last.
 
     Raises:
-        InvalidRequest: an unknown key or engine, a malformed time, a sum past 38 digits.
+        InvalidRequest: an unknown key or engine, a malformed time, `until` before `since`, a sum
+            past 38 digits.
         Unavailable: what the engine needs is not installed.
     """
 
@@ -227,6 +228,8 @@ class Reports:
     ) -> Report:
         """Runs the function, and one for the report's picture of the same tables and keys."""
         since, until = _moment("since", bounds[0]), _moment("until", bounds[1])
+        if since is not None and until is not None and until < since:
+            raise invalid("until", f"must not be before since, which is {bounds[0]}")
         runner = engines.engine(engine)
         # The store leaves out what it can: all but what was created at `until` itself.
         of_claims = {"start_time": _text("since", bounds[0]), "end_time": _text("until", bounds[1])}

@@ -11,7 +11,7 @@ import click
 
 from comptroller import figures
 from comptroller.cli import screen
-from comptroller.errors import Forbidden
+from comptroller.errors import Error, Forbidden, make
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -61,6 +61,9 @@ def run(svc: Service, name: str | None, given: Mapping[str, Any]) -> Ran:
             ran.reports.append(method(**fitting))
         except Forbidden:
             ran.withheld.append(method.__name__)
+        except Error as error:
+            detail = f"{method.__name__}: {error.detail}"
+            raise make(error.code, error.status, detail, error.errors) from error
     return ran
 
 
