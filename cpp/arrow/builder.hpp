@@ -73,7 +73,7 @@ class Builder {
   Builder& elements() { return children_.front(); }
   std::int64_t length() const { return length_; }
   // The same with texts as views, empty: 16 bytes that hold a short text, or tell of a longer one
-  // its size, first bytes and place. polars keeps texts so, and takes no copy of them then.
+  // its size, first bytes and place.
   Builder with_views() &&;
   // The bytes it holds, about.
   std::size_t size() const;

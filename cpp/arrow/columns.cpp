@@ -15,10 +15,10 @@ void append_plain_strings(Builder& builder, std::string_view array) {
   std::string_view rest = array.substr(2, array.size() - 4);
   for (std::size_t end = rest.find(between); end != std::string_view::npos;
        end = rest.find(between)) {
-    builder.append_text(rest.substr(0, end));
+    append_stored_text(builder, rest.substr(0, end));
     rest.remove_prefix(end + between.size());
   }
-  builder.append_text(rest);
+  append_stored_text(builder, rest);
 }
 
 }  // namespace

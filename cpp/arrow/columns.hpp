@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "arrow/builder.hpp"
+#include "model/error.hpp"
+#include "model/text.hpp"
 #include "store/columns.hpp"
 
 namespace comptroller::arrow {
@@ -115,6 +117,12 @@ void append_value(Builder& builder, const T& value, Audience audience) {
   }
 }
 
+// Appends text of the store. Throws damaged for what is none: readers of Arrow trust it to be.
+inline void append_stored_text(Builder& builder, std::string_view text) {
+  if (!count_characters(text))
+    throw Error::damaged("a text is not UTF-8, or has control characters");
+  builder.append_text(text);
+}
 void append_addresses(Builder& builder, const store::PackedAddresses& packed);
 void append_addresses(Builder& builder, const store::JsonText& array);
 
@@ -125,7 +133,7 @@ void append_stored(Builder& builder, const db::Value& value, db::Symbols& symbol
   if (value.is_null()) return builder.append_null();
   store::visit_column<T>(value, symbols, [&]<class Held>(const Held& held) {
     if constexpr (std::same_as<Held, std::string_view>) {
-      builder.append_text(held);
+      append_stored_text(builder, held);
     } else if constexpr (std::same_as<Held, store::Digits>) {
       if (!is_amount(held.text)) throw Error::damaged("an amount is no number");
       builder.append_number(scaled(held.text));

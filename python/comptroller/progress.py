@@ -49,10 +49,11 @@ def waiting(title: str) -> Iterator[None]:
         yield
         return
     ended = Event()
+    bars = _bars()  # not in the thread: filters of warnings are everybody's
 
     def show() -> None:
         if not ended.wait(_SOON_S):
-            with _tqdm(title, bar_format="{desc}: {elapsed}") as bar:
+            with bars.tqdm(desc=title, leave=False, bar_format="{desc}: {elapsed}") as bar:
                 while not ended.wait(_BETWEEN_LOOKS_S):
                     bar.refresh()
 
@@ -67,7 +68,8 @@ def waiting(title: str) -> Iterator[None]:
 
 @contextmanager
 def _bar(title: str, delay: float) -> Iterator[Progress]:
-    with _tqdm(title, unit="B", unit_scale=True, delay=delay, dynamic_ncols=True) as bar:
+    form = {"unit": "B", "unit_scale": True, "delay": delay, "leave": False, "dynamic_ncols": True}
+    with _bars().tqdm(desc=title, **form) as bar:
 
         def advance(done: int, total: int | None, rows: int) -> None:
             bar.total = total
@@ -77,11 +79,10 @@ def _bar(title: str, delay: float) -> Iterator[Progress]:
         yield advance
 
 
-def _tqdm(title: str, **form: Any) -> Any:
+def _bars() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a notebook without widgets has a bar of text
-        bars = require("tqdm.auto", "progress=True", "tqdm")
-    return bars.tqdm(desc=title, leave=False, **form)
+        return require("tqdm.auto", "progress=True", "tqdm")
 
 
 def _in_notebook() -> bool:

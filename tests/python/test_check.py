@@ -160,6 +160,9 @@ DAMAGED_TEXTS = [
     ("orchestrations", "UPDATE orchestrations SET source = '{'"),
     ("orchestrations", "UPDATE orchestrations SET fail_reason = '[]'"),
     ("claims", "UPDATE claims SET addresses = '[\"a'"),
+    ("claims", "UPDATE claims SET addresses = CAST(x'5b22ff225d' AS TEXT)"),
+    ("claims", "UPDATE claims SET error_message = CAST(x'ff61ff' AS TEXT)"),
+    ("claims", "UPDATE symbols SET text = CAST(x'ff' AS TEXT) WHERE text = 'ETHEREUM'"),
 ]
 
 

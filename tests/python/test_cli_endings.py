@@ -117,6 +117,8 @@ def test_ctrl_c_ends_a_query(
     class Interrupted:
         """DuckDB as it is when Ctrl-C comes during a query."""
 
+        def __init__(self, **_how: object) -> None: ...
+
         def __enter__(self) -> Interrupted:
             return self
 
@@ -134,16 +136,23 @@ def test_ctrl_c_ends_a_query(
     assert not (tmp_path / "claims.parquet").exists()
 
 
-ENDLESS = "SELECT count(*) FROM range(1000000000000) AS every(n) WHERE n % 7 = 1"
+NUMBERS = "range(1000000000000) AS every(n)"
+ENDLESS = f"SELECT count(*) FROM {NUMBERS} WHERE n % 7 = 1"
+ENDLESS_PIVOT = f"PIVOT (SELECT n % 2 AS k FROM {NUMBERS}) ON k USING count(*)"
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
-@pytest.mark.parametrize("out", [None, "rows.csv", "rows.parquet"])
-def test_ctrl_c_ends_a_query_that_computes(run: Run, tmp_path: Path, out: str | None) -> None:
+@pytest.mark.parametrize(
+    ("sql", "out"),
+    [(ENDLESS, None), (ENDLESS, "rows.csv"), (ENDLESS, "rows.parquet"), (ENDLESS_PIVOT, None)],
+)
+def test_ctrl_c_ends_a_query_that_computes(
+    run: Run, tmp_path: Path, sql: str, out: str | None
+) -> None:
     pytest.importorskip("duckdb")
     assert run("load", "claims", "-", "--db", "store.db", given=GOOD).code == 0
     to = [] if out is None else ["--out", out]
-    with started("query", ENDLESS, *to, cwd=tmp_path) as asking:
+    with started("query", sql, *to, cwd=tmp_path) as asking:
 
         def seconds() -> float:
             stat = Path(f"/proc/{asking.pid}/stat").read_text().rpartition(")")[2].split()

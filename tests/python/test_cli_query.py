@@ -92,6 +92,18 @@ def test_every_kind_is_a_table(run: Run) -> None:
         ("SELECT MAP {'it''s \"': 1} AS x", {"it's \"": 1}),
         ("SELECT [1.0, 2]::DECIMAL(3, 1)[2] AS x", ["1", "2"]),
         ("SELECT [[1.50], NULL] AS x", [["1.5"], None]),
+        ("SELECT MAP {1.50: 1} AS x, {'key': 5, 'value': 6} AS item0", {"1.5": 1}),
+        ("SELECT MAP {'inf'::DOUBLE: 1} AS x", {"inf": 1}),
+        ("SELECT (1.50, 'a', NULL) AS x", ["1.5", "a", None]),
+        ("SELECT NULL::TUPLE(DECIMAL(3, 2)) AS x", None),
+        (f"SELECT json_object('a', {EXACT}) AS x", f'{{"a":{EXACT}}}'),
+        (f"SELECT [to_json({EXACT})] AS x", [EXACT]),
+        ("SELECT .0 AS x", "0"),
+        ("SELECT [.5, -.5, NULL] AS x", ["0.5", "-0.5", None]),
+        ("SELECT 5::BIGNUM AS x", "5"),
+        ("SELECT '101'::BIT AS x", "101"),
+        ("SELECT TIME '10:00:01.5' AS x", "10:00:01.5"),
+        ("SELECT union_value(n := 2) AS x", "2"),
         ("SELECT 100::DECIMAL(38, 0) AS x", "100"),
         ("SELECT 'inf'::FLOAT AS x", None),
         ("SELECT 0.5::DOUBLE AS x", 0.5),
@@ -109,6 +121,8 @@ def test_every_kind_is_a_table(run: Run) -> None:
         ("SELECT NULL AS x", None),
         ("SELECT 1 AS x;", 1),
         ("SELECT 1 AS x -- one", 1),
+        ("SELECT 'é;' AS x\n;\n; -- two", "é;"),
+        ("PIVOT (SELECT 'x' AS k) ON k USING count(*);", 1),
         ("SELECT 1 AS x, 2 AS X", 1),
         ("SELECT x FROM range(3) AS t(x) ORDER BY x DESC", 2),
         ("SELECT count(*) AS x FROM claims a JOIN claims b USING (id)", 3),
@@ -199,11 +213,10 @@ def test_columns_of_one_name_are_told_apart_or_refused(run: Run) -> None:
 
 
 def test_in_csv_what_is_nested_is_json_and_numbers_are_numbers(run: Run) -> None:
-    sql = (
-        "SELECT -1 AS n, -1.50 AS d, '-1' AS t, {'a': [1.50]} AS s, ' =x' AS f, true AS b, '' AS e"
-    )
+    numbers, texts = "-1 AS n, -5::BIGNUM AS d", "'-1' AS t, ' =x' AS f, '' AS e"
+    sql = f"SELECT {numbers}, {texts}, {{'a': [1.50]}} AS s, true AS b"
     (row,) = in_csv(run("query", sql, "--format", "csv").out)
-    assert list(row.values()) == ["-1", "-1.5", "'-1", '{"a":["1.5"]}', "' =x", "true", ""]
+    assert list(row.values()) == ["-1", "-5", "'-1", "' =x", "", '{"a":["1.5"]}', "true"]
 
 
 def test_the_tables_are_what_there_is(run: Run) -> None:

@@ -1,8 +1,8 @@
 """SQL that makes plain values of those of any type: nothing is rounded, and JSON has them all.
 
 Amounts are text without an exponent or zeros at their end, times RFC 3339 (in UTC where they have a
-zone), bytes hexadecimal; truth, numbers, lists, structs and maps stay what they are. A number
-that is infinite or none becomes NULL.
+zone), bytes hexadecimal; truth, numbers, lists, tuples, structs and maps stay what they are. A
+number that is infinite or none becomes NULL; all else, unions too, is the text that DuckDB makes.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ _SAME = _NUMBERS | {"boolean", "varchar", "null"}
 
 def is_number(type: Any) -> bool:
     """Whether a type of DuckDB is one of numbers."""
-    return type.id in _NUMBERS or type.id in _REAL or type.id == "decimal"
+    return type.id in _NUMBERS or type.id in (*_REAL, "decimal", "bignum")
 
 
 def is_nested(type: Any) -> bool:
     """Whether values of a type of DuckDB are made of others."""
-    return type.id in ("list", "array", "struct", "map")
+    return type.id in ("list", "array", "tuple", "struct", "map")
 
 
 def plain(value: str, type: Any, depth: int = 0) -> str:
     """An expression for the plain value of the expression `value`."""
-    item = f"item{depth}"
+    if str(type) == "JSON":  # whose numbers would become floats
+        return f"{value}::VARCHAR"
     if type.id in _SAME:
         return value
     if type.id in _REAL:
         return f"CASE WHEN isfinite({value}) THEN {value} END"
     if type.id == "decimal":
-        text = f"{value}::VARCHAR"
-        return text if dict(type.children)["scale"] == 0 else f"rtrim(rtrim({text}, '0'), '.')"
+        return _amount(value, **dict(type.children))
     if type.id == "timestamp with time zone":
         zone = f"CASE WHEN isfinite({value}) THEN 'Z' ELSE '' END"
         return f"{_moment(f'{value}::TIMESTAMP')} || {zone}"
@@ -47,24 +47,35 @@ def plain(value: str, type: Any, depth: int = 0) -> str:
         return _moment(value, "%n")
     if type.id == "blob":
         return f"lower(hex({value}))"
+    if is_nested(type):
+        return _nested(value, type, depth)
+    return f"{value}::VARCHAR"
+
+
+def _nested(value: str, type: Any, depth: int) -> str:
+    item = f"item{depth}"
     if type.id in ("list", "array"):
         of_one = plain(item, type.children[0][1], depth + 1)
         return value if of_one == item else f"list_transform({value}, lambda {item}: {of_one})"
-    if type.id == "struct" and all(name for name, _ in type.children):
-        members = ", ".join(
+    if type.id == "map":
+        (_, key), (_, of) = type.children
+        name = f"struct_extract({item}, 'key')"
+        known = name if key.id in _REAL else plain(name, key, depth + 1)  # a key cannot be NULL
+        member = plain(f"struct_extract({item}, 'value')", of, depth + 1)
+        entry = f"{{'key': ({known})::VARCHAR, 'value': {member}}}"
+        entries = f"list_transform(map_entries({value}), lambda {item}: {entry})"
+        return f"map_from_entries({entries})"
+    if type.id == "tuple":
+        places = enumerate((of for _, of in type.children), start=1)
+        members = (plain(f"struct_extract({value}, {place})", of, depth) for place, of in places)
+        made = f"json_array({', '.join(members)})"
+    else:
+        members = (
             f"{quoted(name)} := {plain(f'struct_extract({value}, {literal(name)})', of, depth)}"
             for name, of in type.children
         )
-        return f"CASE WHEN {value} IS NOT NULL THEN struct_pack({members}) END"
-    if type.id == "map":
-        (_, key), (_, of) = type.children
-        entry = (
-            f"{{'key': ({plain(f'{item}.key', key, depth + 1)})::VARCHAR, "
-            f"'value': {plain(f'{item}.value', of, depth + 1)}}}"
-        )
-        entries = f"list_transform(map_entries({value}), lambda {item}: {entry})"
-        return f"map_from_entries({entries})"
-    return f"{value}::VARCHAR"
+        made = f"struct_pack({', '.join(members)})"
+    return f"CASE WHEN {value} IS NOT NULL THEN {made} END"
 
 
 def text(value: str, type: Any) -> str:
@@ -87,6 +98,15 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def _amount(value: str, precision: int, scale: int) -> str:
+    text = f"{value}::VARCHAR"
+    if scale == 0:
+        return text
+    short = f"rtrim(rtrim({text}, '0'), '.')"
+    # Where there is no room for a digit before the point, there is none.
+    return short if scale < precision else f"regexp_replace({short}, '^-?', '\\00')"
 
 
 def _moment(value: str, fraction: str = "%f") -> str:

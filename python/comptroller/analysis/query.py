@@ -43,10 +43,12 @@ class Column(NamedTuple):
 class Query:
     """A query that is ready to be run; each run begins anew. An Arrow stream of its rows."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str, kind: str) -> None:
         self._connection = connection
         self._sql = sql
-        answer = connection.sql(sql)
+        # Of several statements a relation would have the rows at once.
+        asked = f"FROM ({sql}\n) AS answer LIMIT 0" if kind == "MULTI" else sql
+        answer = awaited(lambda: connection.sql(asked), self.interrupt)
         self._types = answer.types
         self.columns = [
             Column(str(name), plain.is_number(type))
@@ -86,7 +88,7 @@ class Query:
             return self._connection.sql(self._sql).__arrow_c_stream__(requested_schema)
 
     def _fetched(self, selected: str) -> Iterator[list[tuple[Any, ...]]]:
-        query = f"SELECT {selected} FROM (\n{self._sql}\n) AS answer"
+        query = f"SELECT {selected} FROM ({self._sql}\n) AS answer"
         more = partial(self._connection.fetchmany, _ROWS_AT_A_TIME)
         with _refusing():
             awaited(lambda: self._connection.execute(query), self.interrupt)
@@ -119,7 +121,14 @@ def open_query(svc: Service, sql: str) -> Iterator[Query]:
         kinds = [each.type.name for each in connection.extract_statements(sql)]
         if len(kinds) != 1 or kinds[0] not in _QUERIES:
             raise invalid("sql", f"must be one query: {', '.join(_WORDS)}")
-        yield Query(connection, sql.rstrip().rstrip(";"))
+        yield Query(connection, _unended(sql), kinds[0])
+
+
+def _unended(sql: str) -> str:
+    """One statement without the semicolon at its end and what is behind that."""
+    text = sql.encode()
+    ends = [place for place, _ in duckdb.tokenize(sql) if text[place : place + 1] == b";"]
+    return text[: min(ends, default=None)].decode()
 
 
 @contextmanager

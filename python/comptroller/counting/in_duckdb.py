@@ -79,13 +79,12 @@ class InDuckDB:
 
     def __init__(self, svc: Service, filters: ClaimFilters) -> None:
         self._duckdb = require("duckdb", "engine 'duckdb'", "comptroller[analysis]")
-        self._connection = self._duckdb.connect()
+        self._connection = self._duckdb.connect(config={"preserve_insertion_order": "false"})
         groups = svc.payout_groups.stream(
             columns=["id", "jurisdiction"], customer_id=filters.get("customer_id")
         )
         self._connection.register("group_stream", groups)
         self._connection.register("claim_stream", svc.claims.stream(_COLUMNS, **filters))
-        self._rows("SET preserve_insertion_order = false")
         self._rows(_READ)
 
     def totals(self, by: Sequence[str]) -> tuple[Totals, ...]:

@@ -13,7 +13,7 @@ import polars
 
 from comptroller.analysis.engines import TIMES, tables_in, too_large
 from comptroller.analysis.engines.relations import columns
-from comptroller.streams import ArrowStream, Stream, interruptible
+from comptroller.streams import ArrowStream, interruptible
 
 
 class DuckDB:
@@ -41,10 +41,19 @@ class DuckDB:
     def collect(self, frame: Any) -> polars.DataFrame:
         """The rows, through Arrow."""
         try:
-            # polars remembers the type it is given, and DuckDB's would not be gone when it looks.
-            return polars.DataFrame(Stream("rows", frame))
+            return polars.DataFrame(_Rows(frame))
         except duckdb.OutOfRangeException as error:
             raise too_large() from error
+
+
+class _Rows:
+    """A relation for polars, which keeps hold of the type of what it is given."""
+
+    def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
+        self._relation = relation
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._relation.__arrow_c_stream__(requested_schema)
 
 
 @contextmanager
