@@ -188,7 +188,7 @@ void bind_store(py::module_& module) {
   py::class_<ArrowSource>(module, "ArrowSource")
       .def("__arrow_c_stream__", &arrow_stream, py::arg("requested_schema") = py::none())
       .def("__arrow_c_schema__", &arrow_schema)
-      .def("with_string_views", &with_string_views);
+      .def("with_string_views", &with_string_views, py::keep_alive<0, 1>());
 
   using py::arg;
   py::class_<Store>(module, "Store")
@@ -212,7 +212,8 @@ void bind_store(py::module_& module) {
              const db::Commits commits = store.service()->database()->commits();
              return py::make_tuple(commits.by_size, commits.writes);
            })
-      .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"))
+      .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"),
+           py::keep_alive<0, 1>())  // a store that nobody else holds ends with its last stream
       .def(
           "backup",
           [](const Store& store, const Principal& principal, const std::string& destination) {

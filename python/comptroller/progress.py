@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,12 +49,13 @@ def waiting(title: str) -> Iterator[None]:
     if not (_in_notebook() and find_spec("tqdm")):
         yield
         return
-    ended = Event()
+    ended, began = Event(), time.time()
     bars = _bars()  # not in the thread: filters of warnings are everybody's
 
     def show() -> None:
         if not ended.wait(_SOON_S):
             with bars.tqdm(desc=title, leave=False, bar_format="{desc}: {elapsed}") as bar:
+                bar.start_t = began
                 while not ended.wait(_BETWEEN_LOOKS_S):
                     bar.refresh()
 

@@ -219,6 +219,36 @@ def test_in_csv_what_is_nested_is_json_and_numbers_are_numbers(run: Run) -> None
     assert list(row.values()) == ["-1", "-5", "'-1", "' =x", "", '{"a":["1.5"]}', "true"]
 
 
+def test_csv_keeps_the_order_of_many_rows(run: Run, tmp_path: Path) -> None:
+    sql = "SELECT n, 'x' || n AS t FROM range(500_000) AS every(n) ORDER BY n DESC"
+    assert run("query", sql, "--out", "rows.csv").code == 0
+    with (tmp_path / "rows.csv").open(newline="") as file:
+        next(file)
+        assert [int(row[0]) for row in csv.reader(file)] == list(reversed(range(500_000)))
+
+
+def test_a_sum_past_38_digits_is_refused_alike_in_every_format(run: Run, tmp_path: Path) -> None:
+    sql = f"SELECT sum(x) AS s FROM (VALUES ({'9' * 38}::DECIMAL(38, 0)), (1)) AS t(x)"
+    for to in (["--format", "csv"], ["--format", "json"], ["--out", "rows.parquet"]):
+        ended = run("query", sql, *to)
+        assert (ended.code, ended.err.startswith("comptroller: invalid-request: sql: ")) == (
+            1,
+            True,
+        )
+    assert not (tmp_path / "rows.parquet").exists()
+
+
+def test_what_is_no_text_is_no_query(run: Run) -> None:
+    ended = run("query", "SELECT '\udcff'")
+    assert ended.err.startswith("comptroller: invalid-request: sql: ")
+
+
+def test_a_hyphen_is_standard_output(run: Run, tmp_path: Path) -> None:
+    assert run("query", "SELECT 1 AS a", "--out", "-").out.split() == ["a", "1"]
+    assert run("query", "SELECT 1 AS a", "--out", "-", "--format", "json").json == [{"a": 1}]
+    assert not (tmp_path / "-").exists()
+
+
 def test_the_tables_are_what_there_is(run: Run) -> None:
     told = run("query", "FROM (SHOW TABLES)", "--format", "json").json
     assert {row["name"] for row in told} == {

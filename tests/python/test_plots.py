@@ -155,6 +155,19 @@ def test_what_is_drawn_adds_up_to_the_rows(reports: dict[str, Report]) -> None:
         assert len(drawn(name, member)) == len(rows(name))
 
 
+def test_days_without_a_score_hide_none_that_has_one(reports: dict[str, Report]) -> None:
+    def crowded(frame: polars.DataFrame) -> polars.DataFrame:
+        scored = frame.filter(polars.col("score").is_not_null()).head(10)
+        unscored = scored.head(1).with_columns(score=polars.lit(None, polars.Float64))
+        return polars.concat([*[unscored] * 3_000, scored])
+
+    report = rewritten(reports["anomalies"], crowded)
+    scored = report.to_polars()["score"].count()
+    points = data_of(report.plot(), "known")
+    assert len(points) == 2_000
+    assert sum(point["known"] for point in points) == scored > 0
+
+
 def test_of_a_million_rows_few_thousand_are_drawn_and_none_is_lost() -> None:
     hours = polars.datetime_range(at(), at() + timedelta(hours=9_999), "1h", eager=True)
     groups = polars.DataFrame({"group": [f"g{number}" for number in range(100)]})

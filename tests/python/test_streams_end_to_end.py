@@ -67,6 +67,14 @@ def test_polars_gets_the_same_frame_by_either_way(store: Service, noun: str) -> 
     assert frame.to_arrow().to_pylist() == stream.to_arrow().to_pylist()
 
 
+def test_a_stream_holds_a_store_that_nobody_else_holds(tmp_path: Path) -> None:
+    with comptroller.open(tmp_path / "store.db") as svc:
+        loaded(svc, "claims", line("claims"))
+    stream = comptroller.open(tmp_path / "store.db").claims.stream()
+    assert stream.to_arrow().num_rows == 1
+    assert pa.table(stream).num_rows == 1
+
+
 def test_amounts_times_and_closed_sets_have_their_types(store: Service) -> None:
     schema = pa.schema(store.claims.stream())
     assert schema.field("amount").type == pa.decimal128(38, 18)

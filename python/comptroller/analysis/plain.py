@@ -7,7 +7,7 @@ number that is infinite or none becomes NULL; all else, unions too, is the text 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
 from typing import Any
 
 _NUMBERS = frozenset(
@@ -15,12 +15,18 @@ _NUMBERS = frozenset(
 ) | {"hugeint", "uhugeint"}
 _REAL = ("float", "double")
 _MOMENTS = ("timestamp", "timestamp_s", "timestamp_ms")
+_FIXED = ("boolean", "timestamp", "uuid")
 _SAME = _NUMBERS | {"boolean", "varchar", "null"}
 
 
 def is_number(type: Any) -> bool:
     """Whether a type of DuckDB is one of numbers."""
     return type.id in _NUMBERS or type.id in (*_REAL, "decimal", "bignum")
+
+
+def is_free(type: Any) -> bool:
+    """Whether the text of a type of DuckDB is whatever someone wrote."""
+    return not (is_number(type) or is_nested(type) or type.id.startswith(_FIXED))
 
 
 def is_nested(type: Any) -> bool:
@@ -84,10 +90,11 @@ def text(value: str, type: Any) -> str:
     return f"to_json({made})::VARCHAR" if is_nested(type) else f"({made})::VARCHAR"
 
 
-def defused(text: str, beginnings: Sequence[str]) -> str:
+def defused(text: str, beginnings: str) -> str:
     """An expression for text with an apostrophe before it where it begins so, behind spaces too."""
-    begins = ", ".join(map(literal, beginnings))
-    return f"CASE WHEN ltrim({text}, ' ')[1] IN ({begins}) THEN chr(39) ELSE '' END || {text}"
+    # An IN would be a join to DuckDB, and a join does not keep the order of the rows.
+    pattern = literal(f"^ *[{re.escape(beginnings)}]")
+    return f"CASE WHEN regexp_matches({text}, {pattern}) THEN chr(39) ELSE '' END || {text}"
 
 
 def quoted(name: str) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 
+from comptroller import arguments
 from comptroller.analysis import plain
 from comptroller.analysis.engines.relations import columns
-from comptroller.errors import invalid, unavailable
+from comptroller.errors import InvalidRequest, invalid, unavailable
 from comptroller.streams import awaited, interruptible
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Query:
     def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str, kind: str) -> None:
         self._connection = connection
         self._sql = sql
+        #: Why its Arrow stream could not begin, which who reads one is not told.
+        self.refusal: InvalidRequest | None = None
         # Of several statements a relation would have the rows at once.
         asked = f"FROM ({sql}\n) AS answer LIMIT 0" if kind == "MULTI" else sql
         answer = awaited(lambda: connection.sql(asked), self.interrupt)
@@ -55,16 +58,17 @@ class Query:
             for name, type in zip(answer.columns, self._types, strict=True)
         ]
 
-    def rows(self, defused: Sequence[str] = ()) -> Iterator[list[tuple[str | None, ...]]]:
+    def rows(self, defused: str = "") -> Iterator[list[tuple[str | None, ...]]]:
         """The rows as text, some at a time; None where there is no value, JSON of what is nested.
 
-        Text that begins with one of `defused`, behind spaces or not, has an apostrophe before it.
+        Text that begins with a character of `defused`, behind spaces or not, has an apostrophe
+        before it.
         """
         texts = [plain.text(f"#{place}", type) for place, type in enumerate(self._types, start=1)]
         if defused:
             texts = [
-                text if column.is_number else plain.defused(text, defused)
-                for column, text in zip(self.columns, texts, strict=True)
+                plain.defused(text, defused) if plain.is_free(type) else text
+                for type, text in zip(self._types, texts, strict=True)
             ]
         return self._fetched(", ".join(texts))
 
@@ -84,8 +88,12 @@ class Query:
             yield [document for (document,) in rows]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        with _refusing():
-            return self._connection.sql(self._sql).__arrow_c_stream__(requested_schema)
+        try:
+            with _refusing():
+                return self._connection.sql(self._sql).__arrow_c_stream__(requested_schema)
+        except InvalidRequest as error:
+            self.refusal = error
+            raise
 
     def _fetched(self, selected: str) -> Iterator[list[tuple[Any, ...]]]:
         query = f"SELECT {selected} FROM ({self._sql}\n) AS answer"
@@ -118,6 +126,7 @@ def open_query(svc: Service, sql: str) -> Iterator[Query]:
             rows.project(columns(rows)).create_view(name)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
+        sql = arguments.text("sql", sql)
         kinds = [each.type.name for each in connection.extract_statements(sql)]
         if len(kinds) != 1 or kinds[0] not in _QUERIES:
             raise invalid("sql", f"must be one query: {', '.join(_WORDS)}")

@@ -13,6 +13,7 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option
+from comptroller.errors import Unavailable
 
 if TYPE_CHECKING:
     from comptroller.analysis.query import Query
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _SHOWN_ROWS = 200
 _FORMATS = ("table", "csv", "json", "parquet")
 #: What a spreadsheet takes for the beginning of a formula, as in an export.
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULAS = "=+-@\t\r"
 
 
 @click.command()
@@ -30,7 +31,7 @@ _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
     type=click.Choice(_FORMATS),
     help="As the name of --out ends, else a table.",
 )
-@click.option("--out", type=click.Path(), help="Write to this file.")
+@click.option("--out", type=click.Path(), help="Write to this file; - is standard output.")
 @db_option
 def query(sql: str, format: str | None, out: str | None, db: str) -> None:
     """Ask the store in SQL, which reads and never writes.
@@ -42,6 +43,8 @@ def query(sql: str, format: str | None, out: str | None, db: str) -> None:
     comptroller query "DESCRIBE claims"
     comptroller query "FROM claims WHERE onchain_status = 'FAILED'" --out failed.csv
     """  # noqa: D301
+    if out == "-":  # standard output, as in an export
+        out, format = None, format or "csv"
     chosen = format or (Path(out).suffix.lstrip(".").lower() if out else "table")
     if chosen not in _FORMATS:
         raise click.UsageError(f"--out {out}: say the --format, {', '.join(_FORMATS[1:])}")
@@ -72,7 +75,10 @@ def _write(ready: Query, format: str, path: str) -> int:
     from comptroller.streams import awaited
 
     if format == "parquet":
-        return awaited(lambda: write_parquet(ready, path), ready.interrupt)
+        try:
+            return awaited(lambda: write_parquet(ready, path), ready.interrupt)
+        except Unavailable as error:
+            raise ready.refusal or error from None
     with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         return _WRITERS[format](ready, file)
 
@@ -103,7 +109,7 @@ def _write_csv(ready: Query, file: TextIO) -> int:
 
 
 def _defused(text: str) -> str:
-    return f"'{text}" if text.lstrip(" ").startswith(_FORMULAS) else text
+    return f"'{text}" if text.lstrip(" ").startswith(tuple(_FORMULAS)) else text
 
 
 def _write_json(ready: Query, file: TextIO) -> int:

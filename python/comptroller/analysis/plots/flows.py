@@ -52,8 +52,7 @@ def anomalies(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     """The days beyond the band, by how many MADs they are from the median of their series."""
     keys = frame.columns[: frame.columns.index("day")]
     named, names, _ = with_series(frame, keys)
-    distance = pl.col("score").abs()
-    drawn = named.sort(distance, descending=True, nulls_last=False).head(_MOST_POINTS)
+    drawn = _furthest(named)
     notes = ["How many MADs a day is from the median of its series; grey: the band."]
     if len(drawn) < len(frame):
         notes.append(f"Drawn are the furthest {_MOST_POINTS:,}, {len(frame) - len(drawn):,} not.")
@@ -74,6 +73,14 @@ def anomalies(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
         if len(some := placed.filter(pl.col("measure") == measure))
     ]
     return alt.vconcat(*panels), notes
+
+
+def _furthest(frame: pl.DataFrame) -> pl.DataFrame:
+    """As many as can be drawn; of days without a score a quarter, or what those with one leave."""
+    has_score = pl.col("score").is_not_null()
+    scored = frame.filter(has_score).sort(pl.col("score").abs(), descending=True)
+    unscored = frame.filter(~has_score).head(max(_MOST_POINTS // 4, _MOST_POINTS - len(scored)))
+    return pl.concat([scored.head(_MOST_POINTS - len(unscored)), unscored])
 
 
 def _scores(frame: pl.DataFrame, title: str, names: list[str], band: float, when: alt.X) -> Picture:

@@ -77,7 +77,7 @@ def _configuration(theme: Theme) -> dict[str, Any]:
         "titleFontWeight": "normal",
     }
     # A page's letters may be wider than those that were measured.
-    left = 28 if theme is THEMES["page"] else 8
+    left, beside_labels = (40, 16) if theme is THEMES["page"] else (8, 4)
     return {
         "background": theme.ground,
         "font": "Arial, 'Liberation Sans', Helvetica, sans-serif",
@@ -99,6 +99,7 @@ def _configuration(theme: Theme) -> dict[str, Any]:
             "gridColor": theme.grid,
             "labelLimit": LABEL_WIDTH + 20,
             "labelOverlap": "greedy",
+            "titlePadding": beside_labels,
         },
         "legend": {**words, "orient": "bottom", "columns": 4},
         "text": {"color": theme.text, "fontSize": 11},
