@@ -99,9 +99,9 @@ def _configuration(theme: Theme) -> dict[str, Any]:
             "gridColor": theme.grid,
             "labelLimit": LABEL_WIDTH + 20,
             "labelOverlap": "greedy",
-            "titlePadding": beside_labels,
         },
-        "legend": {**words, "orient": "bottom", "columns": 4},
+        "axisY": {"titlePadding": beside_labels},
+        "legend": {**words, "orient": "bottom", "columns": 4, "columnPadding": 2 * beside_labels},
         "text": {"color": theme.text, "fontSize": 11},
         "concat": {"spacing": 14},
     }
