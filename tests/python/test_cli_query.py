@@ -219,6 +219,15 @@ def test_in_csv_what_is_nested_is_json_and_numbers_are_numbers(run: Run) -> None
     assert list(row.values()) == ["-1", "-5", "'-1", "' =x", "", '{"a":["1.5"]}', "true"]
 
 
+def test_csv_defuses_what_a_spreadsheet_takes_for_a_formula(run: Run) -> None:
+    risky = ["=x", "+x", "-x", "@x", "  =x", "\tx", "\rx"]
+    harmless = ["x", "a=b", "", "\\x", "'=x"]
+    texts = ", ".join("'" + text.replace("'", "''") + "'" for text in risky + harmless)
+    told = run("query", f"SELECT unnest([{texts}]) AS x", "--format", "csv").out
+    cells = [row["x"] for row in in_csv(told)]
+    assert cells == [f"'{text}" for text in risky] + harmless
+
+
 def test_csv_keeps_the_order_of_many_rows(run: Run, tmp_path: Path) -> None:
     sql = "SELECT n, 'x' || n AS t FROM range(500_000) AS every(n) ORDER BY n DESC"
     assert run("query", sql, "--out", "rows.csv").code == 0
