@@ -46,6 +46,7 @@ Builder Builder::with_views() && {
     column.format = "vu";
   }
   std::vector<Builder> children;
+  children.reserve(children_.size());
   for (Builder& child : children_) children.push_back(std::move(child).with_views());
   return Builder(std::move(column), std::move(children));
 }
