@@ -62,13 +62,14 @@ Array Builder::take() {
   parts.length = std::exchange(length_, 0);
   parts.null_count = std::exchange(null_count_, 0);
   parts.buffers.push_back(validity_.take());
-  if (has_ends() || column_.shape == Shape::view) parts.buffers.push_back(places_.take());
-  Buffer sizes;
-  if (column_.shape == Shape::view) sizes.push(static_cast<std::int64_t>(values_.size()));
+  const bool is_view = column_.shape == Shape::view;
+  if (has_ends() || is_view) parts.buffers.push_back(places_.take());
+  Buffer sizes;  // of the buffers of texts, behind those
+  if (is_view) sizes.push(static_cast<std::int64_t>(values_.size()));
   if (column_.shape != Shape::list && column_.shape != Shape::record) {
     parts.buffers.push_back(values_.take());
   }
-  if (column_.shape == Shape::view) parts.buffers.push_back(std::move(sizes));
+  if (is_view) parts.buffers.push_back(std::move(sizes));
   for (Builder& child : children_) parts.children.push_back(child.take());
   begin();
   if (!column_.words.empty()) {

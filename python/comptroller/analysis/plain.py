@@ -7,7 +7,6 @@ number that is infinite or none becomes NULL; all else, unions too, is the text 
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 _NUMBERS = frozenset(
@@ -90,11 +89,11 @@ def text(value: str, type: Any) -> str:
     return f"to_json({made})::VARCHAR" if is_nested(type) else f"({made})::VARCHAR"
 
 
-def defused(text: str, beginnings: str) -> str:
-    """An expression for text with an apostrophe before it where it begins so, behind spaces too."""
+def defused(text: str, risky: str) -> str:
+    """An expression for text with an apostrophe before it where the pattern `risky` is in it."""
     # An IN would be a join to DuckDB, and a join does not keep the order of the rows.
-    pattern = literal(f"^ *[{re.escape(beginnings)}]")
-    return f"CASE WHEN regexp_matches({text}, {pattern}) THEN chr(39) ELSE '' END || {text}"
+    found = f"regexp_matches({text}, {literal(risky)})"
+    return f"CASE WHEN {found} THEN chr(39) ELSE '' END || {text}"
 
 
 def quoted(name: str) -> str:

@@ -58,16 +58,15 @@ class Query:
             for name, type in zip(answer.columns, self._types, strict=True)
         ]
 
-    def rows(self, defused: str = "") -> Iterator[list[tuple[str | None, ...]]]:
+    def rows(self, risky: str | None = None) -> Iterator[list[tuple[str | None, ...]]]:
         """The rows as text, some at a time; None where there is no value, JSON of what is nested.
 
-        Text that begins with a character of `defused`, behind spaces or not, has an apostrophe
-        before it.
+        Text in which the pattern `risky` is found has an apostrophe before it.
         """
         texts = [plain.text(f"#{place}", type) for place, type in enumerate(self._types, start=1)]
-        if defused:
+        if risky is not None:
             texts = [
-                plain.defused(text, defused) if plain.is_free(type) else text
+                plain.defused(text, risky) if plain.is_free(type) else text
                 for type, text in zip(self._types, texts, strict=True)
             ]
         return self._fetched(", ".join(texts))

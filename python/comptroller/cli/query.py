@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from itertools import chain as joined
 from itertools import islice
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 _SHOWN_ROWS = 200
 _FORMATS = ("table", "csv", "json", "parquet")
-#: What a spreadsheet takes for the beginning of a formula, as in an export.
-_FORMULAS = "=+-@\t\r"
+#: How what a spreadsheet takes for a formula begins, as in an export.
+_FORMULA = r"^ *[=+\-@\t\r]"
 
 
 @click.command()
@@ -100,16 +101,13 @@ def _show(ready: Query, _file: TextIO) -> int:
 
 def _write_csv(ready: Query, file: TextIO) -> int:
     lines = csv.writer(file)
-    lines.writerow([_defused(column.name) for column in ready.columns])
+    names = [column.name for column in ready.columns]
+    lines.writerow([f"'{name}" if re.search(_FORMULA, name) else name for name in names])
     count = 0
-    for rows in ready.rows(_FORMULAS):
+    for rows in ready.rows(_FORMULA):
         lines.writerows(rows)
         count += len(rows)
     return count
-
-
-def _defused(text: str) -> str:
-    return f"'{text}" if text.lstrip(" ").startswith(tuple(_FORMULAS)) else text
 
 
 def _write_json(ready: Query, file: TextIO) -> int:

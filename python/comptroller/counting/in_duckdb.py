@@ -64,7 +64,7 @@ ORDER BY {order}
 """
 _SUM = "sum(amount)::VARCHAR"
 # Where a sum would pass the 38 digits of a decimal, which DuckDB refuses, its whole part and its
-# fraction are summed apart: five times slower.
+# fraction are summed apart, which takes longer.
 _WIDE_SUM = """
 (sum(trunc(amount)::HUGEINT) + trunc(sum(amount - trunc(amount)))::HUGEINT)::VARCHAR
 || ltrim((sum(amount - trunc(amount)) - trunc(sum(amount - trunc(amount))))::VARCHAR, '0')
