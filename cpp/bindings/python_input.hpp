@@ -3,14 +3,17 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstring>
 #include <utility>
 
 #include "load/input.hpp"
 #include "model/error.hpp"
+#include "model/wording.hpp"
 
 namespace comptroller::bindings {
 
-// Takes the GIL for each read. What `readinto` raises is thrown as it is.
+// Takes the GIL for each read. What `readinto` raises is thrown as it is. Made and destroyed with
+// the GIL.
 class PythonInput : public load::Input {
  public:
   PythonInput(pybind11::object source, bool is_for_loading_thread)
@@ -23,26 +26,38 @@ class PythonInput : public load::Input {
     if (PyObject* done = PyObject_CallMethod(source_.ptr(), "abandon", nullptr)) {
       Py_DECREF(done);
     } else {
-      PyErr_WriteUnraisable(source_.ptr());  // only the wait for it is longer
+      PyErr_WriteUnraisable(source_.ptr());  // the wait for its read is longer
     }
   }
 
   std::size_t read(char* out, std::size_t capacity) override {
     const pybind11::gil_scoped_acquire acquire;
-    const auto buffer = pybind11::memoryview::from_memory(
-        out, static_cast<pybind11::ssize_t>(capacity), /*readonly=*/false);
-    const pybind11::object read = source_.attr("readinto")(buffer);
-    buffer.attr("release")();
-    const auto size = read.is_none() ? 0 : read.cast<pybind11::ssize_t>();
-    if (size < 0 || std::cmp_greater(size, capacity)) {
-      throw Error(Code::unavailable, "readinto gave a size outside its buffer");
+    const auto accepted = static_cast<pybind11::ssize_t>(capacity);
+    if (memory_.size < accepted) {
+      bytes_ = pybind11::bytearray(nullptr, accepted);
+      memory_ = bytes_.request(/*writable=*/true);
     }
+    const pybind11::object view =
+        pybind11::memoryview(bytes_)[pybind11::slice(0, accepted, std::nullopt)];
+    const pybind11::object answer = source_.attr("readinto")(view);
+    const auto size = answer.is_none() ? 0 : PyNumber_AsSsize_t(answer.ptr(), nullptr);
+    if (PyErr_Occurred() != nullptr || size < 0 || size > accepted) {
+      PyErr_Clear();
+      throw Error::invalid("source", "readinto returned " +
+                                         shorten(std::string(pybind11::repr(answer))) +
+                                         "; an integer from 0 to the buffer's size is accepted");
+    }
+    std::memcpy(out, memory_.ptr, static_cast<std::size_t>(size));
     return static_cast<std::size_t>(size);
   }
 
  private:
   pybind11::object source_;
   bool is_for_loading_thread_;
+  // What `readinto` fills is Python's own memory, since it may keep a view of it; the export held
+  // in `memory_` prevents that it is resized.
+  pybind11::buffer bytes_;
+  pybind11::buffer_info memory_;
 };
 
 }  // namespace comptroller::bindings

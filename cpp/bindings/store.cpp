@@ -7,6 +7,7 @@
 
 #include "arrow/stream.hpp"
 #include "bindings/python_input.hpp"
+#include "bindings/sealed.hpp"
 #include "db/sqlite/database.hpp"
 #include "load/exporter.hpp"
 #include "load/loader.hpp"
@@ -32,27 +33,32 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
   return parameters;
 }
 
-// Lets Python handle its signals, which may raise.
+// Runs Python's signal handlers, which may raise.
 void handle_signals() {
   const py::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-// A service that can be closed while other threads still work with it: they finish, and the last
-// one out closes the file.
+// Deletes without the GIL, in whichever thread: closing a file may wait for a lock whose holder
+// waits for the GIL.
+template <class T>
+void delete_without_gil(T* object) {
+  std::optional<py::gil_scoped_release> released;
+  if (PyGILState_Check() != 0) released.emplace();
+  delete object;
+}
+
+// A service that can be closed while other threads use it: their calls finish, and the file is
+// closed with the last of them. Safe for many threads.
 class Store {
  public:
   Store(const std::string& path, bool read_only) {
     const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
     service::Environment environment = service::system_environment();
-    service_ = std::make_shared<Service>(db::sqlite::open(path, options), std::move(environment));
+    service_ = {new Service(db::sqlite::open(path, options), std::move(environment)),
+                &delete_without_gil<Service>};
   }
-
-  // Closing may wait for others and write to disk.
-  ~Store() {
-    const py::gil_scoped_release released;
-    close();
-  }
+  ~Store() { close(); }
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
@@ -70,7 +76,7 @@ class Store {
     }
     if (!closing) return;
     closing->close();
-    // The file's locks belong to the process that opened it: a forked child leaves them alone.
+    // The file's locks belong to the process that opened it: a forked child never releases them.
     if (closing->is_forked()) new std::shared_ptr<Service>(std::move(closing));
   }
 
@@ -80,10 +86,10 @@ class Store {
 };
 
 py::tuple call(const Store& store, const Principal& principal, std::string operation,
-               const Parameters& parameters, std::optional<std::string_view> body,
+               const Parameters& parameters, const std::optional<py::bytes>& body,
                std::optional<std::string> idempotency_key) {
   service::Call call{std::move(operation), to_parameters(parameters),
-                     std::string(body.value_or("")), std::move(idempotency_key)};
+                     body ? std::string(*body) : std::string(), std::move(idempotency_key)};
   service::Answer answer;
   {
     const py::gil_scoped_release release;
@@ -92,7 +98,7 @@ py::tuple call(const Store& store, const Principal& principal, std::string opera
   return py::make_tuple(py::bytes(answer.body), answer.is_replay);
 }
 
-// Tells `account` what the load did, also where an exception ends it.
+// Passes the result to `account`, also if an exception ends the load.
 void load(const Store& store, const Principal& principal, const std::string& kind,
           const py::object& source, bool are_rows, std::optional<std::string> customer_id,
           bool keep_going, bool dry_run, std::optional<std::uint64_t> total_bytes,
@@ -134,9 +140,9 @@ std::uint64_t export_rows(const Store& store, const Principal& principal, std::s
   return load::export_rows(*store.service(), principal, options, filters);
 }
 
-// An Arrow table that can be read again and again.
+// An Arrow table that can be read any number of times, by many threads.
 struct ArrowSource {
-  std::shared_ptr<arrow::Table> table;
+  std::shared_ptr<const arrow::Table> table;
 };
 
 ArrowSource stream(const Store& store, const Principal& principal, const std::string& kind,
@@ -145,93 +151,107 @@ ArrowSource stream(const Store& store, const Principal& principal, const std::st
   const std::shared_ptr<Service> service = store.service();
   const service::Scan scan = service::scan(*service, principal, kind, to_parameters(parameters),
                                            service::Purpose::analysis);
-  arrow::Source source{service->database(), scan.listing, [service] { service->check_usable(); }};
+  arrow::Source source{
+      {service, service->database().get()}, scan.listing, [service] { service->check_usable(); }};
   return {arrow::make_table(kind, columns, scan.audience, std::move(source))};
 }
 
-// A capsule that owns what it points to until a consumer moves it out.
+// Releases a stream, which joins its threads, or a schema, unless a consumer moved it out.
 template <class Struct>
-py::capsule to_capsule(std::unique_ptr<Struct> held, const char* name) {
-  return py::capsule(held.release(), name, [](PyObject* capsule) {
-    auto* pointer = static_cast<Struct*>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
-    if (pointer->release != nullptr) pointer->release(pointer);
-    delete pointer;
+struct Release {
+  void operator()(Struct* held) const {
+    const py::gil_scoped_release release;
+    if (held->release != nullptr) held->release(held);
+    delete held;
+  }
+};
+
+// A capsule that owns what `fill` fills.
+template <class Struct, class Fill>
+py::capsule to_capsule(const char* name, Fill fill) {
+  std::unique_ptr<Struct, Release<Struct>> held(new Struct{});
+  fill(held.get());
+  py::capsule capsule(held.get(), name, [](PyObject* owner) {
+    Release<Struct>{}(static_cast<Struct*>(PyCapsule_GetPointer(owner, PyCapsule_GetName(owner))));
   });
+  held.release();  // NOLINT(bugprone-unused-return-value): the capsule's now
+  return capsule;
 }
 
 py::capsule arrow_stream(const ArrowSource& source, const py::object&) {
-  auto held = std::make_unique<ArrowArrayStream>();
-  source.table->open(held.get());
-  return to_capsule(std::move(held), "arrow_array_stream");
-}
-
-ArrowSource with_string_views(const ArrowSource& source) {
-  return {std::make_shared<arrow::Table>(source.table->with_views())};
+  return to_capsule<ArrowArrayStream>("arrow_array_stream",
+                                      [&](ArrowArrayStream* out) { source.table->open(out); });
 }
 
 py::capsule arrow_schema(const ArrowSource& source) {
-  auto held = std::make_unique<ArrowSchema>();
-  source.table->export_schema(held.get());
-  return to_capsule(std::move(held), "arrow_schema");
+  return to_capsule<ArrowSchema>("arrow_schema",
+                                 [&](ArrowSchema* out) { source.table->export_schema(out); });
+}
+
+ArrowSource with_string_views(const ArrowSource& source) {
+  return {std::make_shared<const arrow::Table>(source.table->with_views())};
 }
 
 }  // namespace
 
 void bind_store(py::module_& module) {
-  py::class_<Principal>(module, "Principal")
-      .def(py::init(&service::make_principal), py::arg("customer") = py::none(),
-           py::arg("client_id") = py::none(), py::arg("scopes") = py::none())
-      .def_readonly("customer", &Principal::customer)
-      .def_readonly("client_id", &Principal::client_id)
-      .def_readonly("scopes", &Principal::scopes);
+  seal(py::class_<Principal>(module, "Principal", py::is_final())
+           .def(py::init(&service::make_principal), py::arg("customer") = py::none(),
+                py::arg("client_id") = py::none(), py::arg("scopes") = py::none())
+           .def_readonly("customer", &Principal::customer)
+           .def_readonly("client_id", &Principal::client_id)
+           .def_readonly("scopes", &Principal::scopes));
 
-  py::class_<ArrowSource>(module, "ArrowSource")
-      .def("__arrow_c_stream__", &arrow_stream, py::arg("requested_schema") = py::none())
-      .def("__arrow_c_schema__", &arrow_schema)
-      .def("with_string_views", &with_string_views, py::keep_alive<0, 1>());
+  seal(py::class_<ArrowSource>(module, "ArrowSource", py::is_final())
+           .def("__arrow_c_stream__", &arrow_stream, py::arg("requested_schema") = py::none())
+           .def("__arrow_c_schema__", &arrow_schema)
+           .def("with_string_views", &with_string_views, py::keep_alive<0, 1>()));
 
   using py::arg;
-  py::class_<Store>(module, "Store")
-      .def(py::init<const std::string&, bool>(), arg("path"), arg("read_only") = false,
-           py::call_guard<py::gil_scoped_release>())
-      .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
-           arg("body") = py::none(), arg("idempotency_key") = py::none())
-      .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
-           arg("are_rows"), arg("customer_id"), arg("keep_going"), arg("dry_run"),
-           arg("total_bytes"), arg("progress"), arg("account"))
-      .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
-           arg("parameters"))
-      .def(
-          "owns",
-          [](const Store& store, const std::string& path) {
-            return store.service()->database()->owns(path);
-          },
-          arg("path"), py::call_guard<py::gil_scoped_release>())
-      .def("commits",
-           [](const Store& store) {
-             const db::Commits commits = store.service()->database()->commits();
-             return py::make_tuple(commits.by_size, commits.writes);
-           })
-      .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"),
-           py::keep_alive<0, 1>())  // a store that nobody else holds ends with its last stream
-      .def(
-          "backup",
-          [](const Store& store, const Principal& principal, const std::string& destination) {
-            service::backup(*store.service(), principal, destination);
-          },
-          arg("principal"), arg("destination"), py::call_guard<py::gil_scoped_release>())
-      .def(
-          "check",
-          [](const Store& store, const Principal& principal) {
-            std::string findings;
-            {
-              const py::gil_scoped_release release;
-              findings = service::check(*store.service(), principal);
-            }
-            return py::bytes(findings);
-          },
-          arg("principal"))
-      .def("close", &Store::close, py::call_guard<py::gil_scoped_release>());
+  seal(py::class_<Store>(module, "Store", py::is_final())
+           .def(py::init<const std::string&, bool>(), arg("path"), arg("read_only") = false,
+                py::call_guard<py::gil_scoped_release>())
+           .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
+                arg("body") = py::none(), arg("idempotency_key") = py::none())
+           .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
+                arg("are_rows"), arg("customer_id"), arg("keep_going"), arg("dry_run"),
+                arg("total_bytes"), arg("progress"), arg("account"))
+           .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
+                arg("parameters"))
+           .def(
+               "owns",
+               [](const Store& store, const std::string& path) {
+                 return store.service()->database()->owns(path);
+               },
+               arg("path"), py::call_guard<py::gil_scoped_release>())
+           .def("commits",
+                [](const Store& store) {
+                  const db::Commits commits = [&] {
+                    const py::gil_scoped_release release;
+                    return store.service()->database()->commits();
+                  }();
+                  return py::make_tuple(commits.by_size, commits.writes);
+                })
+           .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"),
+                py::keep_alive<0, 1>())  // a dropped store would close under its streams
+           .def(
+               "backup",
+               [](const Store& store, const Principal& principal, const std::string& destination) {
+                 service::backup(*store.service(), principal, destination);
+               },
+               arg("principal"), arg("destination"), py::call_guard<py::gil_scoped_release>())
+           .def(
+               "check",
+               [](const Store& store, const Principal& principal) {
+                 std::string findings;
+                 {
+                   const py::gil_scoped_release release;
+                   findings = service::check(*store.service(), principal);
+                 }
+                 return py::bytes(findings);
+               },
+               arg("principal"))
+           .def("close", &Store::close, py::call_guard<py::gil_scoped_release>()));
 }
 
 }  // namespace comptroller::bindings

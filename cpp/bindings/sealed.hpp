@@ -1,0 +1,24 @@
+// What every class of the module has in common.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace comptroller::bindings {
+
+// What pybind11's own tp_new does. As it is another function, Python refuses `__new__` (whose
+// object would have uninitialised content) and makes objects by a call of the class alone.
+inline PyObject* make_instance(PyTypeObject* type, PyObject*, PyObject*) {
+  return pybind11::detail::make_new_instance(type);
+}
+
+// Ends the definition of a class: from now on it cannot be changed, and no object of another class
+// can become one of it.
+template <class... Definition>
+void seal(const pybind11::class_<Definition...>& defined) {
+  auto* type = reinterpret_cast<PyTypeObject*>(defined.ptr());
+  type->tp_new = make_instance;
+  type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
+  PyType_Modified(type);
+}
+
+}  // namespace comptroller::bindings
