@@ -78,7 +78,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // A prepared statement, kept for the next time. The same text may not be in use already.
+  // A prepared statement, cached by its text. A text may be in use several times at once.
   virtual Query query(std::string_view sql) = 0;
   // Runs statements that take no parameters.
   virtual void execute(const std::string& sql) = 0;

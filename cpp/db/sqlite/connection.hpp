@@ -1,4 +1,4 @@
-// One SQLite connection with its prepared statements.
+// One SQLite connection.
 #pragma once
 
 #include <sqlite3.h>
@@ -6,20 +6,17 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "db/database.hpp"
+#include "db/sqlite/statement.hpp"
 
 namespace comptroller::db::sqlite {
 
-// How long a statement waits for a lock that only a stranger to our lock file can hold.
+// How long a statement waits for a lock that only a program without our lock files can hold.
 inline constexpr int busy_timeout_ms = 5000;
 
 // Throws the Error that a result code stands for; does not name paths or SQL.
 [[noreturn]] void throw_failure(int result);
-inline void check(int result) {
-  if (result != SQLITE_OK) throw_failure(result);
-}
 
 struct CloseConnection {
   void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
@@ -31,7 +28,7 @@ class SqliteConnection final : public Connection {
   SqliteConnection(const std::string& path, int flags);
   ~SqliteConnection() override;
 
-  Query query(std::string_view sql) override;
+  Query query(std::string_view sql) override { return Query(statements_.take(*this, sql)); }
   void execute(const std::string& sql) override;
   std::int64_t last_inserted_key() override;
   std::int64_t changed_rows() override;
@@ -41,25 +38,15 @@ class SqliteConnection final : public Connection {
   // Leaves the log as it is when this connection closes.
   void keep_log() { sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
+  void check(int result) {
+    if (result != SQLITE_OK) fail(result);
+  }
+  // Throws the Error that the result of a call on this connection stands for.
+  [[noreturn]] void fail(int result);
+
  private:
-  class SqliteStatement;
-  struct Hash {
-    using is_transparent = void;
-    // Statements differ in length or towards their end; reading all of them would cost as much as
-    // binding a row.
-    std::size_t operator()(std::string_view sql) const {
-      constexpr std::size_t read = 128;
-      const std::size_t end = sql.size() < read ? 0 : sql.size() - read;
-      return std::hash<std::string_view>{}(sql.substr(end)) + sql.size();
-    }
-  };
-
-  void drop_idle_statements();
-
   std::unique_ptr<sqlite3, CloseConnection> handle_;
-  std::unordered_map<std::string, std::unique_ptr<SqliteStatement>, Hash, std::equal_to<>>
-      statements_;
-  std::size_t sql_bytes_ = 0;  // of the texts of statements_
+  StatementCache statements_;
 };
 
 }  // namespace comptroller::db::sqlite
