@@ -148,7 +148,7 @@ TEST_CASE("several readers of one moment see the same, whatever is written meanw
   });
   do {
     std::vector<std::int64_t> counts;
-    for (const Lease& reader : database->readers_of_one_moment(4)) {
+    for (const Lease& reader : database->readers_of_one_snapshot(4)) {
       Query query = reader->query("SELECT count(*) FROM customers");
       query.step();
       counts.push_back(query.column(0).integer);
