@@ -133,7 +133,7 @@ void Scan::begin() {
 void Scan::start_threads() {
   const std::size_t count =
       std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, limits_.most_threads);
-  std::vector<db::Lease> snapshots = source_.database->readers_of_one_moment(count);
+  std::vector<db::Lease> snapshots = source_.database->readers_of_one_snapshot(count);
   {
     const std::lock_guard lock(mutex_);
     const std::int64_t newest = newest_key(*snapshots.front(), layout_->table());

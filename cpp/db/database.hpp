@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -78,12 +77,16 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // A prepared statement, kept for the next time. The same text may not be in use already.
+  // A prepared statement, cached by its text. A text may be in use several times at once.
   virtual Query query(std::string_view sql) = 0;
   // Runs statements that take no parameters.
   virtual void execute(const std::string& sql) = 0;
   virtual std::int64_t last_inserted_key() = 0;
   virtual std::int64_t changed_rows() = 0;
+
+  // See Snapshot.
+  virtual void begin_snapshot() = 0;
+  virtual void end_snapshot() noexcept = 0;
 
   Symbols& symbols() { return symbols_; }
 
@@ -91,18 +94,13 @@ class Connection {
   Symbols symbols_;
 };
 
-// A read transaction: all its statements see one moment.
+// A read transaction: all its statements see one state of the database, that of the first read.
 class Snapshot {
  public:
   explicit Snapshot(Connection& connection) : connection_(connection) {
-    connection_.query("BEGIN").run();
+    connection_.begin_snapshot();
   }
-  ~Snapshot() {
-    try {
-      connection_.query("COMMIT").run();
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): a read has nothing to lose
-    }
-  }
+  ~Snapshot() { connection_.end_snapshot(); }
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
@@ -134,8 +132,8 @@ class Database {
 
   // A connection that reads, for the caller alone.
   virtual Lease reader() = 0;
-  // Several that see the same moment, each inside a snapshot begun for the caller.
-  virtual std::vector<Lease> readers_of_one_moment(std::size_t count) = 0;
+  // Several that see the same state, each inside a snapshot begun for the caller.
+  virtual std::vector<Lease> readers_of_one_snapshot(std::size_t count) = 0;
 
   virtual bool is_writable() const = 0;
 
@@ -160,6 +158,10 @@ class Database {
 
   // A consistent copy in a new file, durable on return; writers go on meanwhile.
   virtual void backup(const std::string& destination) = 0;
+
+  // Ends all reads, loads and waits with unavailable, soon and from now on. Writes that have begun
+  // are finished. For any thread.
+  virtual void interrupt() noexcept = 0;
 };
 
 }  // namespace comptroller::db

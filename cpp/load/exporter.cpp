@@ -2,8 +2,8 @@
 
 #include <limits>
 
+#include "files/whole_file.hpp"
 #include "load/csv.hpp"
-#include "load/export_file.hpp"
 #include "model/error.hpp"
 #include "model/scalar.hpp"
 #include "service/scans.hpp"
@@ -19,7 +19,7 @@ template <Record R>
 std::uint64_t write_rows(db::Connection& connection, store::Listing listing,
                          json::Audience audience, const ExportOptions& options) {
   const bool is_csv = options.format == "csv";
-  ExportFile file(options.path);
+  files::WholeFile file(options.path);
   if (is_csv) append_csv_header<R>(file.buffer(), audience);
   listing.select(store::select_list<R>(), R::fields::count);
   db::Query rows = listing.scan(connection, 0, std::numeric_limits<std::int64_t>::max());
@@ -48,8 +48,7 @@ std::uint64_t export_rows(service::Service& service, const Principal& principal,
   if (options.format != "ndjson" && options.format != "csv") {
     throw Error::invalid("format", refused_text("ndjson or csv", options.format));
   }
-  const db::Database& database = *service.database();
-  if (database.owns(options.path) || database.owns(ExportFile::part_of(options.path))) {
+  if (service.database()->owns(options.path)) {
     throw Error::invalid("path", "is the store itself; name another file");
   }
   const db::Lease connection = service.database()->reader();

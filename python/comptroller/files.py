@@ -15,7 +15,7 @@ from comptroller.errors import Unavailable, invalid, unavailable
 _STORE_BEGINS = b"SQLite format 3\0"
 #: What the name of a store is followed by in the names of the files beside it.
 _BESIDE_A_STORE = (
-    *("-wal", "-shm", "-journal", "-lock", "-moment"),
+    *("-wal", "-shm", "-journal", "-lock", "-commit-lock"),
     *(".keys", ".keys-lock", ".clients", ".clients-lock", ".pulled"),
 )
 

@@ -21,12 +21,13 @@ ROOMS: dict[str, set[str]] = {
     "rules": {"model"},
     "json": {"model"},
     "sample": {"model", "json"},
+    "files": {"model"},
     "db": {"model"},
-    "db/sqlite": {"model", "db"},
+    "db/sqlite": {"model", "files", "db"},
     "store": {"model", "json", "db"},
     "service": {"model", "rules", "json", "db", "store"},
     "arrow": {"model", "rules", "json", "db", "store"},
-    "load": {"model", "json", "db", "store", "service"},
+    "load": {"model", "files", "json", "db", "store", "service"},
     "bindings": {"model", "sample", "db/sqlite", "service", "arrow", "load"},
 }
 

@@ -1,72 +1,51 @@
 #include "db/sqlite/backup.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <memory>
 
-#include <filesystem>
-#include <system_error>
-
-#include "db/sqlite/lock_file.hpp"
+#include "files/whole_file.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
 
 namespace {
 
-namespace filesystem = std::filesystem;
+constexpr int pages_a_step = 256;                // 1 MiB
+constexpr int steps_between_synchronising = 16;  // so that no single wait for the disk is long
 
-constexpr int pages_a_step = 1024;
+struct FinishBackup {
+  void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
+};
 
-void sync_to_disk(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool is_synced = descriptor >= 0 && ::fsync(descriptor) == 0;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!is_synced) throw Error(Code::unavailable, "cannot write " + path + " to disk");
-}
-
-void copy(SqliteConnection& source, const std::string& path) {
-  SqliteConnection target(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  sqlite3_backup* backup = sqlite3_backup_init(target.handle(), "main", source.handle(), "main");
-  if (backup == nullptr) throw_failure(sqlite3_errcode(target.handle()));
-  // One reading transaction from the first step to the last: the copy is of one moment.
+void copy(SqliteConnection& source, files::WholeFile& file) {
+  // The file is ours alone until it has its name: it needs neither a journal nor SQLite's fsync.
+  SqliteConnection target(file.unfinished_path(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
+  target.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+  if (!file.is_unfinished_path_ours()) throw Error(Code::unavailable, "its file was replaced");
   const Snapshot snapshot(source);
-  source.query("SELECT count(*) FROM customers").step();
+  source.read_now();
+  const std::unique_ptr<sqlite3_backup, FinishBackup> backup(
+      sqlite3_backup_init(target.handle(), "main", source.handle(), "main"));
+  if (!backup) target.fail(sqlite3_errcode(target.handle()));
   int result = SQLITE_OK;
-  while (result == SQLITE_OK) result = sqlite3_backup_step(backup, pages_a_step);
-  sqlite3_backup_finish(backup);
+  for (int step = 1; result == SQLITE_OK; ++step) {
+    source.check_interrupt();
+    if (step % steps_between_synchronising == 0) file.synchronise();
+    result = sqlite3_backup_step(backup.get(), pages_a_step);
+  }
   if (result != SQLITE_DONE) throw_failure(result);
-}
-
-void remove_unfinished(const std::string& path) {
-  std::error_code ignored;
-  filesystem::remove(path, ignored);
-  filesystem::remove(path + "-journal", ignored);
 }
 
 }  // namespace
 
 void back_up(SqliteConnection& source, const std::string& destination) {
   if (destination.empty()) throw Error::invalid("destination", "must name a file");
-  if (filesystem::exists(destination)) {
-    throw Error(Code::unavailable, destination + " exists already; choose another name");
-  }
-  const std::string unfinished = destination + ".part";
-  bool is_begun = false;
+  files::WholeFile file(destination, files::WholeFile::Existing::refuse);
   try {
-    // Two backups to one name must not write one file; what a dead one left is taken over.
-    LockFile part(unfinished, false);
-    const LockFile::Hold hold(part, std::try_to_lock);
-    if (!hold.is_held()) throw Error(Code::unavailable, "another backup is writing it");
-    is_begun = true;
-    filesystem::resize_file(unfinished, 0);
-    copy(source, unfinished);
-    sync_to_disk(unfinished);
-    filesystem::rename(unfinished, destination);
-    sync_to_disk(filesystem::absolute(destination).parent_path().string());
-  } catch (const std::exception& failure) {
-    if (is_begun) remove_unfinished(unfinished);
-    throw Error(Code::unavailable, "cannot back up to " + destination + ": " + failure.what());
+    copy(source, file);
+  } catch (const Error& failure) {
+    throw Error(failure.code(), "cannot back up to " + destination + ": " + failure.what());
   }
+  file.commit();
 }
 
 }  // namespace comptroller::db::sqlite

@@ -7,9 +7,9 @@
 
 namespace comptroller::db::sqlite {
 
-// Copies all of the database that `source` reads, as it is at one moment, into a new file that is
-// on disk, under its name, on return. Nothing has the name before that. Throws unavailable, naming
-// the destination, if it exists already or cannot be written.
+// Copies the database that `source` reads, as one snapshot shows it, into a new file that appears
+// under its name, durably, when it is whole. Throws unavailable, naming the destination, if it
+// exists already or cannot be written, and what interrupts `source`.
 void back_up(SqliteConnection& source, const std::string& destination);
 
 }  // namespace comptroller::db::sqlite

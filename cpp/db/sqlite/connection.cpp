@@ -1,13 +1,20 @@
 #include "db/sqlite/connection.hpp"
 
+#include <algorithm>
+#include <thread>
+#include <utility>
+
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr std::size_t most_statements = 256;
-constexpr std::size_t most_sql_bytes = std::size_t{256} * 1024;  // prepared, some 30 times as much
+// A page takes some thousands of operations of SQLite's virtual machine, each some 20 ns.
+constexpr int operations_between_callbacks = 1000;
+// How long to wait for a lock that only a program without our lock files can hold.
+constexpr std::chrono::seconds longest_busy{5};
+constexpr int longest_busy_pause_ms = 25;
 
 const char* reason(int result) {
   switch (result & 0xFF) {
@@ -43,119 +50,83 @@ void throw_failure(int result) {
   throw Error(Code::internal, "the store failed with SQLite result " + std::to_string(result));
 }
 
-class SqliteConnection::SqliteStatement final : public Statement {
- public:
-  SqliteStatement(sqlite3* connection, std::string_view sql) {
-    sqlite3_stmt* statement = nullptr;
-    check(sqlite3_prepare_v3(connection, sql.data(), static_cast<int>(sql.size()),
-                             SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
-    statement_.reset(statement);
-  }
+void SqliteConnection::fail(int result) {
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  throw_failure(result);
+}
 
-  void bind(int index, const Value& value) override {
-    const auto size = static_cast<sqlite3_uint64>(value.bytes.size());
-    // A null pointer would bind NULL, not an empty text.
-    const char* bytes = value.bytes.data() == nullptr ? "" : value.bytes.data();
-    switch (value.kind) {
-      case Value::Kind::null:
-        return check(sqlite3_bind_null(statement_.get(), index));
-      case Value::Kind::integer:
-        return check(sqlite3_bind_int64(statement_.get(), index, value.integer));
-      case Value::Kind::text:
-        return check(
-            sqlite3_bind_text64(statement_.get(), index, bytes, size, SQLITE_STATIC, SQLITE_UTF8));
-      case Value::Kind::blob:
-        return check(sqlite3_bind_blob64(statement_.get(), index, bytes, size, SQLITE_STATIC));
+std::string immutable_uri(const std::string& path) {
+  constexpr std::string_view hexadecimal = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char character : path) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte <= ' ' || byte >= 0x7F || character == '?' || character == '#' || character == '%') {
+      uri += '%';
+      uri += hexadecimal[byte >> 4U];
+      uri += hexadecimal[byte & 0xFU];
+    } else {
+      uri += character;
     }
   }
-
-  void bind(std::string_view name, const Value& value) override {
-    const int index = sqlite3_bind_parameter_index(statement_.get(), std::string(name).c_str());
-    if (index == 0) throw Error(Code::internal, "no parameter " + std::string(name));
-    bind(index, value);
-  }
-
-  bool step() override {
-    const int result = sqlite3_step(statement_.get());
-    if (result == SQLITE_ROW) return true;
-    if (result == SQLITE_DONE) return false;
-    throw_failure(result);
-  }
-
-  Value column(int index) override {
-    sqlite3_value* value = sqlite3_column_value(statement_.get(), index);
-    switch (sqlite3_value_type(value)) {
-      case SQLITE_INTEGER:
-        return Value::of(sqlite3_value_int64(value));
-      case SQLITE_TEXT: {
-        const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
-        return Value::of(std::string_view(text, size_of(value)));
-      }
-      case SQLITE_BLOB: {
-        const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
-        return Value::blob(std::string_view(bytes, size_of(value)));
-      }
-      default:
-        return Value::null();
-    }
-  }
-
-  void reset() override {
-    // The result repeats the failure of the last step, which was thrown there.
-    sqlite3_reset(statement_.get());
-    sqlite3_clear_bindings(statement_.get());
-    in_use = false;
-  }
-
-  bool in_use = false;
-
- private:
-  static std::size_t size_of(sqlite3_value* value) {
-    return static_cast<std::size_t>(sqlite3_value_bytes(value));
-  }
-
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-  };
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
-};
+  return uri + "?immutable=1";
+}
 
 SqliteConnection::SqliteConnection(const std::string& path, int flags) {
   sqlite3* handle = nullptr;
   const int result = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   handle_.reset(handle);
   check(result);
-  check(sqlite3_busy_timeout(handle, busy_timeout_ms));
   check(sqlite3_extended_result_codes(handle, 1));
+  wait_when_busy(true);
+  sqlite3_progress_handler(handle, operations_between_callbacks, &on_progress, this);
 }
 
 SqliteConnection::~SqliteConnection() = default;
 
-Query SqliteConnection::query(std::string_view sql) {
-  auto found = statements_.find(sql);
-  if (found == statements_.end()) {
-    if (statements_.size() >= most_statements || sql_bytes_ + sql.size() > most_sql_bytes) {
-      drop_idle_statements();
-    }
-    found =
-        statements_.emplace(std::string(sql), std::make_unique<SqliteStatement>(handle_.get(), sql))
-            .first;
-    sql_bytes_ += sql.size();
-  }
-  if (found->second->in_use) throw Error(Code::internal, "a statement is in use twice");
-  found->second->in_use = true;
-  return Query(*found->second);
-}
-
-void SqliteConnection::drop_idle_statements() {
-  std::erase_if(statements_, [this](const auto& entry) {
-    if (!entry.second->in_use) sql_bytes_ -= entry.first.size();
-    return !entry.second->in_use;
-  });
-}
-
 void SqliteConnection::execute(const std::string& sql) {
   check(sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr));
+}
+
+void SqliteConnection::wait_when_busy(bool waits) {
+  check(sqlite3_busy_handler(handle(), waits ? &on_busy : nullptr, this));
+}
+
+int SqliteConnection::on_progress(void* connection) noexcept {
+  auto& self = *static_cast<SqliteConnection*>(connection);
+  try {
+    self.check_interrupt();
+    return 0;
+  } catch (...) {
+    self.thrown_ = std::current_exception();
+    return 1;
+  }
+}
+
+int SqliteConnection::on_busy(void* connection, int count) noexcept {
+  auto& self = *static_cast<SqliteConnection*>(connection);
+  if (count == 0) self.busy_until_ = std::min(Clock::now() + longest_busy, self.deadline_);
+  if (Clock::now() >= self.busy_until_ || on_progress(connection) != 0) return 0;
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(std::min(count + 1, longest_busy_pause_ms)));
+  return 1;
+}
+
+void SqliteConnection::check_interrupt() {
+  if (interrupt_ == nullptr) return;
+  const auto now = Clock::now();
+  // A statement that has just begun is given time before its thread is kept by a callback, which
+  // may wait for others.
+  const bool has_just_begun = queries_ != checked_queries_ && now - called_ >= check_interval;
+  checked_queries_ = queries_;
+  called_ = now;
+  if (has_just_begun) checked_ = now;
+  interrupt_->check_open();
+  if (now >= deadline_) {
+    throw Error(Code::unavailable, "the write took too long and was undone; try again later");
+  }
+  if (now - checked_ < check_interval) return;
+  checked_ = now;
+  interrupt_->check();
 }
 
 std::int64_t SqliteConnection::last_inserted_key() {
@@ -164,6 +135,27 @@ std::int64_t SqliteConnection::last_inserted_key() {
 
 std::int64_t SqliteConnection::changed_rows() {
   return sqlite3_changes64(handle_.get());
+}
+
+void SqliteConnection::begin_snapshot() {
+  query("BEGIN").run();
+}
+
+void SqliteConnection::end_snapshot() noexcept {
+  const Uninterrupted scope(*this);
+  try {
+    query("COMMIT").run();
+  } catch (const std::exception&) {  // a read has nothing to lose
+    roll_back();
+  }
+}
+
+void SqliteConnection::roll_back() noexcept {
+  if (in_transaction()) sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void SqliteConnection::read_now() {
+  query("SELECT 1 FROM sqlite_schema LIMIT 1").run();
 }
 
 }  // namespace comptroller::db::sqlite

@@ -1,25 +1,25 @@
-// One SQLite connection with its prepared statements.
+// One SQLite connection.
 #pragma once
 
 #include <sqlite3.h>
 
+#include <exception>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "db/database.hpp"
+#include "db/sqlite/interrupt.hpp"
+#include "db/sqlite/statement.hpp"
 
 namespace comptroller::db::sqlite {
 
-// How long a statement waits for a lock that only a stranger to our lock file can hold.
-inline constexpr int busy_timeout_ms = 5000;
-
 // Throws the Error that a result code stands for; does not name paths or SQL.
 [[noreturn]] void throw_failure(int result);
-inline void check(int result) {
-  if (result != SQLITE_OK) throw_failure(result);
-}
+
+// The path as a URI of a file that nobody changes, which SQLite reads without a lock and without
+// making files beside it.
+std::string immutable_uri(const std::string& path);
 
 struct CloseConnection {
   void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
@@ -31,35 +31,75 @@ class SqliteConnection final : public Connection {
   SqliteConnection(const std::string& path, int flags);
   ~SqliteConnection() override;
 
-  Query query(std::string_view sql) override;
+  Query query(std::string_view sql) override {
+    ++queries_;
+    return Query(statements_.take(*this, sql));
+  }
   void execute(const std::string& sql) override;
   std::int64_t last_inserted_key() override;
   std::int64_t changed_rows() override;
+  void begin_snapshot() override;
+  void end_snapshot() noexcept override;
 
   sqlite3* handle() const { return handle_.get(); }
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
+  // Ends the transaction, if there is one.
+  void roll_back() noexcept;
+  // Makes a snapshot that has begun see the present state: SQLite decides it at the first read.
+  void read_now();
   // Leaves the log as it is when this connection closes.
   void keep_log() { sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
- private:
-  class SqliteStatement;
-  struct Hash {
-    using is_transparent = void;
-    // Statements differ in length or towards their end; reading all of them would cost as much as
-    // binding a row.
-    std::size_t operator()(std::string_view sql) const {
-      constexpr std::size_t read = 128;
-      const std::size_t end = sql.size() < read ? 0 : sql.size() - read;
-      return std::hash<std::string_view>{}(sql.substr(end)) + sql.size();
-    }
-  };
+  // Statements end with what `interrupt` throws, which is asked on the thread that runs them; by
+  // default nothing ends them. Must outlive the connection.
+  void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
+  const Interrupt* interrupt() const { return interrupt_; }
+  // Nothing waits for another program's lock beyond the deadline, and a statement that may be
+  // interrupted ends with unavailable.
+  void set_deadline(Deadline deadline) { deadline_ = deadline; }
+  // Throws what ends a statement now; for work on this connection that is none.
+  void check_interrupt();
+  // Whether to wait when another program holds a lock.
+  void wait_when_busy(bool waits);
 
-  void drop_idle_statements();
+  void check(int result) {
+    if (result != SQLITE_OK) fail(result);
+  }
+  // Throws what interrupted the call on this connection, else the Error that its result stands for.
+  [[noreturn]] void fail(int result);
+
+ private:
+  // Callbacks of SQLite, which must not throw.
+  static int on_progress(void* connection) noexcept;
+  static int on_busy(void* connection, int count) noexcept;
 
   std::unique_ptr<sqlite3, CloseConnection> handle_;
-  std::unordered_map<std::string, std::unique_ptr<SqliteStatement>, Hash, std::equal_to<>>
-      statements_;
-  std::size_t sql_bytes_ = 0;  // of the texts of statements_
+  StatementCache statements_;
+  const Interrupt* interrupt_ = nullptr;
+  Deadline deadline_ = Deadline::max();
+  Deadline busy_until_{};
+  std::exception_ptr thrown_;  // by a callback, to be thrown again when SQLite has returned
+  unsigned queries_ = 0;
+  unsigned checked_queries_ = 0;  // queries_ at the last callback
+  Clock::time_point called_{};    // the last callback
+  Clock::time_point checked_{};   // the last call of interrupt_
+};
+
+// Lets nothing interrupt a connection to the end of the scope: a COMMIT that is done must not be
+// reported as interrupted.
+class Uninterrupted {
+ public:
+  explicit Uninterrupted(SqliteConnection& connection)
+      : connection_(connection), interrupt_(connection.interrupt()) {
+    connection_.set_interrupt(nullptr);
+  }
+  ~Uninterrupted() { connection_.set_interrupt(interrupt_); }
+  Uninterrupted(const Uninterrupted&) = delete;
+  Uninterrupted& operator=(const Uninterrupted&) = delete;
+
+ private:
+  SqliteConnection& connection_;
+  const Interrupt* interrupt_;
 };
 
 }  // namespace comptroller::db::sqlite

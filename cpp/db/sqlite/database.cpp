@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -28,24 +30,10 @@ namespace filesystem = std::filesystem;
 constexpr std::chrono::seconds longest_wait_to_open{30};
 constexpr int cache_kib_of_writer = 65536;
 constexpr int most_links = 40;
-constexpr std::array<const char*, 5> file_suffixes{"", "-wal", "-shm", "-lock", "-moment"};
+constexpr std::array<const char*, 5> file_suffixes{"", "-wal", "-shm", "-lock", "-commit-lock"};
 
-LockFile::Hold wait_for(LockFile& lock, const std::function<void()>& while_waiting = {}) {
-  return {lock, std::chrono::steady_clock::now() + longest_wait_to_open, while_waiting};
-}
-
-std::unique_ptr<SqliteConnection> open_writer(const std::string& path, LockFile& write_lock,
-                                              const std::function<void()>& while_waiting) {
-  auto writer =
-      std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
-  if (schema_version(*writer, path) < newest_schema_version()) {
-    const LockFile::Hold hold = wait_for(write_lock, while_waiting);
-    migrate(*writer, path);
-  }
-  writer->execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
-  writer->execute("PRAGMA threads = 2");
-  writer->execute("PRAGMA cache_size = -" + std::to_string(cache_kib_of_writer));
-  return writer;
+Deadline deadline_to_open() {
+  return Clock::now() + longest_wait_to_open;
 }
 
 SqliteConnection& sqlite(Connection& connection) {
@@ -58,7 +46,7 @@ class SqliteDatabase final : public Database {
   ~SqliteDatabase() override;
 
   Lease reader() override { return readers_.lend(); }
-  std::vector<Lease> readers_of_one_moment(std::size_t count) override;
+  std::vector<Lease> readers_of_one_snapshot(std::size_t count) override;
   bool is_writable() const override { return writer_ != nullptr; }
   void write(const std::function<void(Connection&)>& work) override { writer().write(work); }
   void write_bulk(const std::function<bool(Connection&)>& work) override {
@@ -68,8 +56,10 @@ class SqliteDatabase final : public Database {
   bool owns(const std::string& path) const override;
   Health health() override;
   void backup(const std::string& destination) override;
+  void interrupt() noexcept override { interrupt_.close(); }
 
  private:
+  void open_writer(std::optional<LockGuard>& opening, std::optional<LockGuard>& migrating);
   Writer& writer() {
     if (writer_) return *writer_;
     throw Error(Code::unavailable, "the store was opened read-only");
@@ -77,8 +67,9 @@ class SqliteDatabase final : public Database {
 
   std::string path_;
   OpenOptions options_;
+  Interrupt interrupt_;
   LockFile write_lock_;
-  LockFile moment_lock_;
+  LockFile commit_lock_;
   std::unique_ptr<SqliteConnection> write_connection_;
   std::unique_ptr<Writer> writer_;
   Readers readers_;
@@ -87,15 +78,14 @@ class SqliteDatabase final : public Database {
 SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
     : path_(std::move(path)),
       options_(options),
-      write_lock_(path_ + "-lock", options.read_only),
-      moment_lock_(path_ + "-moment", options.read_only),
-      readers_(path_, options.read_only) {
-  const LockFile::Hold hold = wait_for(moment_lock_, options_.while_waiting);
-  if (!options_.read_only) {
-    write_connection_ = open_writer(path_, write_lock_, options_.while_waiting);
-    writer_ = std::make_unique<Writer>(*write_connection_, write_lock_, moment_lock_,
-                                       options_.while_waiting);
-  }
+      interrupt_(options.check_interrupt),
+      write_lock_(path_ + "-lock", LockFile::Purpose::write, options.read_only),
+      commit_lock_(path_ + "-commit-lock", LockFile::Purpose::commit, options.read_only),
+      readers_(path_, options.read_only, interrupt_) {
+  std::optional<LockGuard> migrating;
+  std::optional<LockGuard> opening;
+  opening.emplace(commit_lock_, deadline_to_open(), &interrupt_);
+  if (!options_.read_only) open_writer(opening, migrating);
   // One connection stays open for life: the log and its index are never torn down under others.
   const Lease first = readers_.lend();
   if (options_.read_only && schema_version(sqlite(*first), path_) < newest_schema_version()) {
@@ -105,14 +95,35 @@ SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
   }
 }
 
+// Holds `opening` on entry and on return. Waits for another's load only if there is something to
+// migrate.
+void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
+                                 std::optional<LockGuard>& migrating) {
+  write_connection_ =
+      std::make_unique<SqliteConnection>(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  SqliteConnection& connection = *write_connection_;
+  const bool is_older = schema_version(connection, path_) < newest_schema_version();
+  if (is_older) {
+    opening.reset();
+    migrating.emplace(write_lock_, deadline_to_open(), &interrupt_);
+    opening.emplace(commit_lock_, deadline_to_open(), &interrupt_);
+  }
+  use_write_ahead_log(connection, path_);
+  if (is_older) migrate(connection, path_);
+  connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
+  connection.execute("PRAGMA threads = 2");
+  connection.execute("PRAGMA cache_size = -" + std::to_string(cache_kib_of_writer));
+  writer_ = std::make_unique<Writer>(connection, write_lock_, commit_lock_, interrupt_);
+}
+
 SqliteDatabase::~SqliteDatabase() {
   try {
-    const LockFile::Hold hold = wait_for(moment_lock_);
+    const LockGuard closing(commit_lock_, deadline_to_open());
     readers_.close();
     writer_.reset();
     // The last to close folds the log into the file, unless someone is writing: then that is the
     // last.
-    const LockFile::Hold writing(write_lock_, std::try_to_lock);
+    const LockGuard writing(write_lock_, std::try_to_lock);
     if (write_connection_ && !writing.is_held()) write_connection_->keep_log();
     write_connection_.reset();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the members close themselves
@@ -124,14 +135,13 @@ SqliteDatabase::~SqliteDatabase() {
   }
 }
 
-std::vector<Lease> SqliteDatabase::readers_of_one_moment(std::size_t count) {
+std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
   std::vector<Lease> leases;
   while (leases.size() < count) leases.push_back(readers_.lend());
-  const LockFile::Hold hold = wait_for(moment_lock_);
+  const LockGuard guard(commit_lock_, deadline_to_open());
   for (const Lease& lease : leases) {
-    lease->execute("BEGIN");
-    // A transaction sees the moment of its first read.
-    lease->query("SELECT count(*) FROM customers").step();
+    lease->begin_snapshot();
+    sqlite(*lease).read_now();
   }
   return leases;
 }
@@ -146,15 +156,6 @@ std::string resolve(const std::string& path) {
   }
   file = filesystem::weakly_canonical(file, failure);
   return failure ? path : file.string();
-}
-
-// Whether SQLite would take a file for a database.
-bool is_database(const std::string& path) {
-  constexpr std::string_view beginning("SQLite format 3\0", 16);
-  std::ifstream file(path, std::ios::binary);
-  std::string begins(beginning.size(), '\0');
-  file.read(begins.data(), static_cast<std::streamsize>(begins.size()));
-  return !file.is_open() || file.gcount() == 0 || begins == beginning;
 }
 
 bool SqliteDatabase::owns(const std::string& path) const {
@@ -176,14 +177,37 @@ std::vector<std::string> mapped_copies() {
   return {paths.begin(), paths.end()};
 }
 
+// Runs `work` on another thread and ends it when `interrupt` throws, which is asked on this one: an
+// integrity check calls no progress handler for seconds, but looks for sqlite3_interrupt.
+void run_interruptibly(SqliteConnection& connection, const std::function<void()>& work) {
+  const Interrupt& interrupt = *connection.interrupt();
+  const Uninterrupted scope(connection);
+  std::exception_ptr interrupted;
+  std::future<void> done = std::async(std::launch::async, work);
+  while (done.wait_for(interrupted ? std::chrono::milliseconds(1) : check_interval) ==
+         std::future_status::timeout) {
+    try {
+      if (!interrupted) interrupt.check();
+    } catch (...) {
+      interrupted = std::current_exception();
+    }
+    // Again and again, since it ends only a statement that has begun.
+    if (interrupted) sqlite3_interrupt(connection.handle());
+  }
+  if (interrupted) std::rethrow_exception(interrupted);
+  done.get();
+}
+
 Health SqliteDatabase::health() {
   Health health{std::string("SQLite ") + sqlite3_libversion(), mapped_copies(), {}};
-  const Lease connection = reader();
-  Query query = connection->query("PRAGMA integrity_check");
-  while (query.step()) {
-    const std::string_view finding = query.column(0).bytes;
-    if (finding != "ok") health.findings.emplace_back(finding);
-  }
+  const Lease lease = reader();
+  run_interruptibly(sqlite(*lease), [&] {
+    Query query = lease->query("PRAGMA integrity_check");
+    while (query.step()) {
+      const std::string_view finding = query.column(0).bytes;
+      if (finding != "ok") health.findings.emplace_back(finding);
+    }
+  });
   return health;
 }
 
@@ -223,9 +247,7 @@ std::unique_ptr<Database> open(const std::string& path, const OpenOptions& optio
     if (filesystem::exists(found) && !filesystem::is_regular_file(found)) {
       throw Error(Code::unavailable, "it is not a file");
     }
-    if (!is_database(resolved)) {
-      throw Error(Code::unavailable, "the file is not a comptroller store");
-    }
+    if (filesystem::exists(found)) refuse_foreign(resolved);
     return std::make_unique<SqliteDatabase>(resolved, options);
   } catch (const Error& error) {
     if (error.detail().find(resolved) != std::string::npos) throw;

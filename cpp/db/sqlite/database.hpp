@@ -9,16 +9,17 @@
 
 namespace comptroller::db::sqlite {
 
-// What marks a file as a store of ours: "cmpt".
+// Marks a file as a store of ours: "cmpt".
 inline constexpr std::int32_t application_id = 0x636d7074;
 
 struct OpenOptions {
   bool read_only = false;
   // A private file in the temporary folder, removed when the database is closed.
   bool is_temporary = false;
-  // Called now and then by a thread that waits for others, on that thread; what it throws ends the
-  // wait, and nothing is done.
-  std::function<void()> while_waiting = {};
+  // Called every 100 ms by a thread that waits for others or runs a long statement, on that thread.
+  // What it throws ends the wait or the statement and is thrown to the caller; a write that another
+  // thread is committing already is kept all the same.
+  std::function<void()> check_interrupt = {};
 };
 
 // Opens the file, makes it if it is missing and brings it to the newest schema. Throws unavailable,

@@ -1,34 +1,84 @@
 #include "db/sqlite/lock_file.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <system_error>
 #include <thread>
-
-#include "model/error.hpp"
+#include <vector>
 
 namespace comptroller::db::sqlite {
 
-LockFile::LockFile(const std::string& path, bool is_optional)
-    : path_(path), is_optional_(is_optional) {
-  const std::lock_guard guard(mutex_);
+namespace {
+
+// Every LockFile of the process. The mutex also guards their opening and closing of descriptors, so
+// that a fork finds all of them.
+struct Registry {
+  std::mutex mutex;
+  std::vector<LockFile*> locks;
+};
+
+Registry& registry() {
+  static auto* const all = new Registry;  // outlives every database, also those of statics
+  return *all;
+}
+
+thread_local int commit_locks_held = 0;
+
+}  // namespace
+
+void LockFile::before_fork() {
+  registry().mutex.lock();
+}
+
+void LockFile::after_fork_in_parent() {
+  registry().mutex.unlock();
+}
+
+void LockFile::after_fork_in_child() {
+  for (LockFile* lock : registry().locks) {
+    if (lock->descriptor_ >= 0) ::close(lock->descriptor_);
+    lock->descriptor_ = -1;
+  }
+  registry().mutex.unlock();
+}
+
+LockFile::LockFile(std::string path, Purpose purpose, bool is_optional)
+    : path_(std::move(path)), purpose_(purpose), is_optional_(is_optional) {
+  static const int is_registered =
+      ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+  if (is_registered != 0) throw Error(Code::unavailable, "out of memory");
+  {
+    const std::lock_guard registering(registry().mutex);
+    registry().locks.push_back(this);
+  }
   if (exists() || is_optional) return;
-  throw Error(Code::unavailable,
-              "cannot make the lock file " + path + ": " + std::generic_category().message(errno));
+  const int failure = errno;
+  close();
+  throw Error(Code::unavailable, "cannot make the lock file " + path_ + ": " +
+                                     std::generic_category().message(failure));
 }
 
 LockFile::~LockFile() {
+  close();
+}
+
+void LockFile::close() {
+  const std::lock_guard registering(registry().mutex);
+  std::erase(registry().locks, this);
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-// Whether there is a file to lock; the caller has the mutex.
+// Whether there is a file to lock; the caller holds mutex_, or is the constructor.
 bool LockFile::exists() {
   if (descriptor_ < 0) {
     const int how = is_optional_ ? O_RDONLY : O_RDWR | O_CREAT;
+    const std::lock_guard opening(registry().mutex);
     descriptor_ = ::open(path_.c_str(), how | O_CLOEXEC, 0666);
   }
   return descriptor_ >= 0;
@@ -44,29 +94,30 @@ bool LockFile::take() {
                 "the lock file cannot be locked: " + std::generic_category().message(errno));
   }
   guard.release();
+  if (purpose_ == Purpose::commit) ++commit_locks_held;
   return true;
 }
 
 void LockFile::release() {
+  if (purpose_ == Purpose::commit) --commit_locks_held;
   if (descriptor_ >= 0) ::flock(descriptor_, LOCK_UN);
   mutex_.unlock();
 }
 
-LockFile::Hold::Hold(LockFile& lock, std::chrono::steady_clock::time_point deadline,
-                     const std::function<void()>& while_waiting)
-    : lock_(lock) {
+LockGuard::LockGuard(LockFile& lock, Deadline deadline, const Interrupt* interrupt) : lock_(lock) {
   using namespace std::chrono_literals;
+  assert(commit_locks_held == 0);  // the order of the locks, see the header
   // flock has no timeout; another process holds the lock for a commit, a few hundred microseconds.
   auto pause = 20us;
-  auto told = std::chrono::steady_clock::now();
+  auto checked = Clock::now();
   while (!lock_.take()) {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = Clock::now();
     if (now >= deadline) {
       throw Error(Code::unavailable, "another writer is busy; try again later");
     }
-    if (while_waiting && now - told >= 100ms) {
-      while_waiting();
-      told = now;
+    if (interrupt != nullptr && now - checked >= check_interval) {
+      interrupt->check();
+      checked = now;
     }
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(1ms));
@@ -74,9 +125,9 @@ LockFile::Hold::Hold(LockFile& lock, std::chrono::steady_clock::time_point deadl
   is_held_ = true;
 }
 
-LockFile::Hold::Hold(LockFile& lock, std::try_to_lock_t) : lock_(lock), is_held_(lock.take()) {}
+LockGuard::LockGuard(LockFile& lock, std::try_to_lock_t) : lock_(lock), is_held_(lock.take()) {}
 
-LockFile::Hold::~Hold() {
+LockGuard::~LockGuard() {
   if (is_held_) lock_.release();
 }
 

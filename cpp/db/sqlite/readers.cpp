@@ -14,24 +14,6 @@ namespace filesystem = std::filesystem;
 
 constexpr int cache_kib = 8192;
 
-// The path as a URI of a file that nobody changes, which SQLite reads without its lock and index
-// files.
-std::string immutable_uri(const std::string& path) {
-  constexpr std::string_view hexadecimal = "0123456789ABCDEF";
-  std::string uri = "file:";
-  for (const char character : path) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte <= ' ' || byte >= 0x7F || character == '?' || character == '#' || character == '%') {
-      uri += '%';
-      uri += hexadecimal[byte >> 4U];
-      uri += hexadecimal[byte & 0xFU];
-    } else {
-      uri += character;
-    }
-  }
-  return uri + "?immutable=1";
-}
-
 std::unique_ptr<SqliteConnection> open_reader(const std::string& path, bool is_immutable) {
   auto reader = is_immutable ? std::make_unique<SqliteConnection>(
                                    immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
@@ -84,7 +66,10 @@ Lease Readers::lend() {
       idle_.pop_back();
     }
   }
-  if (!connection) connection = open_reader(path_, is_immutable);
+  if (!connection) {
+    connection = open_reader(path_, is_immutable);
+    connection->set_interrupt(&interrupt_);
+  }
   return {connection.release(), [this, opening](Connection* lent) {
             take_back(std::unique_ptr<SqliteConnection>(static_cast<SqliteConnection*>(lent)),
                       opening);
@@ -92,12 +77,9 @@ Lease Readers::lend() {
 }
 
 void Readers::take_back(std::unique_ptr<SqliteConnection> connection, int opening) {
-  // Whoever had it may have failed inside a transaction.
-  if (connection->in_transaction()) {
-    sqlite3_exec(connection->handle(), "ROLLBACK", nullptr, nullptr, nullptr);
-  }
+  connection->roll_back();  // the caller may have failed inside a transaction
   const std::lock_guard guard(mutex_);
-  if (opening == opening_) idle_.push_back(std::move(connection));
+  if (opening == opening_ && idle_.size() < most_idle) idle_.push_back(std::move(connection));
 }
 
 void Readers::close() {

@@ -16,14 +16,19 @@ namespace comptroller::db::sqlite {
 // For any thread.
 class Readers {
  public:
-  // Opens nothing yet. `is_only_read`: this process never writes the file.
-  Readers(std::string path, bool is_only_read)
-      : path_(std::move(path)), is_only_read_(is_only_read) {}
+  // Idle connections beyond so many are closed: each holds a page cache of up to 8 MiB, and threads
+  // that all run at once are no more than the processors, with some that wait for the disk.
+  static constexpr std::size_t most_idle = 16;
+
+  // Opens nothing yet. `is_only_read`: this process never writes the file. `interrupt` must outlive
+  // the connections.
+  Readers(std::string path, bool is_only_read, const Interrupt& interrupt)
+      : path_(std::move(path)), is_only_read_(is_only_read), interrupt_(interrupt) {}
 
   // A connection outside any transaction, an idle one if there is one. It must be given back before
-  // this ends.
+  // this object is destroyed.
   Lease lend();
-  // Closes those that are idle.
+  // Closes the idle connections.
   void close();
 
  private:
@@ -44,9 +49,10 @@ class Readers {
 
   std::string path_;
   bool is_only_read_;
+  const Interrupt& interrupt_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<SqliteConnection>> idle_;
-  // Where the file is read as one that nobody changes; else nothing.
+  // The state of a file that is read as one that nobody changes; else nothing.
   std::optional<FileState> immutable_;
   int opening_ = 0;  // connections from an earlier one are not used again
 };

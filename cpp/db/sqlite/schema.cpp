@@ -13,6 +13,21 @@ std::int64_t read_number(SqliteConnection& connection, std::string_view sql) {
   return query.step() ? query.column(0).integer : 0;
 }
 
+std::int64_t count_objects(SqliteConnection& connection) {
+  return read_number(connection, "SELECT count(*) FROM sqlite_schema");
+}
+
+// Whether these numbers of a file's header are those of a store, or of a file without tables that
+// becomes one.
+bool is_store_or_empty(std::int64_t id, std::int64_t version, std::int64_t objects) {
+  if (id == 0 && version == 0) return objects == 0;
+  return id == application_id && version >= 0;
+}
+
+[[noreturn]] void throw_foreign(const std::string& path) {
+  throw Error(Code::unavailable, path + " is not a comptroller store");
+}
+
 }  // namespace
 
 int newest_schema_version() {
@@ -22,11 +37,7 @@ int newest_schema_version() {
 int schema_version(SqliteConnection& connection, const std::string& path) {
   const auto id = read_number(connection, "PRAGMA application_id");
   const auto version = static_cast<int>(read_number(connection, "PRAGMA user_version"));
-  const auto objects = read_number(connection, "SELECT count(*) FROM sqlite_schema");
-  if (id == 0 && version == 0 && objects == 0) return 0;
-  if (id != application_id || version < 0) {
-    throw Error(Code::unavailable, path + " is not a comptroller store");
-  }
+  if (!is_store_or_empty(id, version, count_objects(connection))) throw_foreign(path);
   if (version > newest_schema_version()) {
     throw Error(Code::unavailable, path + " has schema version " + std::to_string(version) +
                                        ", newer than " + std::to_string(newest_schema_version()) +
@@ -35,9 +46,33 @@ int schema_version(SqliteConnection& connection, const std::string& path) {
   return version;
 }
 
+void refuse_foreign(const std::string& path) {
+  // Through SQLite, not by reading the file: closing any other descriptor of it would drop the
+  // locks of this process's connections. As an immutable file, so that no file is made beside it.
+  SqliteConnection connection(immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  bool is_foreign = false;
+  try {
+    const auto id = read_number(connection, "PRAGMA application_id");
+    const auto version = read_number(connection, "PRAGMA user_version");
+    const bool is_unmarked = id == 0 && version == 0;
+    is_foreign = !is_store_or_empty(id, version, is_unmarked ? count_objects(connection) : 0);
+  } catch (const Error&) {
+    // Other failures may come from another process that is writing: those are met on opening.
+    is_foreign = sqlite3_errcode(connection.handle()) == SQLITE_NOTADB;
+  }
+  if (is_foreign) throw_foreign(path);
+}
+
+void use_write_ahead_log(SqliteConnection& connection, const std::string& path) {
+  Query query = connection.query("PRAGMA journal_mode = WAL");
+  const std::string mode(query.step() ? query.column(0).bytes : "");
+  if (mode == "wal") return;
+  throw Error(Code::unavailable, path + " cannot have a write-ahead log (its journal mode is \"" +
+                                     mode + "\"); use a local file system");
+}
+
 void migrate(SqliteConnection& connection, const std::string& path) {
   const int version = schema_version(connection, path);
-  if (version == 0) connection.execute("PRAGMA journal_mode = WAL");
   if (version == newest_schema_version()) return;
   connection.execute("BEGIN IMMEDIATE");
   for (const Migration& migration : migrations()) {

@@ -13,7 +13,15 @@ int newest_schema_version();
 // is no store of ours or a newer one.
 int schema_version(SqliteConnection& connection, const std::string& path);
 
-// Runs the migrations a file lacks in one transaction. Under the lock file, as the only user.
+// Throws unavailable, naming `path`, if a file there is no store of ours and no empty file. Makes
+// no file and takes no lock; a file that another process is writing may pass.
+void refuse_foreign(const std::string& path);
+
+// Makes the file use a write-ahead log, under the commit lock. Throws unavailable, naming `path`,
+// if it cannot have one.
+void use_write_ahead_log(SqliteConnection& connection, const std::string& path);
+
+// Runs the migrations a file lacks in one transaction. Under both locks.
 void migrate(SqliteConnection& connection, const std::string& path);
 
 }  // namespace comptroller::db::sqlite

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "model/error.hpp"
 
@@ -10,22 +11,40 @@ namespace comptroller::db::sqlite {
 namespace {
 
 constexpr std::chrono::seconds longest_wait{30};
-constexpr std::chrono::milliseconds longest_silence{100};
 constexpr std::size_t largest_batch = 256;
 constexpr int frames_to_checkpoint = 4000;  // about 16 MB of log
 
-std::chrono::steady_clock::time_point deadline_from_now() {
-  return std::chrono::steady_clock::now() + longest_wait;
-}
-
 }  // namespace
 
-Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& moment_lock,
-               std::function<void()> while_waiting)
+void Writer::Queue::push(Task& task) {
+  task.next = nullptr;
+  (first_ == nullptr ? first_ : last_->next) = &task;
+  last_ = &task;
+}
+
+Writer::Task& Writer::Queue::pop() {
+  Task& task = *first_;
+  first_ = task.next;
+  return task;
+}
+
+bool Writer::Queue::remove(const Task& task) {
+  Task* before = nullptr;
+  for (Task* each = first_; each != nullptr; before = each, each = each->next) {
+    if (each != &task) continue;
+    (before == nullptr ? first_ : before->next) = task.next;
+    if (last_ == &task) last_ = before;
+    return true;
+  }
+  return false;
+}
+
+Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
+               const Interrupt& interrupt)
     : connection_(connection),
       write_lock_(write_lock),
-      moment_lock_(moment_lock),
-      while_waiting_(std::move(while_waiting)) {
+      commit_lock_(commit_lock),
+      interrupt_(interrupt) {
   sqlite3_wal_hook(
       connection_.handle(),
       [](void* frames, sqlite3*, const char*, int count) {
@@ -40,115 +59,119 @@ void Writer::refuse_nesting() const {
   throw Error(Code::unavailable, "this thread is loading; write once the load has ended");
 }
 
-bool Writer::wait_to_lead(Task& task, Deadline deadline) {
+void Writer::wait_for_turn(Task& task) {
   refuse_nesting();
+  task.deadline = Clock::now() + longest_wait;
   std::unique_lock lock(mutex_);
-  queue_.push_back(&task);
+  queue_.push(task);
   if (!is_led_) {
     is_led_ = true;
-    return true;
+    task.state = Task::State::leading;
   }
-  const auto is_answered = [&] { return task.is_done || task.may_lead; };
-  while (!task.turn.wait_until(
-      lock, std::min(deadline, std::chrono::steady_clock::now() + longest_silence), is_answered)) {
-    if (std::ranges::find(queue_, &task) == queue_.end()) {
-      // A leader is already at it: its outcome is the answer.
-      task.turn.wait(lock, [&] { return task.is_done; });
-    } else if (std::chrono::steady_clock::now() >= deadline) {
-      std::erase(queue_, &task);
+  while (task.state == Task::State::queued) {
+    const auto now = Clock::now();
+    if (now >= task.deadline) {
+      queue_.remove(task);
       throw Error(Code::unavailable, "the writer is busy; try again later");
-    } else {
-      wait_on(task, lock);
     }
+    const bool is_notified =
+        task.turn.wait_until(lock, std::min(task.deadline, now + check_interval),
+                             [&] { return task.state != Task::State::queued; });
+    if (!is_notified) check_interrupt(task, lock);
   }
-  return !task.is_done;
+  // What a leader has taken is not given up: its outcome is the answer.
+  task.turn.wait(lock, [&] { return task.state != Task::State::running; });
 }
 
-// Tells that this thread waits still.
-void Writer::wait_on(Task& task, std::unique_lock<std::mutex>& lock) {
-  if (!while_waiting_) return;
+void Writer::check_interrupt(Task& task, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   try {
-    while_waiting_();
+    interrupt_.check();
+    lock.lock();
   } catch (...) {
     lock.lock();
-    withdraw(task, lock);
+    if (task.state == Task::State::leading) {
+      queue_.remove(task);
+      hand_on();
+    } else if (!queue_.remove(task)) {
+      task.turn.wait(lock, [&] { return task.state == Task::State::done; });
+    }
     throw;
   }
-  lock.lock();
 }
 
-// Nobody may do what a thread that stops waiting wanted, or wait for it.
-void Writer::withdraw(Task& task, std::unique_lock<std::mutex>& lock) {
-  const bool is_queued = std::erase(queue_, &task) > 0;
-  if (task.may_lead) return hand_on();
-  if (!is_queued) task.turn.wait(lock, [&] { return task.is_done; });
-}
-
-void Writer::stop_leading(std::span<Task* const> finished) {
+void Writer::stop_leading(Task& task, const Queue& finished) noexcept {
   const std::lock_guard lock(mutex_);
-  for (Task* task : finished) {
-    task->is_done = true;
-    task->turn.notify_one();
+  queue_.remove(task);  // it is there still unless it was run in a batch
+  for (Task* each = finished.first(); each != nullptr; each = each->next) {
+    assert(each->is_committed != (each->failure != nullptr));
+    each->state = Task::State::done;
+    each->turn.notify_one();
   }
   hand_on();
 }
 
 // The first in line leads now. The caller has the mutex.
-void Writer::hand_on() {
-  is_led_ = !queue_.empty();
-  if (is_led_) {
-    queue_.front()->may_lead = true;
-    queue_.front()->turn.notify_one();
-  }
+void Writer::hand_on() noexcept {
+  is_led_ = !queue_.is_empty();
+  if (!is_led_) return;
+  queue_.first()->state = Task::State::leading;
+  queue_.first()->turn.notify_one();
 }
 
 void Writer::write(const std::function<void(Connection&)>& work) {
   Task task;
   task.work = &work;
-  if (wait_to_lead(task, deadline_from_now())) lead(task);
+  wait_for_turn(task);
+  if (task.state == Task::State::leading) lead(task);
   if (task.failure) std::rethrow_exception(task.failure);
 }
 
-void Writer::lead(Task& task) {
-  std::vector<Task*> batch;
+void Writer::lead(Task& task) noexcept {
+  Queue batch;
   try {
-    const LockFile::Hold hold(write_lock_, deadline_from_now(), while_waiting_);
-    {
-      const std::lock_guard lock(mutex_);
-      while (!queue_.empty() && batch.size() < largest_batch && queue_.front()->work != nullptr) {
-        batch.push_back(queue_.front());
-        queue_.pop_front();
-      }
-    }
-    run(batch);
+    const LockGuard guard(write_lock_, task.deadline, &interrupt_);
+    batch = take_batch();
+    run(batch, task);
   } catch (...) {
-    // The lock is not to be had: that is the leader's failure alone.
-    {
-      const std::lock_guard lock(mutex_);
-      std::erase(queue_, &task);
-    }
-    task.failure = std::current_exception();
+    task.failure = std::current_exception();  // the lock was not free: nobody else's failure
   }
-  stop_leading(batch);
+  stop_leading(task, batch);
 }
 
-void Writer::run(std::span<Task* const> batch) {
+Writer::Queue Writer::take_batch() {
+  const std::lock_guard lock(mutex_);
+  Queue batch;
+  for (std::size_t size = 0; size < largest_batch && !queue_.is_empty(); ++size) {
+    if (queue_.first()->work == nullptr) break;
+    Task& task = queue_.pop();
+    task.state = Task::State::running;
+    batch.push(task);
+  }
+  return batch;
+}
+
+void Writer::run(const Queue& batch, const Task& leader) noexcept {
+  Task* const first = batch.first();
   try {
-    connection_.query("BEGIN IMMEDIATE").run();
-    for (Task* task : batch) run_one(*task, batch.size() == 1);
-    const auto kept = static_cast<std::size_t>(
-        std::ranges::count_if(batch, [](const Task* task) { return task->failure == nullptr; }));
-    if (kept == 0) {
-      undo();
-      return;
+    // The leader is the first in line, and its deadline the earliest.
+    connection_.set_deadline(leader.deadline);
+    begin();
+    bool has_succeeded = false;
+    for (Task* task = first; task != nullptr; task = task->next) {
+      run_one(*task, first->next == nullptr);
+      has_succeeded = has_succeeded || !task->failure;
     }
-    commit();
-    count(kept);
+    if (!has_succeeded) return undo();
+    commit(leader.deadline);
+    for (Task* task = first; task != nullptr; task = task->next) {
+      task->is_committed = !task->failure;
+    }
+    count(batch);
     checkpoint_if_due();
   } catch (...) {
     undo();
-    for (Task* task : batch) {
+    for (Task* task = first; task != nullptr; task = task->next) {
       if (!task->failure) task->failure = std::current_exception();
     }
   }
@@ -157,11 +180,14 @@ void Writer::run(std::span<Task* const> batch) {
 void Writer::run_one(Task& task, bool is_alone) {
   if (!is_alone) connection_.query("SAVEPOINT task").run();
   try {
+    // An interrupted statement undoes the whole transaction, so only the leader's own is.
+    if (is_alone) connection_.set_interrupt(&interrupt_);
     (*task.work)(connection_);
   } catch (...) {
     task.failure = std::current_exception();
     connection_.symbols().forget();
   }
+  connection_.set_interrupt(nullptr);
   // A full disk can end the whole transaction: then nobody's work is left.
   if (!connection_.in_transaction()) {
     throw Error(Code::unavailable, "the store could not be written; nothing was kept");
@@ -171,14 +197,23 @@ void Writer::run_one(Task& task, bool is_alone) {
   connection_.query("RELEASE task").run();
 }
 
-void Writer::commit() {
-  const LockFile::Hold hold(moment_lock_, deadline_from_now());
+void Writer::begin() {
+  if (connection_.in_transaction()) undo();  // an earlier one that could not be undone
+  connection_.query("BEGIN IMMEDIATE").run();
+}
+
+void Writer::commit(Deadline deadline) {
+  const LockGuard guard(commit_lock_, deadline);
   connection_.query("COMMIT").run();
 }
 
-void Writer::count(std::size_t writes) {
+void Writer::count(const Queue& batch) noexcept {
+  std::uint64_t writes = 0;
+  for (const Task* task = batch.first(); task != nullptr; task = task->next) {
+    if (task->is_committed) ++writes;
+  }
   const std::lock_guard lock(mutex_);
-  ++commits_.by_size.at(std::bit_width(writes - 1));
+  ++commits_.by_size[static_cast<std::size_t>(std::bit_width(writes - 1))];
   commits_.writes += writes;
 }
 
@@ -187,14 +222,12 @@ Commits Writer::commits() const {
   return commits_;
 }
 
-void Writer::undo() {
+void Writer::undo() noexcept {
   connection_.symbols().forget();
-  if (connection_.in_transaction()) {
-    sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
-  }
+  connection_.roll_back();
 }
 
-void Writer::checkpoint_if_due() {
+void Writer::checkpoint_if_due() noexcept {
   if (frames_in_log_ < frames_to_checkpoint) return;
   // A reader in the way leaves frames behind for the next time; a failure is the next commit's to
   // meet.
@@ -202,41 +235,45 @@ void Writer::checkpoint_if_due() {
                             nullptr);
 }
 
-void Writer::while_idle(const std::function<void(SqliteConnection&)>& action) {
+void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
   Task task;
-  const Deadline deadline = deadline_from_now();
-  wait_to_lead(task, deadline);
-  {
-    const std::lock_guard lock(mutex_);
-    std::erase(queue_, &task);
-  }
+  wait_for_turn(task);
   try {
-    const LockFile::Hold hold(write_lock_, deadline, while_waiting_);
-    in_bulk_ = std::this_thread::get_id();
-    action(connection_);
+    const LockGuard guard(write_lock_, task.deadline, &interrupt_);
+    connection_.set_deadline(task.deadline);
+    begin();
+    run_bulk(work);
   } catch (...) {
     task.failure = std::current_exception();
     undo();
   }
-  in_bulk_ = std::thread::id();
-  stop_leading({});
+  stop_leading(task, {});
   if (task.failure) std::rethrow_exception(task.failure);
 }
 
-void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
-  while_idle([&](SqliteConnection& connection) {
-    connection.query("BEGIN IMMEDIATE").run();
-    if (!work(connection)) {
-      undo();
-      return;
+void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
+  struct Bulk {
+    explicit Bulk(Writer& owner) : writer(owner) {
+      writer.in_bulk_ = std::this_thread::get_id();
+      writer.connection_.set_deadline(Deadline::max());
+      writer.connection_.set_interrupt(&writer.interrupt_);
     }
-    commit();
-    // What a reader still needs stays in the log: other writers do not wait for it.
-    sqlite3_busy_timeout(connection.handle(), 0);
-    sqlite3_wal_checkpoint_v2(connection.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
-                              nullptr);
-    sqlite3_busy_timeout(connection.handle(), busy_timeout_ms);
-  });
+    ~Bulk() {
+      writer.connection_.set_interrupt(nullptr);
+      writer.in_bulk_ = std::thread::id();
+    }
+    Writer& writer;
+  };
+  {
+    const Bulk bulk(*this);
+    if (!work(connection_)) return undo();
+  }
+  commit(Clock::now() + longest_wait);
+  // What a reader still needs stays in the log: other writers do not wait for it.
+  connection_.wait_when_busy(false);
+  sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                            nullptr);
+  connection_.wait_when_busy(true);
 }
 
 }  // namespace comptroller::db::sqlite

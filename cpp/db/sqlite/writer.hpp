@@ -3,13 +3,10 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <span>
 #include <thread>
 
 #include "db/sqlite/connection.hpp"
@@ -17,56 +14,77 @@
 
 namespace comptroller::db::sqlite {
 
+// For any thread. A write is reported as done only when its transaction was committed, also when
+// memory runs out: nothing is allocated between taking a task from the queue and reporting its
+// outcome but by what that outcome reports.
 class Writer {
  public:
-  // All must outlive the writer. `while_waiting` is called now and then by a thread that waits for
-  // its turn; what it throws ends the wait.
-  Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& moment_lock,
-         std::function<void()> while_waiting);
+  // All must outlive the writer.
+  Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
+         const Interrupt& interrupt);
 
   // See Database::write and Database::write_bulk. What `work` of the latter calls may not write
   // itself: that is unavailable.
   void write(const std::function<void(Connection&)>& work);
   void write_bulk(const std::function<bool(Connection&)>& work);
   Commits commits() const;
-  // Runs `action` while nobody writes, in this process or another.
-  void while_idle(const std::function<void(SqliteConnection&)>& action);
 
  private:
-  using Deadline = std::chrono::steady_clock::time_point;
-
+  // A write that a thread waits for, on its stack. The writer's mutex guards it, but for the fields
+  // that the leader has to itself while the task is running.
   struct Task {
-    const std::function<void(Connection&)>* work = nullptr;  // null: wants the writer for itself
+    enum class State : std::uint8_t { queued, leading, running, done };
+
+    const std::function<void(Connection&)>* work = nullptr;  // null: a write in bulk
+    Deadline deadline;  // for all waits together: for its turn, the locks and other programs
+    State state = State::queued;
+    bool is_committed = false;
     std::exception_ptr failure;
-    bool is_done = false;
-    bool may_lead = false;
+    Task* next = nullptr;
     std::condition_variable turn;
   };
 
-  // Queues the task and waits until it is done or this thread leads. True: it leads.
-  bool wait_to_lead(Task& task, Deadline deadline);
-  void wait_on(Task& task, std::unique_lock<std::mutex>& lock);
-  void withdraw(Task& task, std::unique_lock<std::mutex>& lock);
-  void lead(Task& task);
-  void stop_leading(std::span<Task* const> finished);
-  void hand_on();
-  void refuse_nesting() const;
-  void run(std::span<Task* const> batch);
+  // First in, first out. It links tasks, so it never allocates.
+  class Queue {
+   public:
+    bool is_empty() const { return first_ == nullptr; }
+    Task* first() const { return first_; }
+    void push(Task& task);
+    Task& pop();
+    bool remove(const Task& task);
+
+   private:
+    Task* first_ = nullptr;
+    Task* last_ = nullptr;
+  };
+
+  // Waits until the task is done or this thread leads. Throws when neither comes in time; the task
+  // is then not run.
+  void wait_for_turn(Task& task);
+  void check_interrupt(Task& task, std::unique_lock<std::mutex>& lock);
+  void lead(Task& task) noexcept;
+  void stop_leading(Task& task, const Queue& finished) noexcept;
+  void hand_on() noexcept;
+  Queue take_batch();
+  void run(const Queue& batch, const Task& leader) noexcept;
   void run_one(Task& task, bool is_alone);
-  void commit();
-  void count(std::size_t writes);
-  void undo();
-  void checkpoint_if_due();
+  void run_bulk(const std::function<bool(Connection&)>& work);
+  void refuse_nesting() const;
+  void begin();
+  void commit(Deadline deadline);
+  void count(const Queue& batch) noexcept;
+  void undo() noexcept;
+  void checkpoint_if_due() noexcept;
 
   SqliteConnection& connection_;
   LockFile& write_lock_;
-  LockFile& moment_lock_;
-  std::function<void()> while_waiting_;
+  LockFile& commit_lock_;
+  const Interrupt& interrupt_;
   int frames_in_log_ = 0;
 
   mutable std::mutex mutex_;
   Commits commits_;
-  std::deque<Task*> queue_;
+  Queue queue_;
   bool is_led_ = false;
   std::atomic<std::thread::id> in_bulk_;  // the thread that has the writer for itself
 };

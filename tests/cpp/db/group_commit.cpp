@@ -148,7 +148,7 @@ TEST_CASE("several readers of one moment see the same, whatever is written meanw
   });
   do {
     std::vector<std::int64_t> counts;
-    for (const Lease& reader : database->readers_of_one_moment(4)) {
+    for (const Lease& reader : database->readers_of_one_snapshot(4)) {
       Query query = reader->query("SELECT count(*) FROM customers");
       query.step();
       counts.push_back(query.column(0).integer);
@@ -164,31 +164,6 @@ TEST_CASE("a reader that is given back inside a transaction comes back outside o
   const Lease reader = database->reader();
   CHECK_NOTHROW(reader->execute("BEGIN"));
   CHECK_THROWS_AS(reader->execute("INSERT INTO customers (key) VALUES (2)"), Error);
-}
-
-TEST_CASE("a statement cannot be in use twice, and is free again after its query") {
-  const auto database = sqlite::open("", {.is_temporary = true});
-  const Lease reader = database->reader();
-  {
-    Query query = reader->query("SELECT 1");
-    CHECK_THROWS_AS(reader->query("SELECT 1"), Error);
-    CHECK_THROWS_AS(query.bind("$nothing", Value::null()), Error);
-  }
-  for (int i = 0; i < 600; ++i) {  // more statements than a connection keeps
-    Query query = reader->query("SELECT " + std::to_string(i));
-    REQUIRE(query.step());
-    CHECK(query.column(0).integer == i);
-  }
-  Query kinds = reader->query("SELECT ?, ?, ?, ?, x'', ''");
-  kinds.bind(1, Value::of(5)).bind(2, Value::of(std::string_view{})).bind(3, Value::null());
-  kinds.bind(4, Value::blob(std::string_view("a\0b", 3)));
-  REQUIRE(kinds.step());
-  CHECK(kinds.column(0) == Value::of(5));
-  CHECK(kinds.column(1).kind == Value::Kind::text);
-  CHECK(kinds.column(2).is_null());
-  CHECK(kinds.column(3) == Value::blob(std::string_view("a\0b", 3)));
-  CHECK(kinds.column(4).kind == Value::Kind::blob);
-  CHECK(kinds.column(5).bytes.empty());
 }
 
 }  // namespace

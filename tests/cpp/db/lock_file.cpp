@@ -14,6 +14,7 @@ namespace comptroller::db {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using Purpose = sqlite::LockFile::Purpose;
 
 std::int64_t count(Database& database) {
   const Lease reader = database.reader();
@@ -30,37 +31,36 @@ void insert(Database& database, std::int64_t key) {
 
 TEST_CASE("a lock has one holder, though both are of one process") {
   const Folder folder;
-  sqlite::LockFile first(folder / "lock", false);
-  sqlite::LockFile second(folder / "lock", false);
+  sqlite::LockFile first(folder / "lock", Purpose::write, false);
+  sqlite::LockFile second(folder / "lock", Purpose::write, false);
   {
-    const sqlite::LockFile::Hold hold(first, Clock::now());
+    const sqlite::LockGuard hold(first, Clock::now());
     CHECK(hold.is_held());
-    CHECK_FALSE(sqlite::LockFile::Hold(second, std::try_to_lock).is_held());
+    CHECK_FALSE(sqlite::LockGuard(second, std::try_to_lock).is_held());
     try {
-      const sqlite::LockFile::Hold other(second, Clock::now());
+      const sqlite::LockGuard other(second, Clock::now());
       FAIL("two holders");
     } catch (const Error& error) {
       CHECK(error.code() == Code::unavailable);
     }
   }
-  CHECK(sqlite::LockFile::Hold(second, std::try_to_lock).is_held());
+  CHECK(sqlite::LockGuard(second, std::try_to_lock).is_held());
 }
 
 TEST_CASE("a lock has one holder among the threads of one database") {
   const Folder folder;
-  sqlite::LockFile lock(folder / "lock", false);
-  const sqlite::LockFile::Hold hold(lock, Clock::now());
-  std::jthread other(
-      [&] { CHECK_FALSE(sqlite::LockFile::Hold(lock, std::try_to_lock).is_held()); });
+  sqlite::LockFile lock(folder / "lock", Purpose::write, false);
+  const sqlite::LockGuard hold(lock, Clock::now());
+  std::jthread other([&] { CHECK_FALSE(sqlite::LockGuard(lock, std::try_to_lock).is_held()); });
 }
 
 TEST_CASE("a lock that gets free in time is waited for") {
   const Folder folder;
-  sqlite::LockFile first(folder / "lock", false);
-  sqlite::LockFile second(folder / "lock", false);
-  auto hold = std::make_unique<sqlite::LockFile::Hold>(first, Clock::now());
+  sqlite::LockFile first(folder / "lock", Purpose::write, false);
+  sqlite::LockFile second(folder / "lock", Purpose::write, false);
+  auto hold = std::make_unique<sqlite::LockGuard>(first, Clock::now());
   std::jthread waiting([&] {
-    const sqlite::LockFile::Hold other(second, Clock::now() + std::chrono::seconds(30));
+    const sqlite::LockGuard other(second, Clock::now() + std::chrono::seconds(30));
     CHECK(other.is_held());
   });
   hold.reset();
@@ -68,13 +68,13 @@ TEST_CASE("a lock that gets free in time is waited for") {
 
 TEST_CASE("a lock is free when its holder is dead") {
   const Folder folder;
-  sqlite::LockFile mine(folder / "lock", false);
+  sqlite::LockFile mine(folder / "lock", Purpose::write, false);
   int ready[2];
   REQUIRE(::pipe(ready) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    sqlite::LockFile its(folder / "lock", false);
-    auto* hold = new sqlite::LockFile::Hold(its, Clock::now() + std::chrono::seconds(30));
+    sqlite::LockFile its(folder / "lock", Purpose::write, false);
+    auto* hold = new sqlite::LockGuard(its, Clock::now() + std::chrono::seconds(30));
     const char is_held = hold->is_held() ? 'y' : 'n';
     if (::write(ready[1], &is_held, 1) != 1) ::_exit(1);
     ::pause();
@@ -83,25 +83,98 @@ TEST_CASE("a lock is free when its holder is dead") {
   char is_held = 'n';
   REQUIRE(::read(ready[0], &is_held, 1) == 1);
   CHECK(is_held == 'y');
-  CHECK_FALSE(sqlite::LockFile::Hold(mine, std::try_to_lock).is_held());
+  CHECK_FALSE(sqlite::LockGuard(mine, std::try_to_lock).is_held());
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  CHECK(sqlite::LockFile::Hold(mine, std::try_to_lock).is_held());
+  CHECK(sqlite::LockGuard(mine, std::try_to_lock).is_held());
   ::close(ready[0]);
   ::close(ready[1]);
 }
 
+TEST_CASE("a lock is free when its holder is dead and a forked child of it lives") {
+  const Folder folder;
+  sqlite::LockFile mine(folder / "lock", Purpose::write, false);
+  int ready[2];
+  int alive[2];
+  REQUIRE(::pipe(ready) == 0);
+  REQUIRE(::pipe(alive) == 0);
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    sqlite::LockFile its(folder / "lock", Purpose::write, false);
+    const sqlite::LockGuard guard(its, Clock::now() + std::chrono::seconds(30));
+    char message = 'c';
+    if (::fork() == 0) {  // idle until the test ends
+      ::close(alive[1]);
+      if (::write(ready[1], &message, 1) != 1) ::_exit(1);
+      ::_exit(::read(alive[0], &message, 1) == 0 ? 0 : 1);
+    }
+    message = guard.is_held() ? 'h' : 'n';
+    if (::write(ready[1], &message, 1) != 1) ::_exit(1);
+    ::pause();
+    ::_exit(0);
+  }
+  std::string messages;
+  for (char message = 0; messages.size() < 2; messages += message) {
+    REQUIRE(::read(ready[0], &message, 1) == 1);
+  }
+  CHECK(messages.find('h') != std::string::npos);
+  // The child has closed its copy, and the parent holds the lock all the same.
+  CHECK_FALSE(sqlite::LockGuard(mine, std::try_to_lock).is_held());
+  ::kill(holder, SIGKILL);
+  ::waitpid(holder, nullptr, 0);
+  CHECK(sqlite::LockGuard(mine, std::try_to_lock).is_held());
+  for (const int descriptor : {ready[0], ready[1], alive[0], alive[1]}) ::close(descriptor);
+}
+
+TEST_CASE("a forked child may lock anew what its parent does not hold") {
+  const Folder folder;
+  sqlite::LockFile lock(folder / "lock", Purpose::write, false);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(sqlite::LockGuard(lock, std::try_to_lock).is_held() ? 0 : 1);
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(sqlite::LockGuard(lock, std::try_to_lock).is_held());
+}
+
+#ifndef NDEBUG
+TEST_CASE("waiting for a lock while holding a commit lock fails an assertion") {
+  const Folder folder;
+  sqlite::LockFile write_lock(folder / "write", Purpose::write, false);
+  sqlite::LockFile commit_lock(folder / "commit", Purpose::commit, false);
+  {
+    const sqlite::LockGuard first(write_lock, Clock::now());
+    const sqlite::LockGuard second(commit_lock, Clock::now());
+  }
+  {
+    const sqlite::LockGuard first(commit_lock, Clock::now());
+    CHECK(sqlite::LockGuard(write_lock, std::try_to_lock).is_held());
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(STDERR_FILENO);
+    ::signal(SIGABRT, SIG_DFL);
+    const sqlite::LockGuard first(commit_lock, Clock::now());
+    const sqlite::LockGuard second(write_lock, Clock::now());
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));
+}
+#endif
+
 TEST_CASE("a lock file that cannot be made is an error, unless it is optional") {
   const Folder folder;
-  CHECK_THROWS_AS(sqlite::LockFile(folder / "none/lock", false), Error);
-  sqlite::LockFile none(folder / "none/lock", true);
-  CHECK_NOTHROW(sqlite::LockFile::Hold(none, Clock::now()));
+  CHECK_THROWS_AS(sqlite::LockFile(folder / "none/lock", Purpose::write, false), Error);
+  sqlite::LockFile none(folder / "none/lock", Purpose::write, true);
+  CHECK_NOTHROW(sqlite::LockGuard(none, Clock::now()));
   CHECK(folder.names().empty());
-  sqlite::LockFile later(folder / "lock", true);
+  sqlite::LockFile later(folder / "lock", Purpose::write, true);
   CHECK(folder.names().empty());
-  sqlite::LockFile made(folder / "lock", false);
-  const sqlite::LockFile::Hold hold(made, Clock::now());
-  CHECK_FALSE(sqlite::LockFile::Hold(later, std::try_to_lock).is_held());
+  sqlite::LockFile made(folder / "lock", Purpose::write, false);
+  const sqlite::LockGuard hold(made, Clock::now());
+  CHECK_FALSE(sqlite::LockGuard(later, std::try_to_lock).is_held());
 }
 
 TEST_CASE("two databases on one file in one process both write, and miss nothing") {
@@ -150,7 +223,7 @@ TEST_CASE("while one writes in bulk, others open, read and close at once") {
     const auto other = sqlite::open(folder / "a.db", {});
     CHECK(count(*other) == 1);
     CHECK(count(*sqlite::open(folder / "a.db", {.read_only = true})) == 1);
-    CHECK(other->readers_of_one_moment(2).size() == 2);
+    CHECK(other->readers_of_one_snapshot(2).size() == 2);
     CHECK(Clock::now() - began < std::chrono::seconds(10));
     return true;
   });
@@ -202,7 +275,9 @@ TEST_CASE("a backup is a store of one moment, and never goes over a file") {
   const auto copy = sqlite::open(folder / "copy.db", {.read_only = true});
   CHECK(count(*copy) >= 50);
   CHECK(copy->health().findings.empty());
-  CHECK_FALSE(folder.names().contains("copy.db.part"));
+  CHECK(folder.names() == std::set<std::string>{"a.db", "a.db-commit-lock", "a.db-lock", "a.db-shm",
+                                                "a.db-wal", "copy.db", "copy.db-shm",
+                                                "copy.db-wal"});
   for (const std::string& path : {folder / "copy.db", folder / "a.db", folder / "none/b.db"}) {
     CHECK_THROWS_AS(database->backup(path), Error);
   }

@@ -1,0 +1,196 @@
+#include "files/whole_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <system_error>
+
+#include "model/error.hpp"
+
+namespace comptroller::files {
+
+namespace {
+
+constexpr mode_t permission_bits = 07777;
+constexpr mode_t mode_of_new = 0666;      // less the umask
+constexpr mode_t mode_to_replace = 0600;  // until the file has the permissions of the other
+
+std::string unpredictable_name(const std::string& path) {
+  std::random_device random;
+  std::array<char, 17> hexadecimal{};
+  std::snprintf(hexadecimal.data(), hexadecimal.size(), "%08x%08x", random(), random());
+  return path + "." + hexadecimal.data() + ".part";
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+int synchronise_descriptor(int descriptor) {
+  while (::fsync(descriptor) != 0) {
+    if (errno == EINVAL || errno == ENOTSUP) return 0;  // it has nothing to make durable
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+int synchronise_folder_of(const std::string& path) {
+  const int descriptor = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return errno;
+  const int failure = synchronise_descriptor(descriptor);
+  ::close(descriptor);
+  return failure;
+}
+
+// A descriptor of a new file in the folder of `path` that has no name; -1 where that, or giving it
+// a name later, is not supported.
+int open_nameless([[maybe_unused]] const std::string& path, [[maybe_unused]] mode_t mode) {
+#ifdef O_TMPFILE
+  if (::access("/proc/self/fd", X_OK) != 0) return -1;
+  return ::open(folder_of(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
+#else
+  return -1;
+#endif
+}
+
+// Renames unless `to` exists; gives 0 or errno.
+int rename_to_free_name(const std::string& from, const std::string& to) {
+#ifdef RENAME_NOREPLACE
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+#endif
+  if (::link(from.c_str(), to.c_str()) != 0) return errno;
+  ::unlink(from.c_str());
+  return 0;
+}
+
+}  // namespace
+
+WholeFile::WholeFile(std::string path, Existing existing)
+    : path_(std::move(path)), existing_(existing) {
+  buffer_.reserve(piece + piece / 4);
+  if (path_ == "-") {
+    is_direct_ = true;
+    descriptor_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+    if (descriptor_ < 0) fail(errno);
+    return;
+  }
+  struct stat present{};
+  if (existing_ == Existing::refuse && ::lstat(path_.c_str(), &present) == 0) fail_existing();
+  const bool is_present = ::stat(path_.c_str(), &present) == 0;
+  if (is_present && S_ISDIR(present.st_mode)) fail(EISDIR);
+  if (is_present && !S_ISREG(present.st_mode)) {
+    is_direct_ = true;
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail(errno);
+    return;
+  }
+  if (is_present) {
+    std::error_code failure;
+    const auto target = std::filesystem::canonical(path_, failure);
+    if (failure) fail(failure.value());
+    path_ = target.string();
+    permissions_ = present.st_mode & permission_bits;
+  }
+  open_unfinished(is_present ? mode_to_replace : mode_of_new);
+}
+
+void WholeFile::open_unfinished(mode_t mode) {
+  if (path_.empty() || path_.ends_with('/')) fail(ENOENT);
+  descriptor_ = open_nameless(path_, mode);
+  if (descriptor_ >= 0) return;
+  const std::string name = unpredictable_name(path_);
+  constexpr int how = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  descriptor_ = ::open(name.c_str(), how, mode);
+  if (descriptor_ < 0) fail(errno);
+  unfinished_path_ = name;
+}
+
+const std::string& WholeFile::unfinished_path() {
+  if (!unfinished_path_.empty()) return unfinished_path_;
+  const std::string name = unpredictable_name(path_);
+  const std::string nameless = "/proc/self/fd/" + std::to_string(descriptor_);
+  if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    fail(errno);
+  }
+  return unfinished_path_ = name;
+}
+
+bool WholeFile::is_unfinished_path_ours() const {
+  struct stat opened{};
+  struct stat named{};
+  return ::fstat(descriptor_, &opened) == 0 && ::lstat(unfinished_path_.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+WholeFile::~WholeFile() {
+  close();
+}
+
+void WholeFile::flush() {
+  std::size_t written = 0;
+  while (written < buffer_.size()) {
+    const ssize_t count =
+        ::write(descriptor_, buffer_.data() + written, std::min(piece, buffer_.size() - written));
+    if (count >= 0) {
+      written += static_cast<std::size_t>(count);
+    } else if (errno != EINTR) {
+      fail(errno);
+    }
+  }
+  buffer_.clear();
+}
+
+void WholeFile::synchronise() {
+  if (const int failure = synchronise_descriptor(descriptor_)) fail(failure);
+}
+
+void WholeFile::commit() {
+  flush();
+  if (is_direct_) return close();
+  if (permissions_ != 0 && ::fchmod(descriptor_, permissions_) != 0) fail(errno);
+  synchronise();
+  take_name();
+  close();
+  if (const int failure = synchronise_folder_of(path_)) fail(failure);
+}
+
+void WholeFile::take_name() {
+  const std::string& name = unfinished_path();
+  if (existing_ == Existing::replace) {
+    if (std::rename(name.c_str(), path_.c_str()) != 0) fail(errno);
+  } else if (const int failure = rename_to_free_name(name, path_)) {
+    if (failure == EEXIST) fail_existing();
+    fail(failure);
+  }
+  unfinished_path_.clear();
+}
+
+void WholeFile::close() noexcept {
+  if (!unfinished_path_.empty()) ::unlink(unfinished_path_.c_str());
+  unfinished_path_.clear();
+  if (descriptor_ >= 0) ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+void WholeFile::fail(int reason) {
+  close();
+  const std::string name = path_ == "-" ? "the standard output" : path_;
+  throw Error(Code::unavailable,
+              name + " cannot be written: " + std::generic_category().message(reason));
+}
+
+void WholeFile::fail_existing() {
+  close();
+  throw Error(Code::unavailable, path_ + " exists already; choose another name");
+}
+
+}  // namespace comptroller::files

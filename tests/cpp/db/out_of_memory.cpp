@@ -1,0 +1,85 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <semaphore>
+#include <thread>
+
+#include "allocations.hpp"
+#include "db/folder.hpp"
+#include "db/sqlite/database.hpp"
+
+namespace comptroller::db {
+namespace {
+
+constexpr std::int64_t writers = 6;
+
+void insert(Connection& connection, std::int64_t key) {
+  connection.query("INSERT INTO customers (key) VALUES (?)").bind(1, Value::of(key)).run();
+}
+
+bool exists(Database& database, std::int64_t key) {
+  const Lease reader = database.reader();
+  return reader->query("SELECT 1 FROM customers WHERE key = ?").bind(1, Value::of(key)).step();
+}
+
+// One batch of several writes: all queue behind a first one, which ends when they do. The thread
+// that leads the batch has its `failing`th allocation fail, and those after it. Gives which writes
+// returned without an exception.
+std::array<bool, writers> write_a_batch(Database& database, std::int64_t first_key, int failing) {
+  std::array<bool, writers> answers{};
+  std::binary_semaphore is_held(0);
+  std::binary_semaphore may_end(0);
+  std::jthread holder([&] {
+    database.write([&](Connection&) {
+      is_held.release();
+      may_end.acquire();
+    });
+  });
+  is_held.acquire();
+  {
+    std::vector<std::jthread> threads;
+    for (std::int64_t writer = 0; writer < writers; ++writer) {
+      std::binary_semaphore has_begun(0);
+      threads.emplace_back([&, writer] {
+        const std::function<void(Connection&)> work = [&, writer](Connection& connection) {
+          insert(connection, first_key + writer);
+        };
+        has_begun.release();
+        const FailingAllocations scope(failing);  // matters on the thread that leads
+        try {
+          database.write(work);
+          answers[static_cast<std::size_t>(writer)] = true;
+        } catch (const std::exception&) {  // whatever it is, the write is not there
+          answers[static_cast<std::size_t>(writer)] = false;
+        }
+      });
+      has_begun.acquire();
+    }
+    may_end.release();
+  }
+  return answers;
+}
+
+TEST_CASE("when memory runs out in a batch, what was answered is there and nothing else") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  database->write([](Connection& connection) { insert(connection, 1); });
+  std::int64_t first_key = 100;
+  int refused = 0;
+  for (int failing = 1; failing <= 40; ++failing, first_key += writers) {
+    const auto answers = write_a_batch(*database, first_key, failing);
+    for (std::int64_t writer = 0; writer < writers; ++writer) {
+      const bool is_answered = answers[static_cast<std::size_t>(writer)];
+      if (!is_answered) ++refused;
+      CAPTURE(failing);
+      CHECK(exists(*database, first_key + writer) == is_answered);
+    }
+    // The writer still works, and nobody was left waiting.
+    const std::int64_t next = 10'000 + failing;
+    database->write([&](Connection& connection) { insert(connection, next); });
+    CHECK(exists(*database, next));
+  }
+  CHECK(refused > 0);
+}
+
+}  // namespace
+}  // namespace comptroller::db

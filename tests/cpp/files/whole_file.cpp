@@ -1,0 +1,223 @@
+#include "files/whole_file.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "load/folder.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::files {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+std::size_t files_in(const load::Folder& folder) {
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()));
+}
+
+// Exports a text; gives what refused it.
+std::string refusal(const std::string& path, const std::string& text = "new") {
+  try {
+    WholeFile file(path);
+    file.buffer() += text;
+    file.flush_if_large();
+    file.commit();
+  } catch (const Error& error) {
+    CHECK(error.code() == Code::unavailable);
+    return error.detail();
+  }
+  return "written";
+}
+
+TEST_CASE("a file has its name once it is committed, and not before") {
+  const load::Folder folder;
+  const std::string path = folder / "claims.csv";
+  WholeFile file(path);
+  std::string expected;
+  for (int row = 0; row < 300'000; ++row) {
+    const std::string line = "row " + std::to_string(row) + "\r\n";
+    expected += line;
+    file.buffer() += line;
+    file.flush_if_large();
+    CHECK(file.buffer().size() < WholeFile::piece);
+  }
+  CHECK_FALSE(fs::exists(path));
+  file.commit();
+  CHECK(content(path) == expected);
+  CHECK(files_in(folder) == 1);
+}
+
+TEST_CASE("nothing is a file too") {
+  const load::Folder folder;
+  CHECK(refusal(folder / "empty", "") == "written");
+  CHECK(content(folder / "empty").empty());
+}
+
+TEST_CASE("what is not committed leaves nothing behind, and what was there stays") {
+  const load::Folder folder;
+  const std::string path = folder / "claims.ndjson";
+  write_file(path, "old");
+  {
+    WholeFile file(path);
+    file.buffer().append(3 * WholeFile::piece, 'x');
+    file.flush_if_large();
+    CHECK(content(path) == "old");
+  }
+  CHECK(content(path) == "old");
+  CHECK(files_in(folder) == 1);
+}
+
+TEST_CASE("a file that is replaced lends its permissions; a link is followed") {
+  const load::Folder folder;
+  const std::string path = folder / "private";
+  const std::string link = folder / "link";
+  write_file(path, "old");
+  REQUIRE(::chmod(path.c_str(), 0600) == 0);
+  fs::create_symlink(path, link);
+  CHECK(refusal(link) == "written");
+  CHECK(fs::is_symlink(link));
+  CHECK(content(path) == "new");
+  struct stat status{};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0600U);
+}
+
+TEST_CASE("a link at a name that could be guessed keeps its target") {
+  const load::Folder folder;
+  const std::string path = folder / "claims";
+  write_file(folder / "precious", "mine");
+  fs::create_symlink(folder / "precious", path + ".part");
+  CHECK(refusal(path, "whole") == "written");
+  CHECK(content(path) == "whole");
+  CHECK(content(folder / "precious") == "mine");
+  CHECK(fs::is_symlink(path + ".part"));
+}
+
+TEST_CASE("two files of one name at once: each is whole, the later one stays") {
+  const load::Folder folder;
+  const std::string path = folder / "claims";
+  WholeFile first(path);
+  WholeFile second(path);
+  CHECK(first.unfinished_path() != second.unfinished_path());
+  first.buffer() = std::string(2 * WholeFile::piece, 'x');
+  second.buffer() = "second";
+  first.commit();
+  CHECK(content(path).size() == 2 * WholeFile::piece);
+  second.commit();
+  CHECK(content(path) == "second");
+  CHECK(files_in(folder) == 1);
+}
+
+TEST_CASE("a file that may not replace another is refused when it begins, and when it ends") {
+  const load::Folder folder;
+  const std::string path = folder / "copy";
+  constexpr auto refuse = WholeFile::Existing::refuse;
+  WholeFile first(path, refuse);
+  WholeFile second(path, refuse);
+  first.buffer() = "first";
+  second.buffer() = "second";
+  first.commit();
+  CHECK_THROWS_WITH(second.commit(), doctest::Contains("exists already"));
+  CHECK_THROWS_WITH(WholeFile(path, refuse), doctest::Contains("exists already"));
+  fs::create_symlink(folder / "nowhere", folder / "dangling");
+  CHECK_THROWS_WITH(WholeFile(folder / "dangling", refuse), doctest::Contains("exists already"));
+  CHECK(content(path) == "first");
+  CHECK(files_in(folder) == 2);
+}
+
+TEST_CASE("the unfinished file can be opened by its name, and is private if it replaces a file") {
+  const load::Folder folder;
+  const std::string path = folder / "claims";
+  write_file(path, "old");
+  REQUIRE(::chmod(path.c_str(), 0640) == 0);
+  WholeFile file(path);
+  const std::string unfinished = file.unfinished_path();
+  CHECK(unfinished == file.unfinished_path());
+  CHECK(file.is_unfinished_path_ours());
+  struct stat status{};
+  REQUIRE(::stat(unfinished.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0600U);
+  write_file(unfinished, "new");
+  file.commit();
+  CHECK(content(path) == "new");
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0640U);
+
+  WholeFile other(path);
+  fs::remove(other.unfinished_path());
+  write_file(other.unfinished_path(), "another's");
+  CHECK_FALSE(other.is_unfinished_path_ours());
+}
+
+TEST_CASE("a new file has the permissions that the umask leaves") {
+  const load::Folder folder;
+  const mode_t before = ::umask(0027);
+  CHECK(refusal(folder / "claims") == "written");
+  ::umask(before);
+  struct stat status{};
+  REQUIRE(::stat((folder / "claims").c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0640U);
+}
+
+TEST_CASE("a killed process leaves nothing of a file that has no name yet") {
+  const load::Folder folder;
+  {
+    const WholeFile file(folder / "claims");
+    if (files_in(folder) > 0) return;  // this file system has no files without a name
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    WholeFile file(folder / "claims");
+    file.buffer().assign(2 * WholeFile::piece, 'x');
+    file.flush_if_large();
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(files_in(folder) == 0);
+}
+
+TEST_CASE("what cannot be written is unavailable, with path and reason") {
+  const load::Folder folder;
+  const std::string missing = folder / "missing/claims";
+  CHECK(refusal(missing) == missing + " cannot be written: No such file or directory");
+  CHECK(refusal(folder.path()) == folder.path() + " cannot be written: Is a directory");
+  CHECK(refusal("") == " cannot be written: No such file or directory");
+  write_file(folder / "file", "");
+  const std::string inside = folder / "file/claims";
+  CHECK(refusal(inside) == inside + " cannot be written: Not a directory");
+  CHECK(refusal("/proc/claims").starts_with("/proc/claims cannot be written: "));
+}
+
+TEST_CASE("a full disk is unavailable, and a device is not replaced by a file") {
+  if (!fs::exists("/dev/full")) return;
+  CHECK(refusal("/dev/full", "x") == "/dev/full cannot be written: No space left on device");
+  CHECK(refusal("/dev/full", std::string(2 * WholeFile::piece, 'x')) ==
+        "/dev/full cannot be written: No space left on device");
+  CHECK(fs::is_character_file("/dev/full"));
+  CHECK_FALSE(fs::exists("/dev/full.part"));
+  CHECK(refusal("/dev/null", "x") == "written");
+  CHECK(fs::is_character_file("/dev/null"));
+}
+
+}  // namespace
+}  // namespace comptroller::files
