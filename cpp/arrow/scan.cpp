@@ -37,7 +37,7 @@ class Scan::ChunkReader {
 
   Chunk read(std::int64_t index) {
     const std::int64_t keys = scan_.limits_.keys_a_chunk;
-    db::Query query = listing_.scan(connection_, index * keys + 1, (index + 1) * keys + 1);
+    db::Query query = listing_.scan(index * keys + 1, (index + 1) * keys + 1);
     Chunk chunk;
     for (std::int64_t row = 1; query.step(); ++row) {
       scan_.layout_->append(batch_, query, connection_);

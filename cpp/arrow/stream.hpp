@@ -28,8 +28,7 @@ class Layout;
 struct Source {
   std::shared_ptr<db::Database> database;  // kept alive by every open stream
   // Which rows, on a connection of the stream's; its select list is replaced. A listing of
-  // identities must be identities_scan, one of reward addresses must have a moment for their
-  // balances.
+  // reward addresses must have a time for their balances.
   std::function<store::Listing(db::Connection&)> listing;
   // Throws when nothing may be read any more: the service is closed, this is a forked child.
   std::function<void()> check;

@@ -34,10 +34,15 @@ template <class R, class T>
 T type_of(T R::*);
 }  // namespace detail
 
-// A field's name is that of its member unless another is given.
-template <auto Member, Literal Doc = "", Literal Name = "">
+// What a field is that selects no rows of a list.
+struct NoFilter {};
+
+// A field's name is that of its member unless another is given. A field of a list's request says
+// how it selects rows (model/filters.hpp).
+template <auto Member, Literal Doc = "", Literal Name = "", class Selects = NoFilter>
 struct Field {
   using Type = decltype(detail::type_of(Member));
+  using Filter = Selects;
   static constexpr std::string_view name =
       Name.view().empty() ? detail::member_name<Member>() : Name.view();
   static constexpr std::string_view doc = Doc.view();

@@ -65,6 +65,9 @@ struct PageRequest {
   Order order = Order::descending;
   std::int64_t limit = 0;
   std::optional<store::Position> position;
+
+  // One row more than the page has, which shows whether another page follows.
+  store::PageQuery query() const { return {order, position, limit + 1}; }
 };
 
 template <Record Request>
@@ -92,9 +95,9 @@ inline constexpr std::size_t usual_item_bytes = 800;
 
 // The page of R that a listing gives.
 template <Record R, Record Request>
-PageOf<R> answer_page(Context& context, const Request& request, store::Listing listing) {
+PageOf<R> answer_page(Context& context, const Request& request, const store::Listing& listing) {
   const PageRequest page = page_request(context, request);
-  db::Query rows = listing.run(context.connection, page.order, page.position, page.limit + 1);
+  store::PageRows rows = listing.run(page.query());
   std::string answer;
   answer.reserve(static_cast<std::size_t>(page.limit) * usual_item_bytes);
   answer += '{';

@@ -48,9 +48,9 @@ Identity get_identity(Context& context, const ById& request) {
 PageOf<Identity> list_identities(Context& context, const ListIdentities& request) {
   constexpr int columns = static_cast<int>(StoredIdentity::fields::count);
   const PageRequest page = page_request(context, request);
-  store::Listing listing =
+  const store::Listing listing =
       store::identities_listing(context.connection, request, ownership_of(context, request));
-  db::Query rows = listing.run(context.connection, page.order, page.position, page.limit + 1);
+  store::PageRows rows = listing.run(page.query());
   std::string answer = R"({"items":[)";
   std::optional<store::Position> next;
   store::Position last;
@@ -59,10 +59,10 @@ PageOf<Identity> list_identities(Context& context, const ListIdentities& request
       next = last;
       break;
     }
-    last = {rows.column(columns).integer, rows.column(columns + 1).integer};
+    last = {rows.row().column(columns).integer, rows.row().column(columns + 1).integer};
     store::StoredIdentityRow row;
     row.key = last.key;
-    row.record = store::read_row<StoredIdentity>(rows, context.connection.symbols());
+    row.record = store::read_row<StoredIdentity>(rows.row(), context.connection.symbols());
     if (count > 0) answer += ',';
     json::append_record(answer, show(context, row), audience_of(context.principal));
   }

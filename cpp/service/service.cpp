@@ -11,6 +11,7 @@
 #include "service/operations.hpp"
 #include "store/customers.hpp"
 #include "store/idempotency.hpp"
+#include "store/operator_indexes.hpp"
 #include "store/views.hpp"
 
 namespace comptroller::service {
@@ -36,7 +37,10 @@ Secret furnish(db::Database& database) {
   {
     const db::Lease reader = database.reader();
     const auto secret = read_secret(*reader);
-    if (secret && (!database.is_writable() || !store::views_are_stale(*reader))) return *secret;
+    if (secret && (!database.is_writable() ||
+                   (!store::views_are_stale(*reader) && !store::lacks_operator_indexes(*reader)))) {
+      return *secret;
+    }
   }
   Secret secret{};
   database.write([&](db::Connection& connection) {
@@ -51,6 +55,7 @@ Secret furnish(db::Database& database) {
     }
     store::ensure_customer(connection, default_customer);
     store::make_views(connection);
+    store::make_operator_indexes(connection);
   });
   return secret;
 }

@@ -1,5 +1,7 @@
 #include "store/bulk_indexes.hpp"
 
+#include "store/operator_indexes.hpp"
+
 namespace comptroller::store {
 
 namespace {
@@ -29,6 +31,7 @@ BulkIndexes::BulkIndexes(db::Connection& connection, std::string_view table)
     }
   }
   for (const std::string& name : names) connection.execute("DROP INDEX " + name);
+  defer_operator_indexes(connection);
 }
 
 void BulkIndexes::rebuild() {
@@ -38,6 +41,8 @@ void BulkIndexes::rebuild() {
   const std::string cache = cache_size(connection_);
   connection_.execute("PRAGMA cache_size = -8192");
   for (const std::string& sql : dropped_) connection_.execute(sql);
+  resume_operator_indexes(connection_);
+  make_operator_indexes(connection_);
   connection_.execute("PRAGMA cache_size = " + cache);
 }
 

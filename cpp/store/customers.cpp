@@ -1,12 +1,22 @@
 #include "store/customers.hpp"
 
+#include "store/operator_indexes.hpp"
+
 namespace comptroller::store {
+
+namespace {
+
+// What a write may index before it answers.
+constexpr std::int64_t most_rows_to_index = 10'000;
+
+}  // namespace
 
 std::int64_t ensure_customer(db::Connection& connection, std::string_view customer) {
   const std::int64_t key = connection.symbols().intern(customer);
-  connection.query("INSERT OR IGNORE INTO customers (key) VALUES ($key)")
+  connection.query("INSERT INTO customers (key) VALUES ($key) ON CONFLICT DO NOTHING")
       .bind("$key", Value::of(key))
       .run();
+  if (connection.changed_rows() > 0) make_operator_indexes(connection, most_rows_to_index);
   return key;
 }
 
@@ -17,6 +27,8 @@ Ownership ownership(db::Connection& connection, const std::optional<std::string>
     if (const auto key = connection.symbols().find(*customer)) ownership.customers.push_back(*key);
     return ownership;
   }
+  ownership.has_indexes_of_all = has_operator_indexes(connection);
+  if (ownership.has_indexes_of_all) return ownership;
   db::Query query = connection.query("SELECT key FROM customers");
   while (query.step()) ownership.customers.push_back(query.column(0).integer);
   return ownership;

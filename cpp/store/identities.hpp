@@ -9,9 +9,6 @@ namespace comptroller::store {
 
 Listing identities_listing(db::Connection& connection, const ListIdentities& request,
                            Ownership ownership);
-// The same rows, by the table of identities alone; what Listing::scan needs.
-Listing identities_scan(db::Connection& connection, const ListIdentities& request,
-                        Ownership ownership);
 Listing controls_listing(db::Connection& connection, const ListControls& request,
                          Ownership ownership);
 

@@ -1,216 +1,483 @@
 #include "store/listing.hpp"
 
-#include <algorithm>
-#include <queue>
 #include <tuple>
 #include <utility>
+
+#include "model/error.hpp"
 
 namespace comptroller::store {
 
 namespace {
 
-// SQLite joins at most 500 SELECTs, and a cursor doubles them.
-constexpr std::size_t most_drivers = 200;
+// Streams that one statement merges; each row passes through half of them, so more of them are
+// merged here. With the values of filters, which each stream repeats.
+constexpr std::size_t most_joined_streams = 16;
+constexpr std::size_t most_joined_values = 256;
+// Groups that are found by the beginning of their name and then sorted.
+constexpr std::int64_t most_of_prefix = 1000;
+// Keys that are looked up at once where filters may pass over rows.
+constexpr std::size_t first_chunk = 128;
+constexpr std::size_t largest_chunk = 4096;
 
-Condition any_of(const std::vector<Condition>& conditions) {
-  Condition any;
-  for (const Condition& condition : conditions) {
-    any.sql += any.sql.empty() ? "(" : " OR ";
-    any.sql += "(" + condition.sql + ")";
-    any.values.insert(any.values.end(), condition.values.begin(), condition.values.end());
+constexpr std::string_view customer_column = "customer_id";
+
+std::vector<std::string_view> split(std::string_view columns) {
+  std::vector<std::string_view> parts;
+  while (!columns.empty()) {
+    const std::size_t end = std::min(columns.find(", "), columns.size());
+    parts.push_back(columns.substr(0, end));
+    columns.remove_prefix(std::min(end + 2, columns.size()));
   }
-  any.sql += ')';
-  return any;
+  return parts;
+}
+
+std::string_view table_of(const Index& index, std::string_view listed) {
+  return index.table.empty() ? listed : index.table;
+}
+
+// Whether at most one row has the values of all columns.
+bool is_unique(const Index& index) {
+  return index.name.empty() && index.columns.find(index.time) == std::string_view::npos;
 }
 
 }  // namespace
 
-void bound(TimeRange& range, const CreatedAtBounds& bounds) {
-  if (bounds.lt) range.earlier_than(*bounds.lt);
-  if (bounds.lte) range.at_most(*bounds.lte);
-  if (bounds.eq) {
-    range.at_least(*bounds.eq);
-    range.at_most(*bounds.eq);
-  }
-  if (bounds.gte) range.at_least(*bounds.gte);
-  if (bounds.gt) range.after(*bounds.gt);
-}
+// One index and conditions on the columns before the time. Its rows are an ordered stream for each
+// combination of values.
+struct AccessPath {
+  const Index* index = nullptr;
+  std::string condition;                       // begins with " AND " unless it is empty
+  std::vector<std::vector<Value>> dimensions;  // of each ?, its values
+  Sql filter;                                  // of its rows besides
 
-void Listing::choose(std::vector<Condition> conditions, bool is_by_customer,
-                     std::optional<Condition> as_filter) {
-  // A value that is named twice selects its rows once.
-  std::vector<Condition> distinct;
-  for (Condition& condition : conditions) {
-    if (std::ranges::find(distinct, condition) == distinct.end()) {
-      distinct.push_back(std::move(condition));
+  std::size_t stream_count() const {
+    std::size_t count = 1;
+    for (const auto& values : dimensions) count *= values.size();
+    return count;
+  }
+  void add_values(std::size_t stream, std::vector<Value>& out) const {
+    for (const auto& values : dimensions) {
+      out.push_back(values[stream % values.size()]);
+      stream /= values.size();
     }
   }
-  if (distinct.empty()) return;
-  if (!has_choice_) {
-    has_choice_ = true;
-    choices_ = std::move(distinct);
-    is_by_customer_ = is_by_customer;
-  } else if (as_filter) {
-    filters_.push_back(*std::move(as_filter));
-  } else {
-    // A unary plus keeps the database from driving by this column.
-    for (Condition& condition : distinct) condition.sql.insert(0, 1, '+');
-    filters_.push_back(any_of(distinct));
+};
+
+namespace {
+
+// Selects rows of the streams of an access path, in one or, behind a position, two SELECTs.
+class StreamSelect {
+ public:
+  // The path, columns and conditions must outlive it.
+  StreamSelect(const AccessPath& path, std::string_view table, const Sql& columns,
+               const Sql& conditions, TimeRange range, const PageQuery& page)
+      : path_(path),
+        columns_(columns),
+        conditions_(conditions),
+        range_(range),
+        position_(page.position),
+        is_descending_(page.order == Order::descending) {
+    const std::string time(path.index->time);
+    const std::string key(path.index->key);
+    const std::string start = columns.text + time + ", " + key + " FROM " +
+                              std::string(table_of(*path.index, table)) + " WHERE " + time;
+    const std::string end = path.condition + path.filter.text + conditions.text;
+    if (position_) {
+      text_ = start + " = ? AND " + key + (is_descending_ ? " < ?" : " > ?") + end + " UNION ALL ";
+    }
+    text_ += start + " >= ? AND " + time + " < ?" + end;
   }
+
+  const std::string& text() const { return text_; }
+  void end_with(std::string_view end) { text_ += end; }
+  // Of one that had a position already.
+  void set_position(const Position& position) { position_ = position; }
+
+  void add_values(std::size_t stream, std::vector<Value>& out) const {
+    TimeRange beyond = range_;
+    if (position_) {
+      add(stream, {position_->created_at, position_->key}, out);
+      if (is_descending_) {
+        beyond.before = std::min(beyond.before, position_->created_at);
+      } else {
+        beyond.from = std::max(beyond.from, position_->created_at + 1);
+      }
+    }
+    add(stream, {beyond.from, beyond.before}, out);
+  }
+
+ private:
+  void add(std::size_t stream, std::pair<std::int64_t, std::int64_t> bounds,
+           std::vector<Value>& out) const {
+    const auto append = [&](const Sql& sql) {
+      out.insert(out.end(), sql.values.begin(), sql.values.end());
+    };
+    append(columns_);
+    out.push_back(Value::of(bounds.first));
+    out.push_back(Value::of(bounds.second));
+    path_.add_values(stream, out);
+    append(path_.filter);
+    append(conditions_);
+  }
+
+  const AccessPath& path_;
+  const Sql& columns_;
+  const Sql& conditions_;
+  TimeRange range_;
+  std::optional<Position> position_;
+  bool is_descending_;
+  std::string text_;
+};
+
+std::string order_and_limit(std::size_t columns, Order order) {
+  const std::string direction = order == Order::descending ? " DESC" : "";
+  return " ORDER BY " + std::to_string(columns + 1) + direction + ", " +
+         std::to_string(columns + 2) + direction + " LIMIT ?";
 }
 
-std::vector<Condition> Listing::drivers() const {
-  std::vector<Condition> drivers;
-  const std::vector<Condition> everything{Condition{"1", {}}};
-  for (const Condition& choice : has_choice_ ? choices_ : everything) {
-    if (!is_by_customer_ && !ownership_.is_restricted) {
-      drivers.push_back(choice);
+}  // namespace
+
+void TimeRange::narrow(Bound bound, Timestamp time) {
+  const std::int64_t at = time.microseconds;
+  if (bound == Bound::before) before = std::min(before, at);
+  if (bound == Bound::until || bound == Bound::at) before = std::min(before, at + 1);
+  if (bound == Bound::from || bound == Bound::at) from = std::max(from, at);
+  if (bound == Bound::after) from = std::max(from, at + 1);
+}
+
+void Listing::keep_distinct(std::vector<Value>& values) {
+  const auto order = [](const Value& value) {
+    return std::tuple(value.kind, value.integer, value.bytes);
+  };
+  std::ranges::sort(values, {}, order);
+  const auto repeated = std::ranges::unique(values);
+  values.erase(repeated.begin(), repeated.end());
+}
+
+std::optional<Value> Listing::key_of(std::string_view table, const Value& id) const {
+  db::Query query = connection_.query("SELECT key FROM " + std::string(table) + " WHERE id = ?");
+  if (!query.bind(1, id).step()) return std::nullopt;
+  return Value::of(query.column(0).integer);
+}
+
+void Listing::add_prefix(const Index& index, std::string_view column, std::string_view prefix) {
+  prefix_ = Prefix{&index, column, parameters_.own(prefix), std::nullopt};
+  if (const auto end = end_of_prefix(prefix)) prefix_->before = parameters_.own(*end);
+}
+
+bool Listing::names_customers(const Index& index) const {
+  return index.columns.starts_with(customer_column) &&
+         (ownership_.is_restricted || !ownership_.has_indexes_of_all);
+}
+
+Sql Listing::condition(const ListFilter& filter) const {
+  Sql any;
+  for (const Alternative& alternative : filter.alternatives) {
+    any.add(any.text.empty() ? "(" : " OR ");
+    const Index& index = *alternative.index;
+    const Sql is_one = any_of(unindexed(alternative.column), alternative.values);
+    if (!index.table.empty()) {
+      const std::string other(index.table);
+      any.add("EXISTS (SELECT 1 FROM " + other + " WHERE " + other + "." + std::string(index.key) +
+              " = " + std::string(table_) + ".key AND " + std::string(index.where) + " AND ");
+      any.add(is_one).add(")");
+    } else if (alternative.condition.text.empty()) {
+      any.add(is_one);
+    } else {
+      any.add("(").add(is_one).add(" AND ").add(alternative.condition).add(")");
+    }
+  }
+  return any.add(")");
+}
+
+Sql Listing::owner_condition() const {
+  std::vector<Value> customers;
+  for (const std::int64_t key : ownership_.customers) customers.push_back(Value::of(key));
+  return any_of(unindexed(customer_column), customers);
+}
+
+// The filter that an index serves with the fewest rows; none without one.
+const ListFilter* Listing::driving_filter() const {
+  const auto cost = [](const ListFilter& filter) {
+    std::size_t values = 0;
+    for (const Alternative& alternative : filter.alternatives) values += alternative.values.size();
+    return std::pair(filter.selectivity, values);
+  };
+  const auto least = std::ranges::min_element(filters_, {}, cost);
+  return least == filters_.end() ? nullptr : &*least;
+}
+
+// The values of the filter of a closed set, else all that there are.
+std::vector<Value> Listing::values_of_closed_set(std::string_view column,
+                                                 std::vector<const ListFilter*>& used) const {
+  const auto filter = std::ranges::find_if(filters_, [&](const ListFilter& known) {
+    return known.alternatives.size() == 1 && known.alternatives.front().column == column;
+  });
+  if (filter != filters_.end()) {
+    used.push_back(&*filter);
+    return filter->alternatives.front().values;
+  }
+  std::vector<Value> codes;
+  for (std::size_t code = 0; code < count_words_(column); ++code) {
+    codes.push_back(Value::of(static_cast<std::int64_t>(code)));
+  }
+  return codes;
+}
+
+AccessPath Listing::path(const Index& index, const Alternative* alternative, bool condition_value,
+                         std::vector<const ListFilter*>& used) const {
+  AccessPath path;
+  path.index = &index;
+  const auto add = [&](std::string_view column, std::vector<Value> values) {
+    path.condition.append(" AND ").append(column).append(" = ?");
+    path.dimensions.push_back(std::move(values));
+  };
+  for (const std::string_view column : split(index.columns)) {
+    if (column == index.time) break;
+    if (column == customer_column) {
+      if (!names_customers(index)) continue;
+      std::vector<Value> customers;
+      for (const std::int64_t key : ownership_.customers) customers.push_back(Value::of(key));
+      add(column, std::move(customers));
+    } else if (alternative != nullptr && column == alternative->column) {
+      add(column, alternative->values);
+    } else if (column == condition_column_) {
+      path.condition.append(" AND ").append(column).append(" = ");
+      path.condition.append(condition_value ? "true" : "false");
+    } else {
+      add(column, values_of_closed_set(column, used));
+    }
+  }
+  if (!index.where.empty()) path.condition.append(" AND ").append(index.where);
+  if (ownership_.is_restricted && !index.columns.starts_with(customer_column)) {
+    path.filter.add(" AND ").add(owner_condition());
+  }
+  if (alternative != nullptr && !alternative->condition.text.empty()) {
+    path.filter.add(" AND ").add(alternative->condition);
+  }
+  return path;
+}
+
+std::vector<AccessPath> Listing::paths(const ListFilter* driving,
+                                       std::vector<const ListFilter*>& used) const {
+  std::vector<AccessPath> paths;
+  for (const bool condition_value : condition_values_) {
+    if (driving == nullptr) {
+      paths.push_back(path(by_time_, nullptr, condition_value, used));
       continue;
     }
-    for (const std::int64_t customer : ownership_.customers) {
-      Condition& driver = drivers.emplace_back(choice);
-      driver.sql += (is_by_customer_ ? " AND " : " AND +") + customer_id_ + " = ?";
-      driver.values.push_back(Value::of(customer));
+    used.push_back(driving);
+    for (const Alternative& alternative : driving->alternatives) {
+      paths.push_back(path(*alternative.index, &alternative, condition_value, used));
     }
   }
-  if (drivers.empty()) return {{"0", {}}};  // no customer at all
-  return drivers;
+  return paths;
 }
 
-std::string Listing::number(const Condition& condition) {
-  if (condition.values.empty()) return condition.sql;
-  std::string numbered;
-  auto value = condition.values.begin();
-  for (const char character : condition.sql) {
-    numbered += character;
-    if (character != '?') continue;
-    bound_.push_back(*value++);
-    numbered += std::to_string(bound_.size());
+Sql Listing::conditions_besides(const std::vector<const ListFilter*>& used, bool has_prefix) const {
+  Sql all;
+  for (const ListFilter& filter : filters_) {
+    if (std::ranges::find(used, &filter) != used.end()) continue;
+    all.add(" AND ").add(condition(filter));
   }
-  return numbered;
-}
-
-std::string Listing::number_filters() {
-  std::string numbered;
-  for (const Condition& filter : filters_) numbered += " AND " + number(filter);
-  return numbered;
-}
-
-db::Query Listing::run(db::Connection& connection, Order order,
-                       const std::optional<Position>& position, std::int64_t most_rows) {
-  const Condition columns{columns_ + ", ", column_values_};
-  const Page page{order, position, most_rows};
-  const std::vector<Condition> all = drivers();
-  if (all.size() <= most_drivers) return select(connection, columns, all, page);
-  if (key_ != "key") {  // a join may show a row under several keys: one pass over the choices
-    const Condition any = has_choice_ ? any_of(choices_) : Condition{"1", {}};
-    return select(connection, columns, std::span(&any, 1), page);
-  }
-  Condition found{"key IN (", merge(connection, all, page)};
-  for (std::size_t count = 0; count < found.values.size(); ++count) found.sql += "?,";
-  found.sql += "NULL)";
-  bound_.clear();
-  const std::string sql = "SELECT " + number(columns) + "created_at, key FROM " + table_ +
-                          " WHERE " + number(found) + order_by(column_count_, page);
-  return bind_all(connection.query(sql));
-}
-
-// The keys of a page: the next row of each driver competes with those of the others.
-std::vector<Value> Listing::merge(db::Connection& connection, const std::vector<Condition>& drivers,
-                                  Page page) {
-  struct Next {
-    Position position;
-    std::size_t driver = 0;
-  };
-  const bool is_descending = page.order == Order::descending;
-  const auto comes_later = [is_descending](const Next& left, const Next& right) {
-    const auto one = std::tie(left.position.created_at, left.position.key);
-    const auto other = std::tie(right.position.created_at, right.position.key);
-    return is_descending ? one < other : other < one;
-  };
-  std::priority_queue<Next, std::vector<Next>, decltype(comes_later)> next(comes_later);
-  const auto most_rows = static_cast<std::size_t>(std::exchange(page.most_rows, 1));
-  const auto push_next = [&](std::size_t driver) {
-    db::Query row = select(connection, {}, std::span(&drivers[driver], 1), page);
-    if (row.step()) next.push({{row.column(0).integer, row.column(1).integer}, driver});
-  };
-  for (std::size_t driver = 0; driver < drivers.size(); ++driver) push_next(driver);
-  std::vector<Value> keys;
-  while (!next.empty() && keys.size() < most_rows) {
-    const Next first = next.top();
-    next.pop();
-    keys.push_back(Value::of(first.position.key));
-    page.position = first.position;
-    push_next(first.driver);
-  }
-  return keys;
-}
-
-std::string Listing::order_by(std::size_t columns, const Page& page) {
-  const std::string direction = page.order == Order::descending ? " DESC" : "";
-  return " ORDER BY " + std::to_string(columns + 1) + direction + ", " +
-         std::to_string(columns + 2) + direction +
-         number({" LIMIT ?", {Value::of(page.most_rows)}});
-}
-
-// `columns` ends in a comma unless there are none.
-db::Query Listing::select(db::Connection& connection, const Condition& columns,
-                          std::span<const Condition> drivers, const Page& page) {
-  const bool is_descending = page.order == Order::descending;
-  const std::optional<Position>& position = page.position;
-  TimeRange range = range_;
-  if (position && is_descending) range.before = std::min(range.before, position->created_at);
-  if (position && !is_descending) range.from = std::max(range.from, position->created_at + 1);
-
-  // Parameters are numbered, so that what all SELECTs share is bound once.
-  bound_.clear();
-  const std::string select =
-      "SELECT " + number(columns) + created_at_ + ", " + key_ + " FROM " + table_ + " WHERE ";
-  const std::string filters = number_filters();
-  const std::string beyond = " AND " + number({created_at_ + " >= ? AND " + created_at_ + " < ?",
-                                               {Value::of(range.from), Value::of(range.before)}});
-  std::string same_moment;
-  if (position) {
-    same_moment =
-        " AND " + number({created_at_ + " = ? AND " + key_ + (is_descending ? " < ?" : " > ?"),
-                          {Value::of(position->created_at), Value::of(position->key)}});
-  }
-  std::string sql;
-  for (const Condition& driver : drivers) {
-    const std::string driven = number(driver);
-    for (const std::string& time : {same_moment, beyond}) {
-      if (time.empty()) continue;
-      if (!sql.empty()) sql += " UNION ALL ";
-      sql.append(select).append(driven).append(filters).append(time);
+  if (prefix_ && !has_prefix) {
+    all.add(" AND ").add(unindexed(prefix_->column)).add(" >= ?", prefix_->from);
+    if (prefix_->before) {
+      all.add(" AND ").add(unindexed(prefix_->column)).add(" < ?", *prefix_->before);
     }
   }
-  return bind_all(connection.query(sql + order_by(columns.sql.empty() ? 0 : column_count_, page)));
+  for (const Sql& condition : conditions_) all.add(" AND ").add(condition);
+  return all;
 }
 
-db::Query Listing::scan(db::Connection& connection, std::int64_t from, std::int64_t before) {
-  bound_.clear();
-  std::string sql =
-      "SELECT " + number({columns_, column_values_}) + " FROM " + table_ + " WHERE " +
-      number({key_ + " >= ? AND " + key_ + " < ?", {Value::of(from), Value::of(before)}});
-  // A unary plus keeps every other column from driving: the scan is in order of the key.
-  if (ownership_.is_restricted) {
-    const std::int64_t customer = ownership_.customers.empty() ? 0 : ownership_.customers.front();
-    sql += " AND " + number({"+" + customer_id_ + " = ?", {Value::of(customer)}});
+Sql Listing::selection() const {
+  Sql selection{"SELECT " + columns_, {}};
+  if (column_value_ && columns_.find('?') != std::string::npos) {
+    selection.values.push_back(*column_value_);
   }
-  if (has_choice_) sql += " AND " + number(any_of(choices_));
-  sql += number_filters();
-  if (range_.from != TimeRange{}.from || range_.before != TimeRange{}.before) {
-    sql += " AND " + number({"+" + created_at_ + " >= ? AND +" + created_at_ + " < ?",
-                             {Value::of(range_.from), Value::of(range_.before)}});
-  }
-  return bind_all(connection.query(sql + " ORDER BY " + key_));
+  return selection;
 }
 
-db::Query Listing::bind_all(db::Query query) const {
-  for (std::size_t index = 0; index < bound_.size(); ++index) {
-    query.bind(static_cast<int>(index) + 1, bound_[index]);
+PageRows Listing::run(const PageQuery& page) const {
+  const ListFilter* driving = driving_filter();
+  if (prefix_ && (driving == nullptr || driving->selectivity > Selectivity::prefix)) {
+    if (auto merge = merge_by_prefix(page)) {
+      return {*this, std::move(merge), page.most_rows, conditions_besides({}, true)};
+    }
   }
-  return query;
+  std::vector<const ListFilter*> used;
+  std::vector<AccessPath> paths = this->paths(driving, used);
+  const Sql conditions = conditions_besides(used, false);
+  std::size_t streams = 0;
+  for (const AccessPath& path : paths) streams += path.stream_count();
+  const bool may_join = driving == nullptr || !driving->may_overlap;
+  if (streams == 0) return {};
+  if (may_join && streams <= most_joined_streams &&
+      streams * conditions.values.size() <= most_joined_values) {
+    return join(paths, conditions, page);
+  }
+  return {*this, merge(std::move(paths), page), page.most_rows, conditions};
+}
+
+// One statement for all streams.
+PageRows Listing::join(const std::vector<AccessPath>& paths, const Sql& conditions,
+                       const PageQuery& page) const {
+  const Sql columns = selection().add(", ");
+  Sql sql;
+  for (const AccessPath& path : paths) {
+    const StreamSelect select(path, table_, columns, conditions, range_, page);
+    for (std::size_t stream = 0; stream < path.stream_count(); ++stream) {
+      if (!sql.text.empty()) sql.add(" UNION ALL ");
+      sql.add(select.text());
+      select.add_values(stream, sql.values);
+    }
+  }
+  sql.add(order_and_limit(column_count_, page.order), Value::of(page.most_rows));
+  return PageRows(sql.query(connection_));
+}
+
+// A statement for each stream, which gives positions from its index alone.
+std::unique_ptr<Merge> Listing::merge(std::vector<AccessPath> paths, const PageQuery& page) const {
+  struct Streams {
+    std::vector<AccessPath> paths;
+    Sql columns{"SELECT ", {}};
+    Sql none;
+    std::vector<StreamSelect> first;
+    std::vector<StreamSelect> more;
+  };
+  auto streams = std::make_shared<Streams>();
+  streams->paths = std::move(paths);
+  std::size_t count = 0;
+  for (const AccessPath& path : streams->paths) {
+    count += path.stream_count();
+    PageQuery behind = page;
+    behind.position.emplace();
+    streams->first.emplace_back(path, table_, streams->columns, streams->none, range_, page);
+    streams->more.emplace_back(path, table_, streams->columns, streams->none, range_, behind);
+    streams->first.back().end_with(order_and_limit(0, page.order));
+    streams->more.back().end_with(order_and_limit(0, page.order));
+  }
+  const auto fetch = [&connection = connection_, streams](
+                         std::size_t stream, const std::optional<Position>& after,
+                         std::int64_t limit, std::vector<Position>& out) {
+    std::size_t place = 0;
+    while (stream >= streams->paths[place].stream_count()) {
+      stream -= streams->paths[place++].stream_count();
+    }
+    if (after && is_unique(*streams->paths[place].index)) return;
+    StreamSelect& select = (after ? streams->more : streams->first)[place];
+    if (after) select.set_position(*after);
+    Sql sql{select.text(), {}};
+    select.add_values(stream, sql.values);
+    sql.values.push_back(Value::of(limit));
+    db::Query rows = sql.query(connection);
+    while (rows.step()) out.push_back({rows.column(0).integer, rows.column(1).integer});
+  };
+  return std::make_unique<Merge>(page.order, count, fetch);
+}
+
+// The positions of all rows that have the prefix, if they are few.
+std::unique_ptr<Merge> Listing::merge_by_prefix(const PageQuery& page) const {
+  const Index& index = *prefix_->index;
+  const std::string column(prefix_->column);
+  std::vector<std::int64_t> customers{0};
+  const bool is_by_customer = names_customers(index);
+  if (is_by_customer) customers = ownership_.customers;
+  std::vector<Position> found;
+  std::int64_t left = most_of_prefix + 1;
+  for (const std::int64_t customer : customers) {
+    Sql sql{"SELECT created_at, key FROM " + std::string(table_) + " WHERE ", {}};
+    if (is_by_customer) sql.add("customer_id = ? AND ", Value::of(customer));
+    sql.add(column).add(" >= ?", prefix_->from);
+    if (prefix_->before) sql.add(" AND ").add(column).add(" < ?", *prefix_->before);
+    sql.add(" LIMIT ?", Value::of(left));
+    db::Query rows = sql.query(connection_);
+    while (rows.step()) {
+      if (--left == 0) return nullptr;
+      found.push_back({rows.column(0).integer, rows.column(1).integer});
+    }
+  }
+  std::erase_if(found, [&](const Position& position) {
+    if (position.created_at < range_.from || position.created_at >= range_.before) return true;
+    if (!page.position) return false;
+    return page.order == Order::descending ? position >= *page.position
+                                           : position <= *page.position;
+  });
+  return std::make_unique<Merge>(page.order, std::move(found));
+}
+
+db::Query Listing::scan(std::int64_t from, std::int64_t before) const {
+  const std::string key(by_time_.key);
+  Sql sql = selection();
+  sql.add(" FROM ").add(table_).add(" WHERE ");
+  sql.add(key + " >= ?", Value::of(from)).add(" AND " + key + " < ?", Value::of(before));
+  if (ownership_.is_restricted) sql.add(" AND ").add(owner_condition());
+  if (condition_values_.size() == 1 && !condition_column_.empty()) {
+    sql.add(" AND ").add(condition_column_).add(condition_values_.front() ? "" : " = false");
+  }
+  sql.add(conditions_besides({}, false));
+  if (range_ != TimeRange{}) {
+    const std::string time = unindexed(by_time_.time);
+    sql.add(" AND " + time + " >= ?", Value::of(range_.from));
+    sql.add(" AND " + time + " < ?", Value::of(range_.before));
+  }
+  return sql.add(" ORDER BY " + key).query(connection_);
+}
+
+PageRows::PageRows(const Listing& listing, std::unique_ptr<Merge> merge, std::int64_t most_rows,
+                   const Sql& conditions)
+    : merge_(std::move(merge)),
+      connection_(&listing.connection()),
+      sql_(listing.selection()),
+      key_column_(static_cast<int>(listing.column_count()) + 1),
+      rows_left_(most_rows),
+      chunk_size_(conditions.text.empty() ? static_cast<std::size_t>(most_rows) : first_chunk) {
+  const std::string table(listing.table());
+  sql_.add(", ").add(listing.by_time().time).add(", key FROM");
+  keys_value_ = sql_.values.size();
+  sql_.add(" (SELECT value AS place FROM json_each(?)) AS page", Value::null());
+  sql_.add(" CROSS JOIN " + table + " ON " + table + ".key = page.place WHERE true");
+  sql_.add(conditions);
+}
+
+bool PageRows::step() {
+  if (!merge_) return query_ && query_->step();
+  while (rows_left_ > 0) {
+    if (query_ && query_->step()) {
+      --rows_left_;
+      check_order(query_->column(key_column_).integer);
+      return true;
+    }
+    if (!read_chunk()) return false;
+  }
+  return false;
+}
+
+// The rows come in the order in which their keys were given; nothing in SQL promises that.
+void PageRows::check_order(std::int64_t key) {
+  while (next_key_ < keys_.size() && keys_[next_key_] != key) ++next_key_;
+  if (next_key_++ == keys_.size())
+    throw Error(Code::internal, "the rows of a page are out of order");
+}
+
+bool PageRows::read_chunk() {
+  query_.reset();
+  keys_.clear();
+  next_key_ = 0;
+  keys_text_ = "[";
+  while (keys_.size() < chunk_size_) {
+    const std::optional<Position> position = merge_->next();
+    if (!position) break;
+    if (!keys_.empty()) keys_text_ += ',';
+    keys_text_ += std::to_string(position->key);
+    keys_.push_back(position->key);
+  }
+  keys_text_ += ']';
+  if (keys_.empty()) return false;
+  chunk_size_ = std::min(2 * chunk_size_, largest_chunk);
+  sql_.values[keys_value_] = Value::of(std::string_view(keys_text_));
+  query_.emplace(sql_.query(*connection_));
+  return true;
 }
 
 }  // namespace comptroller::store

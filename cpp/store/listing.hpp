@@ -1,190 +1,298 @@
-// Keyset pages: rows by (created_at, key), each page driven by an index whatever the filters.
+// Lists: rows by (created_at, key), page by page, each page driven by an index whatever the
+// filters.
 //
-// The first choice that is made drives: one SELECT a value, joined by UNION ALL under the common
-// ORDER BY and LIMIT, which the database merges lazily. Behind a cursor each becomes two (the rest
-// of its moment, and what lies beyond), because a row value comparison would be driven by
-// created_at alone. What is added later filters what the driver finds, so the most selective
-// choices are made first. Where one statement cannot join all (an operator's list over hundreds of
-// customers), the keys of the page are merged here, from one small statement a driver.
+// A list's filters are declared by the fields of its request (model/filters.hpp). The most
+// selective one drives: its index gives one ordered stream of rows for each combination of
+// customer, value and value of a closed set between them and the time. Few streams are one
+// statement, a UNION ALL that the database merges; more of them, and those that overlap, are merged
+// here by position, and the rows read by key. What does not drive filters.
+//
+// Behind a cursor a stream is two selects (the rest of the cursor's time, and what lies beyond),
+// since SQLite searches an index by the first column of a row value comparison alone.
 #pragma once
 
-#include <cstdint>
+#include <algorithm>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "model/requests.hpp"
+#include "store/merge.hpp"
 #include "store/row_json.hpp"
+#include "store/sql.hpp"
 
 namespace comptroller::store {
-
-// Where a page ended.
-struct Position {
-  std::int64_t created_at = 0;
-  std::int64_t key = 0;
-};
 
 // from <= created_at < before, in microseconds.
 struct TimeRange {
   std::int64_t from = std::numeric_limits<std::int64_t>::min();
   std::int64_t before = std::numeric_limits<std::int64_t>::max();
 
-  void at_least(Timestamp moment) { from = std::max(from, moment.microseconds); }
-  void after(Timestamp moment) { from = std::max(from, moment.microseconds + 1); }
-  void at_most(Timestamp moment) { before = std::min(before, moment.microseconds + 1); }
-  void earlier_than(Timestamp moment) { before = std::min(before, moment.microseconds); }
+  void narrow(Bound bound, Timestamp time);
+  friend bool operator==(const TimeRange&, const TimeRange&) = default;
 };
-
-// Narrows the range to the bounds of a request.
-void bound(TimeRange& range, const CreatedAtBounds& bounds);
 
 // Whose rows are listed: those of one customer, or of all that the store knows.
 struct Ownership {
   std::vector<std::int64_t> customers;
   bool is_restricted = false;
+  bool has_indexes_of_all = false;  // then no customer needs to be named
 };
 
-// An SQL condition with ? parameters.
-struct Condition {
-  std::string sql;
-  std::vector<Value> values;
+// How few rows share a value of a column, the fewest first.
+enum class Selectivity : std::uint8_t { unique, narrow, prefix, term, word, closed_set };
 
-  friend bool operator==(const Condition&, const Condition&) = default;
+template <class T>
+constexpr Selectivity selectivity_of(std::string_view column) {
+  if (column == "id") return Selectivity::unique;
+  if constexpr (ClosedSet<T>) return Selectivity::closed_set;
+  if constexpr (std::same_as<T, Word>) return Selectivity::word;
+  if constexpr (std::same_as<T, Term>) return Selectivity::term;
+  return Selectivity::narrow;
+}
+
+// One way to satisfy a filter: the column has one of the values.
+struct Alternative {
+  const Index* index = nullptr;
+  std::string_view column;
+  std::vector<Value> values;
+  Sql condition;  // what must hold besides, if anything
+};
+
+// Rows for which an alternative holds.
+struct ListFilter {
+  Selectivity selectivity = Selectivity::closed_set;
+  std::vector<Alternative> alternatives;
+  bool may_overlap = false;  // whether an index, or two, may give a row more than once
+};
+
+// A page of a list.
+struct PageQuery {
+  Order order = Order::descending;
+  std::optional<Position> position;  // where the page before it ended
+  std::int64_t most_rows = 0;
+};
+
+struct AccessPath;
+class Listing;
+
+// The rows of a page in order: the selected columns, then created_at and key. The listing and the
+// connection must outlive them.
+class PageRows {
+ public:
+  PageRows() = default;
+  explicit PageRows(db::Query query) : query_(std::move(query)) {}
+  // The rows at the positions of a merge for which the conditions hold.
+  PageRows(const Listing& listing, std::unique_ptr<Merge> merge, std::int64_t most_rows,
+           const Sql& conditions);
+
+  bool step();
+  db::Query& row() { return *query_; }
+
+ private:
+  bool read_chunk();
+  void check_order(std::int64_t key);
+
+  std::optional<db::Query> query_;
+  std::unique_ptr<Merge> merge_;  // for what follows only if there is one
+  db::Connection* connection_ = nullptr;
+  Sql sql_;
+  int key_column_ = 0;
+  std::int64_t rows_left_ = 0;
+  std::size_t chunk_size_ = 0;
+  std::vector<std::int64_t> keys_;  // of the chunk, in order
+  std::size_t next_key_ = 0;
+  std::string keys_text_;       // the same as a JSON array
+  std::size_t keys_value_ = 0;  // its place among the statement's values
 };
 
 class Listing {
  public:
-  // `columns` is a select list of `column_count` columns.
-  Listing(std::string table, std::string columns, std::size_t column_count, Ownership ownership,
-          db::Symbols& symbols)
-      : table_(std::move(table)),
+  // The number of values of a column if it is a closed set.
+  using CountWords = std::size_t (*)(std::string_view column);
+
+  Listing(std::string_view table, std::string columns, std::size_t column_count,
+          const Index& by_time, CountWords count_words, Ownership ownership,
+          db::Connection& connection)
+      : table_(table),
         columns_(std::move(columns)),
         column_count_(column_count),
+        by_time_(by_time),
+        count_words_(count_words),
         ownership_(std::move(ownership)),
-        symbols_(symbols),
-        parameters_(symbols) {}
+        connection_(connection),
+        parameters_(connection.symbols()) {}
 
-  // Rows whose column has one of the values, by an index (customer_id, column, created_at); all
-  // rows if there are none.
-  template <class Kept, class T>
-  void among(std::string_view column, const std::vector<T>& values) {
-    std::vector<Condition> conditions;
-    conditions.reserve(values.size());
-    Condition in{"+" + std::string(column) + " IN (", {}};
-    for (const T& value : values) {
-      conditions.push_back(equals<Kept>(column, value));
-      in.sql += in.values.empty() ? "?" : ", ?";
-      in.values.push_back(conditions.back().values.front());
+  // Adds the filter that a field declares, if it has values.
+  template <class Filter, class T>
+  void add(std::span<const T> values) {
+    if (!values.empty()) add_declared(Filter{}, values);
+  }
+  void add(ListFilter filter) { filters_.push_back(std::move(filter)); }
+  // A condition that no index serves.
+  void filter(Sql condition) { conditions_.push_back(std::move(condition)); }
+  // A column of the indexes that is a condition, and the truth values of it that rows may have.
+  void enumerate(std::string_view condition, std::vector<bool> values) {
+    condition_column_ = condition;
+    condition_values_ = std::move(values);
+  }
+
+  // A value as a column of type T stores it; none if the store has never seen it.
+  template <class T, class Given>
+  std::optional<Value> stored(const Given& value) {
+    if constexpr (std::same_as<T, KeyOf<StoredIdentity>>) {
+      return key_of("identities", parameters_.identifier(value.value));
+    } else if constexpr (storage_class<T>() == StorageClass::symbol) {
+      const auto key = connection_.symbols().find(value.value);
+      return key ? std::optional(Value::of(*key)) : std::nullopt;
+    } else if constexpr (storage_class<T>() == StorageClass::identifier) {
+      return parameters_.identifier(value.value);
+    } else {
+      const Value stored = parameters_.of(value);
+      return stored.kind == Value::Kind::text ? parameters_.own(stored.bytes) : stored;
     }
-    in.sql += ')';
-    choose(std::move(conditions), true, std::move(in));
-  }
-  template <class Kept, class T>
-  void equal(std::string_view column, const std::optional<T>& value) {
-    if (value) choose({equals<Kept>(column, *value)}, true);
-  }
-  // The same for a column that belongs to one customer anyway, by an index (column, created_at).
-  template <class Kept, class T>
-  void equal_anywhere(std::string_view column, const std::optional<T>& value) {
-    if (value) choose({equals<Kept>(column, *value)}, false);
-  }
-  // Rows that satisfy one of the conditions; no row may satisfy two that differ. Where another
-  // choice drives, the conditions filter, or `as_filter` does in their place.
-  void choose(std::vector<Condition> conditions, bool is_by_customer,
-              std::optional<Condition> as_filter = std::nullopt);
-  void filter(Condition condition) { filters_.push_back(std::move(condition)); }
-
-  // `column = ?` with the value as a column of type Kept has it. A text that the store never saw
-  // equals nothing.
-  template <class Kept, class T>
-  Condition equals(std::string_view column, const T& value) {
-    return {std::string(column) + " = ?", {as_kept<Kept>(value)}};
-  }
-  Value own(std::string_view text) { return parameters_.own(text); }
-
-  // Where created_at and key are found; for listings that join.
-  void keyed_by(std::string created_at, std::string key) {
-    created_at_ = std::move(created_at);
-    key_ = std::move(key);
   }
 
-  void owned_by(std::string customer_id) { customer_id_ = std::move(customer_id); }
-
-  // Other columns than those it was made with. Values of a ? stay if these have one as well.
+  // Other columns than those it was made with.
   void select(std::string columns, std::size_t column_count) {
     columns_ = std::move(columns);
     column_count_ = column_count;
-    if (columns_.find('?') == std::string::npos) column_values_.clear();
   }
-
-  // The value of a ? in the select list.
-  void bind_column(Value value) { column_values_.push_back(value); }
-  bool has_bound_column() const { return !column_values_.empty(); }
+  // The value of the one ? that the columns may have.
+  void bind_column(Value value) { column_value_ = value; }
+  bool has_bound_column() const { return column_value_.has_value(); }
 
   TimeRange& range() { return range_; }
 
-  // Runs the listing: the columns, then created_at and key. Rows beyond `position` only.
-  db::Query run(db::Connection& connection, Order order, const std::optional<Position>& position,
-                std::int64_t most_rows);
+  // The rows of a page; they must not outlive the listing.
+  PageRows run(const PageQuery& page) const;
 
-  // Runs over all rows that satisfy the same conditions and whose key is in [from, before), in
-  // order of arrival: the way to read everything. Gives the columns alone.
-  db::Query scan(db::Connection& connection, std::int64_t from, std::int64_t before);
+  // All rows that satisfy the filters and whose key is in [from, before), in order of arrival: the
+  // way to read everything. Gives the columns alone.
+  db::Query scan(std::int64_t from, std::int64_t before) const;
+
+  Sql selection() const;  // SELECT and the columns
+  std::size_t column_count() const { return column_count_; }
+  std::string_view table() const { return table_; }
+  db::Connection& connection() const { return connection_; }
+  const Index& by_time() const { return by_time_; }
 
  private:
-  // Which rows of all that satisfy the conditions.
-  struct Page {
-    Order order = Order::descending;
-    std::optional<Position> position;
-    std::int64_t most_rows = 0;
+  struct Prefix {
+    const Index* index = nullptr;
+    std::string_view column;
+    Value from;
+    std::optional<Value> before;
   };
 
-  template <class Kept, class T>
-  Value as_kept(const T& value) {
-    if constexpr (storage_class<Kept>() == StorageClass::symbol) {
-      return Value::of(symbols_.find(value.value).value_or(0));
-    } else if constexpr (storage_class<Kept>() == StorageClass::identifier) {
-      return parameters_.identifier(value.value);
-    } else {
-      return parameters_.of(value);
+  template <Literal Column, class T, const Index& By, class Given>
+  void add_declared(Equals<Column, T, By> declared, std::span<const Given> values) {
+    // A row of another table refers to one that others may refer to as well.
+    add({selectivity_of<T>(Column.view()), {alternative(declared, values)}, !By.table.empty()});
+  }
+  template <class... F, class Given>
+  void add_declared(AnyOf<F...>, std::span<const Given> values) {
+    add({Selectivity::narrow, {alternative(F{}, values)...}, true});
+  }
+  template <Literal Column, const Index& By, class Given>
+  void add_declared(BeginsWith<Column, By>, std::span<const Given> values) {
+    add_prefix(By, Column.view(), values.front().value);
+  }
+  template <Bound B>
+  void add_declared(Created<B>, std::span<const Timestamp> values) {
+    range_.narrow(B, values.front());
+  }
+  template <class Given>
+  void add_declared(Narrows, std::span<const Given>) {}  // the repository's to add
+  template <class Given>
+  void add_declared(NoFilter, std::span<const Given>) {}
+
+  template <Literal Column, class T, const Index& By, class Given>
+  Alternative alternative(Equals<Column, T, By>, std::span<const Given> values) {
+    Alternative alternative{&By, Column.view(), {}, {}};
+    for (const Given& value : values) {
+      if (const auto found = stored<T>(value)) alternative.values.push_back(*found);
     }
+    keep_distinct(alternative.values);
+    return alternative;
   }
 
-  std::vector<Condition> drivers() const;
-  db::Query select(db::Connection& connection, const Condition& columns,
-                   std::span<const Condition> drivers, const Page& page);
-  std::vector<Value> merge(db::Connection& connection, const std::vector<Condition>& drivers,
-                           Page page);
-  std::string order_by(std::size_t columns, const Page& page);
-  db::Query bind_all(db::Query query) const;
-  // The SQL with its parameters numbered on, which are bound from now.
-  std::string number(const Condition& condition);
-  std::string number_filters();
+  static void keep_distinct(std::vector<Value>& values);
+  void add_prefix(const Index& index, std::string_view column, std::string_view prefix);
+  std::optional<Value> key_of(std::string_view table, const Value& id) const;
+  Sql condition(const ListFilter& filter) const;
+  Sql owner_condition() const;
+  bool names_customers(const Index& index) const;
 
-  std::string table_;
+  const ListFilter* driving_filter() const;
+  std::vector<Value> values_of_closed_set(std::string_view column,
+                                          std::vector<const ListFilter*>& used) const;
+  AccessPath path(const Index& index, const Alternative* alternative, bool condition_value,
+                  std::vector<const ListFilter*>& used) const;
+  std::vector<AccessPath> paths(const ListFilter* driving,
+                                std::vector<const ListFilter*>& used) const;
+  Sql conditions_besides(const std::vector<const ListFilter*>& used, bool has_prefix) const;
+  PageRows join(const std::vector<AccessPath>& paths, const Sql& conditions,
+                const PageQuery& page) const;
+  std::unique_ptr<Merge> merge(std::vector<AccessPath> paths, const PageQuery& page) const;
+  std::unique_ptr<Merge> merge_by_prefix(const PageQuery& page) const;
+
+  std::string_view table_;
   std::string columns_;
   std::size_t column_count_;
-  std::vector<Value> column_values_;
+  std::optional<Value> column_value_;
+  const Index& by_time_;
+  CountWords count_words_;
   Ownership ownership_;
-  db::Symbols& symbols_;
-  Parameters parameters_;
-  std::string created_at_ = "created_at";
-  std::string key_ = "key";
-  std::string customer_id_ = "customer_id";
-  std::vector<Condition> choices_;
-  bool has_choice_ = false;
-  bool is_by_customer_ = true;
-  std::vector<Condition> filters_;
+  db::Connection& connection_;
+  Parameters parameters_;  // owns the bytes of values
+  std::vector<ListFilter> filters_;
+  std::optional<Prefix> prefix_;
+  std::vector<Sql> conditions_;
+  std::string_view condition_column_;
+  std::vector<bool> condition_values_{true};
   TimeRange range_;
-  std::vector<Value> bound_;
 };
 
-// Appends `"items":[...]` of at most `limit` rows of R to `out`; gives the position of the last row
-// if more follow. The query must have been asked for limit + 1 rows.
+namespace detail {
+template <class T>
+std::span<const T> given_values(const std::vector<T>& values) {
+  return values;
+}
+template <class T>
+std::span<const T> given_values(const std::optional<T>& value) {
+  return value ? std::span<const T>(&*value, 1) : std::span<const T>();
+}
+}  // namespace detail
+
 template <Record R>
-std::optional<Position> append_items(std::string& out, db::Query& rows, db::Symbols& symbols,
+std::size_t count_words(std::string_view column) {
+  std::size_t count = 0;
+  for_each_field<R>([&]<class F>() {
+    if (F::name == column) count = words_of<bare<typename F::Type>>.size();
+  });
+  return count;
+}
+
+// The list of R that a request asks for.
+template <Record R, Record Request>
+Listing make_listing(db::Connection& connection, const Request& request, Ownership ownership,
+                     std::string_view computed = "NULL") {
+  Listing listing(R::table, select_list<R>(computed), R::fields::count, Request::by_time,
+                  &count_words<R>, std::move(ownership), connection);
+  for_each_field<Request>([&]<class F>() {
+    listing.add<typename F::Filter>(detail::given_values(request.*F::member));
+  });
+  return listing;
+}
+
+// Appends `"items":[...]` of at most `limit` rows of R to `out`; gives the position of the last row
+// if more follow. The rows must have been asked for limit + 1.
+template <Record R>
+std::optional<Position> append_items(std::string& out, PageRows& rows, db::Symbols& symbols,
                                      json::Audience audience, std::int64_t limit) {
   constexpr int columns = static_cast<int>(R::fields::count);
   Position last;
@@ -196,9 +304,9 @@ std::optional<Position> append_items(std::string& out, db::Query& rows, db::Symb
       return last;
     }
     if (count > 0) tail.put(",");
-    put_row<R>(tail, rows, symbols, audience);
+    put_row<R>(tail, rows.row(), symbols, audience);
     if (count + 1 == limit) {
-      last = {rows.column(columns).integer, rows.column(columns + 1).integer};
+      last = {rows.row().column(columns).integer, rows.row().column(columns + 1).integer};
     }
   }
   tail.put("]");

@@ -57,29 +57,14 @@ std::optional<Timestamp> latest_claim_all(db::Connection& connection, std::strin
 
 }  // namespace
 
-Listing payout_groups_listing(db::Connection& connection, const ListPayoutGroups& request,
+Listing payout_groups_listing(db::Connection& connection, ListPayoutGroups request,
                               Ownership ownership) {
-  Listing listing("payout_groups", select_list<PayoutGroup>(), PayoutGroup::fields::count,
-                  std::move(ownership), connection.symbols());
-  listing.equal_anywhere<GroupId>("id", request.id);
   if (request.claimer_address) {
-    // An EVM address has one form on all of its ledgers.
-    const Ledger ledger = request.ledger.value_or(Ledger::ethereum);
-    const std::string address = sought_address(ledger, request.claimer_address->value);
-    listing.choose({{"claimer_address = ?", {listing.own(address)}}}, true);
+    // An EVM address has one form on all of its ledgers; an address of SOLANA is its own form.
+    std::string& address = request.claimer_address->value;
+    address = sought_address(request.ledger.value_or(Ledger::ethereum), address);
   }
-  listing.equal<Term>("jurisdiction", request.jurisdiction);
-  listing.among<Word>("onchain_status", request.onchain_status);
-  listing.equal<Term>("asset_type", request.asset_type);
-  listing.equal<Ledger>("ledger", request.ledger);
-  if (request.name_prefix) {
-    // 0xFF is in no UTF-8 text, so it ends the names that begin with the prefix.
-    listing.choose({{"name >= ? AND name < ?",
-                     {listing.own(request.name_prefix->value),
-                      listing.own(request.name_prefix->value + '\xFF')}}},
-                   true);
-  }
-  return listing;
+  return make_listing<PayoutGroup>(connection, request, std::move(ownership));
 }
 
 void insert_payout_group(db::Connection& connection, PayoutGroup group) {

@@ -7,7 +7,7 @@
 
 namespace comptroller::store {
 
-Listing payout_groups_listing(db::Connection& connection, const ListPayoutGroups& request,
+Listing payout_groups_listing(db::Connection& connection, ListPayoutGroups request,
                               Ownership ownership);
 
 // Adds a group and adopts the claims that named it before it came: they get its jurisdiction, it

@@ -4,27 +4,16 @@
 
 namespace comptroller::store {
 
-Listing reward_addresses_listing(db::Connection& connection, const ListRewardAddresses& request,
+Listing reward_addresses_listing(db::Connection& connection, ListRewardAddresses request,
                                  std::optional<Timestamp> balance_at, Ownership ownership) {
-  Listing listing("reward_addresses",
-                  select_list<RewardAddress>(balance_at ? balance_as_of : "NULL"),
-                  RewardAddress::fields::count, std::move(ownership), connection.symbols());
-  if (balance_at) listing.bind_column(Value::of(balance_at->microseconds));
-  listing.equal_anywhere<Uuid>("id", request.id);
   if (request.address) {
-    // Without a ledger the address may be on any: one driver each, in the form it has there.
-    std::vector<Condition> conditions;
-    for (std::size_t code = 0; code < words_of<Ledger>.size(); ++code) {
-      const auto ledger = static_cast<Ledger>(code);
-      if (request.ledger && ledger != *request.ledger) continue;
-      const std::string form = sought_address(ledger, request.address->value);
-      conditions.push_back({"ledger = ? AND address = ?",
-                            {Value::of(static_cast<std::int64_t>(code)), listing.own(form)}});
-    }
-    listing.choose(std::move(conditions), false);
+    // An EVM address has one form on all of its ledgers; an address of SOLANA is its own form.
+    std::string& address = request.address->value;
+    address = sought_address(request.ledger.value_or(Ledger::ethereum), address);
   }
-  listing.equal_anywhere<GroupId>("payout_group_id", request.payout_group_id);
-  listing.equal<Ledger>("ledger", request.ledger);
+  Listing listing = make_listing<RewardAddress>(connection, request, std::move(ownership),
+                                                balance_at ? balance_as_of : "NULL");
+  if (balance_at) listing.bind_column(Value::of(balance_at->microseconds));
   return listing;
 }
 
@@ -42,15 +31,7 @@ std::optional<Stored<RewardAddress>> find_address(db::Connection& connection, Le
 }
 
 Listing balances_listing(db::Connection& connection, const ListBalances& request) {
-  Listing listing("balances", select_list<Balance>(), Balance::fields::count, {{0}, false},
-                  connection.symbols());
-  listing.keyed_by("at", "key");
-  if (request.address_id) {
-    listing.equal_anywhere<Uuid>("address_id", request.address_id);
-  } else {
-    listing.choose({{"1", {}}}, false);
-  }
-  return listing;
+  return make_listing<Balance>(connection, request, {});
 }
 
 std::optional<Balance> find_balance(db::Connection& connection, const Uuid& address_id,

@@ -13,7 +13,7 @@ inline constexpr std::string_view balance_as_of =
     " WHERE b.address_id = reward_addresses.id AND b.at <= ? ORDER BY b.at DESC LIMIT 1), '0')";
 
 // Shows each address's balance as of `balance_at`, "0" before the first, if one is given.
-Listing reward_addresses_listing(db::Connection& connection, const ListRewardAddresses& request,
+Listing reward_addresses_listing(db::Connection& connection, ListRewardAddresses request,
                                  std::optional<Timestamp> balance_at, Ownership ownership);
 
 // The address as it is registered on a ledger, in canonical form, whoever registered it.

@@ -263,7 +263,7 @@ TEST_CASE("an identity shows what follows from its active controls") {
     store::insert_control(connection, owned_by_default(control), {key, identity});
   });
   const Source identities = source_of(database, [](db::Connection& connection) {
-    return store::identities_scan(connection, {}, everyone(connection));
+    return store::identities_listing(connection, {}, everyone(connection));
   });
   const std::string shown_control =
       "{active, SELL_ONLY, CLIENT, true, null, null, 0, null, bound, null, null, null";

@@ -140,7 +140,7 @@ std::vector<std::string> scan_ids(World& world, const Principal& who, const std:
   const db::Lease connection = world.service.database()->reader();
   const db::Snapshot snapshot(*connection);
   Listing listing = scan.listing(*connection);
-  db::Query rows = listing.scan(*connection, 0, std::numeric_limits<std::int64_t>::max());
+  db::Query rows = listing.scan(0, std::numeric_limits<std::int64_t>::max());
   std::vector<std::string> ids;
   while (rows.step()) {
     std::string row;

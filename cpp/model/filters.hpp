@@ -1,0 +1,79 @@
+// How the fields of a list's request select rows. Each filter names the index that serves it, so
+// that a page costs the same whatever the size of the store.
+#pragma once
+
+#include "model/fields.hpp"
+
+namespace comptroller {
+
+// An index as the migrations define it. It ends in the column that the list is sorted by; the key,
+// which breaks ties, ends every index by itself unless `key` names another column.
+struct Index {
+  std::string_view name;        // empty: that of a UNIQUE constraint
+  std::string_view columns;     // separated by ", "
+  std::string_view where = "";  // of a partial index
+  std::string_view table = "";  // empty: the listed table
+  std::string_view time = "created_at";
+  std::string_view key = "key";
+};
+
+// Rows whose column, stored as a T is, equals the value or one of the values. Between the column
+// and the time an index may have a closed set, whose values are then enumerated.
+template <Literal Column, class T, const Index& By>
+struct Equals {
+  static constexpr std::string_view column = Column.view();
+  static constexpr const Index& index = By;
+  using Stored = T;
+};
+
+// Rows that at least one of the filters selects.
+template <class... F>
+struct AnyOf {};
+
+// Rows whose column, a text, begins with the value.
+template <Literal Column, const Index& By>
+struct BeginsWith {
+  static constexpr std::string_view column = Column.view();
+  static constexpr const Index& index = By;
+};
+
+// Rows created before, at or after the value: a range of the column that every index ends in.
+enum class Bound { before, until, at, from, after };
+template <Bound B>
+struct Created {
+  static constexpr Bound bound = B;
+};
+
+// A condition on the rows that another index finds: it has none of its own, so a page may have to
+// pass over rows that do not satisfy it.
+struct Narrows {};
+
+// What a column holds that refers to the row of R with the given id.
+template <class R>
+struct KeyOf {};
+
+namespace detail {
+template <Literal Column, class T, const Index& By, class Visit>
+void visit_indexes(Equals<Column, T, By>, Visit& visit) {
+  visit(By);
+}
+template <class... F, class Visit>
+void visit_indexes(AnyOf<F...>, Visit& visit) {
+  (visit_indexes(F{}, visit), ...);
+}
+template <Literal Column, const Index& By, class Visit>
+void visit_indexes(BeginsWith<Column, By>, Visit& visit) {
+  visit(By);
+}
+template <class F, class Visit>
+void visit_indexes(F, Visit&) {}
+}  // namespace detail
+
+// Calls `visit(index)` for the index that gives a list its order and those of its filters.
+template <class Request, class Visit>
+void for_each_index(Visit&& visit) {
+  visit(Request::by_time);
+  for_each_field<Request>([&]<class F>() { detail::visit_indexes(typename F::Filter{}, visit); });
+}
+
+}  // namespace comptroller

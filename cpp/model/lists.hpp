@@ -1,0 +1,256 @@
+// What lists take: filters, paging and time bounds, each filter with the index that serves it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "model/filters.hpp"
+#include "model/records.hpp"
+
+namespace comptroller {
+
+// How every list is paged: page size, direction of created_at, where to go on.
+struct Paging {
+  std::optional<PageLimit> limit;
+  std::optional<Order> order;
+  std::optional<PageCursor> page_cursor;
+  using fields = Fields<Field<&Paging::limit, "page size, 1 to 1000, default 100">,
+                        Field<&Paging::order, "by created_at, default DESC">,
+                        Field<&Paging::page_cursor, "where the last page ended">>;
+};
+
+struct OfCustomer {
+  std::optional<Id> customer_id;
+  using fields =
+      Fields<Field<&OfCustomer::customer_id, "the customer; a client may only name its own">>;
+};
+
+struct CreatedAtBounds {
+  std::optional<Timestamp> lt, lte, eq, gte, gt;
+  using fields = Fields<
+      Field<&CreatedAtBounds::lt, "created before", "created_at.lt", Created<Bound::before>>,
+      Field<&CreatedAtBounds::lte, "created before or at", "created_at.lte", Created<Bound::until>>,
+      Field<&CreatedAtBounds::eq, "created at", "created_at.eq", Created<Bound::at>>,
+      Field<&CreatedAtBounds::gte, "created at or after", "created_at.gte", Created<Bound::from>>,
+      Field<&CreatedAtBounds::gt, "created after", "created_at.gt", Created<Bound::after>>>;
+};
+
+// A filter of a list, whose name is that of its member.
+template <auto Member, Literal Doc, class Selects>
+using FilterBy = Field<Member, Doc, "", Selects>;
+
+inline constexpr Index by_id{"", "id"};
+
+struct ListIdentities : OfCustomer, CreatedAtBounds, Paging {
+  std::vector<ControlType> control_types;
+  std::vector<Word> control_reason_codes;
+  std::optional<Label> ref_id;
+
+  static constexpr Index by_time{"identities_by_customer", "customer_id, created_at"};
+  static constexpr Index by_ref_id{"identities_by_ref_id", "customer_id, ref_id, created_at",
+                                   "ref_id IS NOT NULL"};
+  static constexpr Index by_control_type{
+      "identities_by_control_type", "customer_id, type, identity_created_at, identity_key",
+      "deleted_at IS NULL",         "controls",
+      "identity_created_at",        "identity_key"};
+  static constexpr Index by_reason_code{
+      "identities_by_reason_code", "customer_id, reason_code, identity_created_at, identity_key",
+      "deleted_at IS NULL",        "controls",
+      "identity_created_at",       "identity_key"};
+  using fields =
+      Concatenate<FilterBy<&ListIdentities::control_types, "an active control has one",
+                           Equals<"type", ControlType, by_control_type>>,
+                  FilterBy<&ListIdentities::control_reason_codes, "an active control has one",
+                           Equals<"reason_code", Word, by_reason_code>>,
+                  FilterBy<&ListIdentities::ref_id, "reference id given by the client",
+                           Equals<"ref_id", Label, by_ref_id>>,
+                  OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
+};
+
+struct ListControls : OfCustomer, CreatedAtBounds, Paging {
+  std::optional<Id> identity_id;
+  std::optional<bool> include_deleted;
+  std::optional<Timestamp> active_at;
+  std::vector<ControlType> type;
+  std::vector<SetBy> set_by;
+  std::vector<Word> reason_code;
+
+  // Every index goes on with this, so that deleted controls cost a list of active ones nothing.
+  static constexpr std::string_view is_active = "(deleted_at IS NULL)";
+  static constexpr Index by_time{"controls_by_customer",
+                                 "customer_id, (deleted_at IS NULL), created_at"};
+  static constexpr Index by_identity{"controls_by_identity",
+                                     "identity_key, (deleted_at IS NULL), created_at"};
+  static constexpr Index by_type{"controls_by_type",
+                                 "customer_id, type, (deleted_at IS NULL), created_at"};
+  static constexpr Index by_set_by{"controls_by_set_by",
+                                   "customer_id, set_by, (deleted_at IS NULL), created_at"};
+  static constexpr Index by_reason_code{
+      "controls_by_reason_code", "customer_id, reason_code, (deleted_at IS NULL), created_at"};
+  using fields = Concatenate<
+      FilterBy<&ListControls::identity_id, "of this identity",
+               Equals<"identity_key", KeyOf<StoredIdentity>, by_identity>>,
+      FilterBy<&ListControls::include_deleted, "default false", Narrows>,
+      FilterBy<&ListControls::active_at, "in force at that moment", Narrows>,
+      FilterBy<&ListControls::type, "of one of these types", Equals<"type", ControlType, by_type>>,
+      FilterBy<&ListControls::set_by, "set by one of these", Equals<"set_by", SetBy, by_set_by>>,
+      FilterBy<&ListControls::reason_code, "with one of these reason codes",
+               Equals<"reason_code", Word, by_reason_code>>,
+      OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
+};
+
+struct ListOrchestrations : OfCustomer, CreatedAtBounds, Paging {
+  std::vector<Id> orchestration_rule_id;
+  std::vector<Label> source_asset;
+  std::vector<Label> destination_asset;
+  std::vector<Word> status;
+  std::vector<Id> orchestration_id;
+  std::vector<Id> profile_id;
+  std::vector<Label> ref_id;
+
+  static constexpr Index by_time{"orchestrations_by_customer", "customer_id, created_at"};
+  static constexpr Index by_rule{"orchestrations_by_rule",
+                                 "customer_id, orchestration_rule_id, created_at",
+                                 "orchestration_rule_id IS NOT NULL"};
+  static constexpr Index by_source_asset{"orchestrations_by_source_asset",
+                                         "customer_id, source_asset, created_at"};
+  static constexpr Index by_destination_asset{"orchestrations_by_destination_asset",
+                                              "customer_id, destination_asset, created_at"};
+  static constexpr Index by_status{"orchestrations_by_status", "customer_id, status, created_at"};
+  static constexpr Index by_profile{
+      "orchestrations_by_profile", "customer_id, profile_id, created_at", "profile_id IS NOT NULL"};
+  static constexpr Index by_destination_profile{"orchestrations_by_destination_profile",
+                                                "customer_id, destination_profile_id, created_at",
+                                                "destination_profile_id IS NOT NULL"};
+  static constexpr Index by_ref_id{"orchestrations_by_ref_id", "customer_id, ref_id, created_at",
+                                   "ref_id IS NOT NULL"};
+  using fields = Concatenate<
+      FilterBy<&ListOrchestrations::orchestration_rule_id, "initiated by one of these rules",
+               Equals<"orchestration_rule_id", Id, by_rule>>,
+      FilterBy<&ListOrchestrations::source_asset, "source assets",
+               Equals<"source_asset", Term, by_source_asset>>,
+      FilterBy<&ListOrchestrations::destination_asset, "destination assets",
+               Equals<"destination_asset", Term, by_destination_asset>>,
+      FilterBy<&ListOrchestrations::status, "statuses", Equals<"status", Word, by_status>>,
+      FilterBy<&ListOrchestrations::orchestration_id, "ids", Equals<"id", Id, by_id>>,
+      FilterBy<&ListOrchestrations::profile_id, "profiles, its own or that of its destination",
+               AnyOf<Equals<"profile_id", Id, by_profile>,
+                     Equals<"destination_profile_id", Id, by_destination_profile>>>,
+      FilterBy<&ListOrchestrations::ref_id, "reference ids given by the client",
+               Equals<"ref_id", Label, by_ref_id>>,
+      OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
+};
+
+struct ListPayoutGroups : OfCustomer, Paging {
+  std::optional<Uuid> id;
+  std::optional<Ledger> ledger;
+  std::optional<Label> asset_type;
+  std::optional<Label> jurisdiction;
+  std::optional<Label> claimer_address;
+  std::vector<Word> onchain_status;
+  std::optional<Name> name_prefix;
+
+  static constexpr Index by_time{"payout_groups_by_customer", "customer_id, created_at"};
+  static constexpr Index by_ledger{"payout_groups_by_ledger", "customer_id, ledger, created_at"};
+  static constexpr Index by_asset_type{"payout_groups_by_asset_type",
+                                       "customer_id, asset_type, created_at"};
+  static constexpr Index by_jurisdiction{"payout_groups_by_jurisdiction",
+                                         "customer_id, jurisdiction, created_at"};
+  static constexpr Index by_claimer{"payout_groups_by_claimer",
+                                    "customer_id, claimer_address, created_at"};
+  static constexpr Index by_status{"payout_groups_by_status",
+                                   "customer_id, onchain_status, created_at"};
+  static constexpr Index by_name{"payout_groups_by_name", "customer_id, name, created_at"};
+  using fields = Concatenate<
+      FilterBy<&ListPayoutGroups::id, "of this id", Equals<"id", GroupId, by_id>>,
+      FilterBy<&ListPayoutGroups::ledger, "on this ledger", Equals<"ledger", Ledger, by_ledger>>,
+      FilterBy<&ListPayoutGroups::asset_type, "paid in this asset",
+               Equals<"asset_type", Term, by_asset_type>>,
+      FilterBy<&ListPayoutGroups::jurisdiction, "of this jurisdiction",
+               Equals<"jurisdiction", Term, by_jurisdiction>>,
+      FilterBy<&ListPayoutGroups::claimer_address, "claimed by this address",
+               Equals<"claimer_address", Label, by_claimer>>,
+      FilterBy<&ListPayoutGroups::onchain_status, "with one of these statuses",
+               Equals<"onchain_status", Word, by_status>>,
+      FilterBy<&ListPayoutGroups::name_prefix, "whose name begins so", BeginsWith<"name", by_name>>,
+      OfCustomer::fields, Paging::fields>;
+};
+
+struct ListRewardAddresses : OfCustomer, Paging {
+  std::optional<Ledger> ledger;
+  std::optional<Label> address;
+  std::optional<Uuid> id;
+  std::optional<GroupId> payout_group_id;
+  std::optional<bool> include_balance;
+  std::optional<Timestamp> balance_timestamp;
+
+  static constexpr Index by_time{"reward_addresses_by_customer", "customer_id, created_at"};
+  static constexpr Index by_ledger{"reward_addresses_by_ledger", "customer_id, ledger, created_at"};
+  static constexpr Index by_address{"", "ledger, address"};
+  static constexpr Index by_group{"reward_addresses_by_group", "payout_group_id, created_at",
+                                  "payout_group_id IS NOT NULL"};
+  using fields = Concatenate<
+      FilterBy<&ListRewardAddresses::ledger, "on this ledger", Equals<"ledger", Ledger, by_ledger>>,
+      FilterBy<&ListRewardAddresses::address, "this address", Equals<"address", Label, by_address>>,
+      FilterBy<&ListRewardAddresses::id, "of this id", Equals<"id", Uuid, by_id>>,
+      FilterBy<&ListRewardAddresses::payout_group_id, "of this group",
+               Equals<"payout_group_id", GroupId, by_group>>,
+      Field<&ListRewardAddresses::include_balance, "show each address's balance">,
+      Field<&ListRewardAddresses::balance_timestamp, "the balance as of this moment, default now">,
+      OfCustomer::fields, Paging::fields>;
+};
+
+struct ListBalances : Paging {
+  std::optional<Uuid> address_id;
+
+  static constexpr Index by_time{.name = "balances_by_time", .columns = "at", .time = "at"};
+  static constexpr Index by_address{.name = "", .columns = "address_id, at", .time = "at"};
+  using fields = Concatenate<FilterBy<&ListBalances::address_id, "of this address",
+                                      Equals<"address_id", Uuid, by_address>>,
+                             Paging::fields>;
+};
+
+struct ListClaims : OfCustomer, Paging {
+  std::optional<GroupId> payout_group_id;
+  std::vector<ClaimStatus> statuses;
+  std::optional<Label> chain;
+  std::optional<Label> jurisdiction;
+  std::optional<Timestamp> start_time;
+  std::optional<Timestamp> end_time;
+  std::optional<Id> id;
+
+  // Three go on with the status, so that a rare one is found among many rows.
+  static constexpr Index by_time{"claims_by_customer", "customer_id, created_at"};
+  static constexpr Index by_group{"claims_by_group", "payout_group_id, onchain_status, created_at"};
+  static constexpr Index by_status{"claims_by_status", "customer_id, onchain_status, created_at"};
+  static constexpr Index by_chain{"claims_by_chain",
+                                  "customer_id, blockchain, onchain_status, created_at"};
+  static constexpr Index by_jurisdiction{"claims_by_jurisdiction",
+                                         "customer_id, jurisdiction, onchain_status, created_at"};
+  using fields = Concatenate<
+      FilterBy<&ListClaims::payout_group_id, "of this group",
+               Equals<"payout_group_id", GroupId, by_group>>,
+      FilterBy<&ListClaims::statuses, "with one of these onchain_status",
+               Equals<"onchain_status", ClaimStatus, by_status>>,
+      FilterBy<&ListClaims::chain, "on this blockchain", Equals<"blockchain", Term, by_chain>>,
+      FilterBy<&ListClaims::jurisdiction, "present one of the group",
+               Equals<"jurisdiction", Term, by_jurisdiction>>,
+      FilterBy<&ListClaims::start_time, "created at or after", Created<Bound::from>>,
+      FilterBy<&ListClaims::end_time, "created at or before", Created<Bound::until>>,
+      FilterBy<&ListClaims::id, "of this id", Equals<"id", Id, by_id>>, OfCustomer::fields,
+      Paging::fields>;
+};
+
+// Calls `visitor.operator()<R, Request>()` for every list, R being the record it lists.
+template <class Visitor>
+void for_each_list(Visitor&& visitor) {
+  visitor.template operator()<StoredIdentity, ListIdentities>();
+  visitor.template operator()<Control, ListControls>();
+  visitor.template operator()<Orchestration, ListOrchestrations>();
+  visitor.template operator()<PayoutGroup, ListPayoutGroups>();
+  visitor.template operator()<RewardAddress, ListRewardAddresses>();
+  visitor.template operator()<Balance, ListBalances>();
+  visitor.template operator()<Claim, ListClaims>();
+}
+
+}  // namespace comptroller

@@ -1,0 +1,83 @@
+#include "store/operator_indexes.hpp"
+
+#include <set>
+#include <string>
+
+#include "model/lists.hpp"
+
+namespace comptroller::store {
+
+namespace {
+
+constexpr std::int64_t most_merged_customers = 16;
+constexpr std::string_view customer_prefix = "customer_id, ";
+
+// The row of operator_indexes: the indexes exist, or wait for the end of a load.
+constexpr std::int64_t made = 1;
+constexpr std::int64_t deferred = 2;
+
+std::int64_t read_number(db::Connection& connection, std::string_view sql) {
+  db::Query query = connection.query(sql);
+  return query.step() ? query.column(0).integer : 0;
+}
+
+std::int64_t state_of(db::Connection& connection) {
+  return read_number(connection, "SELECT max(state) FROM operator_indexes");
+}
+
+void set_state(db::Connection& connection, std::int64_t state) {
+  connection.query("INSERT INTO operator_indexes (state) VALUES ($state) ON CONFLICT DO NOTHING")
+      .bind("$state", db::Value::of(state))
+      .run();
+}
+
+// Calls `visit` with the table and the index of every list that begins with the customer.
+template <class Visit>
+void for_each_customer_index(Visit visit) {
+  for_each_list([&]<class R, class Request>() {
+    for_each_index<Request>([&](const Index& index) {
+      if (!index.columns.starts_with(customer_prefix)) return;
+      visit(index.table.empty() ? R::table : index.table, index);
+    });
+  });
+}
+
+}  // namespace
+
+bool has_operator_indexes(db::Connection& connection) {
+  return state_of(connection) == made;
+}
+
+bool lacks_operator_indexes(db::Connection& connection) {
+  const std::string sql = "SELECT count(*) FROM (SELECT key FROM customers LIMIT " +
+                          std::to_string(most_merged_customers + 1) + ") AS first";
+  return state_of(connection) == 0 && read_number(connection, sql) > most_merged_customers;
+}
+
+void make_operator_indexes(db::Connection& connection, std::int64_t most_rows) {
+  if (!lacks_operator_indexes(connection)) return;
+  std::set<std::string_view> tables;
+  for_each_customer_index([&](std::string_view table, const Index&) { tables.insert(table); });
+  for (const std::string_view table : tables) {
+    if (read_number(connection, "SELECT max(key) FROM " + std::string(table)) > most_rows) return;
+  }
+  for_each_customer_index([&](std::string_view table, const Index& index) {
+    std::string sql = "CREATE INDEX " + std::string(index.name) + "_of_all ON ";
+    sql.append(table).append(" (").append(index.columns.substr(customer_prefix.size())).append(")");
+    if (!index.where.empty()) sql.append(" WHERE ").append(index.where);
+    connection.execute(sql);
+  });
+  set_state(connection, made);
+}
+
+void defer_operator_indexes(db::Connection& connection) {
+  set_state(connection, deferred);
+}
+
+void resume_operator_indexes(db::Connection& connection) {
+  connection.query("DELETE FROM operator_indexes WHERE state = $deferred")
+      .bind("$deferred", db::Value::of(deferred))
+      .run();
+}
+
+}  // namespace comptroller::store
