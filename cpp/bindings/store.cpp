@@ -12,9 +12,9 @@
 #include "load/loader.hpp"
 #include "model/error.hpp"
 #include "service/authorisation.hpp"
+#include "service/maintenance.hpp"
 #include "service/scans.hpp"
 #include "service/service.hpp"
-#include "service/whole_store.hpp"
 
 namespace py = pybind11;
 

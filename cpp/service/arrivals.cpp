@@ -60,7 +60,7 @@ bool Arrivals::adopt_implied(store::StoredIdentityRow& stored, const StoredIdent
     stored.record.updated_at = implied.updated_at;
   }
   stored.is_implied = false;
-  store::update_identity(connection_, stored);
+  store::adopt_identity(connection_, stored);
   return true;
 }
 
@@ -118,18 +118,18 @@ Arrival Arrivals::take(Control& line) {
   if (const auto stored = store::find<Control>(connection_, line.id.value)) {
     const auto merged = rules::merge(stored->record, line);
     if (!merged) return Arrival::unchanged;
-    store::update(connection_, stored->key, *merged);
+    store::update_control(connection_, *merged);
     return Arrival::updated;
   }
   const store::Stored<StoredIdentity> identity = identity_of(line);
   if (!line.deleted_at.value) {
-    for (const Control& active : store::active_controls(connection_, identity.key)) {
-      if (active.type != line.type || active.set_by != line.set_by) continue;
-      if (!rules::is_legacy_control(active)) {
+    if (const auto active =
+            store::active_control(connection_, identity.key, line.type, line.set_by)) {
+      if (!rules::is_legacy_control(*active)) {
         throw Error::conflict("a control of this type and setter is active for the identity",
-                              active.id.value);
+                              active->id.value);
       }
-      store::remove_control(connection_, active.id);
+      store::remove_control(connection_, active->id);
     }
   }
   store::insert_control(connection_, line, identity);

@@ -17,14 +17,19 @@ struct Invariant {
   const char* broken;
 };
 
-constexpr std::array<Invariant, 7> invariants{{
+constexpr std::array<Invariant, 8> invariants{{
     {"controls", "one active control of a type and setter for an identity",
      "SELECT max(key) FROM controls WHERE deleted_at IS NULL"
      " GROUP BY identity_key, type, set_by HAVING count(*) > 1"},
     {"controls", "a control's identity is there, with its id, customer and creation time",
      "SELECT c.key FROM controls AS c LEFT JOIN identities AS i ON i.key = c.identity_key"
      " WHERE i.key IS NULL OR i.id <> c.identity_id OR i.customer_id <> c.customer_id"
-     " OR i.created_at <> c.identity_created_at"},
+     " OR (c.deleted_at IS NULL AND i.created_at <> c.identity_created_at)"},
+    {"controls", "covered_until is the latest end of a control and the earlier ones of its kind",
+     "SELECT key FROM (SELECT key, covered_until,"
+     " max(coalesce(deleted_at, 9223372036854775807)) OVER"
+     " (PARTITION BY identity_key, type, set_by ORDER BY created_at, key) AS until FROM controls)"
+     " AS c WHERE covered_until <> until"},
     {"claims", "a claim has its payout group's customer",
      "SELECT c.key FROM claims AS c JOIN payout_groups AS g ON g.id = c.payout_group_id"
      " WHERE g.customer_id <> c.customer_id"},

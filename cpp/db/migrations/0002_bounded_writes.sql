@@ -1,0 +1,18 @@
+-- Columns and tables that keep the work of a write or a read of one record independent of history.
+
+-- Whether a control of a type and setter was in force at an instant is read from one row: the last
+-- one created at or before it.
+ALTER TABLE controls
+  ADD COLUMN covered_until INTEGER NOT NULL DEFAULT 9223372036854775807;
+  -- the latest end (deleted_at; the largest integer while active) of this control and of those of the
+  -- same (identity_key, type, set_by) before it in the order (created_at, key)
+UPDATE controls SET covered_until = covered.until
+  FROM (SELECT key, max(coalesce(deleted_at, 9223372036854775807))
+                      OVER (PARTITION BY identity_key, type, set_by ORDER BY created_at, key) AS until
+          FROM controls) AS covered
+ WHERE covered.key = controls.key;
+CREATE INDEX controls_by_setter ON controls (identity_key, type, set_by, created_at);
+-- Of two indexes that seem alike SQLite takes the younger one: this one must be the youngest of those
+-- that begin with identity_key.
+DROP INDEX controls_active;
+CREATE UNIQUE INDEX controls_active ON controls (identity_key, type, set_by) WHERE deleted_at IS NULL;
