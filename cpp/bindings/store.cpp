@@ -34,6 +34,7 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
 
 // Lets Python handle its signals, which may raise.
 void handle_signals() {
+  if (service::BackgroundWork::is_this_thread()) return;
   const py::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
@@ -69,9 +70,13 @@ class Store {
       closing.swap(service_);
     }
     if (!closing) return;
-    closing->close();
-    // The file's locks belong to the process that opened it: a forked child leaves them alone.
-    if (closing->is_forked()) new std::shared_ptr<Service>(std::move(closing));
+    // The file's locks and the service's threads belong to the process that opened it: a forked
+    // child leaves them alone.
+    if (closing->is_forked()) {
+      new std::shared_ptr<Service>(std::move(closing));
+    } else {
+      closing->close();
+    }
   }
 
  private:

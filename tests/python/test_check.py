@@ -75,7 +75,7 @@ def _path(full: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_maintenance_has_nothing_to_find(path: Path) -> None:
+def test_a_whole_store_has_nothing_to_find(path: Path) -> None:
     with comptroller.open(path, read_only=True) as svc:
         found = svc.check()
     assert (found["ok"], found["findings"]) == (True, [])

@@ -205,7 +205,7 @@ def test_a_client_is_refused_what_is_the_operators(shared_acme, ask):
 
 
 @pytest.mark.parametrize("work", ["backup", "check"])
-def test_a_client_has_no_part_in_the_maintenance(shared_acme, tmp_path, work):
+def test_a_client_has_no_part_in_the_whole_store(shared_acme, tmp_path, work):
     copy = tmp_path / "copy.db"
     with pytest.raises(comptroller.Forbidden):
         shared_acme.backup(copy) if work == "backup" else shared_acme.check()

@@ -16,3 +16,19 @@ CREATE INDEX controls_by_setter ON controls (identity_key, type, set_by, created
 -- that begin with identity_key.
 DROP INDEX controls_active;
 CREATE UNIQUE INDEX controls_active ON controls (identity_key, type, set_by) WHERE deleted_at IS NULL;
+
+-- Payout groups whose claims are being rewritten to carry the group's present jurisdiction. Those up
+-- to this place in the index claims_by_group carry it already.
+CREATE TABLE jurisdiction_changes (
+  group_id INTEGER PRIMARY KEY,  -- the symbol of the payout group
+  onchain_status INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  claim_key INTEGER NOT NULL
+);
+
+-- The latest confirmed_at of a group's CONFIRMED CLAIM_ALL claims; last_claim_all_at is not before it.
+ALTER TABLE payout_groups ADD COLUMN claim_all_confirmed_at INTEGER;
+UPDATE payout_groups SET claim_all_confirmed_at =
+  (SELECT max(confirmed_at) FROM claims
+    WHERE payout_group_id = payout_groups.id AND onchain_status = 2
+      AND claim_type = (SELECT key FROM symbols WHERE text = 'CLAIM_ALL'));
