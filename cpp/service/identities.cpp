@@ -113,12 +113,10 @@ Identity put_identity(Context& context, const PutIdentity& request) {
 
 Permission permits(Context& context, const PermitsAction& request) {
   const store::StoredIdentityRow row = require_identity(context, request.id);
-  const Timestamp at = request.at.value_or(context.now);
-  std::vector<Control> in_force = store::all_controls(context.connection, row.key);
-  std::erase_if(in_force,
-                [&](const Control& control) { return !rules::is_active_at(control, at); });
-  const std::vector<Action> actions = rules::permitted_actions(in_force);
-  return {std::ranges::find(actions, request.action) != actions.end()};
+  const std::vector<ControlType> types =
+      store::types_in_force(context.connection, row.key, request.at.value_or(context.now));
+  return {std::ranges::all_of(
+      types, [&](ControlType type) { return rules::permits(type, request.action); })};
 }
 
 Control create_control(Context& context, const CreateControl& request) {
@@ -144,7 +142,7 @@ Control delete_control(Context& context, const DeleteControl& request) {
   }
   const Control deleted =
       rules::delete_control(stored.record, request.reason, context.principal, context.now);
-  store::update(context.connection, stored.key, deleted);
+  store::update_control(context.connection, deleted);
   return deleted;
 }
 

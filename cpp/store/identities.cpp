@@ -10,18 +10,6 @@ Value flag(bool is_set) {
   return Value::of(static_cast<std::int64_t>(is_set));
 }
 
-std::vector<Control> read_controls(db::Connection& connection, std::int64_t identity_key,
-                                   std::string_view condition) {
-  const std::string sql = "SELECT " + select_list<Control>() +
-                          " FROM controls WHERE identity_key = $identity" + std::string(condition) +
-                          " ORDER BY created_at, key";
-  db::Query query = connection.query(sql);
-  query.bind("$identity", Value::of(identity_key));
-  std::vector<Control> controls;
-  while (query.step()) controls.push_back(read_row<Control>(query, connection.symbols()));
-  return controls;
-}
-
 }  // namespace
 
 Listing identities_listing(db::Connection& connection, const ListIdentities& request,
@@ -64,39 +52,18 @@ std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& i
 
 void update_identity(db::Connection& connection, const StoredIdentityRow& identity) {
   update(connection, identity.key, identity.record, {{"implied", flag(identity.is_implied)}});
+}
+
+void adopt_identity(db::Connection& connection, const StoredIdentityRow& identity) {
+  update_identity(connection, identity);
+  // Identities are listed by their active controls alone; at most one for each type and setter.
   connection
       .query(
           "UPDATE controls SET identity_created_at = $created_at"
-          " WHERE identity_key = $key AND identity_created_at <> $created_at")
+          " WHERE identity_key = $key AND deleted_at IS NULL")
       .bind("$created_at", Value::of(identity.record.created_at.microseconds))
       .bind("$key", Value::of(identity.key))
       .run();
-}
-
-std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key) {
-  return read_controls(connection, identity_key, " AND deleted_at IS NULL");
-}
-
-std::vector<Control> all_controls(db::Connection& connection, std::int64_t identity_key) {
-  return read_controls(connection, identity_key, "");
-}
-
-void insert_control(db::Connection& connection, const Control& control,
-                    const Stored<StoredIdentity>& identity) {
-  insert(connection, control,
-         {{"identity_key", Value::of(identity.key)},
-          {"identity_created_at", Value::of(identity.record.created_at.microseconds)}});
-}
-
-void update_control(db::Connection& connection, const Control& control) {
-  const auto stored = find<Control>(connection, control.id.value);
-  if (!stored) throw Error(Code::internal, "the control is gone");
-  update(connection, stored->key, control);
-}
-
-void remove_control(db::Connection& connection, const Id& id) {
-  Parameters parameters(connection.symbols());
-  connection.query("DELETE FROM controls WHERE id = $id").bind("$id", parameters.of(id)).run();
 }
 
 }  // namespace comptroller::store

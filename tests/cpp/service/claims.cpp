@@ -1,7 +1,7 @@
 // Claims as they come, move, and reach their payout group (specification 4.5).
 #include <doctest/doctest.h>
 
-#include "service/whole_store.hpp"
+#include "service/maintenance.hpp"
 #include "service/world.hpp"
 
 namespace comptroller::service {
