@@ -50,7 +50,11 @@ class Service {
 
   // Throws unavailable once closed, and in a process forked from the one that opened the store.
   void check_usable() const;
-  void close() { is_closed_ = true; }
+  // Refuses later calls; ends reads and loads that run, not writes. May be called more than once.
+  void close() {
+    is_closed_ = true;
+    database_->interrupt();
+  }
   bool is_forked() const;
 
   const std::shared_ptr<db::Database>& database() const { return database_; }
