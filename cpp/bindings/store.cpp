@@ -33,9 +33,26 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
   return parameters;
 }
 
+thread_local bool may_handle_signals = false;
+
+// Releases the GIL for a call of the core, which is interrupted when a Python signal handler
+// raises. Other threads of the core, such as those of a stream, never wait for the GIL: the thread
+// that holds it may be waiting for them.
+class InterruptibleCall {
+ public:
+  InterruptibleCall() { may_handle_signals = true; }
+  ~InterruptibleCall() { may_handle_signals = was_; }
+  InterruptibleCall(const InterruptibleCall&) = delete;
+  InterruptibleCall& operator=(const InterruptibleCall&) = delete;
+
+ private:
+  bool was_ = may_handle_signals;
+  py::gil_scoped_release released_;
+};
+
 // Runs Python's signal handlers, which may raise.
 void handle_signals() {
-  if (service::BackgroundWork::is_this_thread()) return;
+  if (service::BackgroundWork::is_this_thread() || !may_handle_signals) return;
   const py::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
@@ -97,7 +114,7 @@ py::tuple call(const Store& store, const Principal& principal, std::string opera
                      body ? std::string(*body) : std::string(), std::move(idempotency_key)};
   service::Answer answer;
   {
-    const py::gil_scoped_release release;
+    const InterruptibleCall interruptible;
     answer = store.service()->call(principal, call);
   }
   return py::make_tuple(py::bytes(answer.body), answer.is_replay);
@@ -126,7 +143,7 @@ void load(const Store& store, const Principal& principal, const std::string& kin
   try {
     load::Result result;
     {
-      const py::gil_scoped_release release;
+      const InterruptibleCall interruptible;
       result = load::load(*store.service(), principal, *input, options);
     }
     account(py::bytes(load::to_json(result)));
@@ -141,7 +158,7 @@ std::uint64_t export_rows(const Store& store, const Principal& principal, std::s
   const std::vector<service::Parameter> filters = to_parameters(parameters);
   load::ExportOptions options{std::move(kind), std::move(path), std::move(format),
                               [](std::uint64_t) { handle_signals(); }};
-  const py::gil_scoped_release release;
+  const InterruptibleCall interruptible;
   return load::export_rows(*store.service(), principal, options, filters);
 }
 
@@ -215,7 +232,7 @@ void bind_store(py::module_& module) {
   using py::arg;
   seal(py::class_<Store>(module, "Store", py::is_final())
            .def(py::init<const std::string&, bool>(), arg("path"), arg("read_only") = false,
-                py::call_guard<py::gil_scoped_release>())
+                py::call_guard<InterruptibleCall>())
            .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
                 arg("body") = py::none(), arg("idempotency_key") = py::none())
            .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
@@ -244,13 +261,13 @@ void bind_store(py::module_& module) {
                [](const Store& store, const Principal& principal, const std::string& destination) {
                  service::backup(*store.service(), principal, destination);
                },
-               arg("principal"), arg("destination"), py::call_guard<py::gil_scoped_release>())
+               arg("principal"), arg("destination"), py::call_guard<InterruptibleCall>())
            .def(
                "check",
                [](const Store& store, const Principal& principal) {
                  std::string findings;
                  {
-                   const py::gil_scoped_release release;
+                   const InterruptibleCall interruptible;
                    findings = service::check(*store.service(), principal);
                  }
                  return py::bytes(findings);

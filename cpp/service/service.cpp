@@ -103,6 +103,7 @@ void Service::resume_background_work() {
 
 void Service::close() {
   is_closed_ = true;
+  database_->interrupt();
   background_.stop();
 }
 

@@ -51,6 +51,8 @@ class Service {
 
   // Throws unavailable once closed, and in a process forked from the one that opened the store.
   void check_usable() const;
+  // Refuses later calls; ends reads, loads and background work that run, not other writes. May be
+  // called more than once.
   void close();
   bool is_forked() const;
 

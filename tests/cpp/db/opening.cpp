@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "db/folder.hpp"
 #include "db/migrations.hpp"
 #include "db/sqlite/database.hpp"
+#include "db/sqlite/readers.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db {
@@ -101,6 +103,81 @@ TEST_CASE("what is no store is refused, and left as it was") {
     }
     CHECK(read_file(folder / name) == before);
   }
+}
+
+TEST_CASE("a file of another program gets no file beside it") {
+  const Folder folder;
+  run_sql(folder / "a.db", "CREATE TABLE t (a)");
+  run_sql(folder / "b.db", "PRAGMA journal_mode = WAL; CREATE TABLE t (a)");
+  sqlite3* user = nullptr;  // has a log and its index
+  REQUIRE(sqlite3_open((folder / "c.db").c_str(), &user) == SQLITE_OK);
+  const char* sql = "PRAGMA journal_mode = WAL; CREATE TABLE t (a); PRAGMA wal_checkpoint";
+  REQUIRE(sqlite3_exec(user, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+  write_file(folder / "d.txt", "hello");
+  const std::set<std::string> before = folder.names();
+  for (const char* name : {"a.db", "b.db", "c.db", "d.txt"}) {
+    CAPTURE(name);
+    for (const auto& options : {to_write, to_read}) {
+      CHECK(refusal(folder / name, options).find("not a comptroller store") != std::string::npos);
+    }
+  }
+  CHECK(folder.names() == before);
+  sqlite3_close(user);
+}
+
+TEST_CASE("a store that cannot have a write-ahead log is refused") {
+  const Folder folder;
+  sqlite3_vfs* const usual = sqlite3_vfs_find(nullptr);
+  sqlite3_vfs* const without_shared_memory = sqlite3_vfs_find("unix-dotfile");
+  REQUIRE(without_shared_memory != nullptr);
+  REQUIRE(sqlite3_vfs_register(without_shared_memory, 1) == SQLITE_OK);
+  const std::string refused = refusal(folder / "a.db", to_write);
+  REQUIRE(sqlite3_vfs_register(usual, 1) == SQLITE_OK);
+  CHECK(refused.find("write-ahead log") != std::string::npos);
+  CHECK(refusal(folder / "a.db", to_write).empty());
+}
+
+TEST_CASE("a store whose journal mode was changed gets its write-ahead log back") {
+  const Folder folder;
+  sqlite::open(folder / "a.db", to_write).reset();
+  run_sql(folder / "a.db", "PRAGMA journal_mode = DELETE");
+  CHECK(number(*sqlite::open(folder / "a.db", to_write),
+               "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'") == 1);
+}
+
+TEST_CASE("opening a store keeps the locks of those who have it open already") {
+  const Folder folder;
+  const auto first = sqlite::open(folder / "a.db", to_write);
+  add_customer(*first, 7);
+  const auto second = sqlite::open(folder / "a.db", to_write);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // The last to close a database removes its log; with the locks of `first` this is not the last.
+    const std::string program = "import sqlite3; store = sqlite3.connect('" + (folder / "a.db") +
+                                "'); store.execute('SELECT * FROM customers').fetchall()";
+    ::execlp("python3", "python3", "-c", program.c_str(), nullptr);
+    ::_exit(127);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(std::filesystem::exists(folder / "a.db-wal"));
+}
+
+TEST_CASE("a reader is closed when more are idle than are kept") {
+  const Folder folder;
+  const auto database = sqlite::open(folder / "a.db", to_write);
+  const auto lend = [&] {
+    std::vector<Lease> leases;
+    while (leases.size() < 64) leases.push_back(database->reader());
+    return leases;
+  };
+  for (const Lease& lease : lend()) lease->execute("CREATE TEMP TABLE used_before (a)");
+  std::size_t used_before = 0;
+  for (const Lease& lease : lend()) {
+    if (lease->query("SELECT 1 FROM sqlite_temp_schema").step()) ++used_before;
+  }
+  CHECK(used_before == sqlite::Readers::most_idle);
 }
 
 TEST_CASE("a store of a newer version is refused, and left as it was") {
