@@ -79,7 +79,7 @@ Listing claims_listing(db::Connection& connection, const ListClaims& request, Ow
 
 bool insert_claim(db::Connection& connection, const Claim& claim,
                   std::optional<std::int64_t> jurisdiction) {
-  return insert_new(connection, claim, {{"jurisdiction", nullable(jurisdiction)}}).has_value();
+  return insert_new(connection, claim, {{"jurisdiction", nullable(jurisdiction)}});
 }
 
 void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,

@@ -173,12 +173,12 @@ void insert_control(db::Connection& connection, const Control& control,
       covered = std::max(covered, covered_until(connection, series, control.created_at).value());
     }
   }
-  const std::int64_t key =
-      insert(connection, control,
-             {{"identity_key", Value::of(identity.key)},
-              {"identity_created_at", Value::of(identity.record.created_at.microseconds)},
-              {"covered_until", Value::of(covered)}});
-  if (!is_last) settle(connection, series, control.created_at, key);
+  insert(connection, control,
+         {{"identity_key", Value::of(identity.key)},
+          {"identity_created_at", Value::of(identity.record.created_at.microseconds)},
+          {"covered_until", Value::of(covered)}});
+  if (is_last) return;
+  settle(connection, series, control.created_at, place_of(connection, control.id).key);
 }
 
 void update_control(db::Connection& connection, const Control& control) {
@@ -191,6 +191,10 @@ void remove_control(db::Connection& connection, const Id& id) {
   const Place place = place_of(connection, id);
   connection.query("DELETE FROM controls WHERE key = $key")
       .bind("$key", Value::of(place.key))
+      .run();
+  // An export of the remaining controls may no longer bring an implied identity back as it is.
+  connection.query("UPDATE identities SET implied = 2 WHERE key = $identity AND implied = 1")
+      .bind("$identity", Value::of(place.series.identity_key))
       .run();
   settle(connection, place.series, place.created_at, place.key);
 }

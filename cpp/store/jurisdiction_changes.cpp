@@ -128,8 +128,8 @@ JurisdictionClaims claims_of_jurisdiction(db::Connection& connection, std::int64
     claims.groups.clear();
   }
   db::Query groups = connection.query(
-      "SELECT c.group_id FROM jurisdiction_changes AS c JOIN payout_groups AS g"
-      " ON g.id = c.group_id WHERE g.jurisdiction = $jurisdiction ORDER BY c.group_id");
+      "SELECT group_id FROM jurisdiction_changes JOIN payout_groups AS g ON g.id = group_id"
+      " WHERE g.jurisdiction = $jurisdiction ORDER BY group_id");
   groups.bind("$jurisdiction", Value::of(jurisdiction));
   read(groups);
   return claims;
