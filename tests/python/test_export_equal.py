@@ -207,7 +207,20 @@ OPERATIONS: dict[str, st.SearchStrategy[Operation]] = {
         st.sampled_from(["1", "2.50"]),
     ),
 }
-HISTORIES = st.lists(st.one_of(*OPERATIONS.values()), min_size=1, max_size=25)
+ON_IDENTITIES = [name for name in OPERATIONS if "identities" in name or "controls" in name]
+
+
+def histories(names: list[str]) -> st.SearchStrategy[list[Operation]]:
+    some = st.one_of(*(OPERATIONS[name] for name in names))
+    return st.lists(some, min_size=1, max_size=25)
+
+
+# Few enough kinds of operations at a time that they meet in the same records.
+HISTORIES = st.one_of(
+    histories(ON_IDENTITIES),
+    histories([name for name in OPERATIONS if name not in ON_IDENTITIES]),
+    histories(list(OPERATIONS)),
+)
 
 
 def export_all(service: Service, folder: Path) -> dict[str, bytes]:
