@@ -49,17 +49,19 @@ Arrival Arrivals::inserted(const R& line) {
 }
 
 bool Arrivals::adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line) {
-  if (!stored.is_implied) return false;
+  if (stored.provenance == store::Provenance::own) return false;
   if (stored.record.customer_id != line.customer_id) {
     throw Error(Code::already_exists, "a control of another customer names this identity already");
   }
   const StoredIdentity implied = std::exchange(stored.record, line);
-  if (implied.metadata && line.updated_at < implied.updated_at) {
-    // Written since: an older line does not undo it.
-    stored.record.metadata = implied.metadata;
+  const bool is_written =
+      implied.metadata || implied.updated_at.microseconds != implied.created_at.microseconds;
+  if (is_written && line.updated_at < implied.updated_at) {
+    // An older line does not undo a write.
+    if (implied.metadata) stored.record.metadata = implied.metadata;
     stored.record.updated_at = implied.updated_at;
   }
-  stored.is_implied = false;
+  stored.provenance = store::Provenance::own;
   store::adopt_identity(connection_, stored);
   return true;
 }
@@ -72,7 +74,7 @@ Arrival Arrivals::take(IdentityLine& line) {
   if (!stored) {
     stored.emplace();
     stored->record = identity;
-    stored->key = store::insert_identity(connection_, identity, false);
+    stored->key = store::insert_identity(connection_, identity);
     outcome = inserted(identity);
   } else if (adopt_implied(*stored, identity)) {
     outcome = Arrival::inserted;
@@ -104,7 +106,8 @@ store::Stored<StoredIdentity> Arrivals::identity_of(const Control& line) {
   identity.customer_id.value = customer_of(line);
   identity.created_at = line.created_at;
   identity.updated_at = UpdatedAt{line.created_at};
-  const std::int64_t key = store::insert_identity(connection_, identity, true);
+  const std::int64_t key =
+      store::insert_identity(connection_, identity, store::Provenance::implied);
   inserted(identity);
   return {key, std::move(identity)};
 }

@@ -79,6 +79,7 @@ Identity update_identity(Context& context, const UpdateIdentity& request) {
     is_changed = true;
   }
   if (is_changed) {
+    if (row.provenance != store::Provenance::own) row.provenance = store::Provenance::changed;
     row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
     store::update_identity(context.connection, row);
   }
@@ -101,9 +102,9 @@ Identity put_identity(Context& context, const PutIdentity& request) {
   if (request.ref_id) row.record.ref_id = request.ref_id;
   if (request.metadata) row.record.metadata = request.metadata;
   if (row.key == 0) {
-    row.key = store::insert_identity(context.connection, row.record, false);
+    row.key = store::insert_identity(context.connection, row.record);
   } else {
-    row.is_implied = false;
+    row.provenance = store::Provenance::own;
     row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
     store::update_identity(context.connection, row);
   }

@@ -92,7 +92,10 @@ Service::Service(std::unique_ptr<db::Database> database, Environment environment
       environment_(std::move(environment)),
       secret_(initialise_store(*database_)),
       process_(::getpid()),
-      background_(*database_, &store::continue_jurisdiction_changes) {
+      background_(*database_, [this](db::Connection& connection) {
+        const bool are_changes_left = store::continue_jurisdiction_changes(connection);
+        return store::delete_expired_answers(connection, environment_.now()) || are_changes_left;
+      }) {
   resume_background_work();
 }
 
@@ -168,6 +171,7 @@ Answer Service::write_once(const Principal& principal, const Call& call, std::st
     }
     answer = {write(connection), false};
     store::keep_answer(connection, key, {std::string(mark), answer.body}, now);
+    if (store::delete_expired_answers(connection, now)) background_.start();
   });
   return answer;
 }

@@ -10,20 +10,30 @@ Value nullable(std::optional<std::int64_t> symbol) {
   return symbol ? Value::of(*symbol) : Value::null();
 }
 
-// Claims whose group has a jurisdiction, while the claims of some groups may carry an earlier one:
-// those that carry it and whose group is not in transition, and those of groups that have it.
+// Claims whose group has a jurisdiction, while the claims of some groups may carry an earlier one.
 ListFilter of_jurisdiction(db::Connection& connection, std::int64_t jurisdiction,
                            const Ownership& ownership) {
+  const Value wanted = Value::of(jurisdiction);
   const JurisdictionClaims found = claims_of_jurisdiction(connection, jurisdiction, ownership);
-  Alternative of_groups{&ListClaims::by_group, "payout_group_id", {}, {}};
-  for (const std::int64_t group : found.groups) of_groups.values.push_back(Value::of(group));
-  ListFilter filter{Selectivity::term, {std::move(of_groups)}, false};
+  ListFilter filter{Selectivity::term, {}, false};
+  for (const auto& [group, from_status] : found.groups) {
+    Sql condition;
+    if (!found.are_all) condition = {"jurisdiction IS DISTINCT FROM ?", {wanted}};
+    filter.alternatives.push_back({&ListClaims::by_group,
+                                   "payout_group_id",
+                                   {Value::of(group)},
+                                   std::move(condition),
+                                   static_cast<std::int64_t>(from_status)});
+  }
   if (!found.are_all) {
     filter.alternatives.push_back(
         {&ListClaims::by_jurisdiction,
          "jurisdiction",
-         {Value::of(jurisdiction)},
-         {"payout_group_id NOT IN (SELECT group_id FROM jurisdiction_changes)", {}}});
+         {wanted},
+         {"NOT EXISTS (SELECT 1 FROM jurisdiction_changes AS c JOIN payout_groups AS g"
+          " ON g.id = c.group_id WHERE c.group_id = claims.payout_group_id"
+          " AND g.jurisdiction IS DISTINCT FROM ?)",
+          {wanted}}});
   }
   return filter;
 }
@@ -45,7 +55,7 @@ Listing claims_listing(db::Connection& connection, const ListClaims& request, Ow
 
 bool insert_claim(db::Connection& connection, const Claim& claim,
                   std::optional<std::int64_t> jurisdiction) {
-  return insert_new(connection, claim, {{"jurisdiction", nullable(jurisdiction)}}).has_value();
+  return insert_new(connection, claim, {{"jurisdiction", nullable(jurisdiction)}});
 }
 
 void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,

@@ -6,8 +6,8 @@ namespace comptroller::store {
 
 namespace {
 
-Value flag(bool is_set) {
-  return Value::of(static_cast<std::int64_t>(is_set));
+Value code_of(Provenance provenance) {
+  return Value::of(static_cast<std::int64_t>(provenance));
 }
 
 }  // namespace
@@ -40,18 +40,18 @@ std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::
   constexpr int key_column = static_cast<int>(StoredIdentity::fields::count);
   StoredIdentityRow row;
   row.key = query.column(key_column).integer;
-  row.is_implied = query.column(key_column + 1).integer != 0;
+  row.provenance = static_cast<Provenance>(query.column(key_column + 1).integer);
   row.record = read_row<StoredIdentity>(query, connection.symbols());
   return row;
 }
 
 std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
-                             bool is_implied) {
-  return insert(connection, identity, {{"implied", flag(is_implied)}});
+                             Provenance provenance) {
+  return insert_for_key(connection, identity, {{"implied", code_of(provenance)}});
 }
 
 void update_identity(db::Connection& connection, const StoredIdentityRow& identity) {
-  update(connection, identity.key, identity.record, {{"implied", flag(identity.is_implied)}});
+  update(connection, identity.key, identity.record, {{"implied", code_of(identity.provenance)}});
 }
 
 void adopt_identity(db::Connection& connection, const StoredIdentityRow& identity) {

@@ -13,14 +13,20 @@ Listing identities_listing(db::Connection& connection, const ListIdentities& req
 Listing controls_listing(db::Connection& connection, const ListControls& request,
                          Ownership ownership);
 
-// An identity that a control brought with it, before its own line came, is implied.
+// What the store knows an identity by. The values are stored.
+enum class Provenance : std::uint8_t {
+  own,      // its own line, or identities.put
+  implied,  // the first of its controls alone, which an export of controls brings back
+  changed,  // implied, and changed since; its own line is still to come
+};
+
 struct StoredIdentityRow : Stored<StoredIdentity> {
-  bool is_implied = false;
+  Provenance provenance = Provenance::own;
 };
 std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::string_view id);
 
 std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
-                             bool is_implied);
+                             Provenance provenance = Provenance::own);
 // Replaces the identity of a key; created_at must be the stored one.
 void update_identity(db::Connection& connection, const StoredIdentityRow& identity);
 // Replaces an implied identity by its own line.

@@ -17,7 +17,7 @@ struct Invariant {
   const char* broken;
 };
 
-constexpr std::array<Invariant, 10> invariants{{
+constexpr std::array<Invariant, 11> invariants{{
     {"controls", "one active control of a type and setter for an identity",
      "SELECT max(key) FROM controls WHERE deleted_at IS NULL"
      " GROUP BY identity_key, type, set_by HAVING count(*) > 1"},
@@ -30,6 +30,12 @@ constexpr std::array<Invariant, 10> invariants{{
      " max(coalesce(deleted_at, 9223372036854775807)) OVER"
      " (PARTITION BY identity_key, type, set_by ORDER BY created_at, key) AS until FROM controls)"
      " AS c WHERE covered_until <> until"},
+    {"identities", "an implied identity that was not changed is as its first control brought it",
+     "SELECT i.key FROM identities AS i"
+     " LEFT JOIN (SELECT identity_key, min(key) AS first_key FROM controls GROUP BY identity_key)"
+     " AS f ON f.identity_key = i.key LEFT JOIN controls AS c ON c.key = f.first_key"
+     " WHERE i.implied = 1 AND (i.metadata IS NOT NULL OR i.ref_id IS NOT NULL"
+     " OR i.updated_at <> i.created_at OR c.created_at IS DISTINCT FROM i.created_at)"},
     {"claims", "a claim has its payout group's customer",
      "SELECT c.key FROM claims AS c JOIN payout_groups AS g ON g.id = c.payout_group_id"
      " WHERE g.customer_id <> c.customer_id"},

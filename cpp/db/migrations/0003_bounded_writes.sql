@@ -32,3 +32,11 @@ UPDATE payout_groups SET claim_all_confirmed_at =
   (SELECT max(confirmed_at) FROM claims
     WHERE payout_group_id = payout_groups.id AND onchain_status = 2
       AND claim_type = (SELECT key FROM symbols WHERE text = 'CLAIM_ALL'));
+
+-- implied = 2: known from its controls alone and changed since, so that they do not bring it back as it
+-- is; exports leave out those with 1 only.
+UPDATE identities SET implied = 2
+ WHERE implied = 1
+   AND (metadata IS NOT NULL OR updated_at <> created_at OR created_at IS NOT
+        (SELECT c.created_at FROM controls AS c WHERE c.identity_key = identities.key
+          ORDER BY +c.key LIMIT 1));

@@ -129,14 +129,6 @@ void SqliteConnection::check_interrupt() {
   interrupt_->check();
 }
 
-std::int64_t SqliteConnection::last_inserted_key() {
-  return sqlite3_last_insert_rowid(handle_.get());
-}
-
-std::int64_t SqliteConnection::changed_rows() {
-  return sqlite3_changes64(handle_.get());
-}
-
 void SqliteConnection::begin_snapshot() {
   query("BEGIN").run();
 }

@@ -36,8 +36,6 @@ class SqliteConnection final : public Connection {
     return Query(statements_.take(*this, sql));
   }
   void execute(const std::string& sql) override;
-  std::int64_t last_inserted_key() override;
-  std::int64_t changed_rows() override;
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
 

@@ -46,6 +46,8 @@ inline void check_plans(db::Connection& connection) {
       const std::string line = reinterpret_cast<const char*>(sqlite3_column_text(plan, 3));
       CAPTURE(sql);
       CAPTURE(line);
+      // A table with a row for each change in progress.
+      if (line == "SCAN jurisdiction_changes") continue;
       CHECK_FALSE(line.starts_with("SCAN "));
     }
     sqlite3_finalize(plan);
