@@ -1,5 +1,8 @@
 #include "store/identities.hpp"
 
+#include <algorithm>
+#include <tuple>
+
 #include "model/error.hpp"
 
 namespace comptroller::store {
@@ -75,6 +78,38 @@ void update_identity(db::Connection& connection, const StoredIdentityRow& identi
 
 std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key) {
   return read_controls(connection, identity_key, " AND deleted_at IS NULL");
+}
+
+std::vector<std::vector<Control>> active_controls(db::Connection& connection,
+                                                  const std::vector<std::int64_t>& identity_keys) {
+  struct Row {
+    std::int64_t key = 0;
+    std::int64_t identity_key = 0;
+    Control control;
+  };
+  static const std::string sql = "SELECT " + select_list<Control>() +
+                                 ", key, identity_key FROM (SELECT value AS place FROM "
+                                 "json_each(?)) AS page CROSS JOIN controls"
+                                 " ON controls.identity_key = page.place AND deleted_at IS NULL";
+  constexpr int key_column = static_cast<int>(Control::fields::count);
+  const std::string keys = json_array(identity_keys);
+  db::Query query = connection.query(sql);
+  query.bind(1, Value::of(std::string_view(keys)));
+  std::vector<Row> rows;
+  while (query.step()) {
+    rows.push_back({query.column(key_column).integer, query.column(key_column + 1).integer,
+                    read_row<Control>(query, connection.symbols())});
+  }
+  std::ranges::sort(rows, {}, [](const Row& row) {
+    return std::tuple(row.identity_key, row.control.created_at, row.key);
+  });
+  std::vector<std::vector<Control>> controls(identity_keys.size());
+  for (std::size_t index = 0; index < identity_keys.size(); ++index) {
+    for (Row& row : std::ranges::equal_range(rows, identity_keys[index], {}, &Row::identity_key)) {
+      controls[index].push_back(std::move(row.control));
+    }
+  }
+  return controls;
 }
 
 std::vector<Control> all_controls(db::Connection& connection, std::int64_t identity_key) {

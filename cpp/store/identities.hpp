@@ -25,6 +25,9 @@ void update_identity(db::Connection& connection, const StoredIdentityRow& identi
 
 // The controls of an identity, in order of creation; the active ones, or all.
 std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key);
+// Those that are active of several identities, in the order of their keys, by one statement.
+std::vector<std::vector<Control>> active_controls(db::Connection& connection,
+                                                  const std::vector<std::int64_t>& identity_keys);
 std::vector<Control> all_controls(db::Connection& connection, std::int64_t identity_key);
 
 void insert_control(db::Connection& connection, const Control& control,

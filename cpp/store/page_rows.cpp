@@ -46,17 +46,14 @@ bool PageRows::read_chunk() {
   query_.reset();
   keys_.clear();
   next_key_ = 0;
-  keys_text_.assign(1, '[');
   while (keys_.size() < chunk_size_) {
     const std::optional<Position> position = merge_->next();
     if (!position) break;
-    if (!keys_.empty()) keys_text_ += ',';
-    keys_text_ += std::to_string(position->key);
     keys_.push_back(position->key);
   }
-  keys_text_ += ']';
   if (keys_.empty()) return false;
   chunk_size_ = std::min(2 * chunk_size_, largest_chunk);
+  keys_text_ = json_array(keys_);
   rows_.sql.values[rows_.keys] = Value::of(std::string_view(keys_text_));
   query_.emplace(rows_.sql.query(*connection_));
   return true;
