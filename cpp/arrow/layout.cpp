@@ -105,21 +105,40 @@ Builder Layout::make_batch() const {
   return has_views_ ? std::move(batch).with_views() : std::move(batch);
 }
 
-void Layout::append(Builder& batch, db::Query& query, db::Connection& connection) const {
-  std::optional<Identity> identity;
-  if (is_derived_) {
-    constexpr int key_column = static_cast<int>(StoredIdentity::fields::count);
-    identity =
-        rules::show_identity(store::read_row<StoredIdentity>(query, connection.symbols()),
-                             store::active_controls(connection, query.column(key_column).integer));
-  }
-  const Row row{query, connection.symbols(), identity ? &*identity : nullptr, audience_};
+void Layout::append_row(Builder& batch, const Row& row) const {
   int index = 0;
   for (Builder& column : batch.children()) {
     columns_[static_cast<std::size_t>(index)].append(column, index, row);
     ++index;
   }
   batch.end_record();
+}
+
+std::int64_t Layout::append(Builder& batch, db::Query& query, db::Connection& connection,
+                            std::int64_t most_rows) const {
+  if (is_derived_) return append_identities(batch, query, connection, most_rows);
+  const Row row{query, connection.symbols(), nullptr, audience_};
+  std::int64_t count = 0;
+  for (; count < most_rows && query.step(); ++count) append_row(batch, row);
+  return count;
+}
+
+// The active controls of all of them are read at once.
+std::int64_t Layout::append_identities(Builder& batch, db::Query& query, db::Connection& connection,
+                                       std::int64_t most_rows) const {
+  constexpr int key_column = static_cast<int>(StoredIdentity::fields::count);
+  std::vector<StoredIdentity> identities;
+  std::vector<std::int64_t> keys;
+  while (std::cmp_less(keys.size(), most_rows) && query.step()) {
+    keys.push_back(query.column(key_column).integer);
+    identities.push_back(store::read_row<StoredIdentity>(query, connection.symbols()));
+  }
+  auto controls = store::active_controls(connection, keys);
+  for (std::size_t index = 0; index < keys.size(); ++index) {
+    const Identity identity = rules::show_identity(identities[index], std::move(controls[index]));
+    append_row(batch, {query, connection.symbols(), &identity, audience_});
+  }
+  return static_cast<std::int64_t>(keys.size());
 }
 
 }  // namespace comptroller::arrow

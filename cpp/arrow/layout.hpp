@@ -41,10 +41,15 @@ class Layout {
   void select(store::Listing& listing) const;
   // A struct with a member a column.
   Builder make_batch() const;
-  // Appends the row that a statement of such a listing stands on.
-  void append(Builder& batch, db::Query& query, db::Connection& connection) const;
+  // Appends the next rows of a statement of such a listing, at most so many; gives how many.
+  std::int64_t append(Builder& batch, db::Query& query, db::Connection& connection,
+                      std::int64_t most_rows) const;
 
  private:
+  void append_row(Builder& batch, const Row& row) const;
+  std::int64_t append_identities(Builder& batch, db::Query& query, db::Connection& connection,
+                                 std::int64_t most_rows) const;
+
   std::string_view table_;
   std::vector<ShownColumn> columns_;
   Audience audience_;

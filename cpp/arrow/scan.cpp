@@ -39,9 +39,8 @@ class Scan::ChunkReader {
     const std::int64_t keys = scan_.limits_.keys_a_chunk;
     db::Query query = listing_.scan(index * keys + 1, (index + 1) * keys + 1);
     Chunk chunk;
-    for (std::int64_t row = 1; query.step(); ++row) {
-      scan_.layout_->append(batch_, query, connection_);
-      if (row % rows_between_looks != 0) continue;
+    while (scan_.layout_->append(batch_, query, connection_, rows_between_looks) ==
+           rows_between_looks) {
       if (scan_.is_stopping_) break;
       if (batch_.size() >= scan_.limits_.bytes_a_batch) chunk.push_back(batch_.take());
     }

@@ -7,6 +7,7 @@
 #include "service/arrivals.hpp"
 #include "service/authorisation.hpp"
 #include "store/bulk_indexes.hpp"
+#include "store/operator_indexes.hpp"
 
 namespace comptroller::load {
 
@@ -48,6 +49,7 @@ class Run {
       try {
         service_.database()->write_bulk([&](db::Connection& connection) {
           take_lines(connection, rows_a_batch);
+          if (is_at_end_) store::make_operator_indexes(connection);
           check();
           return true;
         });

@@ -46,25 +46,28 @@ Identity get_identity(Context& context, const ById& request) {
 }
 
 PageOf<Identity> list_identities(Context& context, const ListIdentities& request) {
-  constexpr int columns = static_cast<int>(StoredIdentity::fields::count);
+  constexpr int key_column = static_cast<int>(StoredIdentity::fields::count) + 1;
   const PageRequest page = page_request(context, request);
   const store::Listing listing =
       store::identities_listing(context.connection, request, ownership_of(context, request));
   store::PageRows rows = listing.run(page.query());
-  std::string answer = R"({"items":[)";
+  std::vector<StoredIdentity> identities;
+  std::vector<std::int64_t> keys;
   std::optional<store::Position> next;
-  store::Position last;
-  for (std::int64_t count = 0; rows.step(); ++count) {
-    if (count == page.limit) {
-      next = last;
+  while (rows.step()) {
+    if (std::cmp_equal(keys.size(), page.limit)) {
+      next = {identities.back().created_at.microseconds, keys.back()};
       break;
     }
-    last = {rows.row().column(columns).integer, rows.row().column(columns + 1).integer};
-    store::StoredIdentityRow row;
-    row.key = last.key;
-    row.record = store::read_row<StoredIdentity>(rows.row(), context.connection.symbols());
-    if (count > 0) answer += ',';
-    json::append_record(answer, show(context, row), audience_of(context.principal));
+    keys.push_back(rows.row().column(key_column).integer);
+    identities.push_back(store::read_row<StoredIdentity>(rows.row(), context.connection.symbols()));
+  }
+  auto controls = store::active_controls(context.connection, keys);
+  std::string answer = R"({"items":[)";
+  for (std::size_t index = 0; index < keys.size(); ++index) {
+    if (index > 0) answer += ',';
+    json::append_record(answer, rules::show_identity(identities[index], std::move(controls[index])),
+                        audience_of(context.principal));
   }
   answer += ']';
   append_next_cursor(answer, context, page, next);

@@ -35,15 +35,16 @@ BulkIndexes::BulkIndexes(db::Connection& connection, std::string_view table)
 }
 
 void BulkIndexes::rebuild() {
-  if (dropped_.empty()) return;
-  // A sorter that fills up often hands what it has to another thread; one as large as the cache
-  // would sort at the end, alone.
-  const std::string cache = cache_size(connection_);
-  connection_.execute("PRAGMA cache_size = -8192");
-  for (const std::string& sql : dropped_) connection_.execute(sql);
-  resume_operator_indexes(connection_);
+  if (!dropped_.empty()) {
+    // A sorter that fills up often hands what it has to another thread; one as large as the cache
+    // would sort at the end, alone.
+    const std::string cache = cache_size(connection_);
+    connection_.execute("PRAGMA cache_size = -8192");
+    for (const std::string& sql : dropped_) connection_.execute(sql);
+    connection_.execute("PRAGMA cache_size = " + cache);
+    resume_operator_indexes(connection_);
+  }
   make_operator_indexes(connection_);
-  connection_.execute("PRAGMA cache_size = " + cache);
 }
 
 }  // namespace comptroller::store

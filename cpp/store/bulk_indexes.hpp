@@ -15,7 +15,8 @@ class BulkIndexes {
   // Drops the indexes of the table if it is empty and filling it does not look anything up in them.
   // Inside the transaction that fills it.
   BulkIndexes(db::Connection& connection, std::string_view table);
-  // Makes them again; before the transaction commits.
+  // Makes them again, and those of an operator's lists if they are due; before the transaction
+  // commits.
   void rebuild();
 
  private:

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
+
+#include "store/sql.hpp"
 
 namespace comptroller::store {
 
@@ -131,6 +134,38 @@ std::vector<Control> active_controls(db::Connection& connection, std::int64_t id
   query.bind("$identity", Value::of(identity_key));
   std::vector<Control> controls;
   while (query.step()) controls.push_back(read_row<Control>(query, connection.symbols()));
+  return controls;
+}
+
+std::vector<std::vector<Control>> active_controls(db::Connection& connection,
+                                                  const std::vector<std::int64_t>& identity_keys) {
+  struct Row {
+    std::int64_t key = 0;
+    std::int64_t identity_key = 0;
+    Control control;
+  };
+  static const std::string sql = "SELECT " + select_list<Control>() +
+                                 ", key, identity_key FROM (SELECT value AS place FROM "
+                                 "json_each(?)) AS page CROSS JOIN controls"
+                                 " ON controls.identity_key = page.place AND deleted_at IS NULL";
+  constexpr int key_column = static_cast<int>(Control::fields::count);
+  const std::string keys = json_array(identity_keys);
+  db::Query query = connection.query(sql);
+  query.bind(1, Value::of(std::string_view(keys)));
+  std::vector<Row> rows;
+  while (query.step()) {
+    rows.push_back({query.column(key_column).integer, query.column(key_column + 1).integer,
+                    read_row<Control>(query, connection.symbols())});
+  }
+  std::ranges::sort(rows, {}, [](const Row& row) {
+    return std::tuple(row.identity_key, row.control.created_at, row.key);
+  });
+  std::vector<std::vector<Control>> controls(identity_keys.size());
+  for (std::size_t index = 0; index < identity_keys.size(); ++index) {
+    for (Row& row : std::ranges::equal_range(rows, identity_keys[index], {}, &Row::identity_key)) {
+      controls[index].push_back(std::move(row.control));
+    }
+  }
   return controls;
 }
 

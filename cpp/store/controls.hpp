@@ -9,6 +9,9 @@ namespace comptroller::store {
 
 // The active controls of an identity in order of creation.
 std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key);
+// Those of several identities, in the order of their keys, by one statement.
+std::vector<std::vector<Control>> active_controls(db::Connection& connection,
+                                                  const std::vector<std::int64_t>& identity_keys);
 // The active control of a type and setter.
 std::optional<Control> active_control(db::Connection& connection, std::int64_t identity_key,
                                       ControlType type, SetBy set_by);

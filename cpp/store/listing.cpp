@@ -15,10 +15,6 @@ constexpr std::size_t most_joined_streams = 16;
 constexpr std::size_t most_joined_values = 256;
 // Groups that are found by the beginning of their name and then sorted.
 constexpr std::int64_t most_of_prefix = 1000;
-// Keys that are looked up at once where filters may pass over rows.
-constexpr std::size_t first_chunk = 128;
-constexpr std::size_t largest_chunk = 4096;
-
 constexpr std::string_view customer_column = "customer_id";
 
 std::vector<std::string_view> split(std::string_view columns) {
@@ -31,119 +27,7 @@ std::vector<std::string_view> split(std::string_view columns) {
   return parts;
 }
 
-std::string_view table_of(const Index& index, std::string_view listed) {
-  return index.table.empty() ? listed : index.table;
-}
-
-// Whether at most one row has the values of all columns.
-bool is_unique(const Index& index) {
-  return index.name.empty() && index.columns.find(index.time) == std::string_view::npos;
-}
-
 }  // namespace
-
-// One index and conditions on the columns before the time. Its rows are an ordered stream for each
-// combination of values.
-struct AccessPath {
-  const Index* index = nullptr;
-  std::string condition;                       // begins with " AND " unless it is empty
-  std::vector<std::vector<Value>> dimensions;  // of each ?, its values
-  Sql filter;                                  // of its rows besides
-
-  std::size_t stream_count() const {
-    std::size_t count = 1;
-    for (const auto& values : dimensions) count *= values.size();
-    return count;
-  }
-  void add_values(std::size_t stream, std::vector<Value>& out) const {
-    for (const auto& values : dimensions) {
-      out.push_back(values[stream % values.size()]);
-      stream /= values.size();
-    }
-  }
-};
-
-namespace {
-
-// Selects rows of the streams of an access path, in one or, behind a position, two SELECTs.
-class StreamSelect {
- public:
-  // The path, columns and conditions must outlive it.
-  StreamSelect(const AccessPath& path, std::string_view table, const Sql& columns,
-               const Sql& conditions, TimeRange range, const PageQuery& page)
-      : path_(path),
-        columns_(columns),
-        conditions_(conditions),
-        range_(range),
-        position_(page.position),
-        is_descending_(page.order == Order::descending) {
-    const std::string time(path.index->time);
-    const std::string key(path.index->key);
-    const std::string start = columns.text + time + ", " + key + " FROM " +
-                              std::string(table_of(*path.index, table)) + " WHERE " + time;
-    const std::string end = path.condition + path.filter.text + conditions.text;
-    if (position_) {
-      text_ = start + " = ? AND " + key + (is_descending_ ? " < ?" : " > ?") + end + " UNION ALL ";
-    }
-    text_ += start + " >= ? AND " + time + " < ?" + end;
-  }
-
-  const std::string& text() const { return text_; }
-  void end_with(std::string_view end) { text_ += end; }
-  // Of one that had a position already.
-  void set_position(const Position& position) { position_ = position; }
-
-  void add_values(std::size_t stream, std::vector<Value>& out) const {
-    TimeRange beyond = range_;
-    if (position_) {
-      add(stream, {position_->created_at, position_->key}, out);
-      if (is_descending_) {
-        beyond.before = std::min(beyond.before, position_->created_at);
-      } else {
-        beyond.from = std::max(beyond.from, position_->created_at + 1);
-      }
-    }
-    add(stream, {beyond.from, beyond.before}, out);
-  }
-
- private:
-  void add(std::size_t stream, std::pair<std::int64_t, std::int64_t> bounds,
-           std::vector<Value>& out) const {
-    const auto append = [&](const Sql& sql) {
-      out.insert(out.end(), sql.values.begin(), sql.values.end());
-    };
-    append(columns_);
-    out.push_back(Value::of(bounds.first));
-    out.push_back(Value::of(bounds.second));
-    path_.add_values(stream, out);
-    append(path_.filter);
-    append(conditions_);
-  }
-
-  const AccessPath& path_;
-  const Sql& columns_;
-  const Sql& conditions_;
-  TimeRange range_;
-  std::optional<Position> position_;
-  bool is_descending_;
-  std::string text_;
-};
-
-std::string order_and_limit(std::size_t columns, Order order) {
-  const std::string direction = order == Order::descending ? " DESC" : "";
-  return " ORDER BY " + std::to_string(columns + 1) + direction + ", " +
-         std::to_string(columns + 2) + direction + " LIMIT ?";
-}
-
-}  // namespace
-
-void TimeRange::narrow(Bound bound, Timestamp time) {
-  const std::int64_t at = time.microseconds;
-  if (bound == Bound::before) before = std::min(before, at);
-  if (bound == Bound::until || bound == Bound::at) before = std::min(before, at + 1);
-  if (bound == Bound::from || bound == Bound::at) from = std::max(from, at);
-  if (bound == Bound::after) from = std::max(from, at + 1);
-}
 
 void Listing::keep_distinct(std::vector<Value>& values) {
   const auto order = [](const Value& value) {
@@ -228,6 +112,7 @@ AccessPath Listing::path(const Index& index, const Alternative* alternative, boo
                          std::vector<const ListFilter*>& used) const {
   AccessPath path;
   path.index = &index;
+  path.table = index.table.empty() ? table_ : index.table;
   const auto add = [&](std::string_view column, std::vector<Value> values) {
     path.condition.append(" AND ").append(column).append(" = ?");
     path.dimensions.push_back(std::move(values));
@@ -245,7 +130,10 @@ AccessPath Listing::path(const Index& index, const Alternative* alternative, boo
       path.condition.append(" AND ").append(column).append(" = ");
       path.condition.append(condition_value ? "true" : "false");
     } else {
-      add(column, values_of_closed_set(column, used));
+      std::vector<Value> codes = values_of_closed_set(column, used);
+      const std::int64_t least = alternative == nullptr ? 0 : alternative->least_code;
+      std::erase_if(codes, [&](const Value& code) { return code.integer < least; });
+      add(column, std::move(codes));
     }
   }
   if (!index.where.empty()) path.condition.append(" AND ").append(index.where);
@@ -302,7 +190,7 @@ PageRows Listing::run(const PageQuery& page) const {
   const ListFilter* driving = driving_filter();
   if (prefix_ && (driving == nullptr || driving->selectivity > Selectivity::prefix)) {
     if (auto merge = merge_by_prefix(page)) {
-      return {*this, std::move(merge), page.most_rows, conditions_besides({}, true)};
+      return {connection_, std::move(merge), by_key(conditions_besides({}, true)), page.most_rows};
     }
   }
   std::vector<const ListFilter*> used;
@@ -316,7 +204,21 @@ PageRows Listing::run(const PageQuery& page) const {
       streams * conditions.values.size() <= most_joined_values) {
     return join(paths, conditions, page);
   }
-  return {*this, merge(std::move(paths), page), page.most_rows, conditions};
+  return {connection_, merge_streams(connection_, std::move(paths), range_, page),
+          by_key(conditions), page.most_rows};
+}
+
+RowsByKey Listing::by_key(const Sql& conditions) const {
+  const std::string table(table_);
+  RowsByKey rows;
+  rows.sql = selection().add(", ").add(by_time_.time).add(", key FROM");
+  rows.keys = rows.sql.values.size();
+  rows.key_column = static_cast<int>(column_count_) + 1;
+  rows.may_pass_over = !conditions.text.empty();
+  rows.sql.add(" (SELECT value AS place FROM json_each(?)) AS page", Value::null())
+      .add(" CROSS JOIN " + table + " ON " + table + ".key = page.place WHERE true")
+      .add(conditions);
+  return rows;
 }
 
 // One statement for all streams.
@@ -325,7 +227,7 @@ PageRows Listing::join(const std::vector<AccessPath>& paths, const Sql& conditio
   const Sql columns = selection().add(", ");
   Sql sql;
   for (const AccessPath& path : paths) {
-    const StreamSelect select(path, table_, columns, conditions, range_, page);
+    const StreamSelect select(path, columns, conditions, range_, page);
     for (std::size_t stream = 0; stream < path.stream_count(); ++stream) {
       if (!sql.text.empty()) sql.add(" UNION ALL ");
       sql.add(select.text());
@@ -334,46 +236,6 @@ PageRows Listing::join(const std::vector<AccessPath>& paths, const Sql& conditio
   }
   sql.add(order_and_limit(column_count_, page.order), Value::of(page.most_rows));
   return PageRows(sql.query(connection_));
-}
-
-// A statement for each stream, which gives positions from its index alone.
-std::unique_ptr<Merge> Listing::merge(std::vector<AccessPath> paths, const PageQuery& page) const {
-  struct Streams {
-    std::vector<AccessPath> paths;
-    Sql columns{"SELECT ", {}};
-    Sql none;
-    std::vector<StreamSelect> first;
-    std::vector<StreamSelect> more;
-  };
-  auto streams = std::make_shared<Streams>();
-  streams->paths = std::move(paths);
-  std::size_t count = 0;
-  for (const AccessPath& path : streams->paths) {
-    count += path.stream_count();
-    PageQuery behind = page;
-    behind.position.emplace();
-    streams->first.emplace_back(path, table_, streams->columns, streams->none, range_, page);
-    streams->more.emplace_back(path, table_, streams->columns, streams->none, range_, behind);
-    streams->first.back().end_with(order_and_limit(0, page.order));
-    streams->more.back().end_with(order_and_limit(0, page.order));
-  }
-  const auto fetch = [&connection = connection_, streams](
-                         std::size_t stream, const std::optional<Position>& after,
-                         std::int64_t limit, std::vector<Position>& out) {
-    std::size_t place = 0;
-    while (stream >= streams->paths[place].stream_count()) {
-      stream -= streams->paths[place++].stream_count();
-    }
-    if (after && is_unique(*streams->paths[place].index)) return;
-    StreamSelect& select = (after ? streams->more : streams->first)[place];
-    if (after) select.set_position(*after);
-    Sql sql{select.text(), {}};
-    select.add_values(stream, sql.values);
-    sql.values.push_back(Value::of(limit));
-    db::Query rows = sql.query(connection);
-    while (rows.step()) out.push_back({rows.column(0).integer, rows.column(1).integer});
-  };
-  return std::make_unique<Merge>(page.order, count, fetch);
 }
 
 // The positions of all rows that have the prefix, if they are few.
@@ -422,62 +284,6 @@ db::Query Listing::scan(std::int64_t from, std::int64_t before) const {
     sql.add(" AND " + time + " < ?", Value::of(range_.before));
   }
   return sql.add(" ORDER BY " + key).query(connection_);
-}
-
-PageRows::PageRows(const Listing& listing, std::unique_ptr<Merge> merge, std::int64_t most_rows,
-                   const Sql& conditions)
-    : merge_(std::move(merge)),
-      connection_(&listing.connection()),
-      sql_(listing.selection()),
-      key_column_(static_cast<int>(listing.column_count()) + 1),
-      rows_left_(most_rows),
-      chunk_size_(conditions.text.empty() ? static_cast<std::size_t>(most_rows) : first_chunk) {
-  const std::string table(listing.table());
-  sql_.add(", ").add(listing.by_time().time).add(", key FROM");
-  keys_value_ = sql_.values.size();
-  sql_.add(" (SELECT value AS place FROM json_each(?)) AS page", Value::null());
-  sql_.add(" CROSS JOIN " + table + " ON " + table + ".key = page.place WHERE true");
-  sql_.add(conditions);
-}
-
-bool PageRows::step() {
-  if (!merge_) return query_ && query_->step();
-  while (rows_left_ > 0) {
-    if (query_ && query_->step()) {
-      --rows_left_;
-      check_order(query_->column(key_column_).integer);
-      return true;
-    }
-    if (!read_chunk()) return false;
-  }
-  return false;
-}
-
-// The rows come in the order in which their keys were given; nothing in SQL promises that.
-void PageRows::check_order(std::int64_t key) {
-  while (next_key_ < keys_.size() && keys_[next_key_] != key) ++next_key_;
-  if (next_key_++ == keys_.size())
-    throw Error(Code::internal, "the rows of a page are out of order");
-}
-
-bool PageRows::read_chunk() {
-  query_.reset();
-  keys_.clear();
-  next_key_ = 0;
-  keys_text_ = "[";
-  while (keys_.size() < chunk_size_) {
-    const std::optional<Position> position = merge_->next();
-    if (!position) break;
-    if (!keys_.empty()) keys_text_ += ',';
-    keys_text_ += std::to_string(position->key);
-    keys_.push_back(position->key);
-  }
-  keys_text_ += ']';
-  if (keys_.empty()) return false;
-  chunk_size_ = std::min(2 * chunk_size_, largest_chunk);
-  sql_.values[keys_value_] = Value::of(std::string_view(keys_text_));
-  query_.emplace(sql_.query(*connection_));
-  return true;
 }
 
 }  // namespace comptroller::store

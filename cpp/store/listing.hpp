@@ -11,8 +11,6 @@
 // since SQLite searches an index by the first column of a row value comparison alone.
 #pragma once
 
-#include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,20 +18,10 @@
 #include <vector>
 
 #include "model/requests.hpp"
-#include "store/merge.hpp"
-#include "store/row_json.hpp"
-#include "store/sql.hpp"
+#include "store/page_rows.hpp"
+#include "store/streams.hpp"
 
 namespace comptroller::store {
-
-// from <= created_at < before, in microseconds.
-struct TimeRange {
-  std::int64_t from = std::numeric_limits<std::int64_t>::min();
-  std::int64_t before = std::numeric_limits<std::int64_t>::max();
-
-  void narrow(Bound bound, Timestamp time);
-  friend bool operator==(const TimeRange&, const TimeRange&) = default;
-};
 
 // Whose rows are listed: those of one customer, or of all that the store knows.
 struct Ownership {
@@ -59,7 +47,8 @@ struct Alternative {
   const Index* index = nullptr;
   std::string_view column;
   std::vector<Value> values;
-  Sql condition;  // what must hold besides, if anything
+  Sql condition;                // what must hold besides, if anything
+  std::int64_t least_code = 0;  // of the closed set between the column and the time
 };
 
 // Rows for which an alternative holds.
@@ -67,46 +56,6 @@ struct ListFilter {
   Selectivity selectivity = Selectivity::closed_set;
   std::vector<Alternative> alternatives;
   bool may_overlap = false;  // whether an index, or two, may give a row more than once
-};
-
-// A page of a list.
-struct PageQuery {
-  Order order = Order::descending;
-  std::optional<Position> position;  // where the page before it ended
-  std::int64_t most_rows = 0;
-};
-
-struct AccessPath;
-class Listing;
-
-// The rows of a page in order: the selected columns, then created_at and key. The listing and the
-// connection must outlive them.
-class PageRows {
- public:
-  PageRows() = default;
-  explicit PageRows(db::Query query) : query_(std::move(query)) {}
-  // The rows at the positions of a merge for which the conditions hold.
-  PageRows(const Listing& listing, std::unique_ptr<Merge> merge, std::int64_t most_rows,
-           const Sql& conditions);
-
-  bool step();
-  db::Query& row() { return *query_; }
-
- private:
-  bool read_chunk();
-  void check_order(std::int64_t key);
-
-  std::optional<db::Query> query_;
-  std::unique_ptr<Merge> merge_;  // for what follows only if there is one
-  db::Connection* connection_ = nullptr;
-  Sql sql_;
-  int key_column_ = 0;
-  std::int64_t rows_left_ = 0;
-  std::size_t chunk_size_ = 0;
-  std::vector<std::int64_t> keys_;  // of the chunk, in order
-  std::size_t next_key_ = 0;
-  std::string keys_text_;       // the same as a JSON array
-  std::size_t keys_value_ = 0;  // its place among the statement's values
 };
 
 class Listing {
@@ -174,12 +123,6 @@ class Listing {
   // way to read everything. Gives the columns alone.
   db::Query scan(std::int64_t from, std::int64_t before) const;
 
-  Sql selection() const;  // SELECT and the columns
-  std::size_t column_count() const { return column_count_; }
-  std::string_view table() const { return table_; }
-  db::Connection& connection() const { return connection_; }
-  const Index& by_time() const { return by_time_; }
-
  private:
   struct Prefix {
     const Index* index = nullptr;
@@ -237,7 +180,8 @@ class Listing {
   Sql conditions_besides(const std::vector<const ListFilter*>& used, bool has_prefix) const;
   PageRows join(const std::vector<AccessPath>& paths, const Sql& conditions,
                 const PageQuery& page) const;
-  std::unique_ptr<Merge> merge(std::vector<AccessPath> paths, const PageQuery& page) const;
+  Sql selection() const;  // SELECT and the columns
+  RowsByKey by_key(const Sql& conditions) const;
   std::unique_ptr<Merge> merge_by_prefix(const PageQuery& page) const;
 
   std::string_view table_;
@@ -287,30 +231,6 @@ Listing make_listing(db::Connection& connection, const Request& request, Ownersh
     listing.add<typename F::Filter>(detail::given_values(request.*F::member));
   });
   return listing;
-}
-
-// Appends `"items":[...]` of at most `limit` rows of R to `out`; gives the position of the last row
-// if more follow. The rows must have been asked for limit + 1.
-template <Record R>
-std::optional<Position> append_items(std::string& out, PageRows& rows, db::Symbols& symbols,
-                                     json::Audience audience, std::int64_t limit) {
-  constexpr int columns = static_cast<int>(R::fields::count);
-  Position last;
-  Tail tail(out);
-  tail.put("\"items\":[");
-  for (std::int64_t count = 0; rows.step(); ++count) {
-    if (count == limit) {
-      tail.put("]");
-      return last;
-    }
-    if (count > 0) tail.put(",");
-    put_row<R>(tail, rows.row(), symbols, audience);
-    if (count + 1 == limit) {
-      last = {rows.row().column(columns).integer, rows.row().column(columns + 1).integer};
-    }
-  }
-  tail.put("]");
-  return std::nullopt;
 }
 
 }  // namespace comptroller::store

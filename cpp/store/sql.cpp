@@ -51,6 +51,16 @@ Sql any_of(std::string_view expression, const std::vector<Value>& values) {
   return sql.add(")");
 }
 
+std::string json_array(const std::vector<std::int64_t>& keys) {
+  std::string text(1, '[');
+  for (const std::int64_t key : keys) {
+    if (text.size() > 1) text.push_back(',');
+    text.append(std::to_string(key));
+  }
+  text.push_back(']');
+  return text;
+}
+
 std::optional<std::string> end_of_prefix(std::string_view prefix) {
   while (!prefix.empty()) {
     std::size_t start = prefix.size() - 1;

@@ -47,6 +47,9 @@ std::string unindexed(std::string_view column);
 // next power of two alone, so that few statements serve all numbers; no value selects nothing.
 Sql any_of(std::string_view expression, const std::vector<Value>& values);
 
+// Keys as a JSON array: what `(SELECT value AS place FROM json_each(?)) AS page` gives as rows.
+std::string json_array(const std::vector<std::int64_t>& keys);
+
 // The least text that is greater than all texts that begin with `prefix`, valid UTF-8 itself; none
 // if there is none.
 std::optional<std::string> end_of_prefix(std::string_view prefix);

@@ -5,7 +5,7 @@
 namespace comptroller::store {
 namespace {
 
-// More customers than one statement joins, so that an operator's list takes another way.
+// More customers than an operator's list merges, if it has indexes over all customers.
 struct ManyCustomers : World {
   Dice dice{5};
   std::vector<Orchestration> orchestrations;
@@ -92,6 +92,17 @@ TEST_CASE_FIXTURE(ManyCustomers, "identities by their controls, over hundreds of
     return text_of(controls[number].type);
   });
   check<StoredIdentity>("identities.list", identities, filter);
+}
+
+TEST_CASE_FIXTURE(ManyCustomers,
+                  "without the indexes over all customers a list merges each one's") {
+  service.database()->write(
+      [](db::Connection& connection) { connection.execute("DELETE FROM operator_indexes"); });
+  check<Orchestration>("orchestrations.list", orchestrations, {});
+  check<StoredIdentity>("identities.list", identities, {});
+  Filter<Control> by_type;
+  by_type.among("type", {"CLOSED"}, [](const Control& control) { return text_of(control.type); });
+  check<Control>("controls.list", controls, by_type);
 }
 
 }  // namespace

@@ -1,0 +1,151 @@
+// The indexes that lists declare, and those of an operator's lists over many customers.
+#include <doctest/doctest.h>
+
+#include "db/folder.hpp"
+#include "store/brute_force.hpp"
+#include "store/bulk_indexes.hpp"
+#include "store/customers.hpp"
+#include "store/operator_indexes.hpp"
+
+namespace comptroller::store {
+namespace {
+
+std::string normalised(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c != ' ' && c != '\n') out += c;
+  }
+  return out;
+}
+
+// The definitions of the indexes of a table; those of its UNIQUE constraints as "(a,b)".
+std::vector<std::string> definitions(db::Connection& connection, const std::string& table) {
+  std::vector<std::string> found;
+  std::vector<std::string> constraints;
+  {
+    db::Query query = connection.query(
+        "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = $table");
+    query.bind("$table", Value::of(std::string_view(table)));
+    while (query.step()) {
+      const Value sql = query.column(1);
+      if (sql.is_null()) {
+        constraints.emplace_back(query.column(0).bytes);
+      } else {
+        found.push_back(normalised(sql.bytes));
+      }
+    }
+  }
+  for (const std::string& name : constraints) {
+    std::string columns;
+    db::Query query = connection.query("SELECT name FROM pragma_index_info('" + name + "')");
+    while (query.step())
+      columns += (columns.empty() ? "(" : ",") + std::string(query.column(0).bytes);
+    found.push_back(columns + ")");
+  }
+  return found;
+}
+
+std::int64_t operator_index_count(db::Database& database) {
+  const db::Lease connection = database.reader();
+  db::Query query = connection->query(
+      "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name LIKE '%_of_all'");
+  query.step();
+  return query.column(0).integer;
+}
+
+void add_customers(db::Database& database, int first, int last) {
+  database.write([&](db::Connection& connection) {
+    for (int i = first; i <= last; ++i)
+      ensure_customer(connection, "customer-" + std::to_string(i));
+  });
+}
+
+TEST_CASE("every filter of every list has the index that it declares") {
+  World world;
+  add_customers(*world.service.database(), 1, 16);  // with the default customer 17
+  const db::Lease connection = world.service.database()->reader();
+  for_each_list([&]<class R, class Request>() {
+    for_each_index<Request>([&](const Index& index) {
+      const std::string table(index.table.empty() ? R::table : index.table);
+      const std::vector<std::string> known = definitions(*connection, table);
+      const auto definition = [&](const std::string& name, std::string_view columns) {
+        if (name.empty()) return "(" + normalised(columns) + ")";
+        std::string sql =
+            "CREATE INDEX " + name + " ON " + table + "(" + std::string(columns) + ")";
+        if (!index.where.empty()) sql += " WHERE " + std::string(index.where);
+        return normalised(sql);
+      };
+      CAPTURE(index.name);
+      CAPTURE(index.columns);
+      CHECK(std::ranges::count(known, definition(std::string(index.name), index.columns)) == 1);
+      if (!index.columns.starts_with("customer_id, ")) return;
+      CHECK(std::ranges::count(known, definition(std::string(index.name) + "_of_all",
+                                                 index.columns.substr(13))) == 1);
+    });
+  });
+}
+
+TEST_CASE(
+    "the seventeenth customer brings the indexes of an operator's lists, at once or at the end") {
+  World world;
+  db::Database& database = *world.service.database();
+  add_customers(database, 1, 15);
+  CHECK(operator_index_count(database) == 0);
+  SUBCASE("while no table is large") {
+    add_customers(database, 16, 16);
+    const std::int64_t count = operator_index_count(database);
+    CHECK(count > 20);
+    add_customers(database, 17, 40);
+    CHECK(operator_index_count(database) == count);
+  }
+  SUBCASE("after a load that fills an empty table") {
+    database.write_bulk([](db::Connection& connection) {
+      BulkIndexes indexes(connection, "claims");
+      ensure_customer(connection, "customer-16");
+      CHECK_FALSE(has_operator_indexes(connection));
+      indexes.rebuild();
+      CHECK(has_operator_indexes(connection));
+      return true;
+    });
+    CHECK(operator_index_count(database) > 20);
+  }
+  SUBCASE("not in a load that is undone") {
+    database.write_bulk([](db::Connection& connection) {
+      const BulkIndexes indexes(connection, "claims");
+      ensure_customer(connection, "customer-16");
+      return false;
+    });
+    CHECK(operator_index_count(database) == 0);
+    add_customers(database, 16, 16);
+    CHECK(operator_index_count(database) > 20);
+  }
+}
+
+TEST_CASE("a store that is opened for writing gets the indexes that it lacks") {
+  const db::Folder folder;
+  const std::string path = folder / "store.db";
+  {
+    World world(db::sqlite::open(path, {}));
+    add_customers(*world.service.database(), 1, 40);
+    world.service.database()->write([](db::Connection& connection) {
+      std::vector<std::string> names;
+      {
+        db::Query query =
+            connection.query("SELECT name FROM sqlite_schema WHERE name LIKE '%_of_all'");
+        while (query.step()) names.emplace_back(query.column(0).bytes);
+      }
+      for (const std::string& name : names) connection.execute("DROP INDEX " + name);
+      connection.execute("DELETE FROM operator_indexes");
+    });
+    CHECK(operator_index_count(*world.service.database()) == 0);
+  }
+  {
+    World world(db::sqlite::open(path, {.read_only = true}));
+    CHECK(operator_index_count(*world.service.database()) == 0);
+  }
+  World world(db::sqlite::open(path, {}));
+  CHECK(operator_index_count(*world.service.database()) > 20);
+}
+
+}  // namespace
+}  // namespace comptroller::store

@@ -1,0 +1,99 @@
+#include "store/merge.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "model/text.hpp"
+#include "store/sql.hpp"
+
+namespace comptroller::store {
+namespace {
+
+TEST_CASE("a merge gives what sorting all streams gives, each position once") {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200; ++round) {
+    const Order order = round % 2 == 0 ? Order::descending : Order::ascending;
+    const auto before = [order](const Position& left, const Position& right) {
+      return order == Order::descending ? right < left : left < right;
+    };
+    std::vector<std::vector<Position>> streams(random() % 20);
+    std::set<Position> all;
+    for (auto& stream : streams) {
+      for (auto count = random() % 30; count > 0; --count) {
+        stream.push_back(
+            {static_cast<std::int64_t>(random() % 20), static_cast<std::int64_t>(random() % 20)});
+      }
+      std::ranges::sort(stream, before);
+      all.insert(stream.begin(), stream.end());
+    }
+    std::int64_t read = 0;
+    Merge merge(order, streams.size(),
+                [&](std::size_t number, const std::optional<Position>& after, std::int64_t limit,
+                    std::vector<Position>& out) {
+                  for (const Position& position : streams[number]) {
+                    if (after && !before(*after, position)) continue;
+                    if (limit-- == 0) break;
+                    out.push_back(position);
+                    ++read;
+                  }
+                });
+    std::vector<Position> expected(all.begin(), all.end());
+    std::ranges::sort(expected, before);
+    std::vector<Position> merged;
+    while (const auto position = merge.next()) merged.push_back(*position);
+    CHECK(merged == expected);
+  }
+}
+
+TEST_CASE("a merge reads about as many rows as it gives") {
+  constexpr std::int64_t length = 10'000;
+  std::int64_t read = 0;
+  Merge merge(Order::ascending, 100,
+              [&](std::size_t number, const std::optional<Position>& after, std::int64_t limit,
+                  std::vector<Position>& out) {
+                std::int64_t next =
+                    after ? after->created_at + 100 : static_cast<std::int64_t>(number);
+                for (; limit > 0 && next < length * 100; --limit, next += 100, ++read) {
+                  out.push_back({next, next});
+                }
+              });
+  for (std::int64_t place = 0; place < 1000; ++place) CHECK(merge.next()->key == place);
+  CHECK(read <= 100 + 2 * 1000 + 100);
+}
+
+TEST_CASE("the end of a prefix follows all texts that begin with it, and is valid UTF-8") {
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"a", "b"},
+      {"az", "a{"},
+      {"\x7f", "\xc2\x80"},                  // U+007F, U+0080
+      {"a\xdf\xbf", "a\xe0\xa0\x80"},        // U+07FF, U+0800
+      {"\xed\x9f\xbf", "\xee\x80\x80"},      // U+D7FF, U+E000: no surrogates
+      {"\xef\xbf\xbf", "\xf0\x90\x80\x80"},  // U+FFFF, U+10000
+      {"\xf0\x9f\x92\xb0", "\xf0\x9f\x92\xb1"},
+      {"b\xf4\x8f\xbf\xbf", "c"},  // U+10FFFF has no next
+      {"b\xf4\x8f\xbf\xbf\xf4\x8f\xbf\xbf", "c"},
+  };
+  for (const auto& [prefix, end] : cases) {
+    CAPTURE(prefix);
+    CHECK(end_of_prefix(prefix) == end);
+    CHECK(prefix + "\xf4\x8f\xbf\xbf" < end);
+  }
+  CHECK_FALSE(end_of_prefix("\xf4\x8f\xbf\xbf"));
+}
+
+TEST_CASE("the text of a condition depends on the number of values up to a power of two") {
+  const auto text = [](std::size_t count) {
+    return any_of("x", std::vector<Value>(count, Value::of(1))).text;
+  };
+  CHECK(text(0) == "false");
+  CHECK(text(1) == "x = ?");
+  CHECK(text(3) == "x IN (?, ?, ?, ?)");
+  CHECK(text(65) == text(100));
+  CHECK(any_of("x", {Value::of(1), Value::of(2), Value::of(3)}).values.size() == 4);
+}
+
+}  // namespace
+}  // namespace comptroller::store
