@@ -13,10 +13,11 @@ constexpr std::int64_t most_rows_to_index = 10'000;
 
 std::int64_t ensure_customer(db::Connection& connection, std::string_view customer) {
   const std::int64_t key = connection.symbols().intern(customer);
-  connection.query("INSERT INTO customers (key) VALUES ($key) ON CONFLICT DO NOTHING")
-      .bind("$key", Value::of(key))
-      .run();
-  if (connection.changed_rows() > 0) make_operator_indexes(connection, most_rows_to_index);
+  const std::int64_t added =
+      connection.query("INSERT INTO customers (key) VALUES ($key) ON CONFLICT DO NOTHING")
+          .bind("$key", Value::of(key))
+          .run();
+  if (added > 0) make_operator_indexes(connection, most_rows_to_index);
   return key;
 }
 
