@@ -8,10 +8,12 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "db/readable_view.hpp"
 #include "db/symbols.hpp"
 
 namespace comptroller::db {
@@ -84,6 +86,11 @@ class Connection {
   virtual void execute(const std::string& sql) = 0;
   virtual std::int64_t last_inserted_key() = 0;
   virtual std::int64_t changed_rows() = 0;
+
+  // Whether the database has exactly these views; they are made again after a change of a record.
+  virtual bool has_readable_views(std::span<const ReadableView> views) = 0;
+  // Makes the views, replacing those of the same names.
+  virtual void make_readable_views(std::span<const ReadableView> views) = 0;
 
   Symbols& symbols() { return symbols_; }
 

@@ -153,7 +153,7 @@ std::string Amount::expectation() {
 
 std::optional<NonNegativeAmount> NonNegativeAmount::parse(std::string_view text) {
   if (!is_unsigned_amount(text)) return std::nullopt;
-  return NonNegativeAmount{std::string(text)};
+  return NonNegativeAmount{{std::string(text)}};
 }
 
 std::string NonNegativeAmount::expectation() {

@@ -95,4 +95,12 @@ inline std::string prefixed_hexadecimal(std::string_view bytes) {
   return text;
 }
 
+// The text of a hash or address from its bytes.
+struct PackedHexadecimal {
+  std::string_view bytes;
+
+  std::size_t size() const { return 2 + 2 * bytes.size(); }
+  void write(char* out) const { write_prefixed_hexadecimal(bytes, out); }
+};
+
 }  // namespace comptroller

@@ -349,10 +349,10 @@ struct Balance {
                         Field<&Balance::at, "the moment it held it">>;
 };
 
-// Whose a record is, whichever way its shape says it; empty while nobody has said.
+// The customer of a record, of either specified shape; empty if none was given.
 template <Record R>
 std::string& customer_of(R& record) {
-  if constexpr (std::same_as<decltype(record.customer_id), CustomerId>) {
+  if constexpr (!is_optional<decltype(record.customer_id)>) {
     return record.customer_id.value;
   } else {
     if (!record.customer_id) record.customer_id.emplace();
@@ -361,7 +361,7 @@ std::string& customer_of(R& record) {
 }
 template <Record R>
 std::string_view customer_of(const R& record) {
-  if constexpr (std::same_as<decltype(record.customer_id), CustomerId>) {
+  if constexpr (!is_optional<decltype(record.customer_id)>) {
     return record.customer_id.value;
   } else {
     return record.customer_id ? std::string_view(record.customer_id->value) : std::string_view();

@@ -103,8 +103,8 @@ std::optional<TransactionHash> TransactionHash::parse(std::string_view text) {
   return TransactionHash{std::string(text)};
 }
 
-bool TransactionHash::pack(std::array<char, packed_length>& packed) const {
-  return read_prefixed_hexadecimal(value, packed_length, packed.data());
+bool TransactionHash::pack(std::string_view text, char* out) {
+  return read_prefixed_hexadecimal(text, packed_length, out);
 }
 
 }  // namespace comptroller

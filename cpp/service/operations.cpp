@@ -26,7 +26,7 @@ json::Reader& reader_of_thread() {
 template <Record Request>
 void check_path_id(const Call& call) {
   for (const Parameter& parameter : call.parameters) {
-    if (parameter.name == "id" && !parse_scalar<bare<decltype(Request::id)>>(parameter.value)) {
+    if (parameter.name == "id" && !Scalar<bare<decltype(Request::id)>>::parse(parameter.value)) {
       throw Error(Code::not_found, "there is no record of this id");
     }
   }

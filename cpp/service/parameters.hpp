@@ -1,4 +1,4 @@
-// Parameters, such as those of a query string, as a request record.
+// Reads parameters, such as those of a query string, into a request record.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "model/fields.hpp"
-#include "model/metadata.hpp"
 #include "model/scalar.hpp"
 #include "model/wording.hpp"
 
@@ -22,10 +21,10 @@ struct Parameter {
 // The most values an array parameter takes (specification 8).
 inline constexpr std::size_t most_array_values = 100;
 
-// Refuses all of them, for what takes none.
+// Throws invalid_request unless there are none.
 void refuse_parameters(std::span<const Parameter> parameters);
 
-// Sets the member that a parameter names.
+// Sets the member that a parameter names. Members without a text form come in the body only.
 template <class F, Record R>
 void read_parameter(const Parameter& parameter, bool is_repeated, R& request,
                     std::vector<FieldError>& errors) {
@@ -34,23 +33,23 @@ void read_parameter(const Parameter& parameter, bool is_repeated, R& request,
     using Element = typename T::value_type;
     auto& values = request.*F::member;
     if (values.size() == most_array_values) {
-      // Said once, however many there are.
+      // Reported once per parameter.
       if (errors.empty() || errors.back().field != F::name) {
         errors.push_back({std::string(F::name), "takes at most 100 values"});
       }
-    } else if (auto value = parse_scalar<Element>(parameter.value)) {
+    } else if (auto value = Scalar<Element>::parse(parameter.value)) {
       values.push_back(*std::move(value));
     } else {
       errors.push_back(
-          {std::string(F::name), refused_text(expectation<Element>(), parameter.value)});
+          {std::string(F::name), refused_text(Scalar<Element>::expectation(), parameter.value)});
     }
-  } else if constexpr (!std::same_as<bare<T>, Metadata>) {
-    auto value = parse_scalar<bare<T>>(parameter.value);
+  } else if constexpr (Parsed<bare<T>>) {
+    auto value = Scalar<bare<T>>::parse(parameter.value);
     if (is_repeated) {
       errors.push_back({std::string(F::name), "is there twice"});
     } else if (!value) {
       errors.push_back(
-          {std::string(F::name), refused_text(expectation<bare<T>>(), parameter.value)});
+          {std::string(F::name), refused_text(Scalar<bare<T>>::expectation(), parameter.value)});
     } else if constexpr (is_optional<T>) {
       request.*F::member = std::move(value);
     } else {
@@ -59,8 +58,8 @@ void read_parameter(const Parameter& parameter, bool is_repeated, R& request,
   }
 }
 
-// Sets the members of `request` that parameters name. Refuses with invalid_request unknown names,
-// single-valued ones that come twice, more than 100 values of an array, and values that are none.
+// Sets the members of `request` that parameters name. Throws invalid_request for unknown names,
+// repeated single-valued parameters, more than 100 values of an array, and invalid values.
 template <Record R>
 void read_parameters(std::span<const Parameter> parameters, R& request,
                      std::span<const std::string_view> allowed) {

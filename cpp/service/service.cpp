@@ -36,7 +36,8 @@ Secret furnish(db::Database& database) {
   {
     const db::Lease reader = database.reader();
     const auto secret = read_secret(*reader);
-    if (secret && (!database.is_writable() || !store::views_are_stale(*reader))) return *secret;
+    if (secret && (!database.is_writable() || reader->has_readable_views(store::readable_views())))
+      return *secret;
   }
   Secret secret{};
   database.write([&](db::Connection& connection) {
@@ -50,7 +51,7 @@ Secret furnish(db::Database& database) {
           .run();
     }
     store::ensure_customer(connection, default_customer);
-    store::make_views(connection);
+    connection.make_readable_views(store::readable_views());
   });
   return secret;
 }

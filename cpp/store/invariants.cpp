@@ -4,7 +4,7 @@
 
 #include "json/reader.hpp"
 #include "model/error.hpp"
-#include "store/row_json.hpp"
+#include "store/columns.hpp"
 
 namespace comptroller::store {
 

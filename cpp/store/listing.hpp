@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "model/requests.hpp"
-#include "store/row_json.hpp"
+#include "store/columns.hpp"
 
 namespace comptroller::store {
 
@@ -169,7 +169,7 @@ class Listing {
   std::vector<Value> column_values_;
   Ownership ownership_;
   db::Symbols& symbols_;
-  Parameters parameters_;
+  BoundValues parameters_;
   std::string created_at_ = "created_at";
   std::string key_ = "key";
   std::string customer_id_ = "customer_id";
@@ -188,20 +188,20 @@ std::optional<Position> append_items(std::string& out, db::Query& rows, db::Symb
                                      json::Audience audience, std::int64_t limit) {
   constexpr int columns = static_cast<int>(R::fields::count);
   Position last;
-  Tail tail(out);
-  tail.put("\"items\":[");
+  json::JsonWriter writer(out, audience);
+  writer.put("\"items\":[");
   for (std::int64_t count = 0; rows.step(); ++count) {
     if (count == limit) {
-      tail.put("]");
+      writer.put("]");
       return last;
     }
-    if (count > 0) tail.put(",");
-    put_row<R>(tail, rows, symbols, audience);
+    if (count > 0) writer.put(",");
+    writer.write_record<R>(Row{rows, symbols});
     if (count + 1 == limit) {
       last = {rows.column(columns).integer, rows.column(columns + 1).integer};
     }
   }
-  tail.put("]");
+  writer.put("]");
   return std::nullopt;
 }
 

@@ -26,7 +26,7 @@ template <Record R>
 std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   static const std::string sql =
       "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table) + " WHERE id = ?1";
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   Value value;
   if constexpr (storage_class<decltype(R::id)>() == StorageClass::symbol) {
     value = Value::of(connection.symbols().find(id).value_or(0));
@@ -77,7 +77,7 @@ template <Record R>
 std::optional<std::int64_t> insert_new(db::Connection& connection, const R& record,
                                        std::initializer_list<MoreColumn> more = {}) {
   static const std::string sql = insert_sql<R>(more);
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   int index = bind_record(query, record, parameters);
   for (const MoreColumn& column : more) query.bind(++index, column.value);
@@ -100,7 +100,7 @@ template <Record R>
 void update(db::Connection& connection, std::int64_t key, const R& record,
             std::initializer_list<MoreColumn> more = {}) {
   static const std::string sql = update_sql<R>(more);
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   int index = bind_record(query, record, parameters);
   for (const MoreColumn& column : more) query.bind(++index, column.value);
