@@ -145,7 +145,8 @@ ArrowSource stream(const Store& store, const Principal& principal, const std::st
   const std::shared_ptr<Service> service = store.service();
   const service::Scan scan = service::scan(*service, principal, kind, to_parameters(parameters),
                                            service::Purpose::analysis);
-  arrow::Source source{service->database(), scan.listing, [service] { service->check_usable(); }};
+  arrow::RowSource source{service->database(), scan.listing,
+                          [service] { service->check_usable(); }};
   return {arrow::make_table(kind, columns, scan.audience, std::move(source))};
 }
 

@@ -178,8 +178,7 @@ class RecordReader {
       if (seen[I]) return;
       if constexpr (requires { T::default_of(record); }) {
         record.*F::member = T::default_of(record);
-      } else if constexpr (!is_optional<T> && !is_array<T> && !shows_null<T> &&
-                           !is_completed_by_load<T>) {
+      } else if constexpr (is_required<T> && !shows_null<T> && !is_completed_by_load<T>) {
         if (!is_elsewhere(F::name)) refuse(F::name, "is required");
       }
     });

@@ -1,9 +1,9 @@
-// The table a record ends with: one line a field, spelled once. Reading and writing JSON, SQL
-// columns, Arrow columns and the published description are all walks over it:
+// The field table that a record ends with: one line per field. Reading and writing JSON, SQL
+// columns, Arrow columns and the API description all iterate over it:
 //
 //   for_each_field<Claim>([&]<class F>() { write(F::name, claim.*F::member); });
 //
-// Name, member and doc are compile-time constants inside the walk.
+// Name, member and doc are compile-time constants inside the visitor.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ template <class R, class T>
 T type_of(T R::*);
 }  // namespace detail
 
-// A field's name is that of its member unless another is given.
+// The name of a field is that of its member unless another is given.
 template <auto Member, Literal Doc = "", Literal Name = "">
 struct Field {
   using Type = decltype(detail::type_of(Member));
@@ -59,8 +59,7 @@ Fields<F> list_of(F);
 template <class... F, class... G>
 Fields<F..., G...> operator+(Fields<F...>, Fields<G...>);
 
-// Fields and lists of fields as one list, so that records share a run of fields (paging, time
-// bounds).
+// Joins fields and lists of fields, so that records can share some fields (paging, time bounds).
 template <class... Parts>
 using Concatenate = decltype((detail::list_of(Parts{}) + ...));
 

@@ -56,7 +56,7 @@ struct PackedUuid {
   void write(char* out) const { format_uuid(bytes.data(), out); }
 };
 
-// A version 7 UUID (RFC 9562) in lower case: the milliseconds of `now`, then `random` but for its
+// A version 7 UUID (RFC 9562) in lower case: the milliseconds of `now`, then `random` except for
 // six version and variant bits. Times before 1970 count as 1970.
 std::string make_uuid_v7(Timestamp now, std::span<const unsigned char, 10> random);
 

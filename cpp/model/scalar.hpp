@@ -134,16 +134,6 @@ struct Bare<std::optional<T>> {
 template <class T>
 using bare = typename detail::Bare<T>::type;
 
-// The value of a member that is set.
-template <class T>
-T& value_in(T& member) {
-  return member;
-}
-template <class T>
-T& value_in(std::optional<T>& member) {
-  return *member;
-}
-
 // A view of text that is made of other bytes: `size` characters, none of which needs an escape.
 template <class P>
 concept Packed = requires(const P& packed, char* out) {
@@ -248,6 +238,9 @@ template <class T>
 inline constexpr bool is_completed_by_load = requires { T::is_completed_by_load; };
 template <class T>
 inline constexpr bool names_customer = requires { T::names_customer; };
+// Whether a member must be given in input that nothing completes.
+template <class T>
+inline constexpr bool is_required = !is_optional<T> && !is_array<T>;
 // Whether an unset member is written as null instead of being left out.
 template <class T>
 inline constexpr bool shows_null = is_optional<View<T>>;

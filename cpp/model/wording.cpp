@@ -49,7 +49,7 @@ std::string comma_separated(std::span<const std::string_view> names) {
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
   if (name.size() > longest_compared) return {};
   std::string_view nearest;
-  std::size_t fewest = name.size() / 2 + 1;  // more than half of it changed is another word
+  std::size_t fewest = name.size() / 2 + 1;  // at most half of the name may differ
   for (const std::string_view candidate : known) {
     const std::size_t edits = edits_between(name, candidate);
     if (edits < fewest) {

@@ -49,7 +49,7 @@ void describe_record(Named<Named<FieldDescription>>& records) {
     using T = typename F::Type;
     FieldDescription& field = fields.emplace_back(F::name, FieldDescription{}).second;
     field.type = Scalar<bare<T>>::kind();
-    field.required = !is_optional<T> && !is_array<T>;
+    field.required = is_required<T>;
     if constexpr (requires { bare<T>::minimum_length; }) field.min_length = bare<T>::minimum_length;
     if constexpr (requires { bare<T>::maximum_length; }) field.max_length = bare<T>::maximum_length;
     field.doc = F::doc;

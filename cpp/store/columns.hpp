@@ -86,6 +86,13 @@ template <class T>
 void assign(T& member, JsonText<T> document) {
   member = json::read_stored<T>(document.text);
 }
+void set_member(auto& member, const auto& view) {
+  assign(member, view);
+}
+template <class T>
+void set_member(std::optional<T>& member, const auto& view) {
+  assign(member.emplace(), view);
+}
 
 // The record of a row selected with `select_list`.
 template <Record R>
@@ -94,9 +101,8 @@ R read_row(db::Query& query, db::Symbols& symbols) {
   const Row row{query, symbols};
   for_each_indexed_field<R>([&]<class F, std::size_t I>() {
     const auto field = row.field<F, I>();
-    if (field.is_unset()) return;
-    if constexpr (is_optional<typename F::Type>) (record.*F::member).emplace();
-    field.visit([&](const auto& view) { assign(value_in(record.*F::member), view); });
+    if (!field.is_unset())
+      field.visit([&](const auto& view) { set_member(record.*F::member, view); });
   });
   return record;
 }
