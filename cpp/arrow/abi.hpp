@@ -1,5 +1,5 @@
-// The structures of the Arrow C data interface and C stream interface, as those specifications give
-// them: names, order and guards are theirs, so that they agree with any other copy in the process.
+// The structures of the Arrow C data interface and C stream interface. Names, order and guards are
+// those of the specifications, so that several copies in one process agree.
 #pragma once
 
 #include <cstdint>

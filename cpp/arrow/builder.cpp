@@ -7,29 +7,29 @@ namespace comptroller::arrow {
 namespace {
 
 Builder text_builder() {
-  return Builder({.name = "", .format = "u", .shape = Shape::text});
+  return Builder({.name = "", .format = "u", .layout = BufferLayout::text});
 }
 
 }  // namespace
 
 void Builder::append_null() {
-  switch (column_.shape) {
-    case Shape::number:
+  switch (column_.layout) {
+    case BufferLayout::number:
       std::fill_n(values_.extend(column_.width), column_.width, '\0');
       break;
-    case Shape::boolean:
+    case BufferLayout::boolean:
       values_.push_bit(length_, false);
       break;
-    case Shape::text:
+    case BufferLayout::text:
       push_end(values_.size());
       break;
-    case Shape::view:
+    case BufferLayout::view:
       append_empty_view();
       break;
-    case Shape::list:
+    case BufferLayout::list:
       push_end(static_cast<std::size_t>(elements().length_));
       break;
-    case Shape::record:
+    case BufferLayout::record:
       for (Builder& member : children_) member.append_null();
       break;
   }
@@ -41,8 +41,8 @@ void Builder::append_null() {
 
 Builder Builder::with_views() && {
   Column column = std::move(column_);
-  if (column.shape == Shape::text) {
-    column.shape = Shape::view;
+  if (column.layout == BufferLayout::text) {
+    column.layout = BufferLayout::view;
     column.format = "vu";
   }
   std::vector<Builder> children;
@@ -62,11 +62,11 @@ Array Builder::take() {
   parts.length = std::exchange(length_, 0);
   parts.null_count = std::exchange(null_count_, 0);
   parts.buffers.push_back(validity_.take());
-  const bool is_view = column_.shape == Shape::view;
+  const bool is_view = column_.layout == BufferLayout::view;
   if (has_ends() || is_view) parts.buffers.push_back(places_.take());
-  Buffer sizes;  // of the buffers of texts, behind those
+  Buffer sizes;  // of the buffers of texts; comes after them
   if (is_view) sizes.push(static_cast<std::int64_t>(values_.size()));
-  if (column_.shape != Shape::list && column_.shape != Shape::record) {
+  if (column_.layout != BufferLayout::list && column_.layout != BufferLayout::record) {
     parts.buffers.push_back(values_.take());
   }
   if (is_view) parts.buffers.push_back(std::move(sizes));

@@ -1,5 +1,5 @@
-// Values of one Arrow type, gathered one by one. A struct, a list or a map contains other builders,
-// and a map is a list of structs.
+// Collects values of one Arrow type. A struct, a list or a map contains other builders; a map is a
+// list of structs.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@
 
 namespace comptroller::arrow {
 
-// How the values of an Arrow type are laid out.
-enum class Shape : std::uint8_t { number, boolean, text, view, list, record };
+// Which buffers an Arrow type has, and what they hold.
+enum class BufferLayout : std::uint8_t { number, boolean, text, view, list, record };
 
-// What a builder begins with.
+// The name and type of a column.
 struct Column {
   std::string name;
   std::string_view format;  // as the Arrow C data interface writes types
-  Shape shape = Shape::text;
+  BufferLayout layout = BufferLayout::text;
   bool is_nullable = false;
   std::size_t width = 0;                      // of a number, in bytes
   std::span<const std::string_view> words{};  // of a dictionary that the numbers are codes of
 };
 
-// Offsets have 32 bits: what a builder holds must be taken before it reaches 2 GiB.
+// Offsets have 32 bits: call `take` before a builder holds 2 GiB.
 class Builder {
  public:
   explicit Builder(Column column, std::vector<Builder> children = {})
@@ -33,7 +33,7 @@ class Builder {
     begin();
   }
 
-  // A value of a builder of numbers of just this width.
+  // For a builder of numbers whose width is that of Number.
   template <class Number>
   void append_number(Number value) {
     values_.push(value);
@@ -48,10 +48,10 @@ class Builder {
       if (!text.empty()) std::memcpy(at, text.data(), text.size());
     });
   }
-  // Appends a text of `size` bytes that `write` writes where it is told.
+  // Appends a text of `size` bytes, which `write` writes at its argument.
   template <class Write>
   void append_text(std::size_t size, const Write& write) {
-    if (column_.shape == Shape::view) {
+    if (column_.layout == BufferLayout::view) {
       append_view(size, write);
     } else {
       write(values_.extend(size));
@@ -59,12 +59,12 @@ class Builder {
     }
     append_valid();
   }
-  // What was appended to the elements since the last list is one.
+  // Appends a list of the elements that were appended since the last list.
   void end_list() {
     push_end(static_cast<std::size_t>(children_.front().length_));
     append_valid();
   }
-  // One value was appended to each member.
+  // Appends a struct; one value must have been appended to each member.
   void end_record() { append_valid(); }
   void append_null();
 
@@ -72,13 +72,13 @@ class Builder {
   std::span<Builder> children() { return children_; }
   Builder& elements() { return children_.front(); }
   std::int64_t length() const { return length_; }
-  // The same with texts as views, empty: 16 bytes that hold a short text, or tell of a longer one
-  // its size, first bytes and place.
+  // The same columns, empty, with texts as views (utf8_view): 16 bytes that hold a short text, or
+  // the size, first bytes and position of a longer one.
   Builder with_views() &&;
-  // The bytes it holds, about.
+  // Approximately the bytes it holds.
   std::size_t size() const;
 
-  // What was appended; this begins anew.
+  // Returns the values so far and starts with none.
   Array take();
   Schema describe() const;
 
@@ -96,7 +96,7 @@ class Builder {
     const auto offset = static_cast<std::int32_t>(values_.size());
     char* const at = values_.extend(size);
     write(at);
-    // The first four bytes, then the number of the buffer, which is the only one, and the offset.
+    // The first four bytes, the index of the buffer (there is only one), and the offset.
     std::memcpy(inside, at, 4);
     std::memcpy(inside + 8, &offset, sizeof offset);
   }
@@ -109,7 +109,9 @@ class Builder {
     if (null_count_ > 0) validity_.push_bit(length_, true);
     ++length_;
   }
-  bool has_ends() const { return column_.shape == Shape::text || column_.shape == Shape::list; }
+  bool has_ends() const {
+    return column_.layout == BufferLayout::text || column_.layout == BufferLayout::list;
+  }
   void begin() {
     if (has_ends()) push_end(0);
   }
@@ -120,7 +122,7 @@ class Builder {
   std::int64_t length_ = 0;
   std::int64_t null_count_ = 0;
   Buffer validity_;  // empty while there are no nulls
-  Buffer places_;    // ends of texts and lists, behind a first 0; or views
+  Buffer places_;    // 0 and the ends of texts or lists; or views
   Buffer values_;
 };
 

@@ -1,5 +1,5 @@
-// Fields of records as Arrow columns: the type each takes, and values from a record or straight
-// from a row of the store.
+// Views (model/scalar.hpp) as Arrow columns: the column type of each kind of view, and how a view
+// is appended to such a column.
 #pragma once
 
 #include <string>
@@ -13,139 +13,142 @@
 
 namespace comptroller::arrow {
 
-using json::Audience;
+template <class V>
+struct Kind {};
 
 template <class T>
-Builder make_builder(std::string_view name, Audience audience, bool is_nullable = false);
+Builder make_builder(std::string_view name, Audience audience, bool is_nullable = false) {
+  return make_column(Kind<View<bare<T>>>{}, std::string(name), is_nullable || is_optional<T>,
+                     audience);
+}
 
-// A struct of those fields that the audience is shown.
+// A struct of the fields that the audience sees.
 template <Record R>
 std::vector<Builder> make_members(Audience audience) {
   std::vector<Builder> members;
   for_each_field<R>([&]<class F>() {
-    if (!json::is_shown<typename F::Type>(audience)) return;
-    members.push_back(make_builder<typename F::Type>(F::name, audience));
+    using T = typename F::Type;
+    if (is_shown<bare<T>>(audience)) members.push_back(make_builder<T>(F::name, audience));
   });
   return members;
 }
 
-template <class T>
-inline constexpr bool is_timestamp =
-    std::derived_from<T, Timestamp> || std::same_as<T, NullableTimestamp>;
-template <class T>
-inline constexpr bool is_money = requires(const T& value) { scaled(value.text); };
-
-// The column of a field of type T. Elements of lists, keys and values are never null.
-template <class T>
-Builder make_builder(std::string_view name, Audience audience, bool is_nullable) {
-  Column column{.name = std::string(name), .format = "u", .is_nullable = is_nullable};
-  const auto shaped = [&](Shape shape, std::string_view format, std::size_t width = 0) {
-    column.shape = shape;
-    column.format = format;
-    column.width = width;
-  };
-  std::vector<Builder> children;
-  if constexpr (is_optional<T>) {
-    return make_builder<bare<T>>(name, audience, true);
-  } else if constexpr (is_timestamp<T>) {
-    shaped(Shape::number, "tsu:UTC", sizeof(std::int64_t));
-    column.is_nullable = is_nullable || std::same_as<T, NullableTimestamp>;
-  } else if constexpr (is_money<T>) {
-    shaped(Shape::number, "d:38,18", sizeof(Int128));
-  } else if constexpr (std::same_as<T, bool>) {
-    shaped(Shape::boolean, "b");
-  } else if constexpr (ClosedSet<T>) {
-    shaped(Shape::number, "c", sizeof(std::int8_t));
-    column.words = words_of<T>;
-  } else if constexpr (std::same_as<T, Metadata>) {
-    shaped(Shape::list, "+m");
-    std::vector<Builder> pair;
-    pair.push_back(make_builder<Label>("key", audience));
-    pair.push_back(make_builder<Label>("value", audience));
-    children.emplace_back(Column{.name = "entries", .format = "+s", .shape = Shape::record},
-                          std::move(pair));
-  } else if constexpr (is_array<T>) {
-    // Words in a list are plain text.
-    using Element = typename T::value_type;
-    shaped(Shape::list, "+l");
-    children.push_back(
-        make_builder<std::conditional_t<ClosedSet<Element>, Word, Element>>("item", audience));
-  } else if constexpr (Record<T>) {
-    shaped(Shape::record, "+s");
-    children = make_members<T>(audience);
+// The column of each kind of view. Elements of lists, keys and values are never null.
+inline Builder make_column(Kind<std::string_view>, std::string name, bool is_nullable, Audience) {
+  return Builder({std::move(name), "u", BufferLayout::text, is_nullable});
+}
+inline Builder make_column(Kind<Decimal>, std::string name, bool is_nullable, Audience) {
+  return Builder({std::move(name), "d:38,18", BufferLayout::number, is_nullable, sizeof(Int128)});
+}
+inline Builder make_column(Kind<Timestamp>, std::string name, bool is_nullable, Audience) {
+  return Builder(
+      {std::move(name), "tsu:UTC", BufferLayout::number, is_nullable, sizeof(std::int64_t)});
+}
+inline Builder make_column(Kind<bool>, std::string name, bool is_nullable, Audience) {
+  return Builder({std::move(name), "b", BufferLayout::boolean, is_nullable});
+}
+template <ClosedSet E>
+Builder make_column(Kind<E>, std::string name, bool is_nullable, Audience) {
+  return Builder(
+      {std::move(name), "c", BufferLayout::number, is_nullable, sizeof(std::int8_t), words_of<E>});
+}
+template <class V>
+Builder make_column(Kind<std::optional<V>>, std::string name, bool, Audience audience) {
+  return make_column(Kind<V>{}, std::move(name), true, audience);
+}
+// Words in a list are plain text.
+template <List L>
+Builder make_column(Kind<L>, std::string name, bool is_nullable, Audience audience) {
+  using Element = View<std::ranges::range_value_t<L>>;
+  using Item = std::conditional_t<ClosedSet<Element>, std::string_view, Element>;
+  std::vector<Builder> items;
+  items.push_back(make_column(Kind<Item>{}, "item", false, audience));
+  return Builder({std::move(name), "+l", BufferLayout::list, is_nullable}, std::move(items));
+}
+template <Pairs P>
+Builder make_column(Kind<P>, std::string name, bool is_nullable, Audience audience) {
+  std::vector<Builder> pair;
+  for (const char* part : {"key", "value"}) {
+    pair.push_back(make_column(Kind<std::string_view>{}, part, false, audience));
   }
-  return Builder(std::move(column), std::move(children));
+  std::vector<Builder> entries;
+  entries.emplace_back(Column{"entries", "+s", BufferLayout::record}, std::move(pair));
+  return Builder({std::move(name), "+m", BufferLayout::list, is_nullable}, std::move(entries));
+}
+template <Record R>
+Builder make_column(Kind<R>, std::string name, bool is_nullable, Audience audience) {
+  return Builder({std::move(name), "+s", BufferLayout::record, is_nullable},
+                 make_members<R>(audience));
 }
 
-void append_metadata(Builder& builder, const Metadata& metadata);
-
-// Appends a member of a record to its column.
-template <class T>
-void append_value(Builder& builder, const T& value, Audience audience) {
-  if constexpr (is_optional<T>) {
-    value ? append_value(builder, *value, audience) : builder.append_null();
-  } else if constexpr (std::same_as<T, NullableTimestamp>) {
-    append_value(builder, value.value, audience);
-  } else if constexpr (is_timestamp<T>) {
-    builder.append_number(value.microseconds);
-  } else if constexpr (is_money<T>) {
-    builder.append_number(scaled(value.text));
-  } else if constexpr (std::same_as<T, bool>) {
-    builder.append_boolean(value);
-  } else if constexpr (ClosedSet<T>) {
-    builder.append_number(static_cast<std::int8_t>(value));
-  } else if constexpr (std::same_as<T, Metadata>) {
-    append_metadata(builder, value);
-  } else if constexpr (is_array<T>) {
-    for (const auto& element : value) {
-      if constexpr (ClosedSet<typename T::value_type>) {
-        builder.elements().append_text(word(element));
-      } else {
-        append_value(builder.elements(), element, audience);
-      }
-    }
-    builder.end_list();
-  } else if constexpr (Record<T>) {
-    std::size_t index = 0;
-    for_each_field<T>([&]<class F>() {
-      if (!json::is_shown<typename F::Type>(audience)) return;
-      append_value(builder.child(index++), value.*F::member, audience);
-    });
-    builder.end_record();
-  } else {
-    builder.append_text(value.value);
-  }
+// Appends a member of a record or a column of a row.
+void append_field(Builder& builder, const auto& field, Audience audience) {
+  if (field.is_unset()) return builder.append_null();
+  field.visit([&](const auto& view) { append(builder, view, audience); });
 }
 
-// Appends text of the store. Throws damaged for what is none: readers of Arrow trust it to be.
-inline void append_stored_text(Builder& builder, std::string_view text) {
-  if (!count_characters(text))
+// Appends a view to a column of its kind. Texts and amounts may be from a damaged store, and
+// readers of Arrow rely on them being valid: throws unavailable if they are not.
+inline void append(Builder& builder, std::string_view text, Audience) {
+  if (!count_characters(text)) {
     throw Error::damaged("a text is not UTF-8, or has control characters");
+  }
   builder.append_text(text);
 }
-void append_addresses(Builder& builder, const store::PackedAddresses& packed);
-void append_addresses(Builder& builder, const store::JsonText& array);
-
-// Appends a column of a row to that of a field of type T. Texts go straight from the row to the
-// column; all else is read as the record's member.
-template <class T>
-void append_stored(Builder& builder, const db::Value& value, db::Symbols& symbols) {
-  if (value.is_null()) return builder.append_null();
-  store::visit_column<T>(value, symbols, [&]<class Held>(const Held& held) {
-    if constexpr (std::same_as<Held, std::string_view>) {
-      append_stored_text(builder, held);
-    } else if constexpr (std::same_as<Held, store::Digits>) {
-      if (!is_amount(held.text)) throw Error::damaged("an amount is no number");
-      builder.append_number(scaled(held.text));
-    } else if constexpr (store::Packed<Held>) {
-      builder.append_text(held.size(), [&](char* at) { held.write(at); });
-    } else if constexpr (std::same_as<T, Addresses>) {
-      append_addresses(builder, held);
-    } else {
-      // What the store keeps as a document belongs to the record and is shown with it.
-      append_value(builder, store::AsMember<T>{}(held), Audience::provider);
-    }
-  });
+void append(Builder& builder, const Packed auto& packed, Audience) {
+  builder.append_text(packed.size(), [&](char* at) { packed.write(at); });
 }
+inline void append(Builder& builder, Decimal number, Audience) {
+  if (!is_amount(number.text)) throw Error::damaged("an amount is no number");
+  builder.append_number(scaled(number.text));
+}
+inline void append(Builder& builder, Timestamp time, Audience) {
+  builder.append_number(time.microseconds);
+}
+void append(Builder& builder, std::same_as<bool> auto flag, Audience) {
+  builder.append_boolean(flag);
+}
+void append(Builder& builder, ClosedSet auto value, Audience) {
+  builder.append_number(static_cast<std::int8_t>(value));
+}
+template <class V>
+void append(Builder& builder, const std::optional<V>& view, Audience audience) {
+  view ? append(builder, *view, audience) : builder.append_null();
+}
+template <class T>
+void append_element(Builder& builder, const T& element, Audience audience) {
+  append(builder, Scalar<T>::view(element), audience);
+}
+template <ClosedSet E>
+void append_element(Builder& builder, const E& element, Audience) {
+  builder.append_text(word(element));
+}
+void append(Builder& builder, const List auto& values, Audience audience) {
+  for (const auto& value : values) append_element(builder.elements(), value, audience);
+  builder.end_list();
+}
+void append(Builder& builder, const Pairs auto& pairs, Audience audience) {
+  Builder& entries = builder.elements();
+  for (const auto& [key, value] : pairs) {
+    append(entries.child(0), std::string_view(key), audience);
+    append(entries.child(1), std::string_view(value), audience);
+    entries.end_record();
+  }
+  builder.end_list();
+}
+template <Record R>
+void append(Builder& builder, const R& record, Audience audience) {
+  std::size_t index = 0;
+  for_each_indexed_field<R>([&]<class F, std::size_t I>() {
+    if (!is_shown<bare<typename F::Type>>(audience)) return;
+    append_field(builder.child(index++), RecordFields<R>{record}.template field<F, I>(), audience);
+  });
+  builder.end_record();
+}
+template <class T>
+void append(Builder& builder, const JsonText<T>& document, Audience audience) {
+  append(builder, Scalar<T>::view(json::read_stored<T>(document.text)), audience);
+}
+void append(Builder& builder, const JsonText<Addresses>& addresses, Audience audience);
 
 }  // namespace comptroller::arrow

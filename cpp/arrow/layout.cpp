@@ -17,8 +17,8 @@ std::vector<ShownColumn> columns_of(Audience audience) {
   std::vector<ShownColumn> columns;
   for_each_field<R>([&]<class F>() {
     using T = typename F::Type;
-    if (!json::is_shown<T>(audience)) return;
-    ShownColumn column{.name = F::name};
+    if (!is_shown<bare<T>>(audience)) return;
+    ShownColumn column{.name = F::name, .is_computed = is_computed<bare<T>>};
     column.make = [](std::string_view name, Audience whose) {
       return make_builder<T>(name, whose);
     };
@@ -26,11 +26,12 @@ std::vector<ShownColumn> columns_of(Audience audience) {
       column.is_derived = std::ranges::find(field_names<StoredIdentity>, F::name) ==
                           field_names<StoredIdentity>.end();
       column.append = [](Builder& builder, int, const Row& row) {
-        append_value(builder, row.identity->*F::member, row.audience);
+        append_field(builder, RecordFields<R>{*row.identity}.template field<F, 0>(), row.audience);
       };
     } else {
       column.append = [](Builder& builder, int index, const Row& row) {
-        append_stored<bare<T>>(builder, row.query.column(index), row.symbols);
+        const store::ColumnValue<bare<T>> field{row.query.column(index), row.symbols};
+        append_field(builder, field, row.audience);
       };
     }
     columns.push_back(column);
@@ -38,7 +39,7 @@ std::vector<ShownColumn> columns_of(Audience audience) {
   return columns;
 }
 
-// The columns of these names, in their order; all without names.
+// The columns of these names, in that order; all columns if `names` is nullopt.
 std::vector<ShownColumn> choose(std::vector<ShownColumn> known,
                                 const std::optional<std::vector<std::string>>& names) {
   if (!names) return known;
@@ -69,7 +70,7 @@ Layout::Layout(std::string_view kind, const std::optional<std::vector<std::strin
     table_ = R::table;
     columns_ = choose(columns_of<Shown>(audience), names);
     is_derived_ = std::ranges::any_of(columns_, &ShownColumn::is_derived);
-    // Without a derived column identities are shown as they are kept.
+    // Without a derived column the stored columns suffice.
     if (!is_derived_) columns_ = choose(columns_of<R>(audience), names);
   });
 }
@@ -89,10 +90,9 @@ void Layout::select(store::Listing& listing) const {
   std::string list;
   for (const ShownColumn& column : columns_) {
     if (!list.empty()) list += ", ";
-    // The one computed column of all kinds; not every listing shows it.
-    const bool is_balance = table_ == RewardAddress::table && column.name == "balance";
+    // The only computed column is the balance of a reward address; not every listing shows it.
     const auto balance = listing.has_bound_column() ? store::balance_as_of : "NULL";
-    list += is_balance ? balance : column.name;
+    list += column.is_computed ? balance : column.name;
   }
   listing.select(std::move(list), columns_.size());
 }
@@ -101,7 +101,7 @@ Builder Layout::make_batch() const {
   std::vector<Builder> members;
   members.reserve(columns_.size());
   for (const ShownColumn& column : columns_) members.push_back(column.make(column.name, audience_));
-  Builder batch({.name = "", .format = "+s", .shape = Shape::record}, std::move(members));
+  Builder batch({.name = "", .format = "+s", .layout = BufferLayout::record}, std::move(members));
   return has_views_ ? std::move(batch).with_views() : std::move(batch);
 }
 

@@ -1,4 +1,4 @@
-// The columns of a stream, and rows of the store as batches of them.
+// The columns of a stream, and how rows of the store become batches.
 #pragma once
 
 #include <optional>
@@ -11,22 +11,23 @@
 
 namespace comptroller::arrow {
 
-// Where a column finds its value.
+// Where a column gets its value.
 struct Row {
   db::Query& query;
   db::Symbols& symbols;
-  const Identity* identity;  // for a column that shows one
+  const Identity* identity;  // the source of all columns if one of them is derived
   Audience audience;
 };
 
 struct ShownColumn {
   std::string_view name;
-  bool is_derived = false;  // from the active controls of an identity
+  bool is_computed = false;  // an expression, not a column of the table
+  bool is_derived = false;   // from the active controls of an identity
   Builder (*make)(std::string_view name, Audience audience) = nullptr;
   void (*append)(Builder& builder, int index, const Row& row) = nullptr;
 };
 
-// What make_table was asked for; throws what that throws. Never changes.
+// The columns that a table was requested with; throws what make_table throws. Immutable.
 class Layout {
  public:
   Layout(std::string_view kind, const std::optional<std::vector<std::string>>& names,
@@ -37,11 +38,11 @@ class Layout {
   std::string_view table() const { return table_; }
   const std::vector<ShownColumn>& columns() const { return columns_; }
 
-  // Makes a listing give what append expects.
+  // Sets the select list of a listing to what `append` expects.
   void select(store::Listing& listing) const;
-  // A struct with a member a column.
+  // A struct with one member per column.
   Builder make_batch() const;
-  // Appends the next rows of a statement of such a listing, at most so many; gives how many.
+  // Appends at most `most_rows` of the next rows of a statement of such a listing; returns how many.
   std::int64_t append(Builder& batch, db::Query& query, db::Connection& connection,
                       std::int64_t most_rows) const;
 
@@ -54,7 +55,7 @@ class Layout {
   std::vector<ShownColumn> columns_;
   Audience audience_;
   bool has_views_ = false;
-  bool is_derived_ = false;  // rows are of StoredIdentity and the key, whatever the columns
+  bool is_derived_ = false;  // rows have the columns of StoredIdentity and the key
 };
 
 }  // namespace comptroller::arrow

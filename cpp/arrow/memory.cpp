@@ -17,8 +17,8 @@ constexpr std::size_t rounded_up(std::size_t size) {
   return (size + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
 }
 
-// What the private_data of a structure owns. A child that a consumer moved out of its place has
-// lost its release callback there, and is let be.
+// Owned by the private_data of a structure. A child that a consumer moved out has no release
+// callback here and is not released.
 template <class Parts, class Raw>
 struct Shared {
   explicit Shared(Parts its_parts) : parts(std::move(its_parts)) {

@@ -1,4 +1,4 @@
-// What Arrow structures own: bytes, and each other.
+// The memory of Arrow structures.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace comptroller::arrow {
 
 inline constexpr std::size_t buffer_alignment = 64;
 
-// Bytes that grow at their end, aligned as Arrow recommends. It remembers how much was taken from
-// it: the next batch, which is about as large, is allocated once.
+// A growing array of bytes, aligned as Arrow recommends. It remembers the size that was taken, so
+// that the next batch, which is about as large, is allocated once.
 class Buffer {
  public:
   Buffer() = default;
@@ -28,7 +28,7 @@ class Buffer {
         expected_(other.expected_) {}
   Buffer& operator=(Buffer&&) = delete;
 
-  // Room for `count` more bytes, to be written by the caller.
+  // Extends the array by `count` bytes, which the caller must write.
   char* extend(std::size_t count) {
     if (capacity_ - size_ < count) grow(count);
     char* const at = data_ + size_;
@@ -39,7 +39,7 @@ class Buffer {
   void push(const T& value) {
     std::memcpy(extend(sizeof value), &value, sizeof value);
   }
-  // The bytes as bits, the lowest first: sets bit `index`, which is at most one behind the last.
+  // Sets bit `index` of a bitmap, lowest bit first; at most one after the last bit.
   void push_bit(std::int64_t index, bool bit) {
     const auto place = static_cast<unsigned>(index) % 8;
     if (place == 0) push('\0');
@@ -47,9 +47,9 @@ class Buffer {
   }
 
   std::size_t size() const { return size_; }
-  // Never null: not every reader expects that of an empty buffer.
+  // Never null: some readers do not expect a null address of an empty buffer.
   const void* address() const;
-  // The bytes so far; this begins anew.
+  // Moves the bytes out; the buffer is empty then.
   Buffer take();
 
  private:
@@ -61,7 +61,7 @@ class Buffer {
   std::size_t expected_ = 0;
 };
 
-// An Arrow structure, released at the end of the scope unless it was given away.
+// An Arrow structure, released at the end of the scope unless it was given to a caller.
 template <class Raw>
 class Owned {
  public:
@@ -76,7 +76,7 @@ class Owned {
     return *this;
   }
 
-  // Null when it is empty.
+  // Null if it is empty.
   Raw* get() { return raw_.release == nullptr ? nullptr : &raw_; }
   void give(Raw* out) { *out = std::exchange(raw_, Raw{}); }
 
@@ -87,8 +87,8 @@ class Owned {
 using Array = Owned<ArrowArray>;
 using Schema = Owned<ArrowSchema>;
 
-// What an Arrow array is made of. All its buffers are there, but for a validity bitmap without
-// nulls.
+// The parts of an Arrow array. The validity bitmap, the first buffer, may be empty if there are no
+// nulls; all other buffers must be present.
 struct ArrayParts {
   std::int64_t length = 0;
   std::int64_t null_count = 0;

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "arrow/layout.hpp"
-#include "arrow/scan.hpp"
+#include "arrow/table_reader.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::arrow {
@@ -13,7 +13,7 @@ namespace {
 
 // What the private_data of a stream owns.
 struct OpenStream {
-  Scan scan;
+  TableReader reader;
   std::string message;  // of the last failure
 };
 
@@ -23,12 +23,12 @@ int code_of(const std::exception& failure) {
   return error != nullptr && error->code() == Code::invalid_request ? EINVAL : EIO;
 }
 
-// Runs `action` with the open stream; gives 0 or the number of what went wrong.
+// Runs `action` with the open stream; returns 0 or an errno value.
 template <class Action>
 int attempt(ArrowArrayStream* stream, Action action) {
   auto& open = *static_cast<OpenStream*>(stream->private_data);
   try {
-    action(open.scan);
+    action(open.reader);
     return 0;
   } catch (const std::exception& failure) {
     open.message = failure.what();
@@ -37,12 +37,13 @@ int attempt(ArrowArrayStream* stream, Action action) {
 }
 
 int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
-  return attempt(stream, [&](Scan& scan) { scan.layout().make_batch().describe().give(out); });
+  return attempt(stream,
+                 [&](TableReader& reader) { reader.layout().make_batch().describe().give(out); });
 }
 
 int get_next(ArrowArrayStream* stream, ArrowArray* out) {
   out->release = nullptr;
-  return attempt(stream, [&](Scan& scan) { scan.next().give(out); });
+  return attempt(stream, [&](TableReader& reader) { reader.next().give(out); });
 }
 
 const char* get_last_error(ArrowArrayStream* stream) {
@@ -52,8 +53,8 @@ const char* get_last_error(ArrowArrayStream* stream) {
 
 void release(ArrowArrayStream* stream) {
   auto* open = static_cast<OpenStream*>(stream->private_data);
-  // In a forked child there is nothing to stop, and the connections are the parent's: it is let be.
-  if (open->scan.is_of_this_process()) delete open;
+  // A forked child leaks the stream: its threads and connections belong to the parent.
+  if (open->reader.is_of_this_process()) delete open;
   stream->release = nullptr;
 }
 
@@ -70,12 +71,12 @@ void Table::export_schema(ArrowSchema* out) const {
 void Table::open(ArrowArrayStream* out) const {
   source_.check();
   *out = {get_schema, get_next, get_last_error, release,
-          new OpenStream{Scan(layout_, source_, limits_), {}}};
+          new OpenStream{TableReader(layout_, source_, limits_), {}}};
 }
 
 std::unique_ptr<Table> make_table(std::string_view kind,
                                   const std::optional<std::vector<std::string>>& columns,
-                                  json::Audience audience, Source source, Limits limits) {
+                                  Audience audience, RowSource source, Limits limits) {
   return std::make_unique<Table>(std::make_shared<const Layout>(kind, columns, audience),
                                  std::move(source), limits);
 }

@@ -173,7 +173,7 @@ ArrowSource stream(const Store& store, const Principal& principal, const std::st
   const std::shared_ptr<Service> service = store.service();
   const service::Scan scan = service::scan(*service, principal, kind, to_parameters(parameters),
                                            service::Purpose::analysis);
-  arrow::Source source{
+  arrow::RowSource source{
       {service, service->database().get()}, scan.listing, [service] { service->check_usable(); }};
   return {arrow::make_table(kind, columns, scan.audience, std::move(source))};
 }

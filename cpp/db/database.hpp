@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "db/readable_view.hpp"
 #include "db/symbols.hpp"
 
 namespace comptroller::db {
@@ -83,6 +85,11 @@ class Connection {
   // See Snapshot.
   virtual void begin_snapshot() = 0;
   virtual void end_snapshot() noexcept = 0;
+
+  // Whether the database has exactly these views; they are made again after a change of a record.
+  virtual bool has_readable_views(std::span<const ReadableView> views) = 0;
+  // Makes the views, replacing those of the same names.
+  virtual void make_readable_views(std::span<const ReadableView> views) = 0;
 
   Symbols& symbols() { return symbols_; }
 

@@ -11,7 +11,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// A surrogate half that an escape smuggled into UTF-8: U+D800 to U+DFFF, ED A0..BF.
+// Whether an escape produced half of a surrogate pair, U+D800 to U+DFFF: ED A0..BF in UTF-8.
 bool has_surrogate(std::string_view text) {
   for (std::size_t at = text.find('\xED'); at != std::string_view::npos;
        at = text.find('\xED', at + 1)) {
@@ -26,7 +26,7 @@ void refuse_surrogates(std::string_view text) {
   }
 }
 
-// Calls `visit` with each value directly inside, and its key; that of an array's is empty.
+// Calls `visit` with the key and value of each member or element; the key of an element is empty.
 template <class Visit>
 void for_each_child(const dom::element& element, Visit visit) {
   if (element.is_array()) {
@@ -55,7 +55,7 @@ std::size_t skip_digits(std::string_view text, std::size_t position) {
   return position;
 }
 
-// The end of the RFC 8259 number that begins at `position`; `position` itself where none does.
+// The end of the RFC 8259 number that begins at `begin`, or `begin` if there is none.
 std::size_t end_of_number(std::string_view text, std::size_t begin) {
   std::size_t position = begin;
   if (position < text.size() && text[position] == '-') ++position;
@@ -76,8 +76,8 @@ std::size_t end_of_number(std::string_view text, std::size_t begin) {
   return position;
 }
 
-// The document with a 0 for each of its numbers, as long as it was; nothing where a number is
-// malformed. Strings are passed over.
+// The document with each number replaced by 0 and spaces; nullopt if a number is malformed. Strings
+// are skipped.
 std::optional<std::string> with_plain_numbers(std::string_view document) {
   constexpr std::string_view may_follow = ",]} \t\r\n";
   std::string plain(document);
@@ -104,7 +104,7 @@ std::optional<std::string> with_plain_numbers(std::string_view document) {
   return plain;
 }
 
-// The levels of values: 1 of a container without another inside.
+// The depth of containers: 1 for a container without another inside.
 std::size_t nesting(const dom::element& element) {
   if (!element.is_array() && !element.is_object()) return 0;
   std::size_t deepest = 0;
@@ -148,7 +148,7 @@ bool is_too_deep(std::string_view document, const dom::element& root) {
 }  // namespace
 
 Reader::State::State() {
-  // The parser allows its last level to empty containers only, so it is given one more.
+  // The parser allows only empty containers at its last level, so it gets one more.
   if (parser.allocate(largest_document, deepest_nesting + 1) != simdjson::SUCCESS) {
     throw Error(Code::unavailable, "out of memory");
   }
@@ -163,7 +163,7 @@ dom::object Reader::State::parse(std::string_view document, bool is_padded) {
   if (failure == simdjson::SUCCESS && is_too_deep(document, root)) failure = simdjson::DEPTH_ERROR;
   if (failure == simdjson::NUMBER_ERROR) refuse_numbers(document);
   if (failure != simdjson::SUCCESS) throw_parse_failure(failure);
-  // Without an escape a string is as the document has it, and that is valid UTF-8.
+  // The parser validated the UTF-8 of the document; only escapes can produce surrogates.
   if (document.find('\\') != std::string_view::npos) refuse_surrogates(root);
   dom::object object;
   if (root.get_object().get(object) != simdjson::SUCCESS) {
@@ -172,8 +172,8 @@ dom::object Reader::State::parse(std::string_view document, bool is_padded) {
   return object;
 }
 
-// The parser refuses numbers that no machine type holds just as it refuses malformed ones; only the
-// latter are not JSON.
+// The parser reports numbers that exceed every machine type as malformed; only malformed ones are
+// not JSON.
 void Reader::State::refuse_numbers(std::string_view document) {
   const std::optional<std::string> plain = with_plain_numbers(document);
   if (!plain) throw_parse_failure(simdjson::NUMBER_ERROR);

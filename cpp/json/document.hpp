@@ -1,4 +1,4 @@
-// A validated JSON document (the only place that knows simdjson, with document.cpp and read.hpp).
+// A validated JSON document. Only json/ includes simdjson.
 #pragma once
 
 #include <simdjson.h>
@@ -16,14 +16,14 @@ struct Reader::State {
   std::vector<FieldError> refused;
 
   State();
-  // Parses and validates; throws what Reader promises for text that is not JSON.
+  // Parses and validates; throws the errors of Reader for text that is not a JSON object.
   simdjson::dom::object parse(std::string_view document, bool is_padded);
 
  private:
   [[noreturn]] void refuse_numbers(std::string_view document);
 };
 
-// Refuses a member that is there twice, at any depth.
+// Refuses a duplicate member at any depth.
 void refuse_duplicates(const simdjson::dom::element& element);
 
 }  // namespace comptroller::json

@@ -1,5 +1,5 @@
-// The walk that reads a record from a parsed object. Included by the files that instantiate
-// Reader::read, one a group of records.
+// Reads a record from a parsed object. Included by the files that instantiate Reader::read, one a
+// group of records.
 #pragma once
 
 #include <bitset>
@@ -10,18 +10,18 @@
 
 namespace comptroller::json {
 
-// Reads one document's members into records; gathers what is refused.
-class Walk {
+// Reads the members of one document into records and collects the refusals.
+class RecordReader {
  public:
-  // `prefix` begins the path of every refused member.
-  Walk(std::vector<FieldError>& refused, const ReadOptions& options, std::string prefix)
+  // The path of every refused member begins with `prefix`.
+  RecordReader(std::vector<FieldError>& refused, const ReadOptions& options, std::string prefix)
       : refused_(refused), options_(options), prefix_(std::move(prefix)) {}
 
   template <Record R>
   void read(const simdjson::dom::object& object, R& record) {
     std::bitset<R::fields::count> seen;
     std::vector<std::string_view> unknown;
-    std::size_t expected = 0;  // members mostly come in the order of the table
+    std::size_t expected = 0;  // members are mostly in the order of the table
     for (const auto& [key, value] : object) {
       const std::size_t position = find<R>(key, expected);
       if (position == R::fields::count || (is_elsewhere(key) && !options_.may_repeat)) {
@@ -38,7 +38,7 @@ class Walk {
       read_at(position, value, record);
     }
     refuse_repeated(unknown);
-    complete(seen, record);
+    fill_defaults(seen, record);
   }
 
  private:
@@ -79,7 +79,7 @@ class Walk {
     }
   }
 
-  // A known member that comes twice is met by its position, an unknown one only here.
+  // Unknown members that appear more than once; known ones are found by their position.
   void refuse_repeated(std::vector<std::string_view>& unknown) {
     if (options_.unknown == nullptr) return;
     std::ranges::sort(unknown);
@@ -97,7 +97,7 @@ class Walk {
   template <class F, Record R>
   void read_field(const simdjson::dom::element& value, R& record) {
     using T = typename F::Type;
-    if constexpr (std::same_as<bare<T>, SnapshotBalance> || std::same_as<bare<T>, Ignored>) {
+    if constexpr (is_computed<bare<T>>) {
       refuse_duplicates(value);
     } else if constexpr (is_optional<T>) {
       read_value(F::name, value, (record.*F::member).emplace());
@@ -106,45 +106,29 @@ class Walk {
     }
   }
 
-  template <class T>
+  template <Parsed T>
   void read_value(std::string_view name, const simdjson::dom::element& value, T& into) {
-    if constexpr (std::same_as<T, NullableTimestamp>) {
-      if (!value.is_null()) read_value(name, value, into.value.emplace());
-    } else if constexpr (std::same_as<T, bool>) {
-      if (value.get_bool().get(into) != simdjson::SUCCESS) refuse(name, "must be true or false");
-    } else if constexpr (std::same_as<T, Metadata>) {
-      read_metadata(name, value, into);
-    } else if constexpr (is_array<T>) {
-      read_array(name, value, into);
-    } else if constexpr (Record<T>) {
-      simdjson::dom::object object;
-      if (value.get_object().get(object) != simdjson::SUCCESS) {
-        refuse(name, "must be an object");
-        return;
-      }
-      const std::size_t length = path_.size();
-      path_.append(name).append(".");
-      read(object, into);
-      path_.resize(length);
-    } else {
-      read_text(name, value, into);
-    }
-  }
-
-  template <class T>
-  void read_text(std::string_view name, const simdjson::dom::element& value, T& into) {
     std::string_view text;
     if (value.get_string().get(text) != simdjson::SUCCESS) {
-      refuse(name, "must be a string: " + expectation<T>());
-    } else if (auto parsed = parse_scalar<T>(text)) {
+      refuse(name, "must be a string: " + Scalar<T>::expectation());
+    } else if (auto parsed = Scalar<T>::parse(text)) {
       into = *std::move(parsed);
     } else {
-      refuse(name, refused_text(expectation<T>(), text));
+      refuse(name, refused_text(Scalar<T>::expectation(), text));
     }
   }
 
+  void read_value(std::string_view name, const simdjson::dom::element& value, bool& into) {
+    if (value.get_bool().get(into) != simdjson::SUCCESS) refuse(name, "must be true or false");
+  }
+
+  void read_value(std::string_view name, const simdjson::dom::element& value,
+                  NullableTimestamp& into) {
+    if (!value.is_null()) read_value(name, value, into.value.emplace());
+  }
+
   template <class T>
-  void read_array(std::string_view name, const simdjson::dom::element& value,
+  void read_value(std::string_view name, const simdjson::dom::element& value,
                   std::vector<T>& into) {
     simdjson::dom::array array;
     if (value.get_array().get(array) != simdjson::SUCCESS) {
@@ -156,7 +140,7 @@ class Walk {
       read_value(name, element, into.emplace_back());
   }
 
-  void read_metadata(std::string_view name, const simdjson::dom::element& value, Metadata& into) {
+  void read_value(std::string_view name, const simdjson::dom::element& value, Metadata& into) {
     simdjson::dom::object object;
     if (value.get_object().get(object) != simdjson::SUCCESS) {
       refuse(name, "must be an object of strings");
@@ -174,22 +158,30 @@ class Walk {
   }
 
   template <Record R>
-  void complete(const std::bitset<R::fields::count>& seen, R& record) {
+  void read_value(std::string_view name, const simdjson::dom::element& value, R& into) {
+    simdjson::dom::object object;
+    if (value.get_object().get(object) != simdjson::SUCCESS) {
+      refuse(name, "must be an object");
+      return;
+    }
+    const std::size_t length = path_.size();
+    path_.append(name).append(".");
+    read(object, into);
+    path_.resize(length);
+  }
+
+  // Sets the members that the document omits; refuses the record if one of them is required.
+  template <Record R>
+  void fill_defaults(const std::bitset<R::fields::count>& seen, R& record) {
     for_each_indexed_field<R>([&]<class F, std::size_t I>() {
       using T = typename F::Type;
       if (seen[I]) return;
-      if constexpr (std::same_as<T, UpdatedAt>) {
-        record.*F::member = UpdatedAt{created_at(record)};
-      } else if constexpr (!is_optional<T> && !is_array<T> && !std::same_as<T, NullableTimestamp> &&
-                           !is_completed_by_load<T>) {
+      if constexpr (requires { T::default_of(record); }) {
+        record.*F::member = T::default_of(record);
+      } else if constexpr (is_required<T> && !shows_null<T> && !is_completed_by_load<T>) {
         if (!is_elsewhere(F::name)) refuse(F::name, "is required");
       }
     });
-  }
-
-  template <Record R>
-  static Timestamp created_at(const R& record) {
-    return record.created_at;
   }
 
   void refuse(std::string_view name, std::string message) {
@@ -198,7 +190,7 @@ class Walk {
   }
 
   static constexpr std::size_t most_unknown_names = 1000;
-  static constexpr std::size_t most_refused = 1000;  // more than are ever told
+  static constexpr std::size_t most_refused = 1000;  // more than are ever reported
 
   std::vector<FieldError>& refused_;
   const ReadOptions& options_;
@@ -217,14 +209,14 @@ void Reader::read(std::string_view document, R& record, const ReadOptions& optio
     object = inner;
     prefix = std::string(options.envelope) + ".";
   }
-  Walk(state_->refused, options, std::move(prefix)).read(object, record);
+  RecordReader(state_->refused, options, std::move(prefix)).read(object, record);
   if (!state_->refused.empty()) throw Error::fields(std::exchange(state_->refused, {}));
 }
 
-template <Record R>
-R read_stored(std::string_view document) {
+template <class T>
+T read_stored(std::string_view document) {
   thread_local Reader reader;
-  R record{};
+  T record{};
   try {
     reader.read(document, record);
   } catch (const Error& error) {

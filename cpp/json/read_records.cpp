@@ -1,4 +1,4 @@
-// Records as a load reads them, and the nested ones as the store keeps them.
+// Records as a load reads them, and documents as the store holds them.
 #include "json/read.hpp"
 
 namespace comptroller::json {
@@ -19,7 +19,6 @@ template Destination read_stored(std::string_view);
 
 namespace {
 
-// Checks what `get` gave of a document from the store.
 void require_stored(simdjson::error_code failure) {
   if (failure != simdjson::SUCCESS) throw Error::damaged(simdjson::error_message(failure));
 }
@@ -33,7 +32,8 @@ simdjson::dom::element parse_stored(std::string_view document) {
 
 }  // namespace
 
-Metadata read_stored_metadata(std::string_view document) {
+template <>
+Metadata read_stored(std::string_view document) {
   Metadata metadata;
   simdjson::dom::object object;
   require_stored(parse_stored(document).get_object().get(object));
@@ -45,7 +45,8 @@ Metadata read_stored_metadata(std::string_view document) {
   return metadata;
 }
 
-Addresses read_stored_addresses(std::string_view document) {
+template <>
+Addresses read_stored(std::string_view document) {
   Addresses addresses;
   simdjson::dom::array array;
   require_stored(parse_stored(document).get_array().get(array));

@@ -1,8 +1,9 @@
-// JSON text -> records. The whole document is validated: RFC 8259, UTF-8, escapes that are Unicode
-// scalar values, nesting of at most 32, at most 1 MiB, one object, no member twice at any depth.
+// Reads records from JSON text. The whole document is validated: RFC 8259, UTF-8, escapes that are
+// Unicode scalar values, nesting of at most 32, at most 1 MiB, one object, no duplicate member at
+// any depth.
 //
-// Refusals are Errors: content_too_large, malformed_json (it is not JSON), invalid_request (it is,
-// but not what is asked for; every refused member is named by its path).
+// Errors: content_too_large, malformed_json (not JSON), invalid_request (JSON, but not the expected
+// record; names the path of every refused member).
 #pragma once
 
 #include <cstdint>
@@ -18,26 +19,26 @@ namespace comptroller::json {
 
 inline constexpr std::size_t largest_document = std::size_t{1} << 20U;
 inline constexpr std::size_t deepest_nesting = 32;
-// Bytes that must be readable behind a document that is parsed in place.
+// Bytes that must be readable after a document that is parsed in place.
 inline constexpr std::size_t padding = 64;
 
-// Members a lenient reader met and left out, and how often.
+// Unknown members that a lenient reader ignored, with their counts.
 using UnknownMembers = std::map<std::string, std::uint64_t, std::less<>>;
 
 struct ReadOptions {
-  // Where unknown members are counted; without it they are refused.
+  // Counts unknown members; if it is null they are refused.
   UnknownMembers* unknown = nullptr;
-  // A member that may hold the record instead of the document itself, as in {"address": {...}}.
+  // A member that may contain the record, as in {"address": {...}}.
   std::string_view envelope;
-  // Fields that come from elsewhere: not required in the document, and refused there unless they
-  // may be repeated.
+  // Fields that the caller already has, such as the id of a path: not required in the document, and
+  // refused there unless they may be repeated.
   std::span<const std::string_view> elsewhere;
   bool may_repeat = false;
-  // `padding` bytes behind the document are readable, so it need not be copied.
+  // `padding` bytes after the document are readable, so it need not be copied.
   bool is_padded = false;
 };
 
-// Reads one document after another; keeps its buffers. For one thread at a time.
+// Reads one document after another and reuses its buffers. Not thread-safe.
 class Reader {
  public:
   Reader();
@@ -45,8 +46,8 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // Sets the members of `record` that the document names and checks that the required ones are
-  // there. Defined for every record that is ever read (json/read_*.cpp).
+  // Sets the members of `record` that the document has; throws if a required one is missing.
+  // Instantiated in json/read_*.cpp for every record that is read.
   template <Record R>
   void read(std::string_view document, R& record, const ReadOptions& options = {});
 
@@ -55,11 +56,9 @@ class Reader {
   std::unique_ptr<State> state_;
 };
 
-// Read what this library wrote itself and the store kept as text. Where that is damaged:
-// unavailable.
-template <Record R>
-R read_stored(std::string_view document);
-Metadata read_stored_metadata(std::string_view document);
-Addresses read_stored_addresses(std::string_view document);
+// Reads a document that the store holds: a nested record, Metadata or Addresses. Throws unavailable
+// if it is damaged.
+template <class T>
+T read_stored(std::string_view document);
 
 }  // namespace comptroller::json

@@ -1,4 +1,4 @@
-// The bytes that a JSON string cannot hold as they are.
+// Finds bytes that a JSON string must escape.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 #include "json/writer.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "json/special.hpp"
 #include "model/hexadecimal.hpp"
@@ -9,6 +8,9 @@
 namespace comptroller::json {
 
 namespace {
+
+constexpr std::size_t usual_growth = 2048;
+constexpr std::size_t longest_escape = 6;
 
 char* write_escaped(char* at, std::string_view text) {
   for (const char character : text) {
@@ -29,7 +31,8 @@ char* write_escaped(char* at, std::string_view text) {
 
 }  // namespace
 
-char* write_string(char* at, std::string_view text) {
+void JsonWriter::write(std::string_view text) {
+  char* at = room(longest_escape * text.size() + 2);
   *at++ = '"';
   std::size_t position = 0;
   for (; position + 8 <= text.size(); position += 8) {
@@ -39,20 +42,14 @@ char* write_string(char* at, std::string_view text) {
   }
   at = write_escaped(at, text.substr(position));
   *at++ = '"';
-  return at;
+  at_ = at;
 }
 
-void append_string(std::string& out, std::string_view text) {
-  const std::size_t begin = out.size();
-  out.resize(begin + most_written(text));
-  const char* end = write_string(out.data() + begin, text);
-  out.resize(static_cast<std::size_t>(end - out.data()));
-}
-
-void append_timestamp(std::string& out, Timestamp timestamp) {
-  const std::size_t begin = out.size();
-  out.resize(begin + timestamp_length + 2);
-  write_timestamp(out.data() + begin, timestamp);
+void JsonWriter::grow(std::size_t most) {
+  const auto used = static_cast<std::size_t>(at_ - out_.data());
+  out_.resize(used + std::max(most, usual_growth));
+  at_ = out_.data() + used;
+  end_ = out_.data() + out_.size();
 }
 
 }  // namespace comptroller::json

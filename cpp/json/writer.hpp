@@ -1,122 +1,165 @@
-// Records as JSON text: members in the order of the field table, unset ones left out. Pairs are an
-// object, other ranges an array. The output is compact UTF-8 and always valid, whatever a text
-// holds.
+// Values as JSON text: compact UTF-8 that is valid whatever a text holds. Members of a record come
+// in the order of its field table; unset ones are left out.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <concepts>
-#include <ranges>
+#include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "model/records.hpp"
 
 namespace comptroller::json {
 
-// Who reads the answer: the operator also sees whose a record is.
-enum class Audience : std::uint8_t { client, provider };
+using comptroller::Audience;
 
-// Raw forms for those who make room themselves: each writes at `at` and gives the end.
-constexpr std::size_t most_written(std::string_view text) {
-  return 6 * text.size() + 2;
-}
-char* write_string(char* at, std::string_view text);  // at most `most_written`
-inline char* write_timestamp(char* at, Timestamp timestamp) {
-  *at = '"';
-  format_timestamp(timestamp, at + 1);
-  at[timestamp_length + 1] = '"';
-  return at + timestamp_length + 2;
-}
+// `,"name":` of a field.
+template <class F>
+inline constexpr auto opening_of = [] {
+  std::array<char, F::name.size() + 4> text{};
+  text[0] = ',';
+  text[1] = '"';
+  std::ranges::copy(F::name, text.begin() + 2);
+  text[text.size() - 2] = '"';
+  text[text.size() - 1] = ':';
+  return text;
+}();
 
-void append_string(std::string& out, std::string_view text);
-void append_timestamp(std::string& out, Timestamp timestamp);
+// Appends JSON to a string, which must not be used until the writer is destroyed.
+class JsonWriter {
+ public:
+  explicit JsonWriter(std::string& out, Audience audience = Audience::provider)
+      : out_(out), audience_(audience), at_(out.data() + out.size()), end_(at_) {}
+  ~JsonWriter() {  // NOLINT(bugprone-exception-escape): it only shrinks
+    out_.resize(static_cast<std::size_t>(at_ - out_.data()));
+  }
+  JsonWriter(const JsonWriter&) = delete;
+  JsonWriter& operator=(const JsonWriter&) = delete;
 
-// Writes `"name":`, with a comma before every member but the first of an object.
-inline void append_name(std::string& out, std::string_view name) {
-  if (out.back() != '{') out += ',';
-  out += '"';
-  out += name;
-  out += "\":";
-}
+  // Appends a piece of JSON as it is.
+  void put(std::string_view piece) {
+    std::memcpy(room(piece.size()), piece.data(), piece.size());
+    at_ += piece.size();
+  }
 
-template <class T>
-concept Pairs = std::ranges::range<T> && requires(std::ranges::range_value_t<T> pair) {
-  pair.first;
-  pair.second;
+  // Each kind of view (model/scalar.hpp) as a value.
+  void write(std::string_view text);
+  void write(Decimal number) { write_plain(number.text); }
+  void write(const Packed auto& packed) {
+    char* const at = room(packed.size() + 2);
+    *at = '"';
+    packed.write(at + 1);
+    at[packed.size() + 1] = '"';
+    at_ = at + packed.size() + 2;
+  }
+  void write(Timestamp time) {
+    char* const at = room(timestamp_length + 2);
+    *at = '"';
+    format_timestamp(time, at + 1);
+    at[timestamp_length + 1] = '"';
+    at_ = at + timestamp_length + 2;
+  }
+  void write(ClosedSet auto value) { write_plain(word(value)); }
+  template <std::integral N>
+    requires(!std::same_as<N, bool>)
+  void write(N number) {
+    constexpr std::size_t most_digits = 20;
+    char* const at = room(most_digits);
+    at_ = std::to_chars(at, at + most_digits, number).ptr;
+  }
+  void write(std::same_as<bool> auto flag) { put(flag ? "true" : "false"); }
+  template <class T>
+  void write(const JsonText<T>& document) {
+    put(document.checked());
+  }
+  template <class V>
+  void write(const std::optional<V>& view) {
+    if (view) return write(*view);
+    put("null");
+  }
+  void write(const List auto& values) {
+    put("[");
+    for (bool is_first = true; const auto& value : values) {
+      if (!std::exchange(is_first, false)) put(",");
+      write_value(value);
+    }
+    put("]");
+  }
+  void write(const Pairs auto& pairs) {
+    put("{");
+    for (bool is_first = true; const auto& [name, value] : pairs) {
+      if (!std::exchange(is_first, false)) put(",");
+      write(std::string_view(name));
+      put(":");
+      write_value(value);
+    }
+    put("}");
+  }
+  template <Record R>
+  void write(const R& record) {
+    write_record<R>(RecordFields<R>{record});
+  }
+
+  // The object of an R whose fields come from a record or a row of the store.
+  template <Record R, class Source>
+  void write_record(const Source& source) {
+    put("{");
+    for_each_indexed_field<R>([&]<class F, std::size_t I>() {
+      using T = bare<typename F::Type>;
+      if (!is_shown<T>(audience_)) return;
+      const auto field = source.template field<F, I>();
+      if (field.is_unset() && !shows_null<T>) return;
+      put_name<F>();
+      if (field.is_unset()) return put("null");
+      field.visit([&](const auto& view) { write(view); });
+    });
+    put("}");
+  }
+
+ private:
+  template <class T>
+  void write_value(const T& value) {
+    write(Scalar<T>::view(value));
+  }
+  // Text in which nothing needs an escape.
+  void write_plain(std::string_view text) {
+    char* const at = room(text.size() + 2);
+    *at = '"';
+    std::memcpy(at + 1, text.data(), text.size());
+    at[text.size() + 1] = '"';
+    at_ = at + text.size() + 2;
+  }
+  // The comma of the first member is written over the brace, which then replaces it: a copy of
+  // constant size is faster than one that depends on the position.
+  template <class F>
+  void put_name() {
+    constexpr auto& opening = opening_of<F>;
+    char* at = room(opening.size());
+    const bool is_first = at[-1] == '{';
+    at -= is_first ? 1 : 0;
+    std::memcpy(at, opening.data(), opening.size());
+    if (is_first) *at = '{';
+    at_ = at + opening.size();
+  }
+  // Where up to `most` bytes may be written.
+  char* room(std::size_t most) {
+    if (std::cmp_less(end_ - at_, most)) grow(most);
+    return at_;
+  }
+  void grow(std::size_t most);
+
+  std::string& out_;
+  Audience audience_;
+  char* at_;
+  char* end_;
 };
 
 template <Record R>
-void append_record(std::string& out, const R& record, Audience audience);
-
-template <class T>
-void append_value(std::string& out, const T& value, Audience audience) {
-  if constexpr (ClosedSet<T>) {
-    append_string(out, word(value));
-  } else if constexpr (std::same_as<T, bool>) {
-    out += value ? "true" : "false";
-  } else if constexpr (std::derived_from<T, Timestamp>) {
-    append_timestamp(out, value);
-  } else if constexpr (std::same_as<T, NullableTimestamp>) {
-    if (value.value) {
-      append_timestamp(out, *value.value);
-    } else {
-      out += "null";
-    }
-  } else if constexpr (std::convertible_to<T, std::string_view>) {
-    append_string(out, value);
-  } else if constexpr (std::integral<T>) {
-    out += std::to_string(value);
-  } else if constexpr (std::same_as<T, PageLimit>) {
-    append_value(out, value.value, audience);
-  } else if constexpr (std::same_as<T, Metadata>) {
-    append_value(out, value.pairs, audience);
-  } else if constexpr (Pairs<T>) {
-    out += '{';
-    for (const auto& [name, element] : value) {
-      if (out.back() != '{') out += ',';
-      append_string(out, name);
-      out += ':';
-      append_value(out, element, audience);
-    }
-    out += '}';
-  } else if constexpr (std::ranges::range<T>) {
-    out += '[';
-    for (const auto& element : value) {
-      if (out.back() != '[') out += ',';
-      append_value(out, element, audience);
-    }
-    out += ']';
-  } else if constexpr (Record<T>) {
-    append_record(out, value, audience);
-  } else if constexpr (requires { value.text; }) {
-    append_string(out, value.text);
-  } else {
-    append_string(out, value.value);
-  }
-}
-
-// Whether a field of this type is written for this audience.
-template <class T>
-constexpr bool is_shown(Audience audience) {
-  return !std::same_as<bare<T>, OwnerId> || audience == Audience::provider;
-}
-
-template <Record R>
 void append_record(std::string& out, const R& record, Audience audience) {
-  out += '{';
-  for_each_field<R>([&]<class F>() {
-    using T = typename F::Type;
-    if (!is_shown<T>(audience)) return;
-    const T& value = record.*F::member;
-    if constexpr (is_optional<T>) {
-      if (!value) return;
-      append_name(out, F::name);
-      append_value(out, *value, audience);
-    } else {
-      append_name(out, F::name);
-      append_value(out, value, audience);
-    }
-  });
-  out += '}';
+  JsonWriter(out, audience).write(record);
 }
 
 template <Record R>

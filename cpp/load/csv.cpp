@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view needs_quotes = ",\"\r\n";
 
-// Spreadsheets may trim a cell before they look for a formula in it.
+// Spreadsheets may trim a cell before they look for a formula.
 bool begins_formula(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   constexpr std::string_view beginnings = "=+-@\t\r";
@@ -41,12 +41,9 @@ void append_csv_text(std::string& out, std::string_view text) {
   if (is_formula) out.insert(begin + 1, 1, '\'');
 }
 
-void append_csv_cell(std::string& out, const store::PackedAddresses& addresses) {
+void append_csv_cell(std::string& out, const PackedAddresses& addresses) {
   std::string list;
-  {
-    store::Tail tail(list);
-    put(tail, addresses);
-  }
+  json::JsonWriter(list).write(addresses);
   append_csv_quoted(out, list);
 }
 

@@ -1,34 +1,33 @@
-// Rows as CSV (RFC 4180): a header of field names, lines that end in CR LF, straight from the
-// statement as in store/row_json.hpp.
+// Rows of the store as CSV (RFC 4180): a header of field names, lines that end in CR LF.
 //
-// Moments and amounts are plain text. Lists and nested objects are their JSON text. An unset field
-// is an empty cell, an empty string is "". A text that a spreadsheet would take for a formula gets
-// an apostrophe before it; amounts and moments are never touched.
+// Times and amounts are plain text. Lists and nested objects are their JSON text. An unset field is
+// an empty cell, an empty string is "". A text that a spreadsheet would evaluate as a formula is
+// preceded by an apostrophe; amounts and times are not changed.
 #pragma once
 
-#include "store/row_json.hpp"
+#include "store/columns.hpp"
 
 namespace comptroller::load {
 
-// A cell of text: defused, and quoted if need be.
+// A cell of text: formulas defused, quoted if necessary.
 void append_csv_text(std::string& out, std::string_view text);
-// A cell that is quoted whatever it holds.
+// A cell that is always quoted.
 void append_csv_quoted(std::string& out, std::string_view text);
-// Ends the line in place of the comma behind its last cell.
+// Replaces the comma after the last cell by the end of the line.
 void end_csv_line(std::string& out);
 
-// What store::visit_column gives, as a cell.
+// Each kind of view that a row has (model/scalar.hpp) as a cell.
 inline void append_csv_cell(std::string& out, std::string_view text) {
   append_csv_text(out, text);
 }
-inline void append_csv_cell(std::string& out, store::Digits digits) {
-  out += digits.text;
+inline void append_csv_cell(std::string& out, Decimal number) {
+  out += number.text;
 }
-void append_csv_cell(std::string& out, const store::Packed auto& packed) {
-  out += store::text_of(packed);
+void append_csv_cell(std::string& out, const Packed auto& packed) {
+  out += text_of(packed);
 }
-inline void append_csv_cell(std::string& out, Timestamp moment) {
-  out += to_string(moment);
+inline void append_csv_cell(std::string& out, Timestamp time) {
+  out += to_string(time);
 }
 void append_csv_cell(std::string& out, ClosedSet auto value) {
   out += word(value);
@@ -36,31 +35,29 @@ void append_csv_cell(std::string& out, ClosedSet auto value) {
 void append_csv_cell(std::string& out, std::same_as<bool> auto flag) {
   out += flag ? "true" : "false";
 }
-void append_csv_cell(std::string& out, const store::PackedAddresses& addresses);
-inline void append_csv_cell(std::string& out, const store::JsonText& json) {
-  append_csv_quoted(out, json.whole());
+void append_csv_cell(std::string& out, const PackedAddresses& addresses);
+template <class T>
+void append_csv_cell(std::string& out, const JsonText<T>& document) {
+  append_csv_quoted(out, document.checked());
 }
 
-// Appends the names of R's fields that the audience is shown.
+// Appends the names of the fields that the audience sees.
 template <Record R>
-void append_csv_header(std::string& out, json::Audience audience) {
+void append_csv_header(std::string& out, Audience audience) {
   for_each_field<R>([&]<class F>() {
-    if (json::is_shown<typename F::Type>(audience)) out.append(F::name).append(1, ',');
+    if (is_shown<bare<typename F::Type>>(audience)) out.append(F::name).append(1, ',');
   });
   end_csv_line(out);
 }
 
 // Appends a row selected with `select_list<R>`.
 template <Record R>
-void append_csv_row(std::string& out, db::Query& row, db::Symbols& symbols,
-                    json::Audience audience) {
+void append_csv_row(std::string& out, db::Query& query, db::Symbols& symbols, Audience audience) {
+  const store::Row row{query, symbols};
   for_each_indexed_field<R>([&]<class F, std::size_t I>() {
-    using T = bare<typename F::Type>;
-    if (!json::is_shown<T>(audience)) return;
-    const store::Value value = row.column(static_cast<int>(I));
-    if (!value.is_null()) {
-      store::visit_column<T>(value, symbols, [&](const auto& held) { append_csv_cell(out, held); });
-    }
+    if (!is_shown<bare<typename F::Type>>(audience)) return;
+    const auto field = row.field<F, I>();
+    if (!field.is_unset()) field.visit([&](const auto& view) { append_csv_cell(out, view); });
     out += ',';
   });
   end_csv_line(out);

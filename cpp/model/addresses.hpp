@@ -1,11 +1,13 @@
-// The addresses of a claim, kept byte for byte, and a packed form for the usual ones.
+// The addresses of a claim, stored byte for byte, and a packed form for the usual ones.
 #pragma once
 
 #include <cstddef>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <vector>
 
+#include "model/hexadecimal.hpp"
 #include "model/text.hpp"
 
 namespace comptroller {
@@ -14,8 +16,18 @@ using Addresses = std::vector<Label>;
 
 inline constexpr std::size_t packed_address_length = 20;
 
-// 20 bytes an address when each is "0x" and 40 lower-case hexadecimal digits (of none: no bytes),
-// else nothing.
+// 20 bytes an address if each is "0x" and 40 lower-case hexadecimal digits (no bytes for an empty
+// list), else nullopt.
 std::optional<std::string> pack_addresses(const Addresses& addresses);
+
+// The addresses of such bytes as a list of views.
+inline auto packed_addresses(std::string_view bytes) {
+  return std::views::iota(std::size_t{0}, bytes.size() / packed_address_length) |
+         std::views::transform([bytes](std::size_t index) {
+           constexpr std::size_t length = packed_address_length;
+           return PackedHexadecimal{bytes.substr(index * length, length)};
+         });
+}
+using PackedAddresses = decltype(packed_addresses({}));
 
 }  // namespace comptroller

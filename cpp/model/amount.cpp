@@ -41,7 +41,7 @@ bool is_digit_block(std::uint64_t block) {
          ((block + 0x0606060606060606) & high_nibbles) == threes;
 }
 
-// The number eight digits spell: neighbours are joined to pairs, pairs to fours, fours to eight.
+// The number of eight digits: digits are combined to pairs, pairs to fours, fours to eight.
 std::uint64_t value_of_block(std::uint64_t block) {
   constexpr std::uint64_t to_pairs = (10ULL << 8U) + 1;
   constexpr std::uint64_t to_fours = (100ULL << 16U) + 1;
@@ -88,7 +88,7 @@ Int128 scaled(std::string_view text) {
   if (negative) text.remove_prefix(1);
   const std::size_t dot = std::min(text.find('.'), text.size());
 
-  // Unsigned throughout: what is not an amount must not overflow a signed number either.
+  // Unsigned, so that text that is no amount cannot overflow a signed number.
   UnsignedInt128 whole = accumulate(text.substr(0, std::min(dot, digits_per_accumulator)));
   if (dot > digits_per_accumulator) {
     whole = 10 * whole + static_cast<unsigned char>(text[digits_per_accumulator] - '0');
@@ -119,7 +119,7 @@ std::string format_scaled(Int128 value) {
     for (; digits > 0; --digits, fraction /= 10) *--begin = static_cast<char>('0' + fraction % 10);
     *--begin = '.';
   }
-  // The largest whole part has 21 digits, two more than 64 bits are sure to hold.
+  // The largest whole part has 21 digits, two more than 64 bits always hold.
   auto high = static_cast<std::uint64_t>(whole / 100);
   const auto low = static_cast<std::uint64_t>(whole - UnsignedInt128{high} * 100);
   if (high != 0) {
@@ -153,7 +153,7 @@ std::string Amount::expectation() {
 
 std::optional<NonNegativeAmount> NonNegativeAmount::parse(std::string_view text) {
   if (!is_unsigned_amount(text)) return std::nullopt;
-  return NonNegativeAmount{std::string(text)};
+  return NonNegativeAmount{{std::string(text)}};
 }
 
 std::string NonNegativeAmount::expectation() {

@@ -1,4 +1,4 @@
-// Exact decimals: at most 20 integer and 18 fraction digits, kept as the text that came. Sums and
+// Exact decimals: at most 20 integer and 18 fraction digits, stored as the text received. Sums and
 // comparisons use 128-bit integers of 10^-18; no amount ever becomes a float.
 #pragma once
 
@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "model/storage_class.hpp"
 
 namespace comptroller {
 
@@ -27,24 +29,29 @@ std::string format_scaled(Int128 value);
 // Whether two amounts are equal as numbers: 1.50 is 1.5. Both must be parsed amounts.
 bool same_value(std::string_view a, std::string_view b);
 
-// -?digits[.digits]. Equal when the numbers are, whatever the texts.
+// The text of an amount.
+struct Decimal {
+  std::string_view text;
+};
+
+// -?digits[.digits]. Two are equal if the numbers are, whatever the texts.
 struct Amount {
+  static constexpr std::string_view kind = "amount";
+  static constexpr StorageClass storage = StorageClass::amount;
+
   std::string text;
 
   static std::optional<Amount> parse(std::string_view text);
   static std::string expectation();
+  Decimal view() const { return {text}; }
+  void canonicalise() { text = format_scaled(scaled(text)); }
   friend bool operator==(const Amount& a, const Amount& b) { return same_value(a.text, b.text); }
 };
 
 // The same without a minus sign, not even before zero.
-struct NonNegativeAmount {
-  std::string text;
-
+struct NonNegativeAmount : Amount {
   static std::optional<NonNegativeAmount> parse(std::string_view text);
   static std::string expectation();
-  friend bool operator==(const NonNegativeAmount& a, const NonNegativeAmount& b) {
-    return same_value(a.text, b.text);
-  }
 };
 
 }  // namespace comptroller

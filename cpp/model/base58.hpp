@@ -8,7 +8,7 @@
 
 namespace comptroller {
 
-// Takes time quadratic in the length: bound what comes from outside first.
+// Takes time quadratic in the length: limit the length of untrusted input first.
 std::optional<std::vector<unsigned char>> decode_base58(std::string_view text);
 
 }  // namespace comptroller

@@ -1,5 +1,5 @@
-// Closed sets: every word is listed here, any other is refused. The position of a word is the small
-// code the store keeps, so a released list only ever grows at its end.
+// Closed sets of words. The position of a word is the code that the store holds, so a released list
+// only ever grows at its end.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ concept ClosedSet = !words_of<E>.empty();
 template <ClosedSet E>
 constexpr std::string_view word(E value) {
   const auto code = static_cast<std::size_t>(value);
-  // A damaged store can hold any code.
+  // The code may be from a damaged store.
   return code < words_of<E>.size() ? words_of<E>[code] : "(unknown)";
 }
 

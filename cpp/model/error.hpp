@@ -1,5 +1,5 @@
-// What can go wrong, as the caller is told. A refusal carries its code from birth;
-// nothing is ever guessed from a message.
+// Errors as callers see them. An error gets its code where it is thrown; no code is ever derived
+// from a message.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ struct Problem {
   using fields = Fields<Field<&Problem::code>, Field<&Problem::status>, Field<&Problem::title>>;
 };
 
-// One row a code, in the order of Code.
+// One row per code, in the order of Code.
 inline constexpr std::array<Problem, 22> problems{{
     {"malformed-json", 400, "The body is not JSON"},
     {"invalid-request", 400, "The request is not valid"},
@@ -77,10 +77,12 @@ constexpr const Problem& problem(Code code) {
   return problems[static_cast<std::size_t>(code)];
 }
 
-// One member or parameter that was refused, and why. `field` is a path such as `address.ledger`.
+// An invalid member or parameter, and why. `field` is a path such as `address.ledger`.
 struct FieldError {
   std::string field;
   std::string message;
+
+  friend bool operator==(const FieldError&, const FieldError&) = default;
 };
 
 class Error : public std::exception {
@@ -89,16 +91,16 @@ class Error : public std::exception {
   Error(Code code, std::string detail, std::vector<FieldError> errors)
       : code_(code), detail_(std::move(detail)), errors_(std::move(errors)) {}
 
-  // The refusal of one field; the detail repeats it, so that a reader of either learns all.
+  // One invalid field; the detail repeats its name and message.
   static Error field(Code code, std::string_view field, std::string message);
   static Error invalid(std::string_view field, std::string message) {
     return Error::field(Code::invalid_request, field, std::move(message));
   }
-  // The refusal of several; the detail repeats the first few. `errors` must not be empty.
+  // Several invalid fields; the detail repeats the first few. `errors` must not be empty.
   static Error fields(std::vector<FieldError> errors);
-  // A conflict with something the caller may see: its id is shown as `meta.existing`.
+  // A conflict with a record that the caller may see; answers show its id as `meta.existing`.
   static Error conflict(std::string detail, std::string existing);
-  // What is read back from the store is not what any version wrote.
+  // The store contains a value that no version wrote.
   static Error damaged(const std::string& what) {
     return {Code::unavailable, "the store is damaged: " + what};
   }

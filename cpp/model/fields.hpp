@@ -1,9 +1,9 @@
-// The table a record ends with: one line a field, spelled once. Reading and writing JSON, SQL
-// columns, Arrow columns and the published description are all walks over it:
+// The field table that a record ends with: one line per field. Reading and writing JSON, SQL
+// columns, Arrow columns and the API description all iterate over it:
 //
 //   for_each_field<Claim>([&]<class F>() { write(F::name, claim.*F::member); });
 //
-// Name, member and doc are compile-time constants inside the walk.
+// Name, member and doc are compile-time constants inside the visitor.
 #pragma once
 
 #include <algorithm>
@@ -34,11 +34,11 @@ template <class R, class T>
 T type_of(T R::*);
 }  // namespace detail
 
-// What a field is that selects no rows of a list.
+// The filter of a field that selects no rows of a list.
 struct NoFilter {};
 
-// A field's name is that of its member unless another is given. A field of a list's request says
-// how it selects rows (model/filters.hpp).
+// The name of a field is that of its member unless another is given. A field of a list's request
+// says how it selects rows (model/filters.hpp).
 template <auto Member, Literal Doc = "", Literal Name = "", class Selects = NoFilter>
 struct Field {
   using Type = decltype(detail::type_of(Member));
@@ -64,8 +64,7 @@ Fields<F> list_of(F);
 template <class... F, class... G>
 Fields<F..., G...> operator+(Fields<F...>, Fields<G...>);
 
-// Fields and lists of fields as one list, so that records share a run of fields (paging, time
-// bounds).
+// Joins fields and lists of fields, so that records can share some fields (paging, time bounds).
 template <class... Parts>
 using Concatenate = decltype((detail::list_of(Parts{}) + ...));
 

@@ -1,5 +1,5 @@
-// Lower-case hexadecimal digits to bytes and back, table driven. Inline: most calls know their
-// length, and ids and hashes are written for every row of a page.
+// Converts lower-case hexadecimal digits to bytes and back. Inline because most calls have a
+// constant length and pages write ids and hashes for every row.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace detail {
 
 inline constexpr std::string_view hexadecimal_digits = "0123456789abcdef";
 
-// The value of each digit; 0xff for what is none.
+// The value of each digit; 0xff for other characters.
 inline constexpr std::array<std::uint8_t, 256> hexadecimal_values = [] {
   std::array<std::uint8_t, 256> values{};
   values.fill(0xff);
@@ -56,7 +56,8 @@ inline void write_block(const char* bytes, char* out) {
 
 }  // namespace detail
 
-// Reads 2 * `bytes` digits into `out`. False when one is not of 0-9a-f; `out` is then unspecified.
+// Reads 2 * `bytes` digits into `out`. Returns false if one is not of 0-9a-f; `out` is then
+// unspecified.
 inline bool read_lower_hexadecimal(const char* digits, std::size_t bytes, char* out) {
   unsigned seen = 0;
   for (std::size_t i = 0; i < bytes; ++i) {
@@ -77,7 +78,7 @@ inline void write_hexadecimal(const char* bytes, std::size_t count, char* out) {
   }
 }
 
-// The same of a text that is "0x" and 2 * `bytes` digits; false for any other.
+// The same for a text of "0x" and 2 * `bytes` digits; returns false for any other text.
 inline bool read_prefixed_hexadecimal(std::string_view text, std::size_t bytes, char* out) {
   return text.size() == 2 + 2 * bytes && text.starts_with("0x") &&
          read_lower_hexadecimal(text.data() + 2, bytes, out);
@@ -94,5 +95,13 @@ inline std::string prefixed_hexadecimal(std::string_view bytes) {
   write_prefixed_hexadecimal(bytes, text.data());
   return text;
 }
+
+// The text of a hash or address from its bytes.
+struct PackedHexadecimal {
+  std::string_view bytes;
+
+  std::size_t size() const { return 2 + 2 * bytes.size(); }
+  void write(char* out) const { write_prefixed_hexadecimal(bytes, out); }
+};
 
 }  // namespace comptroller

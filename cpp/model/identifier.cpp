@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t microseconds_per_millisecond = 1'000;
 constexpr std::size_t time_bytes = 6;
 
-// The five groups of a UUID: where each begins in the text, and how many bytes it stands for.
+// The five groups of a UUID: the position in the text and the number of bytes of each.
 struct Group {
   std::size_t position;
   std::size_t bytes;
@@ -33,7 +33,7 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// The lower-case UUID of a text that is one in any case.
+// A UUID of any case in lower case; nullopt for other text.
 std::optional<std::string> uuid_of(std::string_view text) {
   if (text.size() != uuid_length) return std::nullopt;
   std::array<char, packed_uuid_length> ignored{};

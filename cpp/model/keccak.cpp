@@ -22,7 +22,7 @@ constexpr std::array<std::uint64_t, 24> round_constants{
     0x8000000000008002, 0x8000000000000080, 0x000000000000800a, 0x800000008000000a,
     0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008};
 
-// Rho and pi walk the lanes in one cycle from lane 1: the lane each one moves to, and its rotation.
+// Rho and pi permute the lanes in one cycle from lane 1: the target lane and rotation of each step.
 struct Step {
   std::size_t lane;
   int rotation;
@@ -80,7 +80,7 @@ void permute(State& state) {
   }
 }
 
-// Lanes are little-endian whatever the machine.
+// Lanes are little-endian on every machine.
 void absorb(State& state, std::size_t position, unsigned char byte) {
   state[position / lane_bytes] ^= std::uint64_t{byte} << (8 * (position % lane_bytes));
 }

@@ -1,5 +1,4 @@
-// Addresses that are checked against the ledger they are on: a reward address and the address
-// members of a payout group.
+// Validation of addresses by ledger: reward addresses and the addresses of a payout group.
 #pragma once
 
 #include <optional>
@@ -10,12 +9,12 @@
 
 namespace comptroller {
 
-// The one form in which an address is kept, compared and shown; nothing when it is not an address
-// of `ledger`. SOLANA: base58 of exactly 32 bytes, as given. The others: "0x" and 40 hexadecimal
-// digits, all lower, all upper or with a right EIP-55 checksum, in EIP-55 form.
+// The form in which an address is stored, compared and shown; nullopt if `text` is no address of
+// `ledger`. SOLANA: base58 of exactly 32 bytes, as given. Other ledgers: "0x" and 40 hexadecimal
+// digits, all lower case, all upper case or with a correct EIP-55 checksum; converted to EIP-55.
 std::optional<std::string> canonical_address(Ledger ledger, std::string_view text);
-// The form in which an address that is looked for would be kept: of an EVM ledger in any case,
-// right checksum or not. What is no address of `ledger` stays as it is.
+// The form in which an address of a filter would be stored: accepts any case on an EVM ledger,
+// without checking the checksum. Returns a text that is no address of `ledger` as it is.
 std::string sought_address(Ledger ledger, std::string_view text);
 std::string address_expectation(Ledger ledger);
 

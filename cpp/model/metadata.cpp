@@ -30,7 +30,7 @@ std::optional<std::string> refusal(const Metadata& metadata) {
            std::to_string(metadata.pairs.size());
   }
   for (const auto& [key, value] : metadata.pairs) {
-    // A refused key is not repeated: it may be long, or no text at all.
+    // The message does not quote an invalid key: it may be long, or not valid text.
     if (!is_text(key, 1, metadata_maximum_key_length)) {
       return "must have keys of " + text_expectation(1, metadata_maximum_key_length);
     }

@@ -1,11 +1,15 @@
-// Free pairs of text a customer attaches to a record.
+// Key-value pairs that a customer attaches to a record.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "model/storage_class.hpp"
 
 namespace comptroller {
 
@@ -13,15 +17,20 @@ inline constexpr std::size_t metadata_maximum_pairs = 50;
 inline constexpr std::size_t metadata_maximum_key_length = 64;     // code points, at least 1
 inline constexpr std::size_t metadata_maximum_value_length = 512;  // code points
 
-// Pairs in the order they came; equal when the same pairs are there in any order.
+// Pairs in the order received; equal if they hold the same pairs in any order.
 struct Metadata {
+  static constexpr std::string_view kind = "metadata";
+  static constexpr StorageClass storage = StorageClass::document;
+
   std::vector<std::pair<std::string, std::string>> pairs;
 
+  const auto& view() const { return pairs; }
+  void canonicalise() { std::ranges::sort(pairs); }
   friend bool operator==(const Metadata& a, const Metadata& b);
 };
 
-// Why `metadata` is refused (a limit, bad text or a repeated key), as a phrase that can be shown;
-// nothing when it is acceptable.
+// Why `metadata` is invalid (a limit, bad text or a repeated key), as a phrase that can be shown;
+// nullopt if it is valid.
 std::optional<std::string> refusal(const Metadata& metadata);
 
 }  // namespace comptroller

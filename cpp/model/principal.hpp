@@ -1,5 +1,5 @@
-// Who asks: a client of one customer, or the operator of the service, who has no customer and sees
-// all.
+// The caller: a client of one customer, or the operator of the service, who has no customer and
+// sees all records.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace comptroller {
 
-// What created_by and deleted_by say of the operator; no client may be called so.
+// The operator in created_by and deleted_by; no client may have this id.
 inline constexpr const char* operator_name = "operator";
 
 struct Principal {
@@ -17,11 +17,11 @@ struct Principal {
   std::vector<std::string> scopes;
 
   bool is_operator() const { return !customer.has_value(); }
-  // The name that records of what was done carry.
+  // The value of created_by and deleted_by.
   std::string actor() const { return is_operator() ? operator_name : client_id; }
 };
 
-// The customer of what the operator writes without naming one.
+// The customer of records that the operator writes without naming one.
 inline constexpr const char* default_customer = "default";
 
 }  // namespace comptroller

@@ -1,7 +1,7 @@
 // The records of the service (specification 2). Each ends with its field table; a member that is
-// not std::optional is always there. A field's name is its JSON key, its column, its Arrow field
-// and its Python attribute. What is loaded and listed by itself names its table, which is also the
-// name of its kind.
+// not std::optional is always set. The name of a field is its JSON key, column, Arrow field and
+// Python attribute. A record that can be loaded and listed names its table, which is also the name
+// of its kind.
 #pragma once
 
 #include <optional>
@@ -47,7 +47,7 @@ struct Control {
                         Field<&Control::customer_id, "whose it is; shown to the operator">>;
 };
 
-// What the store keeps of an identity, and what exports and loads carry.
+// An identity as it is stored, exported and loaded.
 struct StoredIdentity {
   static constexpr std::string_view table = "identities";
 
@@ -66,8 +66,8 @@ struct StoredIdentity {
                         Field<&StoredIdentity::updated_at, "time of the last change">>;
 };
 
-// A line of a load of identities: what is stored, and the deprecated booleans, which make controls.
-// What follows from controls is taken from them, not from the line.
+// A line of a load of identities: the stored members, and the deprecated booleans, which create
+// controls. Members that follow from controls are ignored.
 struct IdentityLine : StoredIdentity {
   std::optional<bool> user_disabled;
   std::optional<bool> admin_disabled;
@@ -89,7 +89,7 @@ struct StatusDetails {
                         Field<&StatusDetails::permitted_actions, "what all of them permit">>;
 };
 
-// An identity as it is shown: status and the deprecated booleans follow from its active controls.
+// An identity in answers: status and the deprecated booleans follow from its active controls.
 struct Identity {
   Id id;
   CustomerId customer_id;
@@ -336,7 +336,7 @@ struct Claim {
                         Field<&Claim::customer_id, "whose it is; shown to the operator">>;
 };
 
-// What an address held at a moment, as the operator recorded it (specification 4.4).
+// The balance of an address at a time, as the operator recorded it (specification 4.4).
 struct Balance {
   static constexpr std::string_view table = "balances";
 
@@ -349,10 +349,10 @@ struct Balance {
                         Field<&Balance::at, "the moment it held it">>;
 };
 
-// Whose a record is, whichever way its shape says it; empty while nobody has said.
+// The customer of a record, of either specified shape; empty if none was given.
 template <Record R>
 std::string& customer_of(R& record) {
-  if constexpr (std::same_as<decltype(record.customer_id), CustomerId>) {
+  if constexpr (!is_optional<decltype(record.customer_id)>) {
     return record.customer_id.value;
   } else {
     if (!record.customer_id) record.customer_id.emplace();
@@ -361,7 +361,7 @@ std::string& customer_of(R& record) {
 }
 template <Record R>
 std::string_view customer_of(const R& record) {
-  if constexpr (std::same_as<decltype(record.customer_id), CustomerId>) {
+  if constexpr (!is_optional<decltype(record.customer_id)>) {
     return record.customer_id.value;
   } else {
     return record.customer_id ? std::string_view(record.customer_id->value) : std::string_view();

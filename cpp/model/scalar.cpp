@@ -2,8 +2,6 @@
 
 #include <charconv>
 
-#include "model/wording.hpp"
-
 namespace comptroller {
 
 std::optional<PageLimit> PageLimit::parse(std::string_view text) {

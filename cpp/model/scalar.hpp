@@ -1,10 +1,29 @@
-// What all values have in common: they are read from text, they can say what they expect, and they
-// have a text. A closed set gets all three from its words; every other scalar brings its own.
+// What the rest of the core knows about a type of value: how it is parsed, what the API description
+// calls it, which storage class its column has, and its view.
+//
+// A view is a light value that every output format can write: a text (std::string_view), a Packed
+// text, a Decimal, a Timestamp, a member of a closed set, a bool, a number, JsonText, a list,
+// pairs, a record, or an optional of these, which is written as null when empty. Adding a scalar
+// type means adding a class with these static members; what a class inherits from another scalar it
+// shares:
+//
+//   kind, storage             required for fields of stored records
+//   parse, expectation        required for values that are read from text
+//   minimum_length, maximum_length   of the text, in the API description
+//   shown_to                  the only audience that sees the field
+//   names_customer            the value says whose record it is; it is no content of the record
+//   is_completed_by_load      a line of a load may omit it
+//   is_computed               follows from other records: no column holds it, input is ignored
+//   default_of(record)        the value of an omitted member
+//
+// and with the members `value` (a text) or `view()`, and `canonicalise()` if equal values may have
+// different representations.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,45 +31,80 @@
 #include "model/amount.hpp"
 #include "model/enums.hpp"
 #include "model/error.hpp"
+#include "model/fields.hpp"
 #include "model/identifier.hpp"
+#include "model/storage_class.hpp"
 #include "model/text.hpp"
 #include "model/timestamp.hpp"
+#include "model/type_name.hpp"
+#include "model/wording.hpp"
 
 namespace comptroller {
 
+// Who reads an answer. The operator also sees whose a record is.
+enum class Audience : std::uint8_t { client, provider };
+
 // The customer of a record whose specified shape names it.
-struct CustomerId : Id {};
+struct CustomerId : Id {
+  static constexpr StorageClass storage = StorageClass::symbol;
+  static constexpr bool names_customer = true;
+  static constexpr bool is_completed_by_load = true;
+};
 
-// The customer of a record whose specified shape does not name it: shown to the operator only.
-struct OwnerId : Id {};
+// The customer of a record whose specified shape does not name it.
+struct OwnerId : Id {
+  static constexpr StorageClass storage = StorageClass::symbol;
+  static constexpr bool names_customer = true;
+  static constexpr Audience shown_to = Audience::provider;
+};
 
-// A payout group, named by its UUID; many records name the same one.
-struct GroupId : Uuid {};
+// The UUID of a payout group; stored as a symbol because many records name the same group.
+struct GroupId : Uuid {
+  static constexpr StorageClass storage = StorageClass::symbol;
+};
 
-// The last change of a record; a line of a load that lacks it takes created_at.
-struct UpdatedAt : Timestamp {};
+// The time of a record's last change; created_at if a line of a load omits it.
+struct UpdatedAt : Timestamp {
+  static constexpr bool is_completed_by_load = true;
+  template <class R>
+  static UpdatedAt default_of(const R& record) {
+    return {record.created_at};
+  }
+};
 
-// A moment that has not come while it is null: the one member that is written as null.
+// A time that is null until it comes. Unlike an optional field it is always written.
 struct NullableTimestamp {
+  static constexpr std::string_view kind = "timestamp?";
+  static constexpr StorageClass storage = StorageClass::timestamp;
+
   std::optional<Timestamp> value;
+
+  std::optional<Timestamp> view() const { return value; }
   friend bool operator==(const NullableTimestamp&, const NullableTimestamp&) = default;
 };
 
-// A balance that belongs to another table and is looked up when it is asked for.
-struct SnapshotBalance : NonNegativeAmount {};
+// A balance from another table, looked up on request.
+struct SnapshotBalance : NonNegativeAmount {
+  static constexpr bool is_computed = true;
+};
 
-// A member that is known and passed over, whatever its value.
-struct Ignored {};
+// A member that a line may have and whose value is ignored.
+struct Ignored {
+  static constexpr bool is_computed = true;
+};
 
 struct PageLimit {
+  static constexpr std::string_view kind = "integer";
   static constexpr std::int32_t most = 1000;
   std::int32_t value = 100;
   static std::optional<PageLimit> parse(std::string_view text);
   static std::string expectation();
+  std::int32_t view() const { return value; }
 };
 
-// A page cursor as it came; whether it is a good one is the list's to say.
+// A page cursor as received; the list validates it.
 struct PageCursor {
+  static constexpr std::string_view kind = "string";
   std::string value;
   static std::optional<PageCursor> parse(std::string_view text);
   static std::string expectation();
@@ -80,55 +134,154 @@ struct Bare<std::optional<T>> {
 template <class T>
 using bare = typename detail::Bare<T>::type;
 
-// What a line of a load may lack although the record always has it: the load completes it.
-template <class T>
-inline constexpr bool is_completed_by_load =
-    std::same_as<T, CustomerId> || std::same_as<T, UpdatedAt>;
+// A view of text that is made of other bytes: `size` characters, none of which needs an escape.
+template <class P>
+concept Packed = requires(const P& packed, char* out) {
+  packed.size();
+  packed.write(out);
+};
+std::string text_of(const Packed auto& packed) {
+  std::string text(packed.size(), '\0');
+  packed.write(text.data());
+  return text;
+}
 
 template <class T>
-std::optional<T> parse_scalar(std::string_view text) {
-  if constexpr (ClosedSet<T>) {
-    return find_word<T>(text);
-  } else if constexpr (std::same_as<T, bool>) {
-    if (text == "true") return true;
-    if (text == "false") return false;
-    return std::nullopt;
-  } else if constexpr (requires {
-                         { T::parse(text) } -> std::same_as<std::optional<T>>;
-                       }) {
-    return T::parse(text);
-  } else {
-    // What refines another scalar is read as that one.
-    auto value = T::parse(text);
+concept List = std::ranges::range<T> && !std::convertible_to<T, std::string_view>;
+template <class T>
+concept Pairs = List<T> && requires(std::ranges::range_value_t<T> pair) {
+  pair.first;
+  pair.second;
+};
+
+// A T that the store holds as JSON text.
+template <class T>
+struct JsonText {
+  std::string_view text;
+
+  // Throws unavailable unless the text has the brackets of a T.
+  std::string_view checked() const {
+    constexpr std::string_view brackets = List<T> ? "[]" : "{}";
+    if (text.size() > 1 && text.front() == brackets[0] && text.back() == brackets[1]) return text;
+    throw Error::damaged("a document is cut off");
+  }
+};
+
+// A scalar class, and plain values that only the service's own answers have.
+template <class T>
+struct Scalar {
+  static constexpr StorageClass storage = T::storage;
+  static std::string kind() { return std::string(T::kind); }
+  static std::string expectation() { return T::expectation(); }
+  static std::optional<T> parse(std::string_view text)
+    requires requires { T::parse(text); }
+  {
+    auto value = T::parse(text);  // a T, or the type that T refines
+    if constexpr (std::same_as<decltype(value), std::optional<T>>) return value;
     if (!value) return std::nullopt;
     return T{*std::move(value)};
   }
-}
-
-// The phrase that completes "must be ...".
-template <class T>
-std::string expectation() {
-  if constexpr (ClosedSet<T>) {
-    std::string phrase = "one of";
-    for (const std::string_view& word : words_of<T>) {
-      phrase += &word == words_of<T>.data() ? " " : ", ";
-      phrase += word;
+  static decltype(auto) view(const T& value) {
+    if constexpr (requires { value.view(); }) {
+      return value.view();
+    } else if constexpr (requires { std::string_view(value.value); }) {
+      return std::string_view(value.value);
+    } else {
+      return (value);
     }
-    return phrase;
-  } else if constexpr (std::same_as<T, bool>) {
-    return "true or false";
-  } else {
-    return T::expectation();
   }
+};
+
+template <>
+struct Scalar<bool> {
+  static constexpr StorageClass storage = StorageClass::boolean;
+  static std::string kind() { return "boolean"; }
+  static std::string expectation() { return "true or false"; }
+  static std::optional<bool> parse(std::string_view text) {
+    if (text != "true" && text != "false") return std::nullopt;
+    return text == "true";
+  }
+  static bool view(bool value) { return value; }
+};
+
+template <ClosedSet E>
+struct Scalar<E> {
+  static constexpr StorageClass storage = StorageClass::code;
+  static std::string kind() { return std::string(type_name<E>()); }
+  static std::string expectation() { return "one of " + comma_separated(words_of<E>); }
+  static std::optional<E> parse(std::string_view text) { return find_word<E>(text); }
+  static E view(E value) { return value; }
+};
+
+template <class T>
+struct Scalar<std::vector<T>> {
+  static constexpr StorageClass storage = StorageClass::addresses;  // the only list that is stored
+  static std::string kind() { return Scalar<T>::kind() + "[]"; }
+  static const std::vector<T>& view(const std::vector<T>& values) { return values; }
+};
+
+template <Record R>
+struct Scalar<R> {
+  static constexpr StorageClass storage = StorageClass::document;
+  static std::string kind() { return std::string(type_name<R>()); }
+  static const R& view(const R& record) { return record; }
+};
+
+template <class T>
+using View = std::remove_cvref_t<decltype(Scalar<T>::view(std::declval<const T&>()))>;
+
+template <class T>
+concept Parsed = requires(std::string_view text) { Scalar<T>::parse(text); };
+template <class T>
+inline constexpr bool is_computed = requires { T::is_computed; };
+template <class T>
+inline constexpr bool is_completed_by_load = requires { T::is_completed_by_load; };
+template <class T>
+inline constexpr bool names_customer = requires { T::names_customer; };
+// Whether a member must be given in input that nothing completes.
+template <class T>
+inline constexpr bool is_required = !is_optional<T> && !is_array<T>;
+// Whether an unset member is written as null instead of being left out.
+template <class T>
+inline constexpr bool shows_null = is_optional<View<T>>;
+template <class T>
+constexpr bool is_shown(Audience audience) {
+  if constexpr (requires { T::shown_to; }) return audience == T::shown_to;
+  return true;
 }
 
-// The refusal of a text that is no T, quoting a bounded part of it.
+// A member of a record, which may be unset.
+template <class T>
+struct MemberValue {
+  const T* value;
+
+  bool is_unset() const { return value == nullptr; }
+  void visit(auto&& act) const { act(Scalar<T>::view(*value)); }
+};
+
+// A record as a source of field values. A row of a statement is another (store::Row).
+template <Record R>
+struct RecordFields {
+  const R& record;
+
+  template <class F, std::size_t>
+  auto field() const {
+    const auto& member = record.*F::member;
+    if constexpr (is_optional<typename F::Type>) {
+      return MemberValue<bare<typename F::Type>>{member ? &*member : nullptr};
+    } else {
+      return MemberValue<typename F::Type>{&member};
+    }
+  }
+};
+
+// "must be <expected>, not <a bounded part of the text>".
 std::string refused_text(const std::string& expected, std::string_view text);
 
 template <class T>
 T require_scalar(std::string_view field, std::string_view text) {
-  if (std::optional<T> value = parse_scalar<T>(text)) return *std::move(value);
-  throw Error::invalid(field, refused_text(expectation<T>(), text));
+  if (std::optional<T> value = Scalar<T>::parse(text)) return *std::move(value);
+  throw Error::invalid(field, refused_text(Scalar<T>::expectation(), text));
 }
 
 }  // namespace comptroller

@@ -14,9 +14,9 @@ constexpr std::size_t block_length = 8;
 constexpr std::uint64_t high_bits = 0x8080808080808080;
 constexpr std::uint64_t spaces = 0x2020202020202020;
 
-// Whether eight bytes of 0x20 to 0x7f come first. With the high bit of each byte set before the
-// subtraction nothing is borrowed from a neighbour, and the bit survives exactly where the byte is
-// at least 0x20.
+// Whether the first eight bytes are 0x20 to 0x7f. Setting the high bit of each byte before the
+// subtraction prevents borrows between bytes, and the bit stays set exactly if the byte is at least
+// 0x20.
 bool begins_with_plain_block(std::string_view bytes) {
   if (bytes.size() < block_length) return false;
   std::uint64_t block = 0;
@@ -24,8 +24,8 @@ bool begins_with_plain_block(std::string_view bytes) {
   return (block & high_bits) == 0 && (((block | high_bits) - spaces) & high_bits) == high_bits;
 }
 
-// The length of the well-formed character at the start of `bytes` (Unicode, table 3-7), 0 when
-// there is none. `bytes` is not empty.
+// The length of the well-formed character at the start of `bytes` (Unicode, table 3-7), or 0 if it
+// is malformed. `bytes` is not empty.
 std::size_t character_length(std::string_view bytes) {
   const auto at = [bytes](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const auto continues = [&](std::size_t i, unsigned low, unsigned high) {
@@ -35,7 +35,7 @@ std::size_t character_length(std::string_view bytes) {
   if (lead < 0x80) return lead < 0x20 ? 0 : 1;
   if (lead < 0xc2 || lead > 0xf4) return 0;
   if (lead < 0xe0) return continues(1, 0x80, 0xbf) ? 2 : 0;
-  // The second byte rules out overlong forms, surrogates and what is beyond U+10FFFF.
+  // The second byte excludes overlong forms, surrogates and code points beyond U+10FFFF.
   const unsigned low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
   const unsigned high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
   if (!continues(1, low, high) || !continues(2, 0x80, 0xbf)) return 0;
@@ -69,7 +69,7 @@ std::optional<std::size_t> count_characters(std::string_view bytes) {
 }
 
 bool is_text(std::string_view bytes, std::size_t minimum, std::size_t maximum) {
-  // No code point takes more than four bytes: a huge string is refused without being read.
+  // A code point has at most four bytes: a huge string is refused without being read.
   if (bytes.size() < minimum || bytes.size() > 4 * maximum) return false;
   const std::optional<std::size_t> count = count_characters(bytes);
   return count.has_value() && *count >= minimum && *count <= maximum;
@@ -103,8 +103,8 @@ std::optional<TransactionHash> TransactionHash::parse(std::string_view text) {
   return TransactionHash{std::string(text)};
 }
 
-bool TransactionHash::pack(std::array<char, packed_length>& packed) const {
-  return read_prefixed_hexadecimal(value, packed_length, packed.data());
+bool TransactionHash::pack(std::string_view text, char* out) {
+  return read_prefixed_hexadecimal(text, packed_length, out);
 }
 
 }  // namespace comptroller

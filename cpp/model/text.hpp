@@ -1,21 +1,21 @@
-// Strings, by what they may hold. All are valid UTF-8 without control characters and kept byte for
-// byte: nothing is normalised or trimmed. Lengths are counted in code points.
+// Types of text. All are valid UTF-8 without control characters and stored byte for byte: nothing
+// is normalised or trimmed. Lengths are in code points.
 //
-// Every scalar type of the model has `parse`, which gives nothing for what it does not accept, and
-// `expectation`, the phrase that completes "must be ...".
+// `parse` of a scalar type returns nullopt for invalid text; `expectation` completes "must be ...".
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "model/storage_class.hpp"
+
 namespace comptroller {
 
-// The number of code points of `bytes`; nothing when it is not valid UTF-8 or has one of U+0000 to
-// U+001F. DEL is allowed.
+// The number of code points of `bytes`; nullopt if it is not valid UTF-8 or contains one of U+0000
+// to U+001F. DEL is allowed.
 std::optional<std::size_t> count_characters(std::string_view bytes);
 
 // Whether `bytes` is acceptable text of `minimum` to `maximum` code points.
@@ -24,6 +24,8 @@ std::string text_expectation(std::size_t minimum, std::size_t maximum);
 
 template <std::size_t Min, std::size_t Max>
 struct Text {
+  static constexpr std::string_view kind = "string";
+  static constexpr StorageClass storage = StorageClass::text;
   static constexpr std::size_t minimum_length = Min;
   static constexpr std::size_t maximum_length = Max;
 
@@ -41,8 +43,10 @@ using Label = Text<1, 128>;
 using Name = Text<1, 256>;
 using Note = Text<0, 1024>;
 
-// A word of an open set: [A-Z][A-Z0-9_]{0,63}. Words this version does not know are kept as well.
+// A word of an open set: [A-Z][A-Z0-9_]{0,63}. Words that this version does not know are valid.
 struct Word {
+  static constexpr std::string_view kind = "word";
+  static constexpr StorageClass storage = StorageClass::symbol;
   static constexpr std::size_t maximum_length = 64;
 
   std::string value;
@@ -52,8 +56,11 @@ struct Word {
   friend auto operator<=>(const Word&, const Word&) = default;
 };
 
-// A label that repeats from record to record (asset, chain, jurisdiction); a store keeps it once.
+// A label that repeats from record to record (asset, chain, jurisdiction); the store holds it once.
 struct Term {
+  static constexpr std::string_view kind = "string";
+  static constexpr StorageClass storage = StorageClass::symbol;
+
   std::string value;
 
   static std::optional<Term> parse(std::string_view text);
@@ -63,6 +70,8 @@ struct Term {
 
 // Any label; the usual form, "0x" and 64 lower-case hexadecimal digits, packs into 32 bytes.
 struct TransactionHash {
+  static constexpr std::string_view kind = "string";
+  static constexpr StorageClass storage = StorageClass::hash;
   static constexpr std::size_t packed_length = 32;
 
   std::string value;
@@ -70,9 +79,9 @@ struct TransactionHash {
   static std::optional<TransactionHash> parse(std::string_view text);
   static std::string expectation() { return Label::expectation(); }
 
-  // True, with `packed` filled, for exactly the usual form; else false, and `packed` is
-  // unspecified.
-  bool pack(std::array<char, packed_length>& packed) const;
+  // Writes `packed_length` bytes and returns true for exactly the usual form; else returns false,
+  // and `out` is unspecified.
+  static bool pack(std::string_view text, char* out);
   friend auto operator<=>(const TransactionHash&, const TransactionHash&) = default;
 };
 

@@ -25,7 +25,7 @@ constexpr std::array<char, 200> digit_pairs = [] {
   return pairs;
 }();
 
-// Reads fixed-width numbers and remembers whether anything but a digit was among them.
+// Reads numbers of fixed width and remembers whether all characters were digits.
 class Digits {
  public:
   explicit Digits(std::string_view text) : text_(text) {}
@@ -48,8 +48,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Takes ".digits" from the front of `text`, if there, and gives the microseconds; nothing for a dot
-// without a digit.
+// Removes ".digits" from the start of `text`, if present, and returns the microseconds; nullopt for
+// a dot without a digit.
 std::optional<Microseconds> take_fraction(std::string_view& text) {
   if (text.front() != '.') return Microseconds(0);
   std::int64_t fraction = 0;
@@ -63,7 +63,7 @@ std::optional<Microseconds> take_fraction(std::string_view& text) {
   return Microseconds(fraction);
 }
 
-// How far local time is ahead of UTC, from exactly `Z` or `+hh:mm` or `-hh:mm`.
+// The offset of local time from UTC: exactly `Z`, `+hh:mm` or `-hh:mm`.
 std::optional<minutes> offset_of(std::string_view text) {
   if (text == "Z" || text == "z") return minutes(0);
   if (text.size() != 6 || (text[0] != '+' && text[0] != '-') || text[3] != ':') return std::nullopt;

@@ -40,10 +40,16 @@ std::string shorten(std::string_view text) {
   return std::string(text.substr(0, size)) + "...";
 }
 
+std::string comma_separated(std::span<const std::string_view> names) {
+  std::string list;
+  for (const std::string_view name : names) list.append(list.empty() ? "" : ", ").append(name);
+  return list;
+}
+
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
   if (name.size() > longest_compared) return {};
   std::string_view nearest;
-  std::size_t fewest = name.size() / 2 + 1;  // more than half of it changed is another word
+  std::size_t fewest = name.size() / 2 + 1;  // at most half of the name may differ
   for (const std::string_view candidate : known) {
     const std::size_t edits = edits_between(name, candidate);
     if (edits < fewest) {
@@ -59,12 +65,7 @@ std::string unknown_name_message(std::string_view name, std::span<const std::str
     return "is not known; did you mean " + std::string(nearest) + "?";
   }
   if (known.empty()) return "is not known; nothing is allowed here";
-  std::string message = "is not known; allowed are ";
-  for (const std::string_view& candidate : known) {
-    if (&candidate != known.data()) message += ", ";
-    message += candidate;
-  }
-  return message;
+  return "is not known; allowed are " + comma_separated(known);
 }
 
 }  // namespace comptroller

@@ -1,4 +1,4 @@
-// How refusals repeat and correct what a caller sent.
+// How error messages quote and correct the names and texts that a caller sent.
 #pragma once
 
 #include <span>
@@ -7,14 +7,16 @@
 
 namespace comptroller {
 
-// The text, or its first 80 bytes at most, cut between characters, and "..." behind them: what a
-// caller sent, as a message may repeat it, never at length.
+// The text, or at most its first 80 bytes, cut between characters, and "...".
 std::string shorten(std::string_view text);
 
-// The known name with the fewest edits to `name`; empty when none is near.
+// "A, B, C".
+std::string comma_separated(std::span<const std::string_view> names);
+
+// The known name with the fewest edits to `name`; empty if none is near.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
 
-// "is not known; did you mean created_at?", or all known names where none is near.
+// "is not known; did you mean created_at?", or all known names if none is near.
 std::string unknown_name_message(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace comptroller

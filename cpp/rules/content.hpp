@@ -1,5 +1,5 @@
-// Whether two records say the same, member by member: amounts as numbers, times as instants, free
-// pairs in any order. Whose record it is does not count; that is asked separately.
+// Whether two records have the same content: amounts are compared as numbers, times as instants,
+// metadata in any order. The customer is not content; callers check it separately.
 #pragma once
 
 #include "model/records.hpp"
@@ -13,8 +13,7 @@ bool same_content(const R& a, const R& b) {
     using T = typename F::Type;
     const T& left = a.*F::member;
     const T& right = b.*F::member;
-    if constexpr (std::same_as<bare<T>, OwnerId> || std::same_as<bare<T>, CustomerId> ||
-                  std::same_as<bare<T>, SnapshotBalance>) {
+    if constexpr (names_customer<bare<T>> || is_computed<bare<T>>) {
       return;
     } else if constexpr (Record<bare<T>>) {
       same &= left.has_value() == right.has_value() && (!left || same_content(*left, *right));

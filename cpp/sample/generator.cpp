@@ -20,7 +20,7 @@ AppendRow lines(RecordAt record_at, std::string customer) {
     if constexpr (requires { record.customer_id; }) {
       if (!customer.empty()) customer_of(record) = customer;
     }
-    json::append_record(out, record, json::Audience::provider);
+    json::append_record(out, record, Audience::provider);
     out += '\n';
   };
 }

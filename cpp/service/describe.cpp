@@ -42,44 +42,14 @@ struct Description {
                         Field<&Description::problems>, Field<&Description::scopes>>;
 };
 
-// What a value is to its reader: a record or closed set by name, else the kind of scalar.
-template <class T>
-std::string kind_of() {
-  if constexpr (is_array<T>) {
-    return kind_of<typename T::value_type>() + "[]";
-  } else if constexpr (Record<T> || ClosedSet<T>) {
-    return std::string(type_name<T>());
-  } else if constexpr (std::same_as<T, bool>) {
-    return "boolean";
-  } else if constexpr (std::same_as<T, Metadata>) {
-    return "metadata";
-  } else if constexpr (std::same_as<T, PageLimit>) {
-    return "integer";
-  } else if constexpr (std::same_as<T, NullableTimestamp>) {
-    return "timestamp?";
-  } else if constexpr (std::derived_from<T, Timestamp>) {
-    return "timestamp";
-  } else if constexpr (std::derived_from<T, NonNegativeAmount> || std::same_as<T, Amount>) {
-    return "amount";
-  } else if constexpr (std::derived_from<T, Uuid>) {
-    return "uuid";
-  } else if constexpr (std::derived_from<T, Id>) {
-    return "id";
-  } else if constexpr (std::same_as<T, Word>) {
-    return "word";
-  } else {
-    return "string";
-  }
-}
-
 template <Record R>
 void describe_record(Named<Named<FieldDescription>>& records) {
   auto& fields = records.emplace_back(type_name<R>(), Named<FieldDescription>{}).second;
   for_each_field<R>([&]<class F>() {
     using T = typename F::Type;
     FieldDescription& field = fields.emplace_back(F::name, FieldDescription{}).second;
-    field.type = kind_of<bare<T>>();
-    field.required = !is_optional<T> && !is_array<T>;
+    field.type = Scalar<bare<T>>::kind();
+    field.required = is_required<T>;
     if constexpr (requires { bare<T>::minimum_length; }) field.min_length = bare<T>::minimum_length;
     if constexpr (requires { bare<T>::maximum_length; }) field.max_length = bare<T>::maximum_length;
     field.doc = F::doc;

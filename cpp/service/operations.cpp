@@ -26,7 +26,7 @@ json::Reader& reader_of_thread() {
 template <Record Request>
 void check_path_id(const Call& call) {
   for (const Parameter& parameter : call.parameters) {
-    if (parameter.name == "id" && !parse_scalar<bare<decltype(Request::id)>>(parameter.value)) {
+    if (parameter.name == "id" && !Scalar<bare<decltype(Request::id)>>::parse(parameter.value)) {
       throw Error(Code::not_found, "there is no record of this id");
     }
   }
@@ -36,7 +36,7 @@ void check_path_id(const Call& call) {
 template <Record Request>
 Request read_query(const Operation& operation, const Call& call) {
   if constexpr (requires(Request query) { query.id; }) {
-    if (operation.shape == Shape::path_id) check_path_id<Request>(call);
+    if (operation.request_source == RequestSource::path_id) check_path_id<Request>(call);
   }
   if (!call.body.empty()) throw Error(Code::invalid_request, "this operation takes no body");
   Request request{};
@@ -68,18 +68,18 @@ template <Record Request>
 inline constexpr bool is_in_envelope =
     std::same_as<Request, CreateRewardAddress> || std::same_as<Request, UpdateRewardAddress>;
 
-// The request of a write: its body, and what the operation's shape lets parameters say.
-template <Record Request, Shape shape>
+// The request of a write: its body, and the parameters that its source allows.
+template <Record Request, RequestSource source>
 Request read_command(const Call& call) {
   json::ReadOptions options;
   if constexpr (is_in_envelope<Request>) options.envelope = "address";
   Request request{};
-  if constexpr (shape == Shape::either) {
+  if constexpr (source == RequestSource::either) {
     Request query{};
     read_parameters<Request>(call.parameters, query, field_names<Request>);
     read_body(call, options, request);
     merge_agreeing(query, request);
-  } else if constexpr (shape == Shape::body) {
+  } else if constexpr (source == RequestSource::body) {
     refuse_parameters(call.parameters);
     read_body(call, options, request);
   } else {
@@ -87,7 +87,7 @@ Request read_command(const Call& call) {
     read_parameters<Request>(call.parameters, request, path_names);
     const Id id = request.id;
     options.elsewhere = path_names;
-    options.may_repeat = shape == Shape::id_in_both;
+    options.may_repeat = source == RequestSource::id_in_both;
     read_body(call, options, request);
     if (request.id != id) {
       throw Error::field(Code::id_mismatch, "address.id",
@@ -134,11 +134,11 @@ Answer run_read(Service& service, const Principal& principal, const Operation& o
   return {to_json(Handler(context, request), principal), false};
 }
 
-template <auto Handler, Shape shape>
+template <auto Handler, RequestSource source>
 Answer run_write(Service& service, const Principal& principal, const Operation& operation,
                  const Call& call) {
   using Request = typename Signature<decltype(Handler)>::Request;
-  const auto request = read_command<Request, shape>(call);
+  const auto request = read_command<Request, source>(call);
   const auto write = [&](db::Connection& connection) {
     Context context{
         connection,           principal,      service.environment(),      service.secret(),
@@ -154,29 +154,29 @@ Answer run_write(Service& service, const Principal& principal, const Operation& 
 }
 
 template <auto Handler>
-constexpr Operation row(std::string_view name, std::string_view scope, bool is_write, Shape shape,
-                        std::string_view doc, Run* run) {
+constexpr Operation row(std::string_view name, std::string_view scope, bool is_write,
+                        RequestSource source, std::string_view doc, Run* run) {
   using Types = Signature<decltype(Handler)>;
   constexpr std::string_view request = type_name<typename Types::Request>();
   constexpr std::string_view answer = type_name<typename Types::Answered>();
-  return {name, scope, is_write, shape, doc, request, answer, run};
+  return {name, scope, is_write, source, doc, request, answer, run};
 }
 
 template <auto Handler>
-constexpr Operation read(std::string_view name, std::string_view scope, Shape shape,
+constexpr Operation read(std::string_view name, std::string_view scope, RequestSource source,
                          std::string_view doc) {
-  return row<Handler>(name, scope, false, shape, doc, &run_read<Handler>);
+  return row<Handler>(name, scope, false, source, doc, &run_read<Handler>);
 }
 
-template <auto Handler, Shape shape>
+template <auto Handler, RequestSource source>
 constexpr Operation write(std::string_view name, std::string_view scope, std::string_view doc) {
-  return row<Handler>(name, scope, true, shape, doc, &run_write<Handler, shape>);
+  return row<Handler>(name, scope, true, source, doc, &run_write<Handler, source>);
 }
 
 }  // namespace
 
 std::span<const Operation> operations() {
-  using enum Shape;
+  using enum RequestSource;
   constexpr std::string_view read_identity = "identity:read_identity";
   constexpr std::string_view write_identity = "identity:write_identity";
   constexpr std::string_view read_control = "identity:read_identity_control";

@@ -1,4 +1,4 @@
-// The operations by name (specification 4), and how each comes to its request record.
+// The operations by name (specification 4).
 #pragma once
 
 #include <span>
@@ -7,14 +7,14 @@
 
 namespace comptroller::service {
 
-// Where an operation's request comes from.
-enum class Shape : std::uint8_t {
-  parameters,   // all of it from parameters
-  path_id,      // from parameters, of which `id` stands in a path: a malformed one is not found
-  body,         // all of it from the body
+// Where the fields of a request come from.
+enum class RequestSource : std::uint8_t {
+  parameters,   // all from parameters
+  path_id,      // from parameters, with `id` in the path: a malformed id is not found
+  body,         // all from the body
   id_and_body,  // `id` from the path, the rest from the body
-  id_in_both,   // the same; a body may repeat the id, and must agree
-  either,       // members from the parameters or the body, which must agree
+  id_in_both,   // the same, but the body may repeat the id, which must agree
+  either,       // from parameters or the body, which must agree
 };
 
 struct Operation;
@@ -22,29 +22,29 @@ using Run = Answer(Service&, const Principal&, const Operation&, const Call&);
 
 struct Operation {
   std::string_view name;
-  std::string_view scope;  // of a client; the operator's are implied
+  std::string_view scope;  // that a client needs; the operator's follow from is_write
   bool is_write;
-  Shape shape;
+  RequestSource request_source;
   std::string_view doc;
-  std::string_view request;  // the record it takes
-  std::string_view answer;   // the record it answers, or that its items are
+  std::string_view request;  // the type name of its request
+  std::string_view answer;   // the type name of its answer, or of the items of a page
   Run* run;
 
   using fields =
       Fields<Field<&Operation::name>, Field<&Operation::scope>, Field<&Operation::is_write>,
-             Field<&Operation::shape>, Field<&Operation::request>, Field<&Operation::answer>,
-             Field<&Operation::doc>>;
+             Field<&Operation::request_source>, Field<&Operation::request>,
+             Field<&Operation::answer>, Field<&Operation::doc>>;
 };
 
 std::span<const Operation> operations();
 const Operation* find_operation(std::string_view name);
 
-// Refuses a principal that may not call this: insufficient_scope.
+// Throws insufficient_scope if the principal may not call the operation.
 void require_operation_scope(const Principal& principal, const Operation& operation);
 
 }  // namespace comptroller::service
 
 template <>
-inline constexpr auto comptroller::words_of<comptroller::service::Shape> =
+inline constexpr auto comptroller::words_of<comptroller::service::RequestSource> =
     std::to_array<std::string_view>(
         {"parameters", "path_id", "body", "id_and_body", "id_in_both", "either"});

@@ -1,4 +1,4 @@
-// Parameters, such as those of a query string, as a request record.
+// Reads parameters, such as those of a query string, into a request record.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "model/fields.hpp"
-#include "model/metadata.hpp"
 #include "model/scalar.hpp"
 #include "model/wording.hpp"
 
@@ -22,45 +21,35 @@ struct Parameter {
 // The most values an array parameter takes (specification 8).
 inline constexpr std::size_t most_array_values = 100;
 
-// Refuses all of them, for what takes none.
+// Throws invalid_request unless there are none.
 void refuse_parameters(std::span<const Parameter> parameters);
 
-// Sets the member that a parameter names.
-template <class F, Record R>
-void read_parameter(const Parameter& parameter, bool is_repeated, R& request,
-                    std::vector<FieldError>& errors) {
-  using T = typename F::Type;
-  if constexpr (is_array<T>) {
-    using Element = typename T::value_type;
-    auto& values = request.*F::member;
-    if (values.size() == most_array_values) {
-      // Said once, however many there are.
-      if (errors.empty() || errors.back().field != F::name) {
-        errors.push_back({std::string(F::name), "takes at most 100 values"});
-      }
-    } else if (auto value = parse_scalar<Element>(parameter.value)) {
-      values.push_back(*std::move(value));
-    } else {
-      errors.push_back(
-          {std::string(F::name), refused_text(expectation<Element>(), parameter.value)});
-    }
-  } else if constexpr (!std::same_as<bare<T>, Metadata>) {
-    auto value = parse_scalar<bare<T>>(parameter.value);
-    if (is_repeated) {
-      errors.push_back({std::string(F::name), "is there twice"});
-    } else if (!value) {
-      errors.push_back(
-          {std::string(F::name), refused_text(expectation<bare<T>>(), parameter.value)});
-    } else if constexpr (is_optional<T>) {
-      request.*F::member = std::move(value);
-    } else {
-      request.*F::member = *std::move(value);
-    }
+// Sets a member to the value of a parameter. Returns why the value is refused.
+template <class T>
+std::optional<std::string> set_member(T& member, std::string_view text, bool is_repeated) {
+  if constexpr (Parsed<T>) {  // other members come in the body only
+    if (is_repeated) return "is there twice";
+    auto value = Scalar<T>::parse(text);
+    if (!value) return refused_text(Scalar<T>::expectation(), text);
+    member = *std::move(value);
   }
+  return std::nullopt;
+}
+template <class T>
+std::optional<std::string> set_member(std::vector<T>& values, std::string_view text, bool) {
+  if (values.size() == most_array_values) return "takes at most 100 values";
+  std::optional<std::string> refusal = set_member(values.emplace_back(), text, false);
+  if (refusal) values.pop_back();
+  return refusal;
+}
+template <class T>
+std::optional<std::string> set_member(std::optional<T>& member, std::string_view text,
+                                      bool is_repeated) {
+  return set_member(member.emplace(), text, is_repeated);
 }
 
-// Sets the members of `request` that parameters name. Refuses with invalid_request unknown names,
-// single-valued ones that come twice, more than 100 values of an array, and values that are none.
+// Sets the members of `request` that parameters name. Throws invalid_request for unknown names,
+// repeated single-valued parameters, more than 100 values of an array, and invalid values.
 template <Record R>
 void read_parameters(std::span<const Parameter> parameters, R& request,
                      std::span<const std::string_view> allowed) {
@@ -76,14 +65,15 @@ void read_parameters(std::span<const Parameter> parameters, R& request,
     }
     for_each_indexed_field<R>([&]<class F, std::size_t I>() {
       if (F::name != parameter.name) return;
-      read_parameter<F>(parameter, seen[I], request, errors);
+      const std::optional<std::string> refusal =
+          set_member(request.*F::member, parameter.value, seen[I]);
       seen.set(I);
+      const FieldError error{std::string(F::name), refusal.value_or("")};
+      if (refusal && (errors.empty() || errors.back() != error)) errors.push_back(error);
     });
   }
   for_each_indexed_field<R>([&]<class F, std::size_t I>() {
-    using T = typename F::Type;
-    constexpr bool is_required = !is_optional<T> && !is_array<T>;
-    if (is_required && is_allowed(F::name) && !seen[I])
+    if (is_required<typename F::Type> && is_allowed(F::name) && !seen[I])
       errors.push_back({std::string(F::name), "is required"});
   });
   if (!errors.empty()) throw Error::fields(std::move(errors));

@@ -13,7 +13,7 @@ namespace comptroller::service {
 struct Scan {
   // The rows, for Listing::scan; each reading connection makes its own.
   std::function<store::Listing(db::Connection&)> listing;
-  json::Audience audience;
+  Audience audience;
 };
 
 // Who reads: an analysis, which is shown what lists show, or an export that is to load back to an

@@ -39,8 +39,9 @@ Secret initialise_store(db::Database& database) {
   {
     const db::Lease reader = database.reader();
     const auto secret = read_secret(*reader);
-    if (secret && (!database.is_writable() ||
-                   (!store::views_are_stale(*reader) && !store::lacks_operator_indexes(*reader)))) {
+    if (secret &&
+        (!database.is_writable() || (reader->has_readable_views(store::readable_views()) &&
+                                     !store::lacks_operator_indexes(*reader)))) {
       return *secret;
     }
   }
@@ -56,7 +57,7 @@ Secret initialise_store(db::Database& database) {
           .run();
     }
     store::ensure_customer(connection, default_customer);
-    store::make_views(connection);
+    connection.make_readable_views(store::readable_views());
     store::make_operator_indexes(connection);
   });
   return secret;

@@ -80,8 +80,8 @@ class Service {
   BackgroundWork background_;
 };
 
-inline json::Audience audience_of(const Principal& principal) {
-  return principal.is_operator() ? json::Audience::provider : json::Audience::client;
+inline Audience audience_of(const Principal& principal) {
+  return principal.is_operator() ? Audience::provider : Audience::client;
 }
 
 }  // namespace comptroller::service

@@ -110,7 +110,7 @@ struct Place {
 };
 
 Place place_of(db::Connection& connection, const Id& id) {
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   db::Query query = connection.query(
       "SELECT key, identity_key, type, set_by, created_at FROM controls WHERE id = $id");
   if (!query.bind("$id", parameters.of(id)).step()) {

@@ -34,7 +34,7 @@ Listing controls_listing(db::Connection& connection, const ListControls& request
 std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::string_view id) {
   static const std::string sql =
       "SELECT " + select_list<StoredIdentity>() + ", key, implied FROM identities WHERE id = ?1";
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   if (!query.bind(1, parameters.identifier(id)).step()) return std::nullopt;
   constexpr int key_column = static_cast<int>(StoredIdentity::fields::count);

@@ -4,7 +4,7 @@
 
 #include "json/reader.hpp"
 #include "model/error.hpp"
-#include "store/row_json.hpp"
+#include "store/columns.hpp"
 
 namespace comptroller::store {
 
@@ -110,7 +110,7 @@ void check_rows(db::Connection& connection, std::vector<Finding>& findings) {
   while (rows.step()) {
     try {
       text.clear();
-      append_row<R>(text, rows, connection.symbols(), json::Audience::provider);
+      append_row<R>(text, rows, connection.symbols(), Audience::provider);
       R record{};
       reader.read(text, record, options);
     } catch (const Error& error) {

@@ -192,7 +192,7 @@ class Listing {
   CountWords count_words_;
   Ownership ownership_;
   db::Connection& connection_;
-  Parameters parameters_;  // owns the bytes of values
+  BoundValues parameters_;  // owns the bytes of values
   std::vector<ListFilter> filters_;
   std::optional<Prefix> prefix_;
   std::vector<Sql> conditions_;

@@ -4,7 +4,7 @@ namespace comptroller::store {
 
 namespace {
 
-Value destination_profile(const Orchestration& orchestration, Parameters& parameters) {
+Value destination_profile(const Orchestration& orchestration, BoundValues& parameters) {
   const auto& destination = orchestration.destination;
   if (!destination || !destination->profile || !destination->profile->profile_id) {
     return Value::null();
@@ -20,14 +20,14 @@ Listing orchestrations_listing(db::Connection& connection, const ListOrchestrati
 }
 
 bool insert_orchestration(db::Connection& connection, const Orchestration& orchestration) {
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   return insert_new(connection, orchestration,
                     {{"destination_profile_id", destination_profile(orchestration, parameters)}});
 }
 
 void update_orchestration(db::Connection& connection, std::int64_t key,
                           const Orchestration& orchestration) {
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   update(connection, key, orchestration,
          {{"destination_profile_id", destination_profile(orchestration, parameters)}});
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "store/merge.hpp"
-#include "store/row_json.hpp"
+#include "store/columns.hpp"
 #include "store/sql.hpp"
 
 namespace comptroller::store {
@@ -53,23 +53,23 @@ class PageRows {
 // if more follow. The rows must have been asked for limit + 1.
 template <Record R>
 std::optional<Position> append_items(std::string& out, PageRows& rows, db::Symbols& symbols,
-                                     json::Audience audience, std::int64_t limit) {
+                                     Audience audience, std::int64_t limit) {
   constexpr int columns = static_cast<int>(R::fields::count);
   Position last;
-  Tail tail(out);
-  tail.put("\"items\":[");
+  json::JsonWriter writer(out, audience);
+  writer.put("\"items\":[");
   for (std::int64_t count = 0; rows.step(); ++count) {
     if (count == limit) {
-      tail.put("]");
+      writer.put("]");
       return last;
     }
-    if (count > 0) tail.put(",");
-    put_row<R>(tail, rows.row(), symbols, audience);
+    if (count > 0) writer.put(",");
+    writer.write_record<R>(Row{rows.row(), symbols});
     if (count + 1 == limit) {
       last = {rows.row().column(columns).integer, rows.row().column(columns + 1).integer};
     }
   }
-  tail.put("]");
+  writer.put("]");
   return std::nullopt;
 }
 

@@ -26,7 +26,7 @@ template <Record R>
 std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   static const std::string sql =
       "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table) + " WHERE id = ?1";
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   Value value;
   if constexpr (storage_class<decltype(R::id)>() == StorageClass::symbol) {
     value = Value::of(connection.symbols().find(id).value_or(0));
@@ -72,7 +72,7 @@ std::string update_sql(std::initializer_list<MoreColumn> more) {
 
 // Binds the columns of a record and then `more` to parameters 1, 2, ...; gives the last.
 template <Record R>
-int bind_columns(db::Query& query, const R& record, Parameters& parameters,
+int bind_columns(db::Query& query, const R& record, BoundValues& parameters,
                  std::initializer_list<MoreColumn> more) {
   int index = bind_record(query, record, parameters);
   for (const MoreColumn& column : more) query.bind(++index, column.value);
@@ -85,7 +85,7 @@ template <Record R>
 bool insert_new(db::Connection& connection, const R& record,
                 std::initializer_list<MoreColumn> more = {}) {
   static const std::string sql = insert_sql<R>(more, "ON CONFLICT DO NOTHING");
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   bind_columns(query, record, parameters, more);
   return query.run() > 0;
@@ -104,7 +104,7 @@ template <Record R>
 std::int64_t insert_for_key(db::Connection& connection, const R& record,
                             std::initializer_list<MoreColumn> more = {}) {
   static const std::string sql = insert_sql<R>(more, "RETURNING key");
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   bind_columns(query, record, parameters, more);
   query.step();
@@ -117,7 +117,7 @@ template <Record R>
 void update(db::Connection& connection, std::int64_t key, const R& record,
             std::initializer_list<MoreColumn> more = {}) {
   static const std::string sql = update_sql<R>(more);
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   const int last = bind_columns(query, record, parameters, more);
   query.bind(last + 1, Value::of(key)).run();

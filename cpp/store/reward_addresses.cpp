@@ -38,7 +38,7 @@ std::optional<Balance> find_balance(db::Connection& connection, const Uuid& addr
                                     Timestamp at) {
   static const std::string sql = "SELECT " + select_list<Balance>() +
                                  " FROM balances WHERE address_id = $address_id AND at = $at";
-  Parameters parameters(connection.symbols());
+  BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   query.bind("$address_id", parameters.of(address_id)).bind("$at", Value::of(at.microseconds));
   if (!query.step()) return std::nullopt;

@@ -1,111 +1,159 @@
-// How each scalar type is kept in a column. One class a type. Whatever reads columns (records, rows
-// as JSON or CSV, Arrow batches) gets them by visit_column, which switches on it.
+// How the columns of each storage class are read and written.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
+#include <memory>
 #include <string_view>
 #include <vector>
 
+#include "db/database.hpp"
+#include "json/reader.hpp"
+#include "json/writer.hpp"
 #include "model/error.hpp"
 #include "model/records.hpp"
-#include "model/wording.hpp"
 
 namespace comptroller::store {
 
-enum class StorageClass : std::uint8_t {
-  text,        // as it came
-  amount,      // as it came; plain digits
-  identifier,  // 16 bytes where it is a lower-case UUID, else text
-  hash,        // 32 bytes where it is 0x and 64 lower-case hex digits, else text
-  symbol,      // the key of its text in `symbols`
-  timestamp,   // UTC microseconds
-  code,        // the position of its word
-  boolean,     // 0 or 1
-  addresses,   // 20 bytes each where all are lower-case 0x addresses, else a JSON array
-  document,    // JSON text
-  computed,    // in no column: looked up or derived when asked for
-};
+using comptroller::StorageClass;
+using db::Value;
 
 template <class T>
 constexpr StorageClass storage_class() {
-  if constexpr (std::same_as<T, SnapshotBalance>) {
-    return StorageClass::computed;
-  } else if constexpr (std::same_as<T, Word> || std::same_as<T, Term> ||
-                       std::same_as<T, CustomerId> || std::same_as<T, OwnerId> ||
-                       std::same_as<T, GroupId>) {
-    return StorageClass::symbol;
-  } else if constexpr (std::same_as<T, Id> || std::same_as<T, Uuid>) {
-    return StorageClass::identifier;
-  } else if constexpr (std::same_as<T, TransactionHash>) {
-    return StorageClass::hash;
-  } else if constexpr (std::same_as<T, Amount> || std::same_as<T, NonNegativeAmount>) {
-    return StorageClass::amount;
-  } else if constexpr (std::derived_from<T, Timestamp> || std::same_as<T, NullableTimestamp>) {
-    return StorageClass::timestamp;
-  } else if constexpr (ClosedSet<T>) {
-    return StorageClass::code;
-  } else if constexpr (std::same_as<T, bool>) {
-    return StorageClass::boolean;
-  } else if constexpr (std::same_as<T, Addresses>) {
-    return StorageClass::addresses;
-  } else if constexpr (std::same_as<T, Metadata> || Record<T>) {
-    return StorageClass::document;
-  } else {
-    return StorageClass::text;
+  return Scalar<T>::storage;
+}
+
+// Values as a statement takes them. Owns the bytes that are not the caller's.
+class BoundValues {
+ public:
+  explicit BoundValues(db::Symbols& symbols) : symbols_(symbols) {}
+
+  // The value of a column of type T. Text of `value` itself is not copied.
+  template <class T>
+  Value of(const T& value);
+
+  Value symbol(std::string_view text) { return Value::of(symbols_.intern(text)); }
+  Value identifier(std::string_view id);
+  Value hash(std::string_view hash);
+  Value addresses(const Addresses& addresses);
+  // A copy of a text that the caller does not keep.
+  Value own(std::string_view text) { return Value::of(keep(text)); }
+
+ private:
+  // A copy that stays where it is, even when this object moves.
+  std::string_view keep(std::string_view bytes);
+
+  static constexpr std::size_t space_bytes = 512;
+  db::Symbols& symbols_;
+  std::unique_ptr<char[]> space_;  // enough for the ids and hashes of a record
+  std::size_t used_ = 0;
+  std::vector<std::unique_ptr<char[]>> more_space_;
+};
+
+// The bytes of a blob; throws unavailable unless there are `length` of them.
+std::string_view require_length(const Value& value, std::size_t length);
+// Those of packed addresses.
+PackedAddresses require_addresses(const Value& value);
+// Throws unavailable for a time outside years 0001 to 9999.
+inline Timestamp require_time(std::int64_t microseconds) {
+  const Timestamp time{microseconds};
+  if (time >= earliest_timestamp && time <= latest_timestamp) return time;
+  throw Error::damaged("a time is out of range");
+}
+
+// A column of type T. `read` calls `visit` with the view of a value that is not NULL and throws
+// unavailable for a value that no version wrote; `bind` makes the value of a view.
+template <class T, StorageClass = Scalar<T>::storage>
+struct Column;
+
+template <class T>
+struct Column<T, StorageClass::text> {
+  static void read(const Value& value, db::Symbols&, auto&& visit) { visit(value.bytes); }
+  static Value bind(std::string_view text, BoundValues&) { return Value::of(text); }
+};
+
+template <class T>
+struct Column<T, StorageClass::amount> {
+  static void read(const Value& value, db::Symbols&, auto&& visit) { visit(Decimal{value.bytes}); }
+  static Value bind(Decimal number, BoundValues&) { return Value::of(number.text); }
+};
+
+template <class T>
+struct Column<T, StorageClass::symbol> {
+  static void read(const Value& value, db::Symbols& symbols, auto&& visit) {
+    visit(symbols.text(value.integer));
   }
-}
+  static Value bind(std::string_view text, BoundValues& values) { return values.symbol(text); }
+};
 
-// The word that a stored code stands for. Throws unavailable for one that no version wrote.
-template <ClosedSet E>
-E decode(std::int64_t code) {
-  if (code < 0 || code >= static_cast<std::int64_t>(words_of<E>.size())) {
-    throw Error::damaged("a code stands for no word");
+template <class T>
+struct Column<T, StorageClass::identifier> {
+  static void read(const Value& value, db::Symbols&, auto&& visit) {
+    if (value.kind != Value::Kind::blob) return visit(value.bytes);
+    visit(PackedUuid{require_length(value, packed_uuid_length)});
   }
-  return static_cast<E>(code);
-}
+  static Value bind(std::string_view id, BoundValues& values) { return values.identifier(id); }
+};
 
-// The moment that a column holds. Throws unavailable for one outside years 0001 to 9999.
-inline Timestamp decode_time(std::int64_t microseconds) {
-  const Timestamp moment{microseconds};
-  if (moment < earliest_timestamp || moment > latest_timestamp) {
-    throw Error::damaged("a time is out of range");
+template <class T>
+struct Column<T, StorageClass::hash> {
+  static void read(const Value& value, db::Symbols&, auto&& visit) {
+    if (value.kind != Value::Kind::blob) return visit(value.bytes);
+    visit(PackedHexadecimal{require_length(value, TransactionHash::packed_length)});
   }
-  return moment;
-}
+  static Value bind(std::string_view hash, BoundValues& values) { return values.hash(hash); }
+};
 
-template <class F>
-inline constexpr StorageClass storage_of = storage_class<bare<typename F::Type>>();
+template <class T>
+struct Column<T, StorageClass::timestamp> {
+  static void read(const Value& value, db::Symbols&, auto&& visit) {
+    visit(require_time(value.integer));
+  }
+  static Value bind(const std::optional<Timestamp>& time, BoundValues&) {
+    return time ? Value::of(time->microseconds) : Value::null();
+  }
+};
 
-// Every kind of record that has a table: calls `visitor.operator()<R>()` for each.
-template <class Visitor>
-void for_each_table(Visitor&& visitor) {
-  visitor.template operator()<StoredIdentity>();
-  visitor.template operator()<Control>();
-  visitor.template operator()<Orchestration>();
-  visitor.template operator()<PayoutGroup>();
-  visitor.template operator()<RewardAddress>();
-  visitor.template operator()<Balance>();
-  visitor.template operator()<Claim>();
-}
+template <class E>
+struct Column<E, StorageClass::code> {
+  static void read(const Value& value, db::Symbols&, auto&& visit) {
+    if (std::cmp_less(value.integer, 0) ||
+        std::cmp_greater_equal(value.integer, words_of<E>.size())) {
+      throw Error::damaged("a code stands for no word");
+    }
+    visit(static_cast<E>(value.integer));
+  }
+  static Value bind(E value, BoundValues&) { return Value::of(static_cast<std::int64_t>(value)); }
+};
 
-// Calls `visitor.operator()<R>()` for the kind of this name, which may have dashes for underscores.
-// Refuses one that is none: invalid_request.
-template <class Visitor>
-void visit_table(std::string_view kind, Visitor&& visitor) {
-  std::string table(kind);
-  std::ranges::replace(table, '-', '_');
-  bool is_known = false;
-  std::vector<std::string_view> known;
-  for_each_table([&]<class R>() {
-    known.push_back(R::table);
-    if (R::table != table) return;
-    is_known = true;
-    visitor.template operator()<R>();
-  });
-  if (is_known) return;
-  throw Error::invalid("kind", '"' + shorten(kind) + "\" " + unknown_name_message(table, known));
+template <class T>
+struct Column<T, StorageClass::boolean> {
+  static void read(const Value& value, db::Symbols&, auto&& visit) { visit(value.integer != 0); }
+  static Value bind(bool flag, BoundValues&) { return Value::of(std::int64_t{flag}); }
+};
+
+template <class T>
+struct Column<T, StorageClass::addresses> {
+  static void read(const Value& value, db::Symbols&, auto&& visit) {
+    if (value.kind != Value::Kind::blob) return visit(JsonText<T>{value.bytes});
+    visit(require_addresses(value));
+  }
+  static Value bind(const T& list, BoundValues& values) { return values.addresses(list); }
+};
+
+template <class T>
+struct Column<T, StorageClass::document> {
+  static void read(const Value& value, db::Symbols&, auto&& visit) {
+    visit(JsonText<T>{value.bytes});
+  }
+  static Value bind(const View<T>& view, BoundValues& values) {
+    std::string text;
+    json::JsonWriter(text).write(view);
+    return values.own(text);
+  }
+};
+
+template <class T>
+Value BoundValues::of(const T& value) {
+  return Column<T>::bind(Scalar<T>::view(value), *this);
 }
 
 }  // namespace comptroller::store

@@ -98,7 +98,7 @@ class Operation(msgspec.Struct, frozen=True):
     name: str
     scope: str
     is_write: bool
-    shape: str
+    request_source: str
     request: str
     answer: str
     doc: str

@@ -154,7 +154,7 @@ def test_a_request_says_all_that_the_core_reads(row: Any) -> None:
         assert schema["additionalProperties"] is False
         inside = set(schema["properties"])
     assert outside | inside == set(members)
-    if operation["shape"] == "id_and_body":
+    if operation["request_source"] == "id_and_body":
         assert (outside, "id" in inside) == ({"id"}, False)
 
 

@@ -38,6 +38,8 @@ class SqliteConnection final : public Connection {
   void execute(const std::string& sql) override;
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
+  bool has_readable_views(std::span<const ReadableView> views) override;
+  void make_readable_views(std::span<const ReadableView> views) override;
 
   sqlite3* handle() const { return handle_.get(); }
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }

@@ -53,7 +53,7 @@ inline void add_claims(const Database& database, std::int64_t count) {
   });
 }
 
-inline Source claims_of(const Database& database, const ListClaims& request = {}) {
+inline RowSource claims_of(const Database& database, const ListClaims& request = {}) {
   return {database,
           [request](db::Connection& connection) {
             return store::claims_listing(connection, request,

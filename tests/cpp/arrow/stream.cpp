@@ -16,7 +16,7 @@ namespace {
 
 constexpr json::Audience provider = json::Audience::provider;
 
-std::unique_ptr<Table> claims(const Source& source, std::vector<std::string> columns,
+std::unique_ptr<Table> claims(const RowSource& source, std::vector<std::string> columns,
                               Limits limits = {}) {
   return make_table("claims", std::move(columns), provider, source, limits);
 }
@@ -204,7 +204,7 @@ TEST_CASE("what closes the service ends its streams") {
   const auto database = temporary_database();
   add_claims(database, 40);
   bool is_closed = false;
-  Source source = claims_of(database);
+  RowSource source = claims_of(database);
   source.check = [&] {
     if (is_closed) throw Error(Code::unavailable, "the service is closed");
   };
@@ -231,7 +231,7 @@ TEST_CASE("what goes wrong in a thread is told, again and again") {
     CHECK(consumer.next() == -EIO);
     CHECK(consumer.message() == "the store is damaged: a code stands for no word");
   }
-  Source source = claims_of(database);
+  RowSource source = claims_of(database);
   source.listing = [](db::Connection&) -> store::Listing {
     throw Error::invalid("chain", "is refused");
   };

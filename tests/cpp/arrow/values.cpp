@@ -46,7 +46,7 @@ std::string schema_of(std::string_view kind, json::Audience audience = provider)
 }
 
 template <class List>
-Source source_of(const Database& database, List list) {
+RowSource source_of(const Database& database, List list) {
   return {database, list, [] {}};
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("an orchestration's nested records are structs") {
     full.metadata = Metadata{{{"k", "v"}, {"empty", ""}}};
     store::insert_orchestration(connection, owned_by_default(full));
   });
-  const Source source = source_of(database, [](db::Connection& connection) {
+  const RowSource source = source_of(database, [](db::Connection& connection) {
     return store::orchestrations_listing(connection, {}, everyone(connection));
   });
   CHECK(rows_of(make_table("orchestrations",
@@ -234,7 +234,7 @@ TEST_CASE("a payout group shows its schedule") {
     group.balance = decltype(group.balance){NonNegativeAmount{"0"}};
     store::insert_payout_group(connection, owned_by_default(group));
   });
-  const Source source = source_of(database, [](db::Connection& connection) {
+  const RowSource source = source_of(database, [](db::Connection& connection) {
     return store::payout_groups_listing(connection, {}, everyone(connection));
   });
   CHECK(rows_of(make_table("payout_groups", {{"id", "ledger", "schedule_type", "balance"}},
@@ -262,7 +262,7 @@ TEST_CASE("an identity shows what follows from its active controls") {
     control.deleted_at.value = Timestamp{9};
     store::insert_control(connection, owned_by_default(control), {key, identity});
   });
-  const Source identities = source_of(database, [](db::Connection& connection) {
+  const RowSource identities = source_of(database, [](db::Connection& connection) {
     return store::identities_listing(connection, {}, everyone(connection));
   });
   const std::string shown_control =

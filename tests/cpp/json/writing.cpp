@@ -64,7 +64,7 @@ TEST_CASE("a string is escaped wherever its special characters stand") {
         std::string text(length, 'x');
         text[at] = special;
         std::string written;
-        append_string(written, text);
+        JsonWriter(written).write(text);
         std::string escape = std::string("\\") + special;
         if (special == '\x01') escape = "\\u0001";
         if (special == '\x1f') escape = "\\u001f";
@@ -80,7 +80,7 @@ TEST_CASE("a string without special characters is written as it is") {
   for (const std::string_view text :
        {"", "a", "plain", "\x7f\xc3\xa9\xf0\x9f\x98\x80/", "!#[]~ "}) {
     std::string written;
-    append_string(written, text);
+    JsonWriter(written).write(text);
     CHECK(written == "\"" + std::string(text) + "\"");
   }
 }

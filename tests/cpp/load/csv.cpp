@@ -10,7 +10,7 @@
 namespace comptroller::load {
 namespace {
 
-using json::Audience;
+using Audience;
 
 template <Record R>
 std::string header(Audience audience) {
@@ -39,10 +39,9 @@ std::string row_of(const R& record, Audience audience = Audience::provider) {
     int index = 0;
     for_each_field<R>([&]<class F>() {
       sql += sql.empty() ? "SELECT " : ", ";
-      sql += store::storage_of<F> == store::StorageClass::computed ? "NULL"
-                                                                   : "?" + std::to_string(++index);
+      sql += is_computed<bare<typename F::Type>> ? "NULL" : "?" + std::to_string(++index);
     });
-    store::Parameters parameters(connection.symbols());
+    store::BoundValues parameters(connection.symbols());
     db::Query query = connection.query(sql);
     store::bind_record(query, record, parameters);
     while (query.step()) append_csv_row<R>(out, query, connection.symbols(), audience);

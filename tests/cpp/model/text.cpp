@@ -169,7 +169,7 @@ TEST_CASE("only the usual form of a transaction hash packs, and comes back uncha
   const std::string usual = "0x" + digits;
   std::array<char, 32> packed{};
   REQUIRE(TransactionHash::parse(usual).has_value());
-  REQUIRE(TransactionHash::parse(usual)->pack(packed));
+  REQUIRE(TransactionHash::pack(usual, packed.data()));
   CHECK(packed[0] == '\x01');
   CHECK(packed[31] == '\xef');
   CHECK(prefixed_hexadecimal({packed.data(), packed.size()}) == usual);
@@ -180,7 +180,7 @@ TEST_CASE("only the usual form of a transaction hash packs, and comes back uncha
     CAPTURE(other);
     REQUIRE(TransactionHash::parse(other).has_value());
     CHECK(TransactionHash::parse(other)->value == other);
-    CHECK_FALSE(TransactionHash::parse(other)->pack(packed));
+    CHECK_FALSE(TransactionHash::pack(other, packed.data()));
   }
   CHECK_FALSE(TransactionHash::parse("").has_value());
 }
@@ -191,7 +191,8 @@ TEST_CASE("random transaction hashes survive packing") {
     std::array<char, 32> packed{};
     for (char& byte : packed) byte = static_cast<char>(random() & 0xff);
     std::array<char, 32> again{};
-    REQUIRE(TransactionHash{prefixed_hexadecimal({packed.data(), packed.size()})}.pack(again));
+    REQUIRE(
+        TransactionHash::pack(prefixed_hexadecimal({packed.data(), packed.size()}), again.data()));
     CHECK(again == packed);
   }
 }

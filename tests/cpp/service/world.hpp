@@ -155,12 +155,9 @@ class World {
 
 // A body with one text member for each pair.
 inline std::string body_of(const std::vector<std::pair<std::string, std::string>>& members) {
-  std::string body = "{";
-  for (const auto& [name, value] : members) {
-    json::append_name(body, name);
-    json::append_string(body, value);
-  }
-  return body + "}";
+  std::string body;
+  json::JsonWriter(body).write(members);
+  return body;
 }
 
 }  // namespace comptroller::service

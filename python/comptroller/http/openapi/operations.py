@@ -75,7 +75,7 @@ def _statuses(operation: Operation, row: Row) -> frozenset[int]:
 
 
 def _parameters(operation: Operation, row: Row) -> Iterator[Schema]:
-    in_query = not operation.is_write or operation.shape == "either"
+    in_query = not operation.is_write or operation.request_source == "either"
     for field in schemas.fields(operation.request):
         if field.name == "id" and "{id}" in row.path:
             yield parameter(field, "path")
@@ -101,7 +101,7 @@ def _body(operation: Operation) -> Schema:
     if envelope is not None:
         enclosed = _enclosed(envelope, schema) | {"additionalProperties": False}
         schema = {"oneOf": [enclosed, schema]}
-    is_required = bool(schemas.body(operation.request, operation.shape)["required"])
+    is_required = bool(schemas.body(operation.request, operation.request_source)["required"])
     return {"required": is_required, "content": {"application/json": {"schema": schema}}}
 
 

@@ -214,14 +214,16 @@ def _inputs() -> Iterator[tuple[str, Schema]]:
             wanted = [operation["request"]]
             while wanted:
                 name = wanted.pop()
-                yield input_name(name), body(name, operation["shape"])
+                yield input_name(name), body(name, operation["request_source"])
                 wanted += {field.type for field in fields(name)} & set(told["records"])
 
 
-def body(request: str, shape: str) -> Schema:
+def body(request: str, request_source: str) -> Schema:
     """The schema of a body, which lacks what the path or the service says."""
-    listed = [field for field in fields(request) if field.name != "id" or shape != "id_and_body"]
-    elsewhere = _COMPLETED | ({"id"} if shape == "id_in_both" else set())
+    listed = [
+        field for field in fields(request) if field.name != "id" or request_source != "id_and_body"
+    ]
+    elsewhere = _COMPLETED | ({"id"} if request_source == "id_in_both" else set())
     properties = {field.name: _member(field, is_input=True) for field in listed}
     schema = {
         "type": "object",

@@ -1,6 +1,6 @@
-// One reading of a table as it stands at one moment, chunk by chunk. A small table is read by the
-// caller at once. A larger one is read by threads that take chunks of keys in turn, at most two
-// ahead each; they also give up the snapshot when nobody asks for more.
+// Reads a table in chunks from one snapshot. The caller's thread reads a small table at once.
+// Threads read a larger one: each takes the next chunk of keys, at most two ahead of the caller,
+// and they release the snapshot if the caller is idle for too long.
 #pragma once
 
 #include <sys/types.h>
@@ -23,16 +23,16 @@
 
 namespace comptroller::arrow {
 
-class Scan {
+class TableReader {
  public:
-  Scan(std::shared_ptr<const Layout> layout, Source source, Limits limits);
-  // Waits for the threads, which stop soon. Must not run in a forked child: its threads are not
-  // there.
-  ~Scan();
-  Scan(const Scan&) = delete;
-  Scan& operator=(const Scan&) = delete;
+  TableReader(std::shared_ptr<const Layout> layout, RowSource source, Limits limits);
+  // Waits for the threads, which stop soon. Must not run in a forked child, which has no such
+  // threads.
+  ~TableReader();
+  TableReader(const TableReader&) = delete;
+  TableReader& operator=(const TableReader&) = delete;
 
-  // The next batch, in order of keys; empty at the end. A failure is repeated at every later call.
+  // The next batch, in order of keys; empty at the end. A failure is thrown again by later calls.
   Array next();
   const Layout& layout() const { return *layout_; }
   bool is_of_this_process() const;
@@ -43,21 +43,21 @@ class Scan {
 
   // Reads chunks on one connection.
   class ChunkReader;
-  // The time during which the caller asks for more, and is not idle.
-  class Pull;
+  // A call of next(), during which the caller is not idle.
+  class PendingCall;
 
   void begin();
   void start_threads();
   void work(db::Connection& connection);
-  // The next chunk to read; none when there is no more to do.
+  // The next chunk to read; nullopt if there is none.
   std::optional<std::int64_t> take_chunk();
   void give_chunk(std::int64_t index, Chunk chunk);
   // Moves the next chunk to ready_; false at the end.
   bool fetch();
-  void fail(std::exception_ptr failure);  // while mutex_ is held
+  void fail(std::exception_ptr failure);  // requires mutex_
 
   std::shared_ptr<const Layout> layout_;
-  Source source_;
+  RowSource source_;
   Limits limits_;
   pid_t process_;
   bool is_begun_ = false;
@@ -65,15 +65,15 @@ class Scan {
   std::vector<std::thread> threads_;
   std::atomic<bool> is_stopping_ = false;
 
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::int64_t chunk_count_ = 0;
   std::int64_t most_ahead_ = 0;
   std::int64_t next_to_read_ = 0;
   std::int64_t next_to_fetch_ = 0;
-  std::map<std::int64_t, Chunk> chunks_;  // read, and not yet fetched
+  std::map<std::int64_t, Chunk> chunks_;  // read, not yet fetched
   std::exception_ptr failure_;
-  bool is_pulled_ = false;
+  bool has_pending_call_ = false;
   Clock::time_point idle_since_ = Clock::now();
 };
 

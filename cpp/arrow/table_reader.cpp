@@ -1,4 +1,4 @@
-#include "arrow/scan.hpp"
+#include "arrow/table_reader.hpp"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@ namespace comptroller::arrow {
 namespace {
 
 constexpr std::int64_t chunks_ahead_a_thread = 2;
-constexpr std::int64_t rows_between_looks = 1024;  // at what else may end a chunk or a batch
+constexpr std::int64_t rows_between_checks = 1024;  // of whether to stop, and of the batch's size
 
 std::int64_t newest_key(db::Connection& connection, std::string_view table) {
   db::Query query = connection.query("SELECT max(key) FROM " + std::string(table));
@@ -25,67 +25,67 @@ std::exception_ptr idleness() {
 
 }  // namespace
 
-class Scan::ChunkReader {
+class TableReader::ChunkReader {
  public:
-  ChunkReader(Scan& scan, db::Connection& connection)
-      : scan_(scan),
+  ChunkReader(TableReader& reader, db::Connection& connection)
+      : reader_(reader),
         connection_(connection),
-        listing_(scan.source_.listing(connection)),
-        batch_(scan.layout_->make_batch()) {
-    scan.layout_->select(listing_);
+        listing_(reader.source_.listing(connection)),
+        batch_(reader.layout_->make_batch()) {
+    reader.layout_->select(listing_);
   }
 
   Chunk read(std::int64_t index) {
-    const std::int64_t keys = scan_.limits_.keys_a_chunk;
+    const std::int64_t keys = reader_.limits_.keys_a_chunk;
     db::Query query = listing_.scan(index * keys + 1, (index + 1) * keys + 1);
     Chunk chunk;
-    while (scan_.layout_->append(batch_, query, connection_, rows_between_looks) ==
-           rows_between_looks) {
-      if (scan_.is_stopping_) break;
-      if (batch_.size() >= scan_.limits_.bytes_a_batch) chunk.push_back(batch_.take());
+    while (reader_.layout_->append(batch_, query, connection_, rows_between_checks) ==
+           rows_between_checks) {
+      if (reader_.is_stopping_) break;
+      if (batch_.size() >= reader_.limits_.bytes_a_batch) chunk.push_back(batch_.take());
     }
     if (batch_.length() > 0) chunk.push_back(batch_.take());
     return chunk;
   }
 
  private:
-  Scan& scan_;
+  TableReader& reader_;
   db::Connection& connection_;
   store::Listing listing_;
   Builder batch_;
 };
 
-class Scan::Pull {
+class TableReader::PendingCall {
  public:
-  explicit Pull(Scan& scan) : scan_(scan) {
-    const std::lock_guard lock(scan_.mutex_);
-    const bool has_snapshot = scan_.next_to_read_ < scan_.chunk_count_;
-    if (has_snapshot && Clock::now() - scan_.idle_since_ >= scan_.limits_.longest_idle) {
-      scan_.fail(idleness());
+  explicit PendingCall(TableReader& reader) : reader_(reader) {
+    const std::lock_guard lock(reader_.mutex_);
+    const bool has_snapshot = reader_.next_to_read_ < reader_.chunk_count_;
+    if (has_snapshot && Clock::now() - reader_.idle_since_ >= reader_.limits_.longest_idle) {
+      reader_.fail(idleness());
     }
-    if (scan_.failure_) std::rethrow_exception(scan_.failure_);
-    scan_.is_pulled_ = true;
+    if (reader_.failure_) std::rethrow_exception(reader_.failure_);
+    reader_.has_pending_call_ = true;
   }
-  ~Pull() {
-    const std::lock_guard lock(scan_.mutex_);
-    scan_.is_pulled_ = false;
-    scan_.idle_since_ = Clock::now();
-    scan_.changed_.notify_all();
+  ~PendingCall() {
+    const std::lock_guard lock(reader_.mutex_);
+    reader_.has_pending_call_ = false;
+    reader_.idle_since_ = Clock::now();
+    reader_.changed_.notify_all();
   }
-  Pull(const Pull&) = delete;
-  Pull& operator=(const Pull&) = delete;
+  PendingCall(const PendingCall&) = delete;
+  PendingCall& operator=(const PendingCall&) = delete;
 
  private:
-  Scan& scan_;
+  TableReader& reader_;
 };
 
-Scan::Scan(std::shared_ptr<const Layout> layout, Source source, Limits limits)
+TableReader::TableReader(std::shared_ptr<const Layout> layout, RowSource source, Limits limits)
     : layout_(std::move(layout)),
       source_(std::move(source)),
       limits_(limits),
       process_(::getpid()) {}
 
-Scan::~Scan() {
+TableReader::~TableReader() {
   {
     const std::lock_guard lock(mutex_);
     is_stopping_ = true;
@@ -94,13 +94,13 @@ Scan::~Scan() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool Scan::is_of_this_process() const {
+bool TableReader::is_of_this_process() const {
   return process_ == ::getpid();
 }
 
-Array Scan::next() {
+Array TableReader::next() {
   source_.check();
-  const Pull pull(*this);
+  const PendingCall call(*this);
   if (!is_begun_) {
     is_begun_ = true;
     try {
@@ -117,7 +117,7 @@ Array Scan::next() {
   return batch;
 }
 
-void Scan::begin() {
+void TableReader::begin() {
   {
     const db::Lease lease = source_.database->reader();
     const db::Snapshot snapshot(*lease);
@@ -129,7 +129,7 @@ void Scan::begin() {
   start_threads();
 }
 
-void Scan::start_threads() {
+void TableReader::start_threads() {
   const std::size_t count =
       std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, limits_.most_threads);
   std::vector<db::Lease> snapshots = source_.database->readers_of_one_snapshot(count);
@@ -144,7 +144,7 @@ void Scan::start_threads() {
   }
 }
 
-void Scan::work(db::Connection& connection) {
+void TableReader::work(db::Connection& connection) {
   try {
     ChunkReader reader(*this, connection);
     while (const std::optional<std::int64_t> index = take_chunk()) {
@@ -156,12 +156,12 @@ void Scan::work(db::Connection& connection) {
   }
 }
 
-std::optional<std::int64_t> Scan::take_chunk() {
+std::optional<std::int64_t> TableReader::take_chunk() {
   std::unique_lock lock(mutex_);
   while (!is_stopping_ && !failure_ && next_to_read_ < chunk_count_) {
     if (next_to_read_ < next_to_fetch_ + most_ahead_) return next_to_read_++;
     const Clock::time_point deadline = idle_since_ + limits_.longest_idle;
-    if (is_pulled_) {
+    if (has_pending_call_) {
       changed_.wait(lock);
     } else if (Clock::now() < deadline) {
       changed_.wait_until(lock, deadline);
@@ -172,13 +172,13 @@ std::optional<std::int64_t> Scan::take_chunk() {
   return std::nullopt;
 }
 
-void Scan::give_chunk(std::int64_t index, Chunk chunk) {
+void TableReader::give_chunk(std::int64_t index, Chunk chunk) {
   const std::lock_guard lock(mutex_);
   chunks_.emplace(index, std::move(chunk));
   changed_.notify_all();
 }
 
-bool Scan::fetch() {
+bool TableReader::fetch() {
   std::unique_lock lock(mutex_);
   while (ready_.empty()) {
     if (next_to_fetch_ == chunk_count_) return false;
@@ -191,7 +191,7 @@ bool Scan::fetch() {
   return true;
 }
 
-void Scan::fail(std::exception_ptr failure) {
+void TableReader::fail(std::exception_ptr failure) {
   if (!failure_) failure_ = std::move(failure);
   chunks_.clear();
   changed_.notify_all();

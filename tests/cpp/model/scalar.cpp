@@ -1,0 +1,72 @@
+#include "model/scalar.hpp"
+
+#include <doctest/doctest.h>
+
+#include "model/records.hpp"
+
+namespace comptroller {
+namespace {
+
+// A type that refines another has what it does not state itself.
+TEST_CASE("a refinement has the parse, kind and view of what it refines") {
+  const std::string upper = "0190163D-8694-739B-AEA5-966C26F8AD91";
+  const std::string lower = "0190163d-8694-739b-aea5-966c26f8ad91";
+  REQUIRE(Scalar<GroupId>::parse(upper).has_value());
+  CHECK(Scalar<GroupId>::view(*Scalar<GroupId>::parse(upper)) == lower);
+  CHECK_FALSE(Scalar<GroupId>::parse("group").has_value());
+  CHECK(Scalar<GroupId>::kind() == "uuid");
+  CHECK(Scalar<GroupId>::expectation() == Scalar<Uuid>::expectation());
+  CHECK(Scalar<Uuid>::storage == StorageClass::identifier);
+  CHECK(Scalar<GroupId>::storage == StorageClass::symbol);
+  CHECK(Scalar<SnapshotBalance>::storage == StorageClass::amount);
+  CHECK(Scalar<UpdatedAt>::kind() == "timestamp");
+}
+
+TEST_CASE("closed sets, booleans, lists and records have the trait without a class of their own") {
+  CHECK(Scalar<SetBy>::kind() == "SetBy");
+  CHECK(Scalar<SetBy>::expectation() == "one of CLIENT, PROVIDER");
+  CHECK(Scalar<SetBy>::parse("PROVIDER") == SetBy::provider);
+  CHECK_FALSE(Scalar<SetBy>::parse("provider").has_value());
+  CHECK(Scalar<bool>::parse("false") == false);
+  CHECK_FALSE(Scalar<bool>::parse("0").has_value());
+  CHECK(Scalar<std::vector<Action>>::kind() == "Action[]");
+  CHECK(Scalar<Transfer>::kind() == "Transfer");
+  CHECK(Scalar<Transfer>::storage == StorageClass::document);
+}
+
+TEST_CASE("values without a text form cannot be parsed") {
+  CHECK(Parsed<Label>);
+  CHECK(Parsed<bool>);
+  CHECK_FALSE(Parsed<Metadata>);
+  CHECK_FALSE(Parsed<Transfer>);
+  CHECK_FALSE(Parsed<Addresses>);
+  CHECK_FALSE(Parsed<NullableTimestamp>);
+}
+
+TEST_CASE("what a field means follows from its type") {
+  CHECK(names_customer<CustomerId>);
+  CHECK(names_customer<OwnerId>);
+  CHECK_FALSE(names_customer<Id>);
+  CHECK(is_shown<CustomerId>(Audience::client));
+  CHECK_FALSE(is_shown<OwnerId>(Audience::client));
+  CHECK(is_shown<OwnerId>(Audience::provider));
+  CHECK(is_completed_by_load<CustomerId>);
+  CHECK(is_completed_by_load<UpdatedAt>);
+  CHECK_FALSE(is_completed_by_load<Timestamp>);
+  CHECK(is_computed<SnapshotBalance>);
+  CHECK_FALSE(is_computed<NonNegativeAmount>);
+  CHECK(shows_null<NullableTimestamp>);
+  CHECK_FALSE(shows_null<Timestamp>);
+}
+
+TEST_CASE("a stored document must have both of its brackets") {
+  CHECK(JsonText<Addresses>{"[]"}.checked() == "[]");
+  CHECK(JsonText<Metadata>{R"({"a":"b"})"}.checked() == R"({"a":"b"})");
+  for (const std::string_view damaged : {"", "[", "[}", "{}", R"(["a")"}) {
+    CAPTURE(damaged);
+    CHECK_THROWS_AS(JsonText<Addresses>{damaged}.checked(), Error);
+  }
+}
+
+}  // namespace
+}  // namespace comptroller
