@@ -33,7 +33,9 @@ def _path(store_path: Path) -> Path:
         groups = [short_line("payout-groups", id=id, jurisdiction="DE") for id in GROUPS]
         loaded(svc, "payout-groups", *groups)
         claims = (
-            short_line("claims", id=f"c{number}", payout_group_id=GROUPS[max(0, number - CLAIMS + 1)])
+            short_line(
+                "claims", id=f"c{number}", payout_group_id=GROUPS[max(0, number - CLAIMS + 1)]
+            )
             for number in range(CLAIMS + OTHERS)
         )
         loaded(svc, "claims", *claims)
