@@ -14,8 +14,8 @@ Value nullable(std::optional<std::int64_t> symbol) {
   return symbol ? Value::of(*symbol) : Value::null();
 }
 
-// The indexes by group, jurisdiction and chain go on with the status, so that a rare one is found
-// among many; asked for none, all of them are merged.
+// The status follows group, jurisdiction and chain in their indexes, so that claims of a rare
+// status are found among many. Without a filter by status the rows of all four are merged.
 std::vector<Condition> by_status(const Condition& condition,
                                  const std::vector<ClaimStatus>& statuses,
                                  ClaimStatus first = ClaimStatus::pending) {
