@@ -9,8 +9,8 @@ namespace comptroller::store {
 
 Listing claims_listing(db::Connection& connection, const ListClaims& request, Ownership ownership);
 
-// Adds a claim, unless its id is taken, with the present jurisdiction of its group (the key of a
-// symbol) or none; gives whether it was added.
+// Inserts a claim with the present jurisdiction of its group (a symbol), unless its id is taken;
+// gives whether it was inserted.
 bool insert_claim(db::Connection& connection, const Claim& claim,
                   std::optional<std::int64_t> jurisdiction);
 void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,
