@@ -84,6 +84,11 @@ class Connection {
   virtual std::int64_t last_inserted_key() = 0;
   virtual std::int64_t changed_rows() = 0;
 
+  // Drops the secondary indexes of a table if it is empty, so that it is filled faster. In a bulk
+  // write only, which builds them before it ends or keeps nothing.
+  virtual void drop_indexes_of_empty(std::string_view table) = 0;
+  virtual void build_dropped_indexes() = 0;
+
   // See Snapshot.
   virtual void begin_snapshot() = 0;
   virtual void end_snapshot() noexcept = 0;

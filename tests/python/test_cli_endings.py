@@ -170,7 +170,7 @@ def test_a_signal_that_ends_a_command_leaves_no_unfinished_file(
         # An unfinished file has an unpredictable name, or none: then it is open as "(deleted)".
         for file in Path(f"/proc/{writing.pid}/fd").iterdir():
             with suppress(FileNotFoundError):  # closed meanwhile
-                if str(folder) in os.readlink(file):
+                if str(folder) in str(file.readlink()):
                     return True
         return any(folder.iterdir())
 

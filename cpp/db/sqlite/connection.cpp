@@ -151,6 +151,7 @@ void SqliteConnection::end_snapshot() noexcept {
 }
 
 void SqliteConnection::roll_back() noexcept {
+  dropped_indexes_.clear();
   if (in_transaction()) sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "db/database.hpp"
 #include "db/sqlite/interrupt.hpp"
@@ -38,6 +39,8 @@ class SqliteConnection final : public Connection {
   void execute(const std::string& sql) override;
   std::int64_t last_inserted_key() override;
   std::int64_t changed_rows() override;
+  void drop_indexes_of_empty(std::string_view table) override;
+  void build_dropped_indexes() override;
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
 
@@ -75,6 +78,7 @@ class SqliteConnection final : public Connection {
 
   std::unique_ptr<sqlite3, CloseConnection> handle_;
   StatementCache statements_;
+  std::vector<std::string> dropped_indexes_;  // the SQL of each
   const Interrupt* interrupt_ = nullptr;
   Deadline deadline_ = Deadline::max();
   Deadline busy_until_{};

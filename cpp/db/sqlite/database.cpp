@@ -113,7 +113,8 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
   connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
   connection.execute("PRAGMA threads = 2");
   connection.execute("PRAGMA cache_size = -" + std::to_string(cache_kib_of_writer));
-  writer_ = std::make_unique<Writer>(connection, write_lock_, commit_lock_, interrupt_);
+  writer_ = std::make_unique<Writer>(connection, write_lock_, commit_lock_, interrupt_,
+                                     options_.longest_wait);
 }
 
 SqliteDatabase::~SqliteDatabase() {

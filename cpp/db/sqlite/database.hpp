@@ -1,6 +1,7 @@
 // An SQLite file as a Database.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,6 +21,8 @@ struct OpenOptions {
   // What it throws ends the wait or the statement and is thrown to the caller; a write that another
   // thread is committing already is kept all the same.
   std::function<void()> check_interrupt = {};
+  // For all that a write waits for together: its turn, locks, and other programs' locks.
+  std::chrono::milliseconds longest_wait = std::chrono::seconds(30);
 };
 
 // Opens the file, makes it if it is missing and brings it to the newest schema. Throws unavailable,
