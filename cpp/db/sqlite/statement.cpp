@@ -77,6 +77,12 @@ bool SqliteStatement::step() {
   connection_.fail(result);
 }
 
+std::int64_t SqliteStatement::run() {
+  while (step()) {
+  }
+  return sqlite3_changes64(connection_.handle());
+}
+
 Value SqliteStatement::column(int index) {
   sqlite3_value* value = sqlite3_column_value(statement_.get(), index);
   switch (sqlite3_value_type(value)) {

@@ -24,6 +24,7 @@ class SqliteStatement final : public Statement {
   void bind(int index, const Value& value) override;
   void bind(std::string_view name, const Value& value) override;
   bool step() override;
+  std::int64_t run() override;
   Value column(int index) override;
   void reset() override;
 
