@@ -1,6 +1,5 @@
-// The seam under the store: connections, statements and transactions of an SQL database.
-// Repositories are written against this page alone. Failures of the database are Errors with code
-// unavailable.
+// The interface of a database driver: connections, statements and transactions. Repositories use
+// nothing else of a database. Its failures are Errors with code unavailable.
 #pragma once
 
 #include <array>
@@ -17,8 +16,8 @@
 
 namespace comptroller::db {
 
-// One value of a column or a parameter. Bytes belong to someone else: those of a column to the
-// statement until its next step, those of a parameter to the caller until the statement is reset.
+// One value of a column or a parameter. It does not own its bytes: those of a column are valid
+// until the statement's next step, those of a parameter must be until the statement is reset.
 struct Value {
   enum class Kind : std::uint8_t { null, integer, text, blob };
 
@@ -34,7 +33,7 @@ struct Value {
   friend bool operator==(const Value&, const Value&) = default;
 };
 
-// What a database's own statement does for a Query.
+// The driver's part of a Query.
 class Statement {
  public:
   virtual ~Statement() = default;
@@ -43,10 +42,10 @@ class Statement {
   virtual bool step() = 0;                                           // whether there is a row
   virtual std::int64_t run() = 0;       // to the end; the rows inserted, updated or deleted
   virtual Value column(int index) = 0;  // index from 0
-  virtual void reset() = 0;  // ends the run, forgets the parameters; it is free for others
+  virtual void reset() = 0;             // ends the run and clears the parameters
 };
 
-// A prepared statement in use. It goes back to its connection, reset, at the end of the scope.
+// A prepared statement in use; returned to its connection at the end of the scope.
 class Query {
  public:
   explicit Query(Statement& statement) : statement_(&statement) {}
@@ -82,6 +81,11 @@ class Connection {
   // Runs statements that take no parameters.
   virtual void execute(const std::string& sql) = 0;
 
+  // Drops the secondary indexes of a table if it is empty, so that it is filled faster. In a bulk
+  // write only, which builds them before it ends or keeps nothing.
+  virtual void drop_indexes_of_empty(std::string_view table) = 0;
+  virtual void build_dropped_indexes() = 0;
+
   // See Snapshot.
   virtual void begin_snapshot() = 0;
   virtual void end_snapshot() noexcept = 0;
@@ -111,29 +115,29 @@ class Snapshot {
   Connection& connection_;
 };
 
-// A connection on loan; given back at the end of the scope.
+// A borrowed connection, returned at the end of the scope.
 using Lease = std::unique_ptr<Connection, std::function<void(Connection*)>>;
 
-// What can be told of a database's soundness, below the level of records.
+// The result of a database's own check, below the level of records.
 struct Health {
   std::string engine;                 // name and version
-  std::vector<std::string> copies;    // of the engine's library in this process; one is right
-  std::vector<std::string> findings;  // what the engine's own check found; none is right
+  std::vector<std::string> copies;    // files of the engine's library in this process; at most one
+  std::vector<std::string> findings;  // what is damaged
 };
 
-// What was committed so far, without work in bulk.
+// Counts of committed writes, without bulk writes.
 struct Commits {
-  // How many commits there were of 1 write, of 2, of up to 4, and so on: twice as many each time.
+  // Commits of 1 write, of 2, of 3 to 4, of 5 to 8, and so on.
   std::array<std::uint64_t, 9> by_size{};
-  std::uint64_t writes = 0;  // of all of them
+  std::uint64_t writes = 0;  // in all
 };
 
-// One database, used by many threads; other processes may have it open as well.
+// One database, for any thread; other processes may have it open as well.
 class Database {
  public:
   virtual ~Database() = default;
 
-  // A connection that reads, for the caller alone.
+  // A connection for reading that nobody else uses.
   virtual Lease reader() = 0;
   // Several that see the same state, each inside a snapshot begun for the caller.
   virtual std::vector<Lease> readers_of_one_snapshot(std::size_t count) = 0;
@@ -141,29 +145,29 @@ class Database {
   virtual bool is_writable() const = 0;
 
   // Runs `work` in a transaction, possibly together with that of other threads, and returns when it
-  // is durable. What `work` throws undoes what it did, alone, and is thrown here. Throws
-  // unavailable when the writer does not get free for 30 s or the commit fails; nothing is kept
-  // then.
+  // is durable. If `work` throws, its changes alone are undone and the exception is thrown here.
+  // Throws unavailable if the wait for other writers exceeds 30 s or the commit fails; nothing is
+  // kept then.
   virtual void write(const std::function<void(Connection&)>& work) = 0;
 
-  // The same for work in bulk, alone in its transaction, with the log folded into the file after
-  // it. `work` returns whether to keep what it did.
+  // The same for a bulk write, alone in its transaction and without a limit on its duration. `work`
+  // returns whether to keep its changes.
   virtual void write_bulk(const std::function<bool(Connection&)>& work) = 0;
 
-  // What `write` committed since the database was opened here.
+  // Writes since the database was opened in this process.
   virtual Commits commits() const = 0;
 
-  // Whether a path leads to one of the database's own files, which nothing else may be written to.
+  // Whether a path leads to one of the database's own files; such a file must not be replaced.
   virtual bool owns(const std::string& path) const = 0;
 
-  // Reads the whole database.
+  // Checks the whole database.
   virtual Health health() = 0;
 
   // A consistent copy in a new file, durable on return; writers go on meanwhile.
   virtual void backup(const std::string& destination) = 0;
 
-  // Ends all reads, loads and waits with unavailable, soon and from now on. Writes that have begun
-  // are finished. For any thread.
+  // Ends all reads, bulk writes and waits with unavailable, soon and from now on. Other writes that
+  // have begun are ended or finished. For any thread.
   virtual void interrupt() noexcept = 0;
 };
 

@@ -1,4 +1,5 @@
-// The steps from an empty file to the present schema: cpp/db/migrations/NNNN_name.sql, embedded.
+// The migrations from an empty database to the current schema: cpp/db/migrations/NNNN_name.sql,
+// embedded in the binary.
 #pragma once
 
 #include <span>
@@ -12,7 +13,7 @@ struct Migration {
   std::string_view sql;   // statements, to be run in one transaction
 };
 
-// All of them, in order of version; never empty. Lives as long as the process.
+// All migrations in order of version; never empty. Valid as long as the process.
 std::span<const Migration> migrations();
 
 }  // namespace comptroller::db

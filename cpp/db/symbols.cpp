@@ -9,7 +9,7 @@ namespace comptroller::db {
 
 namespace {
 
-// About 30 MB at the most; beyond it the connection starts afresh.
+// At most about 30 MB; beyond it the cache is emptied.
 constexpr std::size_t most_remembered = 200'000;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Text that repeats (customers, open words, assets, payout group ids) is kept once and referred to
-// by its key. A pair, once committed, never changes.
+// Repeated texts (customers, words of open sets, assets, payout group ids) are stored once and
+// referred to by key. A committed pair of text and key never changes.
 #pragma once
 
 #include <algorithm>
@@ -17,27 +17,27 @@ namespace comptroller::db {
 
 class Connection;
 
-// The symbols as one connection knows them; it remembers a bounded number.
+// One connection's cache of symbols, of bounded size.
 class Symbols {
  public:
   explicit Symbols(Connection& connection) : connection_(connection) {}
 
-  // The text of a key. The view holds until the next call.
+  // The text of a key. The view is valid until the next call.
   std::string_view text(std::int64_t key) {
     const auto index = static_cast<std::size_t>(key);
     if (index < texts_.size() && !texts_[index].empty()) return texts_[index];
     return look_up(key);
   }
-  // The key of a text, if it has one.
+  // The key of a text; nullopt if it is not stored.
   std::optional<std::int64_t> find(std::string_view text) {
     const Recent& recent = recent_[place_of(text)];
     if (recent.text == text && recent.key != 0) return recent.key;
     return search(text);
   }
-  // The key of a text, made now if need be: inside a write transaction only.
+  // The key of a text, stored now if it is new. Only inside a write transaction.
   std::int64_t intern(std::string_view text);
 
-  // Forgets what a transaction that is undone may have made.
+  // Empties the cache: a transaction that was undone may have added pairs.
   void forget();
 
  private:
@@ -48,13 +48,13 @@ class Symbols {
     }
   };
 
-  // A text met lately, kept by keys_: loads bind the same few again and again.
+  // A recently used text, owned by keys_: loads bind the same few repeatedly.
   struct Recent {
     std::string_view text;
     std::int64_t key = 0;
   };
   static constexpr std::size_t recent_count = 1024;
-  // Texts differ in length or at their end.
+  // Hashes the last bytes: texts differ in length or at their end.
   static std::size_t place_of(std::string_view text) {
     std::uint64_t end = 0;
     const std::size_t size = std::min(text.size(), sizeof end);
@@ -70,8 +70,8 @@ class Symbols {
   Connection& connection_;
   std::array<Recent, recent_count> recent_{};
   std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> keys_;
-  std::vector<std::string> texts_;  // by key; empty: not remembered
-  std::string beyond_;              // the last of the keys that are not remembered
+  std::vector<std::string> texts_;  // by key; empty if not cached
+  std::string beyond_;              // the last text of a key too large to be cached
 };
 
 }  // namespace comptroller::db

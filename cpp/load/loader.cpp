@@ -6,7 +6,6 @@
 #include "load/parsed_lines.hpp"
 #include "service/arrivals.hpp"
 #include "service/authorisation.hpp"
-#include "store/bulk_indexes.hpp"
 #include "store/operator_indexes.hpp"
 
 namespace comptroller::load {
@@ -28,10 +27,11 @@ class Run {
       load_in_batches();
     } else {
       service_.database()->write_bulk([&](db::Connection& connection) {
-        store::BulkIndexes indexes(connection, Line::table);
+        store::defer_operator_indexes(connection);
+        if (needs_no_index) connection.drop_indexes_of_empty(Line::table);
         take_lines(connection, std::numeric_limits<std::uint64_t>::max());
         account_.committed = !options_.dry_run && (account_.rejected == 0 || options_.keep_going);
-        if (account_.committed) indexes.rebuild();
+        if (account_.committed) build_indexes(connection);
         check();
         return account_.committed;
       });
@@ -42,6 +42,16 @@ class Run {
   }
 
  private:
+  // Storing a line looks nothing up in the secondary indexes of its table.
+  static constexpr bool needs_no_index =
+      std::same_as<Line, Claim> || std::same_as<Line, Orchestration>;
+
+  static void build_indexes(db::Connection& connection) {
+    connection.build_dropped_indexes();
+    store::resume_operator_indexes(connection);
+    store::make_operator_indexes(connection);
+  }
+
   void load_in_batches() {
     account_.committed = true;
     while (!is_at_end_) {

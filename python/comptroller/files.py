@@ -7,13 +7,12 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from comptroller.errors import Unavailable, invalid, unavailable
 
-_STORE_BEGINS = b"SQLite format 3\0"
-#: What the name of a store is followed by in the names of the files beside it.
+#: Endings of the names of the files beside a store.
 _BESIDE_A_STORE = (
     *("-wal", "-shm", "-journal", "-lock", "-commit-lock"),
     *(".keys", ".keys-lock", ".clients", ".clients-lock", ".pulled"),
@@ -21,11 +20,19 @@ _BESIDE_A_STORE = (
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A path to write a file to, which takes the name `path` when it is whole and durable.
+def whole_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path]:
+    """An empty file to write to, which takes the name `path` when it is whole and durable.
 
-    What stood there stays until then and lends its permissions; of a link it is what the link
-    leads to. Raises Unavailable where that cannot be written, and leaves nothing behind.
+    A file that it replaces stays until then and lends its permissions; of a link, the file that
+    the link leads to is replaced. Nothing is left behind when the block raises, but when a signal
+    kills the process: a program that writes files turns SIGTERM into an exception.
+
+    Args:
+        path: the file.
+        mode: the permissions of a new file, less the umask.
+
+    Raises:
+        Unavailable: the file cannot be written.
     """
     given = Path(path)
     if given.exists() and not given.is_file():
@@ -34,6 +41,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     part = _part_of(whole)
     try:
         with _refusing(path):
+            # An unpredictable name, and no link: nobody else's file can be written to.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            os.close(os.open(part, flags, 0o600 if whole.exists() else mode))
             yield part
             if whole.exists():
                 part.chmod(stat.S_IMODE(whole.stat().st_mode))
@@ -77,21 +87,30 @@ def refuse_store(name: str, path: str | os.PathLike[str]) -> None:
         if whole.name.endswith(end) and whole.name != end
     ]
     for store in stores:
-        if store.is_file() and _begins_like_a_store(store):
+        if store.is_file() and _is_database(store):
             raise invalid(name, f"{path} belongs to the store {store}; name another file")
 
 
-def _begins_like_a_store(path: Path) -> bool:
+def _is_database(path: Path) -> bool:
+    # Through SQLite: reading and closing the file would drop the locks that SQLite holds on it in
+    # this process, and another program could then remove the log of an open store.
+    import sqlite3
+
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     try:
-        with path.open("rb") as file:
-            return file.read(len(_STORE_BEGINS)) == _STORE_BEGINS
+        if path.stat().st_size == 0:
+            return False
+        with closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection.execute("PRAGMA application_id")
     except OSError:
         return False
+    except sqlite3.Error as error:
+        return error.sqlite_errorcode != sqlite3.SQLITE_NOTADB
+    return True
 
 
 def _part_of(whole: Path) -> Path:
-    # A name of its own, so that two who write the same do not write into each other's.
-    return whole.with_name(f"{whole.name}.{secrets.token_hex(4)}.part")
+    return whole.with_name(f"{whole.name}.{secrets.token_hex(8)}.part")
 
 
 def _there(path: str | os.PathLike[str]) -> Unavailable:

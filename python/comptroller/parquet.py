@@ -10,7 +10,8 @@ from comptroller.files import whole_file, whole_folder
 from comptroller.streams import Rows, interruptible, require
 
 _FORM = "FORMAT parquet, COMPRESSION zstd"
-_COPY = f"COPY (SELECT * FROM stream) TO $1 ({_FORM})"
+# The file is there already, empty and ours: DuckDB would write another beside it.
+_COPY = f"COPY (SELECT * FROM stream) TO $1 ({_FORM}, USE_TMP_FILE false)"
 
 
 def write_parquet(stream: Rows, path: str) -> int:

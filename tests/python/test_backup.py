@@ -93,6 +93,42 @@ def test_a_backup_never_replaces_a_file(operator: Service, tmp_path: Path) -> No
     assert (tmp_path / "file").read_text() == "mine"
 
 
+def test_a_link_at_a_name_that_could_be_guessed_keeps_its_target(
+    operator: Service, tmp_path: Path
+) -> None:
+    (tmp_path / "precious").write_text("mine")
+    for beside in (".part", "-journal"):
+        (tmp_path / f"copy.db{beside}").symlink_to("precious")
+        (tmp_path / f"rows{beside}").symlink_to("precious")
+    operator.backup(tmp_path / "copy.db")
+    operator.export("claims", tmp_path / "rows")
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+def test_of_two_backups_to_one_name_one_is_refused(operator: Service, tmp_path: Path) -> None:
+    loaded(operator, "claims", *(short_line("claims", id=f"c{n}") for n in range(2000)))
+    outcomes: list[object] = []
+    barrier = threading.Barrier(4)
+
+    def back_up() -> None:
+        barrier.wait()
+        try:
+            outcomes.append(operator.backup(tmp_path / "copy.db"))
+        except Unavailable as error:
+            outcomes.append("exists already" in str(error))
+
+    threads = [threading.Thread(target=back_up) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(map(str, outcomes)) == ["None", "True", "True", "True"]
+    with comptroller.open(tmp_path / "copy.db") as copy:
+        assert copy.check()["ok"]
+        assert len(list(copy.claims.iter())) == 2000
+    assert not [path for path in tmp_path.iterdir() if path.name.endswith(".part")]
+
+
 def test_a_read_only_service_makes_a_backup(store_path: Path, tmp_path: Path) -> None:
     with comptroller.open(store_path) as svc:
         loaded(svc, "claims", *(short_line("claims", id=f"c{n}") for n in range(100)))

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import comptroller
@@ -134,6 +134,51 @@ def test_ctrl_c_ends_a_query(
     ended = run(*words)
     assert (ended.code, ended.err.strip()) == (130, "comptroller: interrupted")
     assert not (tmp_path / "claims.parquet").exists()
+
+
+@pytest.fixture(name="store", scope="module")
+def _store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that takes some hundred milliseconds to export or copy."""
+    path = tmp_path_factory.mktemp("store") / "store.db"
+    with comptroller.open(path) as svc, comptroller.sample("claims", 300_000) as records:
+        assert svc.load("claims", records).committed
+    return path
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["export", "claims", "out/claims.ndjson"],
+        ["export", "claims", "out/claims.csv"],
+        ["export", "claims", "out/claims.parquet"],
+        ["export", "claims", "out/claims", "--partition", "chain"],
+        ["backup", "out/copy.db"],
+    ],
+    ids=["ndjson", "csv", "parquet", "dataset", "backup"],
+)
+def test_a_signal_that_ends_a_command_leaves_no_unfinished_file(
+    store: Path, tmp_path: Path, words: list[str], number: signal.Signals
+) -> None:
+    if "parquet" in words[-1] or "--partition" in words:
+        pytest.importorskip("duckdb")
+    folder = tmp_path / "out"
+    folder.mkdir()
+
+    def is_writing() -> bool:
+        # An unfinished file has an unpredictable name, or none: then it is open as "(deleted)".
+        for file in Path(f"/proc/{writing.pid}/fd").iterdir():
+            with suppress(FileNotFoundError):  # closed meanwhile
+                if str(folder) in str(file.readlink()):
+                    return True
+        return any(folder.iterdir())
+
+    with started(*words, "--db", str(store), cwd=tmp_path) as writing:
+        wait_until(is_writing)
+        writing.send_signal(number)
+        assert writing.wait(30) == 128 + number
+    assert list(folder.iterdir()) == []
 
 
 NUMBERS = "range(1000000000000) AS every(n)"

@@ -304,6 +304,49 @@ def test_who_waits_for_another_process_can_be_interrupted(store_path: Path, writ
         assert len(svc.identities.list()) == 0
 
 
+# Holds the lock of writers, with a forked child that is idle, until it is killed.
+HOLDER = """
+import os, sys, comptroller
+svc = comptroller.open(sys.argv[1])
+def rows():
+    child = os.fork()
+    if child == 0:
+        sys.stdin.read()  # until the test ends
+        os._exit(0)
+    print("ready", child, flush=True)
+    sys.stdin.read()
+    yield {}
+svc.load("claims", rows())
+"""
+
+
+def test_a_killed_process_leaves_no_lock_to_its_forked_child(store_path: Path) -> None:
+    comptroller.open(store_path).close()
+    command = [sys.executable, "-W", "ignore", "-c", HOLDER, str(store_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout
+        ready, child = holder.stdout.readline().split()
+        assert ready == b"ready"
+        holder.kill()
+        holder.wait()
+        os.kill(int(child), 0)  # it lives
+        (printed,) = run_together(WRITE_ONE, [[str(store_path)]])
+        os.kill(int(child), 0)
+    assert printed == "written\n"
+
+
+# Gives up after ten seconds, and does not wait for the thirty that a writer has.
+WRITE_ONE = """
+import signal, sys, comptroller
+print("ready", flush=True)
+sys.stdin.readline()
+signal.alarm(10)
+with comptroller.open(sys.argv[1]) as svc:
+    svc.identities.put(id="alice")
+print("written")
+"""
+
+
 def test_a_forked_child_is_refused(store_path: Path) -> None:
     (printed,) = run_together(FORKER, [[str(store_path)]])
     assert json.loads(printed) == ["unavailable"] * 5

@@ -114,8 +114,8 @@ int SqliteConnection::on_busy(void* connection, int count) noexcept {
 void SqliteConnection::check_interrupt() {
   if (interrupt_ == nullptr) return;
   const auto now = Clock::now();
-  // A statement that has just begun is given time before its thread is kept by a callback, which
-  // may wait for others.
+  // The callback may have to wait for others, so a statement that has just begun is left alone. A
+  // sequence of short statements counts as one long statement.
   const bool has_just_begun = queries_ != checked_queries_ && now - called_ >= check_interval;
   checked_queries_ = queries_;
   called_ = now;
@@ -143,6 +143,7 @@ void SqliteConnection::end_snapshot() noexcept {
 }
 
 void SqliteConnection::roll_back() noexcept {
+  dropped_indexes_.clear();
   if (in_transaction()) sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 

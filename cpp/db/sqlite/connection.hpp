@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "db/database.hpp"
 #include "db/sqlite/interrupt.hpp"
@@ -36,6 +37,8 @@ class SqliteConnection final : public Connection {
     return Query(statements_.take(*this, sql));
   }
   void execute(const std::string& sql) override;
+  void drop_indexes_of_empty(std::string_view table) override;
+  void build_dropped_indexes() override;
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
   bool has_readable_views(std::span<const ReadableView> views) override;
@@ -75,6 +78,7 @@ class SqliteConnection final : public Connection {
 
   std::unique_ptr<sqlite3, CloseConnection> handle_;
   StatementCache statements_;
+  std::vector<std::string> dropped_indexes_;  // the SQL of each
   const Interrupt* interrupt_ = nullptr;
   Deadline deadline_ = Deadline::max();
   Deadline busy_until_{};

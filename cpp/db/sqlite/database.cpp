@@ -86,7 +86,7 @@ SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
   std::optional<LockGuard> opening;
   opening.emplace(commit_lock_, deadline_to_open(), &interrupt_);
   if (!options_.read_only) open_writer(opening, migrating);
-  // One connection stays open for life: the log and its index are never torn down under others.
+  // One connection stays open: the log and its index are never removed while others use them.
   const Lease first = readers_.lend();
   if (options_.read_only && schema_version(sqlite(*first), path_) < newest_schema_version()) {
     throw Error(Code::unavailable, path_ +
@@ -113,7 +113,8 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
   connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
   connection.execute("PRAGMA threads = 2");
   connection.execute("PRAGMA cache_size = -" + std::to_string(cache_kib_of_writer));
-  writer_ = std::make_unique<Writer>(connection, write_lock_, commit_lock_, interrupt_);
+  writer_ = std::make_unique<Writer>(connection, write_lock_, commit_lock_, interrupt_,
+                                     options_.longest_wait);
 }
 
 SqliteDatabase::~SqliteDatabase() {
@@ -121,8 +122,7 @@ SqliteDatabase::~SqliteDatabase() {
     const LockGuard closing(commit_lock_, deadline_to_open());
     readers_.close();
     writer_.reset();
-    // The last to close folds the log into the file, unless someone is writing: then that is the
-    // last.
+    // The last to close checkpoints, unless someone is writing, who then closes later.
     const LockGuard writing(write_lock_, std::try_to_lock);
     if (write_connection_ && !writing.is_held()) write_connection_->keep_log();
     write_connection_.reset();
@@ -146,11 +146,11 @@ std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
   return leases;
 }
 
-// The file itself, whatever links lead to it, so that all its users share one lock file.
+// The file that a path leads to through links, so that all its users share its lock files.
 std::string resolve(const std::string& path) {
   std::error_code failure;
   filesystem::path file = filesystem::absolute(path, failure);
-  // A link whose file is yet to be made is followed by hand.
+  // canonical does not follow a link to a missing file.
   for (int links = 0; links < most_links && filesystem::is_symlink(file, failure); ++links) {
     file = file.parent_path() / filesystem::read_symlink(file, failure);
   }
@@ -164,7 +164,7 @@ bool SqliteDatabase::owns(const std::string& path) const {
                              [&](const char* suffix) { return path_ + suffix == resolved; });
 }
 
-// The files of SQLite's library that are mapped into this process, where the system tells.
+// The files of SQLite's library that are mapped into this process, if the system has /proc.
 std::vector<std::string> mapped_copies() {
   std::set<std::string> paths;
   std::ifstream maps("/proc/self/maps");
@@ -177,8 +177,9 @@ std::vector<std::string> mapped_copies() {
   return {paths.begin(), paths.end()};
 }
 
-// Runs `work` on another thread and ends it when `interrupt` throws, which is asked on this one: an
-// integrity check calls no progress handler for seconds, but looks for sqlite3_interrupt.
+// Runs `work` on another thread, and ends it when the connection's interrupt throws on this one. An
+// integrity check of SQLite 3.40 calls no progress handler for seconds, but obeys
+// sqlite3_interrupt.
 void run_interruptibly(SqliteConnection& connection, const std::function<void()>& work) {
   const Interrupt& interrupt = *connection.interrupt();
   const Uninterrupted scope(connection);
@@ -191,7 +192,7 @@ void run_interruptibly(SqliteConnection& connection, const std::function<void()>
     } catch (...) {
       interrupted = std::current_exception();
     }
-    // Again and again, since it ends only a statement that has begun.
+    // Repeated, since it has no effect before the statement has begun.
     if (interrupted) sqlite3_interrupt(connection.handle());
   }
   if (interrupted) std::rethrow_exception(interrupted);

@@ -1,6 +1,7 @@
 // An SQLite file as a Database.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,11 +21,13 @@ struct OpenOptions {
   // What it throws ends the wait or the statement and is thrown to the caller; a write that another
   // thread is committing already is kept all the same.
   std::function<void()> check_interrupt = {};
+  // For all that a write waits for together: its turn, locks, and other programs' locks.
+  std::chrono::milliseconds longest_wait = std::chrono::seconds(30);
 };
 
-// Opens the file, makes it if it is missing and brings it to the newest schema. Throws unavailable,
-// naming the path, for a file that is no store, one of a newer version, an older one or a missing
-// one if `read_only`, and where the folder cannot be written.
+// Opens the file; creates it if it is missing and migrates it to the newest schema. Throws
+// unavailable, naming the path, for a file that is not a store, for a newer version, for an older
+// version or a missing file if `read_only`, and if the folder cannot be written.
 std::unique_ptr<Database> open(const std::string& path, const OpenOptions& options);
 
 }  // namespace comptroller::db::sqlite

@@ -18,7 +18,7 @@ std::unique_ptr<SqliteConnection> open_reader(const std::string& path, bool is_i
   auto reader = is_immutable ? std::make_unique<SqliteConnection>(
                                    immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
                              : std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READONLY);
-  reader->keep_log();  // only the writer folds it into the file
+  reader->keep_log();  // only the writer checkpoints
   reader->execute("PRAGMA cache_size = -" + std::to_string(cache_kib));
   return reader;
 }
@@ -36,13 +36,14 @@ Readers::FileState Readers::state() const {
   return {found.st_ino, found.st_size, modified.tv_sec, modified.tv_nsec};
 }
 
-// Where not even the log's index can be made, a store without a log can still be read.
+// A store without a log can be read even if the log's index cannot be created.
 bool Readers::needs_immutable() const {
   return is_only_read_ && !filesystem::exists(path_ + "-wal") &&
          ::access(filesystem::path(path_).parent_path().c_str(), W_OK) != 0;
 }
 
-// Opened anew is what was opened as unchanging and has changed. The caller has the mutex.
+// Discards connections to a file that was opened as immutable and has changed. The caller holds the
+// mutex.
 void Readers::follow_changes() {
   if (!idle_.empty() && !immutable_) return;
   const std::optional<FileState> now = needs_immutable() ? std::optional(state()) : std::nullopt;

@@ -1,4 +1,4 @@
-// The connections that read a database, lent to one borrower at a time.
+// The pool of connections that read a database.
 #pragma once
 
 #include <sys/types.h>
@@ -25,14 +25,14 @@ class Readers {
   Readers(std::string path, bool is_only_read, const Interrupt& interrupt)
       : path_(std::move(path)), is_only_read_(is_only_read), interrupt_(interrupt) {}
 
-  // A connection outside any transaction, an idle one if there is one. It must be given back before
+  // A connection outside any transaction, an idle one if possible. It must be given back before
   // this object is destroyed.
   Lease lend();
   // Closes the idle connections.
   void close();
 
  private:
-  // What changes when a file is written or replaced.
+  // Changes when a file is written or replaced.
   struct FileState {
     ::ino_t node = 0;
     ::off_t size = 0;

@@ -10,7 +10,6 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr std::chrono::seconds longest_wait{30};
 constexpr std::size_t largest_batch = 256;
 constexpr int frames_to_checkpoint = 4000;  // about 16 MB of log
 
@@ -40,11 +39,12 @@ bool Writer::Queue::remove(const Task& task) {
 }
 
 Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
-               const Interrupt& interrupt)
+               const Interrupt& interrupt, std::chrono::milliseconds longest_wait)
     : connection_(connection),
       write_lock_(write_lock),
       commit_lock_(commit_lock),
-      interrupt_(interrupt) {
+      interrupt_(interrupt),
+      longest_wait_(longest_wait) {
   sqlite3_wal_hook(
       connection_.handle(),
       [](void* frames, sqlite3*, const char*, int count) {
@@ -61,7 +61,7 @@ void Writer::refuse_nesting() const {
 
 void Writer::wait_for_turn(Task& task) {
   refuse_nesting();
-  task.deadline = Clock::now() + longest_wait;
+  task.deadline = Clock::now() + longest_wait_;
   std::unique_lock lock(mutex_);
   queue_.push(task);
   if (!is_led_) {
@@ -268,7 +268,7 @@ void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
     const Bulk bulk(*this);
     if (!work(connection_)) return undo();
   }
-  commit(Clock::now() + longest_wait);
+  commit(Clock::now() + longest_wait_);
   // What a reader still needs stays in the log: other writers do not wait for it.
   connection_.wait_when_busy(false);
   sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,

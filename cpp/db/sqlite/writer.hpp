@@ -21,7 +21,7 @@ class Writer {
  public:
   // All must outlive the writer.
   Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
-         const Interrupt& interrupt);
+         const Interrupt& interrupt, std::chrono::milliseconds longest_wait);
 
   // See Database::write and Database::write_bulk. What `work` of the latter calls may not write
   // itself: that is unavailable.
@@ -80,6 +80,7 @@ class Writer {
   LockFile& write_lock_;
   LockFile& commit_lock_;
   const Interrupt& interrupt_;
+  std::chrono::milliseconds longest_wait_;
   int frames_in_log_ = 0;
 
   mutable std::mutex mutex_;

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 import click
 
@@ -63,6 +67,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
             # A name the terminal has no letters for is shown escaped.
             stream.reconfigure(errors="backslashreplace")
     given = None if arguments is None else list(arguments)
+    with _signals_interrupting() as received:
+        code = _run(given)
+    return 128 + received[0] if received else code
+
+
+def _run(given: list[str] | None) -> int:
     try:
         _require_output()
         code = program.main(given, prog_name="comptroller", standalone_mode=False)
@@ -77,6 +87,32 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _tell(error)
     return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _signals_interrupting() -> Iterator[list[int]]:
+    """Lets SIGTERM and SIGHUP end a command as Ctrl-C does, so that it leaves no unfinished file.
+
+    Yields a list to which the first of them is added. Ignored signals stay ignored.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        if not received:  # a second one must not end the cleaning up
+            received.append(number)
+            raise KeyboardInterrupt
+
+    changed = []
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, interrupt)
+                changed.append(number)
+    try:
+        yield received
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _require_output() -> None:

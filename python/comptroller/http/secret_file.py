@@ -54,10 +54,8 @@ class SecretFile:
 
     def write(self, data: bytes) -> None:
         """Puts this in its place, durably; whoever reads meanwhile sees the old or the new."""
-        with whole_file(self.path) as part:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            with os.fdopen(os.open(part, flags, 0o600), "wb") as file:
-                file.write(data)
+        with whole_file(self.path, 0o600) as part:
+            part.write_bytes(data)
 
     @contextmanager
     def changing(self) -> Iterator[None]:

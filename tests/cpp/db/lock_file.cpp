@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "db/folder.hpp"
+#include "db/sqlite/connection.hpp"
 #include "db/sqlite/database.hpp"
 #include "model/error.hpp"
 
@@ -211,6 +212,42 @@ TEST_CASE("a file is opened, written and closed by many at once") {
   const auto database = sqlite::open(folder / "a.db", {});
   CHECK(count(*database) == 8 * 15);
   CHECK(database->health().findings.empty());
+}
+
+TEST_CASE("one limit covers all that a write waits for") {
+  const Folder folder;
+  const auto database = sqlite::open(folder / "a.db", {.longest_wait = std::chrono::seconds(0)});
+  const auto is_refused = [&] {
+    try {
+      insert(*database, 1);
+      return false;
+    } catch (const Error& error) {
+      CHECK(error.code() == Code::unavailable);
+      return true;
+    }
+  };
+  {
+    sqlite::LockFile lock(folder / "a.db-lock", Purpose::write, false);
+    const sqlite::LockGuard guard(lock, Clock::now());
+    CHECK(is_refused());
+  }
+  {
+    sqlite::LockFile lock(folder / "a.db-commit-lock", Purpose::commit, false);
+    std::jthread([&] {
+      const sqlite::LockGuard guard(lock, Clock::now());
+      std::jthread([&] { CHECK(is_refused()); }).join();
+    }).join();
+  }
+  {
+    sqlite::SqliteConnection other_program(folder / "a.db", SQLITE_OPEN_READWRITE);
+    other_program.execute("BEGIN IMMEDIATE");
+    CHECK(is_refused());
+  }
+  database->write([&](Connection&) {
+    std::jthread([&] { CHECK(is_refused()); }).join();  // queued behind this one
+  });
+  insert(*database, 1);
+  CHECK(count(*database) == 1);
 }
 
 TEST_CASE("while one writes in bulk, others open, read and close at once") {
