@@ -34,7 +34,7 @@ template <class R, class T>
 T type_of(T R::*);
 }  // namespace detail
 
-// What a field is that selects no rows of a list.
+// The filter of a field that selects no rows of a list.
 struct NoFilter {};
 
 // A field's name is that of its member unless another is given. A field of a list's request says

@@ -44,11 +44,11 @@ struct Created {
   static constexpr Bound bound = B;
 };
 
-// A condition on the rows that another index finds: it has none of its own, so a page may have to
-// pass over rows that do not satisfy it.
+// A condition that no index serves, added by the repository. It is applied to the rows that another
+// index finds, so a page may pass over many rows.
 struct Narrows {};
 
-// What a column holds that refers to the row of R with the given id.
+// The type of a column that holds the key of the row of R with the given id.
 template <class R>
 struct KeyOf {};
 
