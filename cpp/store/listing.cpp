@@ -43,7 +43,9 @@ void Listing::keep_distinct(std::vector<Value>& values) {
 }
 
 std::optional<Value> Listing::key_of(std::string_view table, const Value& id) const {
-  db::Query query = connection_.query("SELECT key FROM " + std::string(table) + " WHERE id = ?");
+  std::string sql = "SELECT key FROM ";
+  sql.append(table).append(" WHERE id = ?");
+  db::Query query = connection_.query(sql);
   if (!query.bind(1, id).step()) return std::nullopt;
   return Value::of(query.column(0).integer);
 }
@@ -66,9 +68,9 @@ Sql Listing::condition(const ListFilter& filter) const {
     const Index& index = *alternative.index;
     const Sql is_one = any_of(unindexed(alternative.column), alternative.values);
     if (!index.table.empty()) {
-      const std::string other(index.table);
-      any.add("EXISTS (SELECT 1 FROM " + other + " WHERE " + other + "." + std::string(index.key) +
-              " = " + std::string(table_) + ".key AND " + std::string(index.where) + " AND ");
+      any.add("EXISTS (SELECT 1 FROM ").add(index.table).add(" WHERE ");
+      any.add(index.table).add(".").add(index.key).add(" = ").add(table_).add(".key AND ");
+      any.add(index.where).add(" AND ");
       any.add(is_one).add(")");
     } else if (alternative.condition.text.empty()) {
       any.add(is_one);
@@ -79,10 +81,11 @@ Sql Listing::condition(const ListFilter& filter) const {
   return any.add(")");
 }
 
-Sql Listing::owner_condition() const {
-  std::vector<Value> customers;
-  for (const std::int64_t key : ownership_.customers) customers.push_back(Value::of(key));
-  return any_of(unindexed(customer_column), customers);
+std::vector<Value> Listing::customers() const {
+  std::vector<Value> customers(ownership_.customers.size());
+  std::ranges::transform(ownership_.customers, customers.begin(),
+                         [](std::int64_t key) { return Value::of(key); });
+  return customers;
 }
 
 // The filter that an index serves with the fewest rows; none without one.
@@ -108,9 +111,9 @@ std::vector<Value> Listing::values_of_closed_set(std::string_view column, Served
     served.push_back(&*filter);
     return filter->alternatives.front().values;
   }
-  std::vector<Value> codes;
-  for (std::size_t code = 0; code < count_words_(column); ++code) {
-    codes.push_back(Value::of(static_cast<std::int64_t>(code)));
+  std::vector<Value> codes(count_words_(column));
+  for (std::size_t code = 0; code < codes.size(); ++code) {
+    codes[code] = Value::of(static_cast<std::int64_t>(code));
   }
   return codes;
 }
@@ -128,9 +131,7 @@ AccessPath Listing::path(const Index& index, const Alternative* alternative, boo
     if (column == index.time) break;
     if (column == customer_column) {
       if (!names_customers(index)) continue;
-      std::vector<Value> customers;
-      for (const std::int64_t key : ownership_.customers) customers.push_back(Value::of(key));
-      add(column, std::move(customers));
+      add(column, customers());
     } else if (alternative != nullptr && column == alternative->column) {
       add(column, alternative->values);
     } else if (column == condition_column_) {
@@ -142,7 +143,7 @@ AccessPath Listing::path(const Index& index, const Alternative* alternative, boo
   }
   if (!index.where.empty()) path.condition.append(" AND ").append(index.where);
   if (ownership_.is_restricted && !index.columns.starts_with(customer_column)) {
-    path.filter.add(" AND ").add(owner_condition());
+    path.filter.add(" AND ").add(any_of(unindexed(customer_column), customers()));
   }
   if (alternative != nullptr && !alternative->condition.text.empty()) {
     path.filter.add(" AND ").add(alternative->condition);
@@ -190,7 +191,7 @@ Sql Listing::selection() const {
 PageRows Listing::run(const PageQuery& page) const {
   const ListFilter* driving = driving_filter();
   if (prefix_ && (driving == nullptr || driving->selectivity > Selectivity::prefix)) {
-    if (auto merge = merge_by_prefix(page)) {
+    if (auto merge = merge_by_prefix(*prefix_, page)) {
       return {connection_, std::move(merge), by_key(conditions_besides({}, 0, true)),
               page.most_rows};
     }
@@ -241,8 +242,8 @@ PageRows Listing::join(const std::vector<AccessPath>& paths, const Sql& conditio
 }
 
 // The positions of all rows that have the prefix, if they are few.
-std::unique_ptr<Merge> Listing::merge_by_prefix(const PageQuery& page) const {
-  const Index& index = *prefix_->index;
+std::unique_ptr<Merge> Listing::merge_by_prefix(const Prefix& prefix, const PageQuery& page) const {
+  const Index& index = *prefix.index;
   std::vector<std::int64_t> customers{0};
   const bool is_by_customer = names_customers(index);
   if (is_by_customer) customers = ownership_.customers;
@@ -251,7 +252,7 @@ std::unique_ptr<Merge> Listing::merge_by_prefix(const PageQuery& page) const {
   for (const std::int64_t customer : customers) {
     Sql sql{"SELECT created_at, key FROM " + std::string(table_) + " WHERE ", {}};
     if (is_by_customer) sql.add("customer_id = ? AND ", Value::of(customer));
-    sql.add(prefix_->column).add(" BETWEEN ?", prefix_->first).add(" AND ?", prefix_->last);
+    sql.add(prefix.column).add(" BETWEEN ?", prefix.first).add(" AND ?", prefix.last);
     sql.add(" LIMIT ?", Value::of(left));
     db::Query rows = sql.query(connection_);
     while (rows.step()) {
@@ -273,7 +274,9 @@ db::Query Listing::scan(std::int64_t from, std::int64_t before) const {
   Sql sql = selection();
   sql.add(" FROM ").add(table_).add(" WHERE ");
   sql.add(key + " >= ?", Value::of(from)).add(" AND " + key + " < ?", Value::of(before));
-  if (ownership_.is_restricted) sql.add(" AND ").add(owner_condition());
+  if (ownership_.is_restricted) {
+    sql.add(" AND ").add(any_of(unindexed(customer_column), customers()));
+  }
   if (condition_values_.size() == 1 && !condition_column_.empty()) {
     sql.add(" AND ").add(condition_column_);
   }

@@ -132,6 +132,8 @@ class Listing {
     Value last;
   };
 
+  // clang-tidy takes an index as a template argument for a parenthesis.
+  // NOLINTBEGIN(readability-redundant-parentheses)
   template <Literal Column, class T, const Index& By, class Given>
   void add_declared(Equals<Column, T, By> declared, std::span<const Given> values) {
     // A row of another table refers to one that others may refer to as well.
@@ -163,6 +165,7 @@ class Listing {
     keep_distinct(alternative.values);
     return alternative;
   }
+  // NOLINTEND(readability-redundant-parentheses)
 
   // The filters that the indexes of paths serve, once for each path.
   using Served = std::vector<const ListFilter*>;
@@ -172,7 +175,7 @@ class Listing {
                   std::size_t longest);
   std::optional<Value> key_of(std::string_view table, const Value& id) const;
   Sql condition(const ListFilter& filter) const;
-  Sql owner_condition() const;
+  std::vector<Value> customers() const;
   bool names_customers(const Index& index) const;
 
   const ListFilter* driving_filter() const;
@@ -186,7 +189,7 @@ class Listing {
                 const PageQuery& page) const;
   Sql selection() const;  // SELECT and the columns
   RowsByKey by_key(const Sql& conditions) const;
-  std::unique_ptr<Merge> merge_by_prefix(const PageQuery& page) const;
+  std::unique_ptr<Merge> merge_by_prefix(const Prefix& prefix, const PageQuery& page) const;
 
   std::string_view table_;
   std::string columns_;
