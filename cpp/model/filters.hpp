@@ -9,10 +9,10 @@ namespace comptroller {
 // An index as the migrations define it. It ends in the column that the list is sorted by; the key,
 // which breaks ties, ends every index by itself unless `key` names another column.
 struct Index {
-  std::string_view name;        // empty: that of a UNIQUE constraint
-  std::string_view columns;     // separated by ", "
-  std::string_view where = "";  // of a partial index
-  std::string_view table = "";  // empty: the listed table
+  std::string_view name;                        // empty: that of a UNIQUE constraint
+  std::string_view columns;                     // separated by ", "
+  std::string_view where = std::string_view();  // of a partial index
+  std::string_view table = std::string_view();  // empty: the listed table
   std::string_view time = "created_at";
   std::string_view key = "key";
 };
@@ -44,15 +44,17 @@ struct Created {
   static constexpr Bound bound = B;
 };
 
-// A condition on the rows that another index finds: it has none of its own, so a page may have to
-// pass over rows that do not satisfy it.
+// A condition that no index serves, added by the repository. It is applied to the rows that another
+// index finds, so a page may pass over many rows.
 struct Narrows {};
 
-// What a column holds that refers to the row of R with the given id.
+// The type of a column that holds the key of the row of R with the given id.
 template <class R>
 struct KeyOf {};
 
 namespace detail {
+// clang-tidy takes an index as a template argument for a parenthesis.
+// NOLINTBEGIN(readability-redundant-parentheses)
 template <Literal Column, class T, const Index& By, class Visit>
 void visit_indexes(Equals<Column, T, By>, Visit& visit) {
   visit(By);
@@ -67,6 +69,7 @@ void visit_indexes(BeginsWith<Column, By>, Visit& visit) {
 }
 template <class F, class Visit>
 void visit_indexes(F, Visit&) {}
+// NOLINTEND(readability-redundant-parentheses)
 }  // namespace detail
 
 // Calls `visit(index)` for the index that gives a list its order and those of its filters.

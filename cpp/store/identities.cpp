@@ -20,9 +20,8 @@ Listing identities_listing(db::Connection& connection, const ListIdentities& req
 Listing controls_listing(db::Connection& connection, const ListControls& request,
                          Ownership ownership) {
   auto listing = make_listing<Control>(connection, request, std::move(ownership));
-  const bool shows_deleted = request.active_at || request.include_deleted.value_or(false);
   listing.enumerate(ListControls::is_active,
-                    shows_deleted ? std::vector{true, false} : std::vector{true});
+                    request.active_at || request.include_deleted.value_or(false));
   if (request.active_at) {
     listing.range().narrow(Bound::until, *request.active_at);
     listing.filter(

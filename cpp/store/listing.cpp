@@ -3,8 +3,6 @@
 #include <tuple>
 #include <utility>
 
-#include "model/error.hpp"
-
 namespace comptroller::store {
 
 namespace {
@@ -27,6 +25,12 @@ std::vector<std::string_view> split(std::string_view columns) {
   return parts;
 }
 
+auto is_on(std::string_view column) {
+  return [column](const ListFilter& filter) {
+    return filter.alternatives.size() == 1 && filter.alternatives.front().column == column;
+  };
+}
+
 }  // namespace
 
 void Listing::keep_distinct(std::vector<Value>& values) {
@@ -39,14 +43,17 @@ void Listing::keep_distinct(std::vector<Value>& values) {
 }
 
 std::optional<Value> Listing::key_of(std::string_view table, const Value& id) const {
-  db::Query query = connection_.query("SELECT key FROM " + std::string(table) + " WHERE id = ?");
+  std::string sql = "SELECT key FROM ";
+  sql.append(table).append(" WHERE id = ?");
+  db::Query query = connection_.query(sql);
   if (!query.bind(1, id).step()) return std::nullopt;
   return Value::of(query.column(0).integer);
 }
 
-void Listing::add_prefix(const Index& index, std::string_view column, std::string_view prefix) {
-  prefix_ = Prefix{&index, column, parameters_.own(prefix), std::nullopt};
-  if (const auto end = end_of_prefix(prefix)) prefix_->before = parameters_.own(*end);
+void Listing::add_prefix(const Index& index, std::string_view column, std::string_view prefix,
+                         std::size_t longest) {
+  prefix_ = Prefix{&index, column, parameters_.own(prefix),
+                   parameters_.own(last_with_prefix(prefix, longest))};
 }
 
 bool Listing::names_customers(const Index& index) const {
@@ -61,9 +68,9 @@ Sql Listing::condition(const ListFilter& filter) const {
     const Index& index = *alternative.index;
     const Sql is_one = any_of(unindexed(alternative.column), alternative.values);
     if (!index.table.empty()) {
-      const std::string other(index.table);
-      any.add("EXISTS (SELECT 1 FROM " + other + " WHERE " + other + "." + std::string(index.key) +
-              " = " + std::string(table_) + ".key AND " + std::string(index.where) + " AND ");
+      any.add("EXISTS (SELECT 1 FROM ").add(index.table).add(" WHERE ");
+      any.add(index.table).add(".").add(index.key).add(" = ").add(table_).add(".key AND ");
+      any.add(index.where).add(" AND ");
       any.add(is_one).add(")");
     } else if (alternative.condition.text.empty()) {
       any.add(is_one);
@@ -74,10 +81,11 @@ Sql Listing::condition(const ListFilter& filter) const {
   return any.add(")");
 }
 
-Sql Listing::owner_condition() const {
-  std::vector<Value> customers;
-  for (const std::int64_t key : ownership_.customers) customers.push_back(Value::of(key));
-  return any_of(unindexed(customer_column), customers);
+std::vector<Value> Listing::customers() const {
+  std::vector<Value> customers(ownership_.customers.size());
+  std::ranges::transform(ownership_.customers, customers.begin(),
+                         [](std::int64_t key) { return Value::of(key); });
+  return customers;
 }
 
 // The filter that an index serves with the fewest rows; none without one.
@@ -91,25 +99,27 @@ const ListFilter* Listing::driving_filter() const {
   return least == filters_.end() ? nullptr : &*least;
 }
 
+ListFilter* Listing::filter_on(std::string_view column) {
+  const auto found = std::ranges::find_if(filters_, is_on(column));
+  return found == filters_.end() ? nullptr : &*found;
+}
+
 // The values of the filter of a closed set, else all that there are.
-std::vector<Value> Listing::values_of_closed_set(std::string_view column,
-                                                 std::vector<const ListFilter*>& used) const {
-  const auto filter = std::ranges::find_if(filters_, [&](const ListFilter& known) {
-    return known.alternatives.size() == 1 && known.alternatives.front().column == column;
-  });
+std::vector<Value> Listing::values_of_closed_set(std::string_view column, Served& served) const {
+  const auto filter = std::ranges::find_if(filters_, is_on(column));
   if (filter != filters_.end()) {
-    used.push_back(&*filter);
+    served.push_back(&*filter);
     return filter->alternatives.front().values;
   }
-  std::vector<Value> codes;
-  for (std::size_t code = 0; code < count_words_(column); ++code) {
-    codes.push_back(Value::of(static_cast<std::int64_t>(code)));
+  std::vector<Value> codes(count_words_(column));
+  for (std::size_t code = 0; code < codes.size(); ++code) {
+    codes[code] = Value::of(static_cast<std::int64_t>(code));
   }
   return codes;
 }
 
 AccessPath Listing::path(const Index& index, const Alternative* alternative, bool condition_value,
-                         std::vector<const ListFilter*>& used) const {
+                         Served& served) const {
   AccessPath path;
   path.index = &index;
   path.table = index.table.empty() ? table_ : index.table;
@@ -121,16 +131,14 @@ AccessPath Listing::path(const Index& index, const Alternative* alternative, boo
     if (column == index.time) break;
     if (column == customer_column) {
       if (!names_customers(index)) continue;
-      std::vector<Value> customers;
-      for (const std::int64_t key : ownership_.customers) customers.push_back(Value::of(key));
-      add(column, std::move(customers));
+      add(column, customers());
     } else if (alternative != nullptr && column == alternative->column) {
       add(column, alternative->values);
     } else if (column == condition_column_) {
       path.condition.append(" AND ").append(column).append(" = ");
       path.condition.append(condition_value ? "true" : "false");
     } else {
-      std::vector<Value> codes = values_of_closed_set(column, used);
+      std::vector<Value> codes = values_of_closed_set(column, served);
       const std::int64_t least = alternative == nullptr ? 0 : alternative->least_code;
       std::erase_if(codes, [&](const Value& code) { return code.integer < least; });
       add(column, std::move(codes));
@@ -138,7 +146,7 @@ AccessPath Listing::path(const Index& index, const Alternative* alternative, boo
   }
   if (!index.where.empty()) path.condition.append(" AND ").append(index.where);
   if (ownership_.is_restricted && !index.columns.starts_with(customer_column)) {
-    path.filter.add(" AND ").add(owner_condition());
+    path.filter.add(" AND ").add(any_of(unindexed(customer_column), customers()));
   }
   if (alternative != nullptr && !alternative->condition.text.empty()) {
     path.filter.add(" AND ").add(alternative->condition);
@@ -146,33 +154,30 @@ AccessPath Listing::path(const Index& index, const Alternative* alternative, boo
   return path;
 }
 
-std::vector<AccessPath> Listing::paths(const ListFilter* driving,
-                                       std::vector<const ListFilter*>& used) const {
+std::vector<AccessPath> Listing::paths(const ListFilter* driving, Served& served) const {
   std::vector<AccessPath> paths;
   for (const bool condition_value : condition_values_) {
     if (driving == nullptr) {
-      paths.push_back(path(by_time_, nullptr, condition_value, used));
+      paths.push_back(path(by_time_, nullptr, condition_value, served));
       continue;
     }
-    used.push_back(driving);
     for (const Alternative& alternative : driving->alternatives) {
-      paths.push_back(path(*alternative.index, &alternative, condition_value, used));
+      paths.push_back(path(*alternative.index, &alternative, condition_value, served));
+      served.push_back(driving);
     }
   }
   return paths;
 }
 
-Sql Listing::conditions_besides(const std::vector<const ListFilter*>& used, bool has_prefix) const {
+Sql Listing::conditions_besides(const Served& served, std::size_t paths, bool has_prefix) const {
   Sql all;
   for (const ListFilter& filter : filters_) {
-    if (std::ranges::find(used, &filter) != used.end()) continue;
-    all.add(" AND ").add(condition(filter));
+    const auto count = std::ranges::count(served, &filter);
+    if (count == 0 || std::cmp_less(count, paths)) all.add(" AND ").add(condition(filter));
   }
   if (prefix_ && !has_prefix) {
-    all.add(" AND ").add(unindexed(prefix_->column)).add(" >= ?", prefix_->from);
-    if (prefix_->before) {
-      all.add(" AND ").add(unindexed(prefix_->column)).add(" < ?", *prefix_->before);
-    }
+    all.add(" AND ").add(unindexed(prefix_->column));
+    all.add(" BETWEEN ?", prefix_->first).add(" AND ?", prefix_->last);
   }
   for (const Sql& condition : conditions_) all.add(" AND ").add(condition);
   return all;
@@ -189,13 +194,14 @@ Sql Listing::selection() const {
 PageRows Listing::run(const PageQuery& page) const {
   const ListFilter* driving = driving_filter();
   if (prefix_ && (driving == nullptr || driving->selectivity > Selectivity::prefix)) {
-    if (auto merge = merge_by_prefix(page)) {
-      return {connection_, std::move(merge), by_key(conditions_besides({}, true)), page.most_rows};
+    if (auto merge = merge_by_prefix(*prefix_, page)) {
+      return {connection_, std::move(merge), by_key(conditions_besides({}, 0, true)),
+              page.most_rows};
     }
   }
-  std::vector<const ListFilter*> used;
-  std::vector<AccessPath> paths = this->paths(driving, used);
-  const Sql conditions = conditions_besides(used, false);
+  Served served;
+  std::vector<AccessPath> paths = this->paths(driving, served);
+  const Sql conditions = conditions_besides(served, paths.size(), false);
   std::size_t streams = 0;
   for (const AccessPath& path : paths) streams += path.stream_count();
   const bool may_join = driving == nullptr || !driving->may_overlap;
@@ -239,9 +245,8 @@ PageRows Listing::join(const std::vector<AccessPath>& paths, const Sql& conditio
 }
 
 // The positions of all rows that have the prefix, if they are few.
-std::unique_ptr<Merge> Listing::merge_by_prefix(const PageQuery& page) const {
-  const Index& index = *prefix_->index;
-  const std::string column(prefix_->column);
+std::unique_ptr<Merge> Listing::merge_by_prefix(const Prefix& prefix, const PageQuery& page) const {
+  const Index& index = *prefix.index;
   std::vector<std::int64_t> customers{0};
   const bool is_by_customer = names_customers(index);
   if (is_by_customer) customers = ownership_.customers;
@@ -250,8 +255,7 @@ std::unique_ptr<Merge> Listing::merge_by_prefix(const PageQuery& page) const {
   for (const std::int64_t customer : customers) {
     Sql sql{"SELECT created_at, key FROM " + std::string(table_) + " WHERE ", {}};
     if (is_by_customer) sql.add("customer_id = ? AND ", Value::of(customer));
-    sql.add(column).add(" >= ?", prefix_->from);
-    if (prefix_->before) sql.add(" AND ").add(column).add(" < ?", *prefix_->before);
+    sql.add(prefix.column).add(" BETWEEN ?", prefix.first).add(" AND ?", prefix.last);
     sql.add(" LIMIT ?", Value::of(left));
     db::Query rows = sql.query(connection_);
     while (rows.step()) {
@@ -273,11 +277,13 @@ db::Query Listing::scan(std::int64_t from, std::int64_t before) const {
   Sql sql = selection();
   sql.add(" FROM ").add(table_).add(" WHERE ");
   sql.add(key + " >= ?", Value::of(from)).add(" AND " + key + " < ?", Value::of(before));
-  if (ownership_.is_restricted) sql.add(" AND ").add(owner_condition());
-  if (condition_values_.size() == 1 && !condition_column_.empty()) {
-    sql.add(" AND ").add(condition_column_).add(condition_values_.front() ? "" : " = false");
+  if (ownership_.is_restricted) {
+    sql.add(" AND ").add(any_of(unindexed(customer_column), customers()));
   }
-  sql.add(conditions_besides({}, false));
+  if (condition_values_.size() == 1 && !condition_column_.empty()) {
+    sql.add(" AND ").add(condition_column_);
+  }
+  sql.add(conditions_besides({}, 0, false));
   if (range_ != TimeRange{}) {
     const std::string time = unindexed(by_time_.time);
     sql.add(" AND " + time + " >= ?", Value::of(range_.from));

@@ -81,12 +81,14 @@ class Listing {
     if (!values.empty()) add_declared(Filter{}, values);
   }
   void add(ListFilter filter) { filters_.push_back(std::move(filter)); }
+  // The filter of a column, to add alternatives to; none if the request has none.
+  ListFilter* filter_on(std::string_view column);
   // A condition that no index serves.
   void filter(Sql condition) { conditions_.push_back(std::move(condition)); }
-  // A column of the indexes that is a condition, and the truth values of it that rows may have.
-  void enumerate(std::string_view condition, std::vector<bool> values) {
+  // A condition that is a column of the indexes: rows for which it is true, or all.
+  void enumerate(std::string_view condition, bool may_be_false) {
     condition_column_ = condition;
-    condition_values_ = std::move(values);
+    if (may_be_false) condition_values_ = {true, false};
   }
 
   // A value as a column of type T stores it; none if the store has never seen it.
@@ -127,10 +129,12 @@ class Listing {
   struct Prefix {
     const Index* index = nullptr;
     std::string_view column;
-    Value from;
-    std::optional<Value> before;
+    Value first;
+    Value last;
   };
 
+  // clang-tidy takes an index as a template argument for a parenthesis.
+  // NOLINTBEGIN(readability-redundant-parentheses)
   template <Literal Column, class T, const Index& By, class Given>
   void add_declared(Equals<Column, T, By> declared, std::span<const Given> values) {
     // A row of another table refers to one that others may refer to as well.
@@ -142,7 +146,7 @@ class Listing {
   }
   template <Literal Column, const Index& By, class Given>
   void add_declared(BeginsWith<Column, By>, std::span<const Given> values) {
-    add_prefix(By, Column.view(), values.front().value);
+    add_prefix(By, Column.view(), values.front().value, Given::maximum_length);
   }
   template <Bound B>
   void add_declared(Created<B>, std::span<const Timestamp> values) {
@@ -162,27 +166,31 @@ class Listing {
     keep_distinct(alternative.values);
     return alternative;
   }
+  // NOLINTEND(readability-redundant-parentheses)
+
+  // The filters that the indexes of paths serve, once for each path.
+  using Served = std::vector<const ListFilter*>;
 
   static void keep_distinct(std::vector<Value>& values);
-  void add_prefix(const Index& index, std::string_view column, std::string_view prefix);
+  void add_prefix(const Index& index, std::string_view column, std::string_view prefix,
+                  std::size_t longest);
   std::optional<Value> key_of(std::string_view table, const Value& id) const;
   Sql condition(const ListFilter& filter) const;
-  Sql owner_condition() const;
+  std::vector<Value> customers() const;
   bool names_customers(const Index& index) const;
 
   const ListFilter* driving_filter() const;
-  std::vector<Value> values_of_closed_set(std::string_view column,
-                                          std::vector<const ListFilter*>& used) const;
+  std::vector<Value> values_of_closed_set(std::string_view column, Served& served) const;
   AccessPath path(const Index& index, const Alternative* alternative, bool condition_value,
-                  std::vector<const ListFilter*>& used) const;
-  std::vector<AccessPath> paths(const ListFilter* driving,
-                                std::vector<const ListFilter*>& used) const;
-  Sql conditions_besides(const std::vector<const ListFilter*>& used, bool has_prefix) const;
+                  Served& served) const;
+  std::vector<AccessPath> paths(const ListFilter* driving, Served& served) const;
+  // What rows must satisfy that all of so many paths serve.
+  Sql conditions_besides(const Served& served, std::size_t paths, bool has_prefix) const;
   PageRows join(const std::vector<AccessPath>& paths, const Sql& conditions,
                 const PageQuery& page) const;
   Sql selection() const;  // SELECT and the columns
   RowsByKey by_key(const Sql& conditions) const;
-  std::unique_ptr<Merge> merge_by_prefix(const PageQuery& page) const;
+  std::unique_ptr<Merge> merge_by_prefix(const Prefix& prefix, const PageQuery& page) const;
 
   std::string_view table_;
   std::string columns_;

@@ -25,7 +25,7 @@ Merge::Merge(Order order, std::size_t streams, Fetch fetch)
 }
 
 Merge::Merge(Order order, std::vector<Position> positions)
-    : order_(order), fetch_([](auto...) {}), streams_(1) {
+    : order_(order), fetch_([](auto&&...) {}), streams_(1) {
   if (positions.empty()) return;
   std::ranges::sort(positions, [this](const Position& left, const Position& right) {
     return is_later(right, left);

@@ -32,7 +32,8 @@ class PageRows {
            std::int64_t most_rows);
 
   bool step();
-  db::Query& row() { return *query_; }
+  // After a step that gave a row.
+  db::Query& row() { return *query_; }  // NOLINT(bugprone-unchecked-optional-access)
 
  private:
   bool read_chunk();

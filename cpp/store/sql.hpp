@@ -1,7 +1,6 @@
 // SQL text and the values of its ? parameters, in the order of the text.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,10 @@
 namespace comptroller::store {
 
 using db::Value;
+
+// A statement with values bound to its ? in order. Their bytes must live until it is reset.
+db::Query bound_query(db::Connection& connection, const std::string& text,
+                      const std::vector<Value>& values);
 
 struct Sql {
   std::string text;
@@ -30,28 +33,24 @@ struct Sql {
     values.insert(values.end(), more.values.begin(), more.values.end());
     return *this;
   }
-  // The statement with its values bound. Their bytes must live until it is reset.
   db::Query query(db::Connection& connection) const {
-    db::Query query = connection.query(text);
-    int index = 0;
-    for (const Value& value : values) query.bind(++index, value);
-    return query;
+    return bound_query(connection, text, values);
   }
 };
 
-// An expression of the column's value that no index is searched by: a filter of the rows that
-// another index, or a range of keys, finds in order.
+// An expression equal to the column that no index serves. Filters are written with it, so that the
+// rows come from the index, or the range of keys, that gives them in order.
 std::string unindexed(std::string_view column);
 
 // `expression = ?` or `expression IN (?, ...)`. The text depends on the number of values up to the
 // next power of two alone, so that few statements serve all numbers; no value selects nothing.
 Sql any_of(std::string_view expression, const std::vector<Value>& values);
 
-// Keys as a JSON array: what `(SELECT value AS place FROM json_each(?)) AS page` gives as rows.
+// Keys as a JSON array: the parameter of `(SELECT value AS place FROM json_each(?)) AS page`.
 std::string json_array(const std::vector<std::int64_t>& keys);
 
-// The least text that is greater than all texts that begin with `prefix`, valid UTF-8 itself; none
-// if there is none.
-std::optional<std::string> end_of_prefix(std::string_view prefix);
+// The end of the range of texts of at most `longest` characters that begin with `prefix`: begins with
+// it as well, follows all of them, and is valid UTF-8.
+std::string last_with_prefix(std::string_view prefix, std::size_t longest);
 
 }  // namespace comptroller::store

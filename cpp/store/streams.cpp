@@ -17,14 +17,13 @@ class StreamReader {
  public:
   StreamReader(db::Connection& connection, std::vector<AccessPath> paths, TimeRange range,
                const PageQuery& page)
-      : connection_(connection), paths_(std::move(paths)), end_(order_and_limit(0, page.order)) {
+      : connection_(connection), paths_(std::move(paths)) {
+    const std::string end = order_and_limit(0, page.order);
     PageQuery behind = page;
     behind.position.emplace();
     for (const AccessPath& path : paths_) {
-      first_.emplace_back(path, columns_, conditions_, range, page);
-      more_.emplace_back(path, columns_, conditions_, range, behind);
-      first_text_.push_back(first_.back().text() + end_);
-      more_text_.push_back(more_.back().text() + end_);
+      first_.emplace_back(path, columns_, conditions_, range, page, end);
+      more_.emplace_back(path, columns_, conditions_, range, behind, end);
     }
   }
 
@@ -33,26 +32,22 @@ class StreamReader {
     std::size_t path = 0;
     for (; stream >= paths_[path].stream_count(); ++path) stream -= paths_[path].stream_count();
     if (after && is_unique(*paths_[path].index)) return;
-    if (after) more_[path].set_position(*after);
+    StreamSelect& select = (after ? more_ : first_)[path];
+    if (after) select.set_position(*after);
     values_.clear();
-    (after ? more_ : first_)[path].add_values(stream, values_);
+    select.add_values(stream, values_);
     values_.push_back(Value::of(limit));
-    db::Query rows = connection_.query((after ? more_text_ : first_text_)[path]);
-    int index = 0;
-    for (const Value& value : values_) rows.bind(++index, value);
+    db::Query rows = bound_query(connection_, select.text(), values_);
     while (rows.step()) out.push_back({rows.column(0).integer, rows.column(1).integer});
   }
 
  private:
   db::Connection& connection_;
   std::vector<AccessPath> paths_;
-  std::string end_;
   Sql columns_{"SELECT ", {}};
   Sql conditions_;
   std::vector<StreamSelect> first_;
   std::vector<StreamSelect> more_;
-  std::vector<std::string> first_text_;
-  std::vector<std::string> more_text_;
   std::vector<Value> values_;
 };
 
@@ -73,7 +68,7 @@ std::size_t AccessPath::stream_count() const {
 }
 
 StreamSelect::StreamSelect(const AccessPath& path, const Sql& columns, const Sql& conditions,
-                           TimeRange range, const PageQuery& page)
+                           TimeRange range, const PageQuery& page, std::string_view end)
     : path_(path),
       columns_(columns),
       conditions_(conditions),
@@ -84,11 +79,13 @@ StreamSelect::StreamSelect(const AccessPath& path, const Sql& columns, const Sql
   const std::string key(path.index->key);
   const std::string start =
       columns.text + time + ", " + key + " FROM " + std::string(path.table) + " WHERE " + time;
-  const std::string end = path.condition + path.filter.text + conditions.text;
+  const std::string conditions_text = path.condition + path.filter.text + conditions.text;
   if (position_) {
-    text_ = start + " = ? AND " + key + (is_descending_ ? " < ?" : " > ?") + end + " UNION ALL ";
+    text_ = start + " = ? AND " + key + (is_descending_ ? " < ?" : " > ?") + conditions_text +
+            " UNION ALL ";
   }
-  text_ += start + " >= ? AND " + time + " < ?" + end;
+  text_ += start + " >= ? AND " + time + " < ?" + conditions_text;
+  text_ += end;
 }
 
 void StreamSelect::add_values(std::size_t stream, std::vector<Value>& out) const {

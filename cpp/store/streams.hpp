@@ -44,9 +44,10 @@ struct AccessPath {
 // Selects rows of the streams of a path, in one or, behind a position, two SELECTs.
 class StreamSelect {
  public:
-  // `columns` begins with SELECT, `conditions` with AND. The arguments must outlive it.
+  // `columns` begins with SELECT, `conditions` with AND; `end` ends the text. The path, columns and
+  // conditions must outlive it.
   StreamSelect(const AccessPath& path, const Sql& columns, const Sql& conditions, TimeRange range,
-               const PageQuery& page);
+               const PageQuery& page, std::string_view end = "");
 
   const std::string& text() const { return text_; }
   void add_values(std::size_t stream, std::vector<Value>& out) const;

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from string import ascii_letters, digits
 from threading import Event, Semaphore, Thread
 
 import comptroller
 import pytest
+from comptroller import _core
 from lines import NOUNS, at, control, fill, fresh, group, ids, load, orchestration, refused
 
 each_noun = pytest.mark.parametrize("noun", NOUNS)
@@ -120,7 +122,38 @@ FILTERS = [
     ("claims", {}, {"payout_group_id": UUID_A}),
     ("claims", {}, {"id": "a"}),
     ("balances", {}, {"address_id": UUID_B}),
+    ("payout_groups", {}, {"claimer_address": "a"}),
+    ("reward_addresses", {}, {"address": "a"}),
+    *(
+        (noun, {}, {f"created_at_{bound}": at(0)})
+        for noun in ("identities", "controls", "orchestrations")
+        for bound in ("lt", "lte", "eq", "gte", "gt")
+    ),
 ]
+
+
+# Parameters of lists that select no rows, and the customer, which has a test of its own.
+NO_FILTERS = {
+    "limit",
+    "order",
+    "page_cursor",
+    "customer_id",
+    "include_balance",
+    "balance_timestamp",
+}
+
+
+def test_every_filter_of_every_list_is_among_these():
+    described = json.loads(_core.describe())
+    known = {
+        (operation["name"].removesuffix(".list"), name.replace(".", "_"))
+        for operation in described["operations"]
+        if operation["name"].endswith(".list")
+        for name in described["requests"][operation["request"]]
+        if name not in NO_FILTERS
+    }
+    held = {(noun, name) for noun, *both in FILTERS for filters in both for name in filters}
+    assert held == known
 
 
 @pytest.mark.parametrize(("noun", "given", "used"), FILTERS)

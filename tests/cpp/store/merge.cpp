@@ -64,24 +64,18 @@ TEST_CASE("a merge reads about as many rows as it gives") {
   CHECK(read <= 100 + 2 * 1000 + 100);
 }
 
-TEST_CASE("the end of a prefix follows all texts that begin with it, and is valid UTF-8") {
-  const std::vector<std::pair<std::string, std::string>> cases{
-      {"a", "b"},
-      {"az", "a{"},
-      {"\x7f", "\xc2\x80"},                  // U+007F, U+0080
-      {"a\xdf\xbf", "a\xe0\xa0\x80"},        // U+07FF, U+0800
-      {"\xed\x9f\xbf", "\xee\x80\x80"},      // U+D7FF, U+E000: no surrogates
-      {"\xef\xbf\xbf", "\xf0\x90\x80\x80"},  // U+FFFF, U+10000
-      {"\xf0\x9f\x92\xb0", "\xf0\x9f\x92\xb1"},
-      {"b\xf4\x8f\xbf\xbf", "c"},  // U+10FFFF has no next
-      {"b\xf4\x8f\xbf\xbf\xf4\x8f\xbf\xbf", "c"},
-  };
-  for (const auto& [prefix, end] : cases) {
+TEST_CASE("the range of a prefix holds what begins with it, and nothing else") {
+  const std::string last_character = "\xf4\x8f\xbf\xbf";
+  for (const std::string prefix :
+       {"a", "az", "\x7f", "\xed\x9f\xbf", "\xf0\x9f\x92\xb0", "\xf4\x8f\xbf\xbf"}) {
     CAPTURE(prefix);
-    CHECK(end_of_prefix(prefix) == end);
-    CHECK(prefix + "\xf4\x8f\xbf\xbf" < end);
+    const std::string last = last_with_prefix(prefix, 3);
+    CHECK(prefix < last);
+    CHECK(prefix + "zzz" < last);
+    CHECK(prefix + last_character + last_character <= last);
+    CHECK(last.starts_with(prefix));  // so that it precedes what follows the prefix
+    CHECK(count_characters(last));
   }
-  CHECK_FALSE(end_of_prefix("\xf4\x8f\xbf\xbf"));
 }
 
 TEST_CASE("the text of a condition depends on the number of values up to a power of two") {
