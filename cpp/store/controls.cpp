@@ -139,7 +139,7 @@ std::vector<Control> active_controls(db::Connection& connection, std::int64_t id
 
 std::vector<std::vector<Control>> active_controls(db::Connection& connection,
                                                   const std::vector<std::int64_t>& identity_keys) {
-  struct Row {
+  struct Found {
     std::int64_t key = 0;
     std::int64_t identity_key = 0;
     Control control;
@@ -152,17 +152,17 @@ std::vector<std::vector<Control>> active_controls(db::Connection& connection,
   const std::string keys = json_array(identity_keys);
   db::Query query = connection.query(sql);
   query.bind(1, Value::of(std::string_view(keys)));
-  std::vector<Row> rows;
+  std::vector<Found> rows;
   while (query.step()) {
     rows.push_back({query.column(key_column).integer, query.column(key_column + 1).integer,
                     read_row<Control>(query, connection.symbols())});
   }
-  std::ranges::sort(rows, {}, [](const Row& row) {
+  std::ranges::sort(rows, {}, [](const Found& row) {
     return std::tuple(row.identity_key, row.control.created_at, row.key);
   });
   std::vector<std::vector<Control>> controls(identity_keys.size());
   for (std::size_t index = 0; index < identity_keys.size(); ++index) {
-    for (Row& row : std::ranges::equal_range(rows, identity_keys[index], {}, &Row::identity_key)) {
+    for (Found& row : std::ranges::equal_range(rows, identity_keys[index], {}, &Found::identity_key)) {
       controls[index].push_back(std::move(row.control));
     }
   }

@@ -59,6 +59,15 @@ inline Timestamp require_time(std::int64_t microseconds) {
   throw Error::damaged("a time is out of range");
 }
 
+// Throws unavailable for a code that no version wrote.
+template <ClosedSet E>
+E decode(std::int64_t code) {
+  if (std::cmp_less(code, 0) || std::cmp_greater_equal(code, words_of<E>.size())) {
+    throw Error::damaged("a code stands for no word");
+  }
+  return static_cast<E>(code);
+}
+
 // A column of type T. `read` calls `visit` with the view of a value that is not NULL and throws
 // unavailable for a value that no version wrote; `bind` makes the value of a view.
 template <class T, StorageClass = Scalar<T>::storage>
@@ -115,11 +124,7 @@ struct Column<T, StorageClass::timestamp> {
 template <class E>
 struct Column<E, StorageClass::code> {
   static void read(const Value& value, db::Symbols&, auto&& visit) {
-    if (std::cmp_less(value.integer, 0) ||
-        std::cmp_greater_equal(value.integer, words_of<E>.size())) {
-      throw Error::damaged("a code stands for no word");
-    }
-    visit(static_cast<E>(value.integer));
+    visit(decode<E>(value.integer));
   }
   static Value bind(E value, BoundValues&) { return Value::of(static_cast<std::int64_t>(value)); }
 };

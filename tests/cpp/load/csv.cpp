@@ -10,8 +10,6 @@
 namespace comptroller::load {
 namespace {
 
-using Audience;
-
 template <Record R>
 std::string header(Audience audience) {
   std::string out;

@@ -3,7 +3,6 @@
 
 #include "db/folder.hpp"
 #include "store/brute_force.hpp"
-#include "store/bulk_indexes.hpp"
 #include "store/customers.hpp"
 #include "store/operator_indexes.hpp"
 
@@ -100,10 +99,11 @@ TEST_CASE(
   }
   SUBCASE("after a load that fills an empty table") {
     database.write_bulk([](db::Connection& connection) {
-      BulkIndexes indexes(connection, "claims");
+      defer_operator_indexes(connection);
       ensure_customer(connection, "customer-16");
       CHECK_FALSE(has_operator_indexes(connection));
-      indexes.rebuild();
+      resume_operator_indexes(connection);
+      make_operator_indexes(connection);
       CHECK(has_operator_indexes(connection));
       return true;
     });
@@ -111,7 +111,7 @@ TEST_CASE(
   }
   SUBCASE("not in a load that is undone") {
     database.write_bulk([](db::Connection& connection) {
-      const BulkIndexes indexes(connection, "claims");
+      defer_operator_indexes(connection);
       ensure_customer(connection, "customer-16");
       return false;
     });
