@@ -1,0 +1,1 @@
+ALTER TABLE payout_groups ADD COLUMN country TEXT;
