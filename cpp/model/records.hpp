@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "model/addresses.hpp"
-#include "model/country_code.hpp"
 #include "model/fields.hpp"
 #include "model/metadata.hpp"
 #include "model/scalar.hpp"
@@ -250,7 +249,6 @@ struct PayoutGroup {
   std::optional<Timestamp> balance_at;
   std::optional<Timestamp> last_claim_all_at;
   std::optional<ScheduleType> schedule_type;
-  std::optional<CountryCode> country;
   std::optional<OwnerId> customer_id;
 
   using fields =
@@ -271,7 +269,6 @@ struct PayoutGroup {
              Field<&PayoutGroup::balance_at, "when the balance was observed">,
              Field<&PayoutGroup::last_claim_all_at, "confirmation of its latest CLAIM_ALL">,
              Field<&PayoutGroup::schedule_type, "how often it is claimed">,
-             Field<&PayoutGroup::country, "the country of its recipients">,
              Field<&PayoutGroup::customer_id, "whose it is; shown to the operator">>;
 };
 

@@ -198,7 +198,6 @@ class PayoutGroup(Record, frozen=True, kw_only=True):
     balance_at: Time | None = None
     last_claim_all_at: Time | None = None
     schedule_type: str | None = None
-    country: str | None = None
     customer_id: str | None = None
 
 

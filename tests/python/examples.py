@@ -98,7 +98,6 @@ LINES: dict[str, dict[str, Any]] = {
         "balance_at": NOON,
         "last_claim_all_at": NOON,
         "schedule_type": "DAILY",
-        "country": "CH",
         "customer_id": "default",
     },
     "reward-addresses": {

@@ -1,1 +1,0 @@
-ALTER TABLE payout_groups ADD COLUMN country TEXT;
