@@ -26,6 +26,7 @@
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/amount.hpp"
@@ -187,7 +188,7 @@ struct Scalar {
     } else if constexpr (requires { std::string_view(value.value); }) {
       return std::string_view(value.value);
     } else {
-      return (value);
+      return std::as_const(value);
     }
   }
 };
@@ -217,6 +218,7 @@ template <class T>
 struct Scalar<std::vector<T>> {
   static constexpr StorageClass storage = StorageClass::addresses;  // the only list that is stored
   static std::string kind() { return Scalar<T>::kind() + "[]"; }
+  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): a view refers to its value
   static const std::vector<T>& view(const std::vector<T>& values) { return values; }
 };
 
@@ -224,6 +226,7 @@ template <Record R>
 struct Scalar<R> {
   static constexpr StorageClass storage = StorageClass::document;
   static std::string kind() { return std::string(type_name<R>()); }
+  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): a view refers to its value
   static const R& view(const R& record) { return record; }
 };
 

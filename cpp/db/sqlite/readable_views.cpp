@@ -47,7 +47,7 @@ std::string code_expression(const std::string& column, std::span<const std::stri
 }
 
 std::string expression_of(const ReadableColumn& shown) {
-  const std::string column = "t." + std::string(shown.name);
+  std::string column = "t." + std::string(shown.name);
   switch (shown.storage) {
     case StorageClass::symbol:
       return "(SELECT text FROM symbols WHERE symbols.key = " + column + ")";
