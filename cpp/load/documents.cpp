@@ -1,77 +1,223 @@
 #include "load/documents.hpp"
 
 #include <algorithm>
-
-#include "load/splitter.hpp"
+#include <array>
+#include <cstring>
 
 namespace comptroller::load {
 
 namespace {
 
-// Bounds what a batch, and the records made of it, spend on documents of hardly any bytes.
+using State = ValueScanner::State;
+
+// Bounds the memory for documents that have hardly any bytes.
 constexpr std::size_t most_documents = std::size_t{1} << 13U;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+constexpr std::string_view white_space = " \t\r\n";
+constexpr std::string_view separators = ",:]}";  // none of them begins a value
 
-std::size_t skip_white_space(std::string_view text, std::size_t at) {
-  while (at < text.size() && is_white_space(text[at])) ++at;
-  return at;
+bool is_among(std::string_view set, char character) {
+  return set.find(character) != std::string_view::npos;
 }
 
-// Whether text that begins with { is an answer of a list rather than a record.
+// Whether text that begins with { is a list answer rather than a record.
 bool is_answer(std::string_view text) {
-  text.remove_prefix(skip_white_space(text, 1));
+  text.remove_prefix(std::min(text.find_first_not_of(white_space, 1), text.size()));
   return text.starts_with("\"items\"") || text.starts_with("\"next_page_cursor\"") ||
          text.starts_with("\"orchestrations\"");
 }
 
-// The splitter for what the first window begins with; passes to where that starts.
-std::unique_ptr<Splitter> recognise(Bytes& bytes, std::size_t largest) {
-  if (bytes.more() && bytes.rest().starts_with(byte_order_mark)) {
-    bytes.pass(byte_order_mark.size());
-  }
-  const std::string_view text = bytes.rest();
-  const std::size_t first = skip_white_space(text, 0);
-  const bool is_array = first < text.size() && text[first] == '[';
-  if (!is_array && (first == text.size() || text[first] != '{' || !is_answer(text.substr(first)))) {
-    return std::make_unique<LineSplitter>(largest);
-  }
-  bytes.pass(first);
-  const auto newlines = std::ranges::count(text.substr(0, first), '\n');
-  return std::make_unique<ItemSplitter>(
-      is_array ? ItemSplitter::Format::array : ItemSplitter::Format::answers,
-      1 + static_cast<std::uint64_t>(newlines), largest);
+std::string shown(char character) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(character);
+  if (byte > 0x20 && byte < 0x7F) return std::string("'") + character + "'";
+  return std::string("byte 0x") + digits[byte >> 4U] + digits[byte & 0xFU];
 }
 
 }  // namespace
 
-void Batch::add(std::uint64_t line, std::uint64_t item, std::string_view text) {
-  const bool is_blank = text.find_first_not_of(" \t\r") == std::string_view::npos;
-  documents.push_back({line, item, text, item == 0 && is_blank, nullptr});
-}
+// The grammar of arrays and answers: what may come in a state, and which state follows it.
+struct Documents::Rule {
+  std::string_view accepted;
+  std::string_view marks;
+  std::array<Expected, 2> next{};  // after each mark
+  Role value = Role::none;
+  Expected after_value{};
+};
 
-void Batch::refuse(std::uint64_t line, std::uint64_t item, Code code, std::string message) {
-  documents.push_back(
-      {line, item, {}, false, std::make_unique<const Error>(code, std::move(message))});
+const Documents::Rule& Documents::rule_of(Expected expected) {
+  using enum Expected;
+  static constexpr std::array<Rule, 10> rules{{
+      {"the end of the file", ""},
+      {"another answer or the end of the file", "{", {name_or_end}},
+      {"a value or ']'", "]", {comma_or_end_of_answer}, Role::item, comma_or_end_of_items},
+      {"a value", "", {}, Role::item, comma_or_end_of_items},
+      {"a comma or ']'", ",]", {item, comma_or_end_of_answer}},
+      {"a member or '}'", "}", {answer}, Role::name, colon},
+      {"a member", "", {}, Role::name, colon},
+      {"a colon", ":", {member}},
+      {"a value", "", {}, Role::member, comma_or_end_of_answer},
+      {"a comma or '}'", ",}", {name, answer}},
+  }};
+  return rules[static_cast<std::size_t>(expected)];
 }
 
 // A line of the largest size comes with a carriage return and a line feed.
 Documents::Documents(Input& input, const Limits& limits)
-    : limits_{limits.document, std::max(limits.window, limits.document + 3)},
-      bytes_(input, limits_.window) {}
+    : input_(input),
+      limits_{limits.document, std::max(limits.window, limits.document + 3)},
+      window_(limits_.window + json::padding) {}
 
-Documents::~Documents() = default;
-
-bool Documents::next(Batch& batch) {
-  batch.documents.clear();
-  batch.bytes.clear();
-  batch.bytes.reserve(limits_.window + json::padding);  // texts must stay where they are
-  if (!splitter_) splitter_ = recognise(bytes_, limits_.document);
-  while (!is_finished_ && batch.documents.size() < most_documents &&
-         batch.bytes.size() + limits_.document < limits_.window) {
-    is_finished_ = !splitter_->advance(bytes_, batch);
+std::span<Document> Documents::next() {
+  documents_.clear();
+  while (documents_.empty() && !is_finished_) {
+    fill();
+    if (format_ == Format::unknown) recognise();
+    while (!is_finished_ && at_ < size_ && documents_.size() < most_documents) {
+      format_ == Format::lines ? scan_line() : scan_items();
+    }
+    if (is_finished_ || at_ < size_ || !is_input_read_) continue;
+    is_finished_ = true;
+    const bool is_complete = role_ == Role::none && expected_ <= Expected::answer;
+    if (!is_complete) end_value(format_ == Format::lines ? State::ended : State::inside);
   }
-  batch.bytes.resize(batch.bytes.size() + json::padding);
-  return !batch.documents.empty();
+  return documents_;
+}
+
+// Moves the value in hand to the front of the window, unless it is too long, and fills the rest.
+void Documents::fill() {
+  if (at_ - begin_ > limits_.document + 1) is_dropped_ = true;
+  if (role_ == Role::none || is_dropped_) begin_ = at_;
+  size_ -= begin_;
+  std::memmove(window_.data(), window_.data() + begin_, size_);
+  at_ -= std::exchange(begin_, 0);
+  while (size_ < limits_.window && !is_input_read_) {
+    const std::size_t count = input_.read(window_.data() + size_, limits_.window - size_);
+    is_input_read_ = count == 0;
+    size_ += count;
+    bytes_read_.fetch_add(count, std::memory_order_relaxed);
+  }
+}
+
+void Documents::recognise() {
+  const std::string_view text(window_.data(), size_);
+  if (text.starts_with(byte_order_mark)) at_ = byte_order_mark.size();
+  const std::size_t first = std::min(text.find_first_not_of(white_space, at_), size_);
+  const std::string_view content = text.substr(first);
+  format_ = content.starts_with('[')                         ? Format::array
+            : content.starts_with('{') && is_answer(content) ? Format::answers
+                                                             : Format::lines;
+  if (format_ == Format::lines) return;
+  line_ += static_cast<std::uint64_t>(std::ranges::count(text.substr(0, first), '\n'));
+  at_ = first;
+  take_mark(text[first], format_ == Format::array ? Expected::item_or_end : Expected::name_or_end);
+}
+
+void Documents::scan_line() {
+  if (role_ == Role::none) take_value(Role::item);
+  const std::size_t end = std::string_view(window_.data(), size_).find('\n', at_);
+  at_ = std::min(end, size_);
+  if (at_ == size_) return;
+  end_value(State::ended);
+  ++line_;
+  ++at_;
+}
+
+// Reads one byte between values, or a value as far as the window goes.
+void Documents::scan_items() {
+  if (role_ != Role::none) {
+    const auto state = scanner_.scan({window_.data(), size_}, at_, line_);
+    if (state != State::inside) end_value(state);
+    return;
+  }
+  const char character = window_[at_];
+  const Rule& rule = rule_of(expected_);
+  if (is_among(white_space, character)) {
+    line_ += character == '\n' ? 1 : 0;
+    ++at_;
+  } else if (is_among(rule.marks, character)) {
+    take_mark(character, rule.next[rule.marks.find(character)]);
+  } else if (rule.value == Role::none || is_among(separators, character) ||
+             (rule.value == Role::name && character != '"')) {
+    refuse(line_, 0, Code::malformed_json,
+           std::string(rule.accepted) + " must come " + place() + ", not " + shown(character) +
+               "; nothing after it is read");
+  } else if (rule.value == Role::member && is_items_ && !has_items_ && character == '[') {
+    has_items_ = true;
+    take_mark(character, Expected::item_or_end);
+  } else {
+    take_value(rule.value);
+  }
+}
+
+void Documents::take_mark(char mark, Expected next) {
+  if (mark == '{') {
+    has_items_ = false;
+    answer_line_ = line_;
+  } else if (mark == '}' && !has_items_) {
+    refuse(answer_line_, 0, Code::invalid_request, "items: is required in an answer");
+  }
+  expected_ = mark == ']' && format_ == Format::array ? Expected::end_of_file : next;
+  ++at_;
+}
+
+void Documents::take_value(Role role) {
+  if (role == Role::member && is_items_) {
+    refuse(line_, 0, Code::invalid_request,
+           has_items_ ? "items: is there twice in an answer" : "items: must be an array");
+    has_items_ = true;
+  }
+  role_ = role;
+  begin_ = at_;
+  value_line_ = line_;
+  is_dropped_ = role == Role::member;
+  if (role == Role::item && format_ != Format::lines) ++items_;
+  scanner_.begin(window_[at_]);
+}
+
+void Documents::end_value(ValueScanner::State state) {
+  const bool is_line = format_ == Format::lines;
+  const Role role = std::exchange(role_, Role::none);
+  const std::uint64_t item = role == Role::item ? items_ : 0;
+  std::string_view text(window_.data() + begin_, at_ - begin_);
+  if (is_line && text.ends_with('\r')) text.remove_suffix(1);
+  is_dropped_ |= text.size() > limits_.document;
+  if (role == Role::item && is_dropped_) {
+    refuse(value_line_, item, Code::content_too_large,
+           std::string(is_line ? "a line" : "an item") + " may hold at most 1 MiB");
+  }
+  if (state == State::ended) {
+    if (role == Role::item && !is_dropped_) {
+      const bool is_blank =
+          is_line && text.find_first_not_of(white_space) == std::string_view::npos;
+      documents_.push_back({value_line_, item, text, is_blank, nullptr});
+    }
+    is_items_ = role == Role::name && !is_dropped_ && text == "\"items\"";
+    expected_ = rule_of(expected_).after_value;
+  } else if (state == State::wrong_bracket) {
+    refuse(line_, item, Code::malformed_json,
+           shown(window_[at_]) + " closes a bracket of the other kind; nothing after it is read");
+  } else if (state == State::unclosed_string) {
+    refuse(line_, item, Code::malformed_json,
+           "a string is not closed on its line; nothing after it is read");
+  } else if (role == Role::item) {
+    refuse(value_line_, item, Code::malformed_json, "the file ends inside this item");
+  } else {
+    const std::string whole = format_ == Format::array ? "array" : "answer";
+    refuse(line_, 0, Code::malformed_json,
+           "the file ends before its " + whole + " does, " + place());
+  }
+}
+
+void Documents::refuse(std::uint64_t line, std::uint64_t item, Code code, std::string message) {
+  is_finished_ |= code == Code::malformed_json;
+  documents_.push_back(
+      {line, item, {}, false, std::make_unique<const Error>(code, std::move(message))});
+}
+
+std::string Documents::place() const {
+  if (items_ == 0) return "before the first item";
+  return "after item " + std::to_string(items_);
 }
 
 }  // namespace comptroller::load

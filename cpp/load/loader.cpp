@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "json/writer.hpp"
-#include "load/parsing.hpp"
+#include "load/parsed_lines.hpp"
 #include "service/arrivals.hpp"
 #include "service/authorisation.hpp"
 #include "store/bulk_indexes.hpp"

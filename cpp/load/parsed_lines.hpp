@@ -52,7 +52,7 @@ class Parsing {
   std::vector<Parsed<Line>> next(std::vector<Parsed<Line>> done,
                                  const WhileWaiting& while_waiting) {
     if (!thread_.joinable()) {
-      return documents_.next(batch_) ? parse(batch_) : std::vector<Parsed<Line>>{};
+      return parse(documents_.next());
     }
     std::unique_lock lock(mutex_);
     done_.push_back(std::move(done));
@@ -83,7 +83,8 @@ class Parsing {
 
   void run() {
     try {
-      while (documents_.next(batch_) && hand_over(parse(batch_))) {
+      for (auto batch = documents_.next(); !batch.empty() && hand_over(parse(batch));) {
+        batch = documents_.next();
       }
     } catch (...) {
       failure_ = std::current_exception();
@@ -95,13 +96,13 @@ class Parsing {
     changed_.notify_all();
   }
 
-  std::vector<Parsed<Line>> parse(Batch& batch) {
+  std::vector<Parsed<Line>> parse(std::span<Document> documents) {
     json::ReadOptions options;
     options.unknown = &unknown_members_;
     options.is_padded = true;
     std::vector<Parsed<Line>> lines;
-    lines.reserve(batch.documents.size());
-    for (Document& document : batch.documents) {
+    lines.reserve(documents.size());
+    for (Document& document : documents) {
       Parsed<Line>& parsed = lines.emplace_back();
       parsed.line = document.line;
       parsed.item = document.item;
@@ -134,7 +135,6 @@ class Parsing {
 
   Input& input_;
   Documents documents_;
-  Batch batch_;
   json::Reader reader_;
   json::UnknownMembers unknown_members_;
   std::mutex mutex_;
