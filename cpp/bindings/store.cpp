@@ -13,9 +13,9 @@
 #include "load/loader.hpp"
 #include "model/error.hpp"
 #include "service/authorisation.hpp"
+#include "service/maintenance.hpp"
 #include "service/scans.hpp"
 #include "service/service.hpp"
-#include "service/whole_store.hpp"
 
 namespace py = pybind11;
 
@@ -35,6 +35,7 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
 
 // Runs Python's signal handlers, which may raise.
 void handle_signals() {
+  if (service::BackgroundWork::is_this_thread()) return;
   const py::gil_scoped_acquire acquire;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
@@ -75,9 +76,13 @@ class Store {
       closing.swap(service_);
     }
     if (!closing) return;
-    closing->close();
-    // The file's locks belong to the process that opened it: a forked child never releases them.
-    if (closing->is_forked()) new std::shared_ptr<Service>(std::move(closing));
+    // The file's locks and the service's threads belong to the process that opened it: a forked
+    // child leaves them alone.
+    if (closing->is_forked()) {
+      new std::shared_ptr<Service>(std::move(closing));
+    } else {
+      closing->close();
+    }
   }
 
  private:

@@ -40,7 +40,8 @@ class Statement {
   virtual void bind(int index, const Value& value) = 0;              // index from 1
   virtual void bind(std::string_view name, const Value& value) = 0;  // as written: "$name"
   virtual bool step() = 0;                                           // whether there is a row
-  virtual Value column(int index) = 0;                               // index from 0
+  virtual std::int64_t run() = 0;       // to the end; the rows inserted, updated or deleted
+  virtual Value column(int index) = 0;  // index from 0
   virtual void reset() = 0;  // ends the run, forgets the parameters; it is free for others
 };
 
@@ -56,11 +57,8 @@ class Query {
     return *this;
   }
   bool step() { return statement_->step(); }
-  // Runs a statement that gives no rows.
-  void run() {
-    while (statement_->step()) {
-    }
-  }
+  // Runs a statement that gives no rows; returns how many it inserted, updated or deleted.
+  std::int64_t run() { return statement_->run(); }
   Value column(int index) { return statement_->column(index); }
 
  private:
@@ -82,8 +80,6 @@ class Connection {
   virtual Query query(std::string_view sql) = 0;
   // Runs statements that take no parameters.
   virtual void execute(const std::string& sql) = 0;
-  virtual std::int64_t last_inserted_key() = 0;
-  virtual std::int64_t changed_rows() = 0;
 
   Symbols& symbols() { return symbols_; }
 

@@ -35,6 +35,7 @@ class Run {
         return account_.committed;
       });
     }
+    service_.resume_background_work();
     account_.unknown_members = parsing_.unknown_members();
     return std::move(account_);
   }

@@ -52,12 +52,11 @@ Control make_legacy_control(const LegacyField& field, const Id& identity_id,
   return control;
 }
 
-// What a set of control types leaves of an identity's actions.
+}  // namespace
+
 bool permits(ControlType type, Action action) {
   return type == ControlType::sell_only && action == Action::sell;
 }
-
-}  // namespace
 
 std::vector<Action> permitted_actions(std::span<const Control> active) {
   std::vector<Action> actions;

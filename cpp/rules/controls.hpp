@@ -16,6 +16,9 @@ namespace comptroller::rules {
 
 using MakeId = std::function<std::string()>;
 
+// Whether an active control of this type leaves an action permitted.
+bool permits(ControlType type, Action action);
+
 // What all active controls permit: BUY SELL DEPOSIT WITHDRAW without any, SELL under SELL_ONLY
 // alone, nothing under any other.
 std::vector<Action> permitted_actions(std::span<const Control> active);

@@ -49,18 +49,20 @@ Arrival Arrivals::inserted(const R& line) {
 }
 
 bool Arrivals::adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line) {
-  if (!stored.is_implied) return false;
+  if (stored.provenance == store::Provenance::own) return false;
   if (stored.record.customer_id != line.customer_id) {
     throw Error(Code::already_exists, "a control of another customer names this identity already");
   }
   const StoredIdentity implied = std::exchange(stored.record, line);
-  if (implied.metadata && line.updated_at < implied.updated_at) {
-    // Written since: an older line does not undo it.
-    stored.record.metadata = implied.metadata;
+  const bool is_written =
+      implied.metadata || implied.updated_at.microseconds != implied.created_at.microseconds;
+  if (is_written && line.updated_at < implied.updated_at) {
+    // An older line does not undo a write.
+    if (implied.metadata) stored.record.metadata = implied.metadata;
     stored.record.updated_at = implied.updated_at;
   }
-  stored.is_implied = false;
-  store::update_identity(connection_, stored);
+  stored.provenance = store::Provenance::own;
+  store::adopt_identity(connection_, stored);
   return true;
 }
 
@@ -72,7 +74,7 @@ Arrival Arrivals::take(IdentityLine& line) {
   if (!stored) {
     stored.emplace();
     stored->record = identity;
-    stored->key = store::insert_identity(connection_, identity, false);
+    stored->key = store::insert_identity(connection_, identity);
     outcome = inserted(identity);
   } else if (adopt_implied(*stored, identity)) {
     outcome = Arrival::inserted;
@@ -104,7 +106,8 @@ store::Stored<StoredIdentity> Arrivals::identity_of(const Control& line) {
   identity.customer_id.value = customer_of(line);
   identity.created_at = line.created_at;
   identity.updated_at = UpdatedAt{line.created_at};
-  const std::int64_t key = store::insert_identity(connection_, identity, true);
+  const std::int64_t key =
+      store::insert_identity(connection_, identity, store::Provenance::implied);
   inserted(identity);
   return {key, std::move(identity)};
 }
@@ -118,18 +121,18 @@ Arrival Arrivals::take(Control& line) {
   if (const auto stored = store::find<Control>(connection_, line.id.value)) {
     const auto merged = rules::merge(stored->record, line);
     if (!merged) return Arrival::unchanged;
-    store::update(connection_, stored->key, *merged);
+    store::update_control(connection_, *merged);
     return Arrival::updated;
   }
   const store::Stored<StoredIdentity> identity = identity_of(line);
   if (!line.deleted_at.value) {
-    for (const Control& active : store::active_controls(connection_, identity.key)) {
-      if (active.type != line.type || active.set_by != line.set_by) continue;
-      if (!rules::is_legacy_control(active)) {
+    if (const auto active =
+            store::active_control(connection_, identity.key, line.type, line.set_by)) {
+      if (!rules::is_legacy_control(*active)) {
         throw Error::conflict("a control of this type and setter is active for the identity",
-                              active.id.value);
+                              active->id.value);
       }
-      store::remove_control(connection_, active.id);
+      store::remove_control(connection_, active->id);
     }
   }
   store::insert_control(connection_, line, identity);
@@ -195,7 +198,7 @@ Arrivals::Group& Arrivals::group(const GroupId& id) {
   const auto known = groups_.find(symbol);
   if (known != groups_.end()) return known->second;
   if (groups_.size() >= most_groups_remembered) finish();
-  return groups_.emplace(symbol, Group{id, store::group_facts(connection_, symbol), std::nullopt})
+  return groups_.emplace(symbol, Group{store::group_facts(connection_, symbol), {}, {}})
       .first->second;
 }
 
@@ -208,7 +211,18 @@ void Arrivals::note_confirmation(const Claim& claim) {
   const auto confirmed_at = rules::claims_all_at(claim);
   if (!confirmed_at) return;
   std::optional<Timestamp>& latest = group(claim.payout_group_id).confirmed_at;
-  if (!latest || *latest < *confirmed_at) latest = confirmed_at;
+  latest = std::max(latest, confirmed_at);
+}
+
+void Arrivals::note_correction(const Claim& before, const Claim& after) {
+  const auto confirmed_at = rules::claims_all_at(before);
+  if (!confirmed_at) return;
+  if (before.payout_group_id == after.payout_group_id &&
+      confirmed_at <= rules::claims_all_at(after)) {
+    return;
+  }
+  std::optional<Timestamp>& latest = group(before.payout_group_id).withdrawn_at;
+  latest = std::max(latest, confirmed_at);
 }
 
 Arrival Arrivals::take(Claim& line) {
@@ -223,6 +237,7 @@ Arrival Arrivals::take(Claim& line) {
   const auto merged = rules::merge(stored.record, line);
   if (!merged) return Arrival::unchanged;
   store::update_claim(connection_, stored.key, *merged, facts.jurisdiction);
+  note_correction(stored.record, *merged);
   note_confirmation(*merged);
   return Arrival::updated;
 }
@@ -242,8 +257,9 @@ Arrival Arrivals::take(const Balance& line) {
 void Arrivals::finish() {
   for (const auto& [symbol, group] : groups_) {
     if (group.confirmed_at) {
-      store::raise_last_claim_all(connection_, group.id.value, *group.confirmed_at);
+      store::raise_last_claim_all(connection_, symbol, *group.confirmed_at);
     }
+    if (group.withdrawn_at) store::withdraw_claim_all(connection_, symbol, *group.withdrawn_at);
   }
   groups_.clear();
 }

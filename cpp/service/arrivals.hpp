@@ -37,9 +37,9 @@ class Arrivals {
 
  private:
   struct Group {
-    GroupId id;
     store::GroupFacts facts;
     std::optional<Timestamp> confirmed_at;  // the latest of a CLAIM_ALL that arrived
+    std::optional<Timestamp> withdrawn_at;  // the latest that a line corrected
   };
 
   template <Record R>
@@ -51,6 +51,7 @@ class Arrivals {
   Group& group(const GroupId& id);
   void check_customer(const store::GroupFacts& group, std::string_view customer);
   void note_confirmation(const Claim& claim);
+  void note_correction(const Claim& before, const Claim& after);
   bool adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line);
 
   db::Connection& connection_;

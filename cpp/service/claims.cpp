@@ -13,7 +13,7 @@ Claim save(Context& context, const store::Stored<Claim>& before, Claim after) {
   store::update_claim(context.connection, before.key, after,
                       store::group_facts(context.connection, group).jurisdiction);
   if (const auto confirmed_at = rules::claims_all_at(after)) {
-    store::raise_last_claim_all(context.connection, after.payout_group_id.value, *confirmed_at);
+    store::raise_last_claim_all(context.connection, group, *confirmed_at);
   }
   return after;
 }

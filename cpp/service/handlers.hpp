@@ -13,6 +13,7 @@ struct Context {
   const Principal& principal;
   const Environment& environment;
   const Secret& secret;
+  BackgroundWork& background;
   std::string_view operation;
   Timestamp now;
 };

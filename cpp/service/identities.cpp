@@ -79,6 +79,7 @@ Identity update_identity(Context& context, const UpdateIdentity& request) {
     is_changed = true;
   }
   if (is_changed) {
+    if (row.provenance != store::Provenance::own) row.provenance = store::Provenance::changed;
     row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
     store::update_identity(context.connection, row);
   }
@@ -101,9 +102,9 @@ Identity put_identity(Context& context, const PutIdentity& request) {
   if (request.ref_id) row.record.ref_id = request.ref_id;
   if (request.metadata) row.record.metadata = request.metadata;
   if (row.key == 0) {
-    row.key = store::insert_identity(context.connection, row.record, false);
+    row.key = store::insert_identity(context.connection, row.record);
   } else {
-    row.is_implied = false;
+    row.provenance = store::Provenance::own;
     row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
     store::update_identity(context.connection, row);
   }
@@ -113,12 +114,10 @@ Identity put_identity(Context& context, const PutIdentity& request) {
 
 Permission permits(Context& context, const PermitsAction& request) {
   const store::StoredIdentityRow row = require_identity(context, request.id);
-  const Timestamp at = request.at.value_or(context.now);
-  std::vector<Control> in_force = store::all_controls(context.connection, row.key);
-  std::erase_if(in_force,
-                [&](const Control& control) { return !rules::is_active_at(control, at); });
-  const std::vector<Action> actions = rules::permitted_actions(in_force);
-  return {std::ranges::find(actions, request.action) != actions.end()};
+  const std::vector<ControlType> types =
+      store::types_in_force(context.connection, row.key, request.at.value_or(context.now));
+  return {std::ranges::all_of(
+      types, [&](ControlType type) { return rules::permits(type, request.action); })};
 }
 
 Control create_control(Context& context, const CreateControl& request) {
@@ -144,7 +143,7 @@ Control delete_control(Context& context, const DeleteControl& request) {
   }
   const Control deleted =
       rules::delete_control(stored.record, request.reason, context.principal, context.now);
-  store::update(context.connection, stored.key, deleted);
+  store::update_control(context.connection, deleted);
   return deleted;
 }
 

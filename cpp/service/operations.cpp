@@ -128,8 +128,9 @@ Answer run_read(Service& service, const Principal& principal, const Operation& o
   const auto request = read_query<Request>(operation, call);
   const db::Lease connection = service.database()->reader();
   const db::Snapshot snapshot(*connection);
-  Context context{*connection,      principal,      service.environment(),
-                  service.secret(), operation.name, service.environment().now()};
+  Context context{
+      *connection,          principal,      service.environment(),      service.secret(),
+      service.background(), operation.name, service.environment().now()};
   return {to_json(Handler(context, request), principal), false};
 }
 
@@ -139,8 +140,9 @@ Answer run_write(Service& service, const Principal& principal, const Operation& 
   using Request = typename Signature<decltype(Handler)>::Request;
   const auto request = read_command<Request, shape>(call);
   const auto write = [&](db::Connection& connection) {
-    Context context{connection,       principal,      service.environment(),
-                    service.secret(), operation.name, service.environment().now()};
+    Context context{
+        connection,           principal,      service.environment(),      service.secret(),
+        service.background(), operation.name, service.environment().now()};
     return to_json(Handler(context, request), principal);
   };
   if (call.idempotency_key) {

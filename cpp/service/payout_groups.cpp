@@ -9,7 +9,7 @@ namespace comptroller::service {
 namespace {
 
 PayoutGroup save(Context& context, const store::Stored<PayoutGroup>& before, PayoutGroup after) {
-  store::update_payout_group(context.connection, before, after);
+  if (!store::update_payout_group(context.connection, before, after)) context.background.start();
   return after;
 }
 

@@ -41,10 +41,10 @@ MakeListing of_customers(const Principal& principal, std::span<const Parameter> 
   };
 }
 
-store::Listing told_identities(db::Connection& connection, const ListIdentities& request,
-                               store::Ownership ownership) {
+store::Listing identities_to_export(db::Connection& connection, const ListIdentities& request,
+                                    store::Ownership ownership) {
   store::Listing listing = store::identities_scan(connection, request, std::move(ownership));
-  listing.filter({"NOT (implied AND metadata IS NULL)", {}});
+  listing.filter({"implied <> 1", {}});  // store::Provenance::implied
   return listing;
 }
 
@@ -53,8 +53,8 @@ MakeListing rows_of(const Principal& principal, std::span<const Parameter> param
                     Timestamp now, Purpose purpose) {
   const bool is_analysis = purpose == Purpose::analysis;
   if constexpr (std::same_as<R, StoredIdentity>) {
-    return of_customers<ListIdentities>(principal, parameters,
-                                        is_analysis ? &store::identities_scan : &told_identities);
+    return of_customers<ListIdentities>(
+        principal, parameters, is_analysis ? &store::identities_scan : &identities_to_export);
   } else if constexpr (std::same_as<R, Control>) {
     return of_customers<ListControls>(principal, parameters, &store::controls_listing);
   } else if constexpr (std::same_as<R, Orchestration>) {

@@ -11,6 +11,7 @@
 #include "service/operations.hpp"
 #include "store/customers.hpp"
 #include "store/idempotency.hpp"
+#include "store/jurisdiction_changes.hpp"
 #include "store/views.hpp"
 
 namespace comptroller::service {
@@ -31,8 +32,9 @@ std::optional<Secret> read_secret(db::Connection& connection) {
   return secret;
 }
 
-// What every store has from the start: its secret, the default customer, the readable views.
-Secret furnish(db::Database& database) {
+// Makes what every store has: its secret, the default customer, the readable views. Gives the
+// secret.
+Secret initialise_store(db::Database& database) {
   {
     const db::Lease reader = database.reader();
     const auto secret = read_secret(*reader);
@@ -83,8 +85,24 @@ Environment system_environment() {
 Service::Service(std::unique_ptr<db::Database> database, Environment environment)
     : database_(std::move(database)),
       environment_(std::move(environment)),
-      secret_(furnish(*database_)),
-      process_(::getpid()) {}
+      secret_(initialise_store(*database_)),
+      process_(::getpid()),
+      background_(*database_, [this](db::Connection& connection) {
+        const bool are_changes_left = store::continue_jurisdiction_changes(connection);
+        return store::delete_expired_answers(connection, environment_.now()) || are_changes_left;
+      }) {
+  resume_background_work();
+}
+
+void Service::resume_background_work() {
+  if (!database_->is_writable()) return;
+  if (store::has_jurisdiction_changes(*database_->reader())) background_.start();
+}
+
+void Service::close() {
+  is_closed_ = true;
+  background_.stop();
+}
 
 bool Service::is_forked() const {
   return ::getpid() != process_;
@@ -147,6 +165,7 @@ Answer Service::write_once(const Principal& principal, const Call& call, std::st
     }
     answer = {write(connection), false};
     store::keep_answer(connection, key, {std::string(mark), answer.body}, now);
+    if (store::delete_expired_answers(connection, now)) background_.start();
   });
   return answer;
 }

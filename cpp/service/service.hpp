@@ -16,6 +16,7 @@
 #include "json/writer.hpp"
 #include "model/principal.hpp"
 #include "rules/controls.hpp"
+#include "service/background_work.hpp"
 #include "service/cursor.hpp"
 #include "service/parameters.hpp"
 
@@ -50,12 +51,15 @@ class Service {
 
   // Throws unavailable once closed, and in a process forked from the one that opened the store.
   void check_usable() const;
-  void close() { is_closed_ = true; }
+  void close();
   bool is_forked() const;
 
   const std::shared_ptr<db::Database>& database() const { return database_; }
   const Environment& environment() const { return environment_; }
   const Secret& secret() const { return secret_; }
+  BackgroundWork& background() { return background_; }
+  // Starts the work that a load, or a process that ended, left for later.
+  void resume_background_work();
 
   // Runs a write under an idempotency key: what it answers is kept for a day with the request's
   // fingerprint, and given again to the same request.
@@ -71,6 +75,7 @@ class Service {
   std::atomic<bool> is_closed_ = false;
   std::mutex mutex_;
   std::set<std::tuple<std::string, std::string, std::string>> keys_in_flight_;
+  BackgroundWork background_;
 };
 
 inline json::Audience audience_of(const Principal& principal) {

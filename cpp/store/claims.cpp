@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+
+#include "store/jurisdiction_changes.hpp"
 
 namespace comptroller::store {
 
@@ -27,6 +30,27 @@ std::vector<Condition> by_status(const Condition& condition,
   return conditions;
 }
 
+// The claims whose group has a jurisdiction. No claim satisfies two of the conditions.
+std::vector<Condition> by_jurisdiction(db::Connection& connection, std::int64_t jurisdiction,
+                                       const Ownership& ownership,
+                                       const std::vector<ClaimStatus>& statuses) {
+  const JurisdictionClaims found = claims_of_jurisdiction(connection, jurisdiction, ownership);
+  std::vector<Condition> conditions;
+  if (!found.are_all) {
+    Condition carried{"jurisdiction = ?", {Value::of(jurisdiction)}};
+    if (has_jurisdiction_changes(connection)) {
+      carried.sql += " AND payout_group_id NOT IN (SELECT group_id FROM jurisdiction_changes)";
+    }
+    conditions = by_status(carried, statuses);
+  }
+  for (const std::int64_t group : found.groups) {
+    const Condition of_group{"payout_group_id = ?", {Value::of(group)}, false};
+    std::ranges::move(by_status(of_group, statuses), std::back_inserter(conditions));
+  }
+  if (conditions.empty()) conditions.push_back({"payout_group_id = ?", {Value::of(0)}, false});
+  return conditions;
+}
+
 }  // namespace
 
 Listing claims_listing(db::Connection& connection, const ListClaims& request, Ownership ownership) {
@@ -38,8 +62,10 @@ Listing claims_listing(db::Connection& connection, const ListClaims& request, Ow
     listing.choose(by_status(group, request.statuses), false);
   }
   if (request.jurisdiction) {
-    const auto jurisdiction = listing.equals<Term>("jurisdiction", *request.jurisdiction);
-    listing.choose(by_status(jurisdiction, request.statuses), true);
+    const auto jurisdiction = connection.symbols().find(request.jurisdiction->value);
+    listing.choose(by_jurisdiction(connection, jurisdiction.value_or(0), listing.ownership(),
+                                   request.statuses),
+                   true);
   }
   if (request.chain) {
     const auto chain = listing.equals<Term>("blockchain", *request.chain);
@@ -53,7 +79,7 @@ Listing claims_listing(db::Connection& connection, const ListClaims& request, Ow
 
 bool insert_claim(db::Connection& connection, const Claim& claim,
                   std::optional<std::int64_t> jurisdiction) {
-  return insert_new(connection, claim, {{"jurisdiction", nullable(jurisdiction)}}).has_value();
+  return insert_new(connection, claim, {{"jurisdiction", nullable(jurisdiction)}});
 }
 
 void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,

@@ -4,7 +4,7 @@ namespace comptroller::store {
 
 std::int64_t ensure_customer(db::Connection& connection, std::string_view customer) {
   const std::int64_t key = connection.symbols().intern(customer);
-  connection.query("INSERT OR IGNORE INTO customers (key) VALUES ($key)")
+  connection.query("INSERT INTO customers (key) VALUES ($key) ON CONFLICT DO NOTHING")
       .bind("$key", Value::of(key))
       .run();
   return key;

@@ -7,6 +7,7 @@ namespace {
 using db::Value;
 
 constexpr std::int64_t kept_for_us = std::int64_t{24} * 60 * 60 * 1'000'000;
+constexpr std::int64_t most_deleted = 100;
 
 }  // namespace
 
@@ -25,14 +26,14 @@ std::optional<KeptAnswer> find_answer(db::Connection& connection, const Idempote
 
 void keep_answer(db::Connection& connection, const IdempotencyKey& key, const KeptAnswer& answer,
                  Timestamp now) {
-  connection.query("DELETE FROM idempotency_keys WHERE created_at <= $expired")
-      .bind("$expired", Value::of(now.microseconds - kept_for_us))
-      .run();
+  // An expired answer under the key may not be deleted yet.
   connection
       .query(
           "INSERT INTO idempotency_keys"
           " (customer, operation, idempotency_key, fingerprint, answer, created_at)"
-          " VALUES ($customer, $operation, $key, $fingerprint, $answer, $now)")
+          " VALUES ($customer, $operation, $key, $fingerprint, $answer, $now)"
+          " ON CONFLICT (customer, operation, idempotency_key) DO UPDATE SET"
+          " fingerprint = $fingerprint, answer = $answer, created_at = $now")
       .bind("$customer", Value::of(std::string_view(key.customer)))
       .bind("$operation", Value::of(std::string_view(key.operation)))
       .bind("$key", Value::of(std::string_view(key.key)))
@@ -40,6 +41,17 @@ void keep_answer(db::Connection& connection, const IdempotencyKey& key, const Ke
       .bind("$answer", Value::of(std::string_view(answer.answer)))
       .bind("$now", Value::of(now.microseconds))
       .run();
+}
+
+bool delete_expired_answers(db::Connection& connection, Timestamp now) {
+  return connection
+             .query(
+                 "DELETE FROM idempotency_keys WHERE (customer, operation, idempotency_key) IN"
+                 " (SELECT customer, operation, idempotency_key FROM idempotency_keys"
+                 " WHERE created_at <= $expired ORDER BY created_at LIMIT $most)")
+             .bind("$expired", Value::of(now.microseconds - kept_for_us))
+             .bind("$most", Value::of(most_deleted))
+             .run() == most_deleted;
 }
 
 }  // namespace comptroller::store

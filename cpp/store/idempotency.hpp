@@ -1,4 +1,4 @@
-// Answers kept for a day, so that a write that is sent again is not done again.
+// Answers stored for a day, so that a write that is sent again is not repeated.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace comptroller::store {
 
 struct IdempotencyKey {
-  std::string customer;  // empty: the operator
+  std::string customer;  // empty for the operator
   std::string operation;
   std::string key;
 };
@@ -22,8 +22,9 @@ struct KeptAnswer {
 
 std::optional<KeptAnswer> find_answer(db::Connection& connection, const IdempotencyKey& key,
                                       Timestamp now);
-// Keeps an answer; forgets those of more than a day ago.
 void keep_answer(db::Connection& connection, const IdempotencyKey& key, const KeptAnswer& answer,
                  Timestamp now);
+// Deletes at most 100 answers of more than a day ago; gives whether more may be left.
+bool delete_expired_answers(db::Connection& connection, Timestamp now);
 
 }  // namespace comptroller::store

@@ -6,20 +6,8 @@ namespace comptroller::store {
 
 namespace {
 
-Value flag(bool is_set) {
-  return Value::of(static_cast<std::int64_t>(is_set));
-}
-
-std::vector<Control> read_controls(db::Connection& connection, std::int64_t identity_key,
-                                   std::string_view condition) {
-  const std::string sql = "SELECT " + select_list<Control>() +
-                          " FROM controls WHERE identity_key = $identity" + std::string(condition) +
-                          " ORDER BY created_at, key";
-  db::Query query = connection.query(sql);
-  query.bind("$identity", Value::of(identity_key));
-  std::vector<Control> controls;
-  while (query.step()) controls.push_back(read_row<Control>(query, connection.symbols()));
-  return controls;
+Value code_of(Provenance provenance) {
+  return Value::of(static_cast<std::int64_t>(provenance));
 }
 
 // A condition that one of several controls of the same identity satisfies: `column` IN the values.
@@ -150,51 +138,30 @@ std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::
   constexpr int key_column = static_cast<int>(StoredIdentity::fields::count);
   StoredIdentityRow row;
   row.key = query.column(key_column).integer;
-  row.is_implied = query.column(key_column + 1).integer != 0;
+  row.provenance = static_cast<Provenance>(query.column(key_column + 1).integer);
   row.record = read_row<StoredIdentity>(query, connection.symbols());
   return row;
 }
 
 std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
-                             bool is_implied) {
-  return insert(connection, identity, {{"implied", flag(is_implied)}});
+                             Provenance provenance) {
+  return insert_for_key(connection, identity, {{"implied", code_of(provenance)}});
 }
 
 void update_identity(db::Connection& connection, const StoredIdentityRow& identity) {
-  update(connection, identity.key, identity.record, {{"implied", flag(identity.is_implied)}});
+  update(connection, identity.key, identity.record, {{"implied", code_of(identity.provenance)}});
+}
+
+void adopt_identity(db::Connection& connection, const StoredIdentityRow& identity) {
+  update_identity(connection, identity);
+  // Identities are listed by their active controls alone; at most one for each type and setter.
   connection
       .query(
           "UPDATE controls SET identity_created_at = $created_at"
-          " WHERE identity_key = $key AND identity_created_at <> $created_at")
+          " WHERE identity_key = $key AND deleted_at IS NULL")
       .bind("$created_at", Value::of(identity.record.created_at.microseconds))
       .bind("$key", Value::of(identity.key))
       .run();
-}
-
-std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key) {
-  return read_controls(connection, identity_key, " AND deleted_at IS NULL");
-}
-
-std::vector<Control> all_controls(db::Connection& connection, std::int64_t identity_key) {
-  return read_controls(connection, identity_key, "");
-}
-
-void insert_control(db::Connection& connection, const Control& control,
-                    const Stored<StoredIdentity>& identity) {
-  insert(connection, control,
-         {{"identity_key", Value::of(identity.key)},
-          {"identity_created_at", Value::of(identity.record.created_at.microseconds)}});
-}
-
-void update_control(db::Connection& connection, const Control& control) {
-  const auto stored = find<Control>(connection, control.id.value);
-  if (!stored) throw Error(Code::internal, "the control is gone");
-  update(connection, stored->key, control);
-}
-
-void remove_control(db::Connection& connection, const Id& id) {
-  Parameters parameters(connection.symbols());
-  connection.query("DELETE FROM controls WHERE id = $id").bind("$id", parameters.of(id)).run();
 }
 
 }  // namespace comptroller::store

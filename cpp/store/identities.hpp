@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/requests.hpp"
+#include "store/controls.hpp"
 #include "store/listing.hpp"
 #include "store/records.hpp"
 
@@ -15,25 +16,23 @@ Listing identities_scan(db::Connection& connection, const ListIdentities& reques
 Listing controls_listing(db::Connection& connection, const ListControls& request,
                          Ownership ownership);
 
-// An identity that a control brought with it, before its own line came, is implied.
+// What the store knows an identity by. The values are stored.
+enum class Provenance : std::uint8_t {
+  own,      // its own line, or identities.put
+  implied,  // the first of its controls alone, which an export of controls brings back
+  changed,  // implied, and changed since; its own line is still to come
+};
+
 struct StoredIdentityRow : Stored<StoredIdentity> {
-  bool is_implied = false;
+  Provenance provenance = Provenance::own;
 };
 std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::string_view id);
 
 std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
-                             bool is_implied);
-// Replaces the identity of a key.
+                             Provenance provenance = Provenance::own);
+// Replaces the identity of a key; created_at must be the stored one.
 void update_identity(db::Connection& connection, const StoredIdentityRow& identity);
-
-// The controls of an identity, in order of creation; the active ones, or all.
-std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key);
-std::vector<Control> all_controls(db::Connection& connection, std::int64_t identity_key);
-
-void insert_control(db::Connection& connection, const Control& control,
-                    const Stored<StoredIdentity>& identity);
-// Replaces a control of the same identity, by its id.
-void update_control(db::Connection& connection, const Control& control);
-void remove_control(db::Connection& connection, const Id& id);
+// Replaces an implied identity by its own line.
+void adopt_identity(db::Connection& connection, const StoredIdentityRow& identity);
 
 }  // namespace comptroller::store

@@ -17,25 +17,45 @@ struct Invariant {
   const char* broken;
 };
 
-constexpr std::array<Invariant, 7> invariants{{
+constexpr std::array<Invariant, 11> invariants{{
     {"controls", "one active control of a type and setter for an identity",
      "SELECT max(key) FROM controls WHERE deleted_at IS NULL"
      " GROUP BY identity_key, type, set_by HAVING count(*) > 1"},
     {"controls", "a control's identity is there, with its id, customer and creation time",
      "SELECT c.key FROM controls AS c LEFT JOIN identities AS i ON i.key = c.identity_key"
      " WHERE i.key IS NULL OR i.id <> c.identity_id OR i.customer_id <> c.customer_id"
-     " OR i.created_at <> c.identity_created_at"},
+     " OR (c.deleted_at IS NULL AND i.created_at <> c.identity_created_at)"},
+    {"controls", "covered_until is the latest end of a control and the earlier ones of its kind",
+     "SELECT key FROM (SELECT key, covered_until,"
+     " max(coalesce(deleted_at, 9223372036854775807)) OVER"
+     " (PARTITION BY identity_key, type, set_by ORDER BY created_at, key) AS until FROM controls)"
+     " AS c WHERE covered_until <> until"},
+    {"identities", "an implied identity that was not changed is as its first control brought it",
+     "SELECT i.key FROM identities AS i"
+     " LEFT JOIN (SELECT identity_key, min(key) AS first_key FROM controls GROUP BY identity_key)"
+     " AS f ON f.identity_key = i.key LEFT JOIN controls AS c ON c.key = f.first_key"
+     " WHERE i.implied = 1 AND (i.metadata IS NOT NULL OR i.ref_id IS NOT NULL"
+     " OR i.updated_at <> i.created_at OR c.created_at IS DISTINCT FROM i.created_at)"},
     {"claims", "a claim has its payout group's customer",
      "SELECT c.key FROM claims AS c JOIN payout_groups AS g ON g.id = c.payout_group_id"
      " WHERE g.customer_id <> c.customer_id"},
-    {"claims", "a claim carries its payout group's jurisdiction",
+    {"claims", "a claim carries its payout group's jurisdiction, unless that is changing",
      "SELECT c.key FROM claims AS c LEFT JOIN payout_groups AS g ON g.id = c.payout_group_id"
-     " WHERE c.jurisdiction IS NOT g.jurisdiction"},
+     " LEFT JOIN jurisdiction_changes AS j ON j.group_id = c.payout_group_id"
+     " WHERE c.jurisdiction IS DISTINCT FROM g.jurisdiction AND (j.group_id IS NULL OR"
+     " (c.onchain_status, c.created_at, c.key) <= (j.onchain_status, j.created_at, j.claim_key))"},
+    {"payout_groups", "a group whose jurisdiction is changing is there",
+     "SELECT group_id FROM jurisdiction_changes"
+     " WHERE group_id NOT IN (SELECT id FROM payout_groups)"},
+    {"payout_groups", "claim_all_confirmed_at is that of the group's confirmed CLAIM_ALL claims",
+     "SELECT g.key FROM payout_groups AS g LEFT JOIN (SELECT c.payout_group_id,"
+     " max(c.confirmed_at) AS confirmed_at FROM claims AS c JOIN symbols AS s"
+     " ON s.key = c.claim_type WHERE c.onchain_status = 2 AND s.text = 'CLAIM_ALL'"
+     " GROUP BY c.payout_group_id) AS c ON c.payout_group_id = g.id"
+     " WHERE c.confirmed_at IS DISTINCT FROM g.claim_all_confirmed_at"},
     {"payout_groups", "last_claim_all_at is not before the group's confirmed CLAIM_ALL claims",
-     "SELECT g.key FROM payout_groups AS g JOIN claims AS c ON c.payout_group_id = g.id"
-     " JOIN symbols AS s ON s.key = c.claim_type"
-     " WHERE c.onchain_status = 2 AND s.text = 'CLAIM_ALL'"
-     " GROUP BY g.key HAVING max(c.confirmed_at) > coalesce(g.last_claim_all_at, -9e18)"},
+     "SELECT key FROM payout_groups WHERE claim_all_confirmed_at IS NOT NULL"
+     " AND (last_claim_all_at IS NULL OR last_claim_all_at < claim_all_confirmed_at)"},
     {"reward_addresses", "an address has its payout group's customer and ledger",
      "SELECT a.key FROM reward_addresses AS a JOIN payout_groups AS g ON g.id = a.payout_group_id"
      " WHERE g.customer_id <> a.customer_id OR g.ledger <> a.ledger"},

@@ -63,13 +63,14 @@ std::vector<Condition> Listing::drivers() const {
   std::vector<Condition> drivers;
   const std::vector<Condition> everything{Condition{"1", {}}};
   for (const Condition& choice : has_choice_ ? choices_ : everything) {
-    if (!is_by_customer_ && !ownership_.is_restricted) {
+    const bool is_by_customer = is_by_customer_ && choice.is_by_customer;
+    if (!is_by_customer && !ownership_.is_restricted) {
       drivers.push_back(choice);
       continue;
     }
     for (const std::int64_t customer : ownership_.customers) {
       Condition& driver = drivers.emplace_back(choice);
-      driver.sql += (is_by_customer_ ? " AND " : " AND +") + customer_id_ + " = ?";
+      driver.sql += (is_by_customer ? " AND " : " AND +") + customer_id_ + " = ?";
       driver.values.push_back(Value::of(customer));
     }
   }

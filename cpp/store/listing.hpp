@@ -50,6 +50,7 @@ struct Ownership {
 struct Condition {
   std::string sql;
   std::vector<Value> values;
+  bool is_by_customer = true;  // false: drives by an index that does not begin with the customer
 
   friend bool operator==(const Condition&, const Condition&) = default;
 };
@@ -110,6 +111,7 @@ class Listing {
     key_ = std::move(key);
   }
 
+  const Ownership& ownership() const { return ownership_; }
   void owned_by(std::string customer_id) { customer_id_ = std::move(customer_id); }
 
   // Other columns than those it was made with. Values of a ? stay if these have one as well.

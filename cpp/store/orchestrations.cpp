@@ -58,8 +58,7 @@ Listing orchestrations_listing(db::Connection& connection, const ListOrchestrati
 bool insert_orchestration(db::Connection& connection, const Orchestration& orchestration) {
   Parameters parameters(connection.symbols());
   return insert_new(connection, orchestration,
-                    {{"destination_profile_id", destination_profile(orchestration, parameters)}})
-      .has_value();
+                    {{"destination_profile_id", destination_profile(orchestration, parameters)}});
 }
 
 void update_orchestration(db::Connection& connection, std::int64_t key,

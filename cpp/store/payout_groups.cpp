@@ -2,14 +2,11 @@
 
 #include "model/error.hpp"
 #include "model/ledger_address.hpp"
+#include "store/jurisdiction_changes.hpp"
 
 namespace comptroller::store {
 
 namespace {
-
-Value optional_symbol(db::Symbols& symbols, const std::optional<Term>& term) {
-  return term ? Value::of(symbols.intern(term->value)) : Value::null();
-}
 
 void check_claims_agree(db::Connection& connection, std::int64_t group, std::int64_t customer) {
   db::Query query = connection.query(
@@ -34,25 +31,31 @@ void check_ledger_agrees(db::Connection& connection, std::int64_t group, Ledger 
                          std::string(word(static_cast<Ledger>(query.column(0).integer))));
 }
 
-void carry_jurisdiction(db::Connection& connection, std::int64_t group,
-                        const std::optional<Term>& jurisdiction) {
-  connection.query("UPDATE claims SET jurisdiction = $jurisdiction WHERE payout_group_id = $group")
-      .bind("$jurisdiction", optional_symbol(connection.symbols(), jurisdiction))
-      .bind("$group", Value::of(group))
-      .run();
+std::optional<Timestamp> read_time(db::Query& query) {
+  const Value time = query.step() ? query.column(0) : Value::null();
+  if (time.is_null()) return std::nullopt;
+  return Timestamp{time.integer};
 }
 
 // The latest confirmation among the group's CLAIM_ALL claims.
-std::optional<Timestamp> latest_claim_all(db::Connection& connection, std::string_view group_id) {
+std::optional<Timestamp> latest_claim_all(db::Connection& connection, std::int64_t group) {
   db::Query query = connection.query(
       "SELECT max(confirmed_at) FROM claims WHERE payout_group_id = $group"
       " AND onchain_status = $confirmed AND claim_type = $claim_all");
-  query.bind("$group", Value::of(connection.symbols().find(group_id).value_or(0)))
+  query.bind("$group", Value::of(group))
       .bind("$confirmed", Value::of(static_cast<std::int64_t>(ClaimStatus::confirmed)))
       .bind("$claim_all", Value::of(connection.symbols().find("CLAIM_ALL").value_or(0)));
-  const Value latest = query.step() ? query.column(0) : Value::null();
-  if (latest.is_null()) return std::nullopt;
-  return Timestamp{latest.integer};
+  return read_time(query);
+}
+
+Value nullable(const std::optional<Timestamp>& time) {
+  return time ? Value::of(time->microseconds) : Value::null();
+}
+
+void raise(PayoutGroup& group, const std::optional<Timestamp>& confirmed_at) {
+  if (confirmed_at && (!group.last_claim_all_at || *group.last_claim_all_at < *confirmed_at)) {
+    group.last_claim_all_at = confirmed_at;
+  }
 }
 
 }  // namespace
@@ -82,39 +85,56 @@ Listing payout_groups_listing(db::Connection& connection, const ListPayoutGroups
   return listing;
 }
 
-void insert_payout_group(db::Connection& connection, PayoutGroup group) {
-  const std::int64_t symbol = connection.symbols().intern(group.id.value);
-  check_claims_agree(connection, symbol, connection.symbols().intern(customer_of(group)));
-  check_ledger_agrees(connection, symbol, group.ledger);
-  raise_to_claims(connection, group);
-  insert(connection, group);
-  if (group.jurisdiction) carry_jurisdiction(connection, symbol, group.jurisdiction);
+bool insert_payout_group(db::Connection& connection, PayoutGroup group) {
+  const std::optional<std::int64_t> named = connection.symbols().find(group.id.value);
+  std::optional<Timestamp> confirmed_at;
+  if (named) {  // else nothing names it
+    check_claims_agree(connection, *named, connection.symbols().intern(customer_of(group)));
+    check_ledger_agrees(connection, *named, group.ledger);
+    confirmed_at = latest_claim_all(connection, *named);
+    raise(group, confirmed_at);
+  }
+  insert(connection, group, {{"claim_all_confirmed_at", nullable(confirmed_at)}});
+  return !named || !group.jurisdiction || begin_jurisdiction_change(connection, *named);
 }
 
-void update_payout_group(db::Connection& connection, const Stored<PayoutGroup>& before,
+bool update_payout_group(db::Connection& connection, const Stored<PayoutGroup>& before,
                          const PayoutGroup& after) {
   const std::int64_t symbol = connection.symbols().intern(after.id.value);
   if (before.record.ledger != after.ledger) check_ledger_agrees(connection, symbol, after.ledger);
   update(connection, before.key, after);
-  if (before.record.jurisdiction != after.jurisdiction) {
-    carry_jurisdiction(connection, symbol, after.jurisdiction);
-  }
+  return before.record.jurisdiction == after.jurisdiction ||
+         begin_jurisdiction_change(connection, symbol);
 }
 
 void raise_to_claims(db::Connection& connection, PayoutGroup& group) {
-  const std::optional<Timestamp> latest = latest_claim_all(connection, group.id.value);
-  if (latest && (!group.last_claim_all_at || *group.last_claim_all_at < *latest)) {
-    group.last_claim_all_at = latest;
-  }
+  db::Query query =
+      connection.query("SELECT claim_all_confirmed_at FROM payout_groups WHERE id = $group");
+  query.bind("$group", Value::of(connection.symbols().find(group.id.value).value_or(0)));
+  raise(group, read_time(query));
 }
 
-void raise_last_claim_all(db::Connection& connection, std::string_view group_id, Timestamp at) {
+void raise_last_claim_all(db::Connection& connection, std::int64_t group, Timestamp at) {
   connection
       .query(
-          "UPDATE payout_groups SET last_claim_all_at = $at"
-          " WHERE id = $group AND (last_claim_all_at IS NULL OR last_claim_all_at < $at)")
+          "UPDATE payout_groups SET claim_all_confirmed_at = $at, last_claim_all_at ="
+          " CASE WHEN last_claim_all_at > $at THEN last_claim_all_at ELSE $at END WHERE id = $group"
+          " AND (claim_all_confirmed_at IS NULL OR claim_all_confirmed_at < $at)")
       .bind("$at", Value::of(at.microseconds))
-      .bind("$group", Value::of(connection.symbols().find(group_id).value_or(0)))
+      .bind("$group", Value::of(group))
+      .run();
+}
+
+void withdraw_claim_all(db::Connection& connection, std::int64_t group, Timestamp at) {
+  {
+    db::Query later = connection.query(
+        "SELECT 1 FROM payout_groups WHERE id = $group AND claim_all_confirmed_at > $at");
+    later.bind("$group", Value::of(group)).bind("$at", Value::of(at.microseconds));
+    if (later.step()) return;
+  }
+  connection.query("UPDATE payout_groups SET claim_all_confirmed_at = $at WHERE id = $group")
+      .bind("$at", nullable(latest_claim_all(connection, group)))
+      .bind("$group", Value::of(group))
       .run();
 }
 

@@ -1,4 +1,4 @@
-// What all kinds of records have in common in the store: found by id, added, replaced.
+// Finding, inserting and updating a record of any kind.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 
 namespace comptroller::store {
 
-// A record and its key, which is also its place in the order of arrival.
+// A record and its key. Keys ascend in the order of arrival.
 template <Record R>
 struct Stored {
   std::int64_t key = 0;
   R record;
 };
 
-// A column that is kept beside a record's own.
+// A column of a record's table that is not a field of the record.
 struct MoreColumn {
   std::string_view name;
   Value value;
@@ -39,10 +39,9 @@ std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
                    read_row<R>(query, connection.symbols())};
 }
 
-// INSERT INTO the table of R: its columns and then `more`, each from a numbered parameter; nothing
-// where a unique value is taken.
+// INSERT INTO the table of R of its columns and then `more`, each from a numbered parameter.
 template <Record R>
-std::string insert_sql(std::initializer_list<MoreColumn> more) {
+std::string insert_sql(std::initializer_list<MoreColumn> more, std::string_view ending) {
   std::vector<std::string_view> names = stored_names<R>();
   for (const MoreColumn& column : more) names.push_back(column.name);
   std::string columns;
@@ -53,8 +52,8 @@ std::string insert_sql(std::initializer_list<MoreColumn> more) {
     columns += names[index];
     values += '?' + std::to_string(index + 1);
   }
-  return "INSERT INTO " + std::string(R::table) + " (" + columns + ") VALUES (" + values +
-         ") ON CONFLICT DO NOTHING";
+  return "INSERT INTO " + std::string(R::table) + " (" + columns + ") VALUES (" + values + ") " +
+         std::string(ending);
 }
 
 // UPDATE of all columns of R and then `more` by key, which is the last parameter.
@@ -71,40 +70,57 @@ std::string update_sql(std::initializer_list<MoreColumn> more) {
          std::to_string(names.size() + 1);
 }
 
-// Adds a record, unless its id is taken; gives its key if it was added. The names of `more` must be
-// the same at every call for R.
+// Binds the columns of a record and then `more` to parameters 1, 2, ...; gives the last.
 template <Record R>
-std::optional<std::int64_t> insert_new(db::Connection& connection, const R& record,
-                                       std::initializer_list<MoreColumn> more = {}) {
-  static const std::string sql = insert_sql<R>(more);
-  Parameters parameters(connection.symbols());
-  db::Query query = connection.query(sql);
+int bind_columns(db::Query& query, const R& record, Parameters& parameters,
+                 std::initializer_list<MoreColumn> more) {
   int index = bind_record(query, record, parameters);
   for (const MoreColumn& column : more) query.bind(++index, column.value);
-  query.run();
-  if (connection.changed_rows() == 0) return std::nullopt;
-  return connection.last_inserted_key();
+  return index;
 }
 
-// Adds a record whose id, and all else that is unique, is known to be free; gives its key.
+// Inserts a record unless a unique value of it is taken; gives whether it was inserted. The names
+// of `more` must be the same at every call for R.
 template <Record R>
-std::int64_t insert(db::Connection& connection, const R& record,
-                    std::initializer_list<MoreColumn> more = {}) {
-  if (const auto key = insert_new(connection, record, more)) return *key;
+bool insert_new(db::Connection& connection, const R& record,
+                std::initializer_list<MoreColumn> more = {}) {
+  static const std::string sql = insert_sql<R>(more, "ON CONFLICT DO NOTHING");
+  Parameters parameters(connection.symbols());
+  db::Query query = connection.query(sql);
+  bind_columns(query, record, parameters, more);
+  return query.run() > 0;
+}
+
+// Inserts a record whose unique values are known to be free.
+template <Record R>
+void insert(db::Connection& connection, const R& record,
+            std::initializer_list<MoreColumn> more = {}) {
+  if (insert_new(connection, record, more)) return;
   throw Error(Code::internal, "a unique value was taken");
 }
 
-// Replaces the record of a key; columns that are kept beside it stay, but for `more`, whose names
-// must be the same at every call for R.
+// The same; gives the key of the new record.
+template <Record R>
+std::int64_t insert_for_key(db::Connection& connection, const R& record,
+                            std::initializer_list<MoreColumn> more = {}) {
+  static const std::string sql = insert_sql<R>(more, "RETURNING key");
+  Parameters parameters(connection.symbols());
+  db::Query query = connection.query(sql);
+  bind_columns(query, record, parameters, more);
+  query.step();
+  return query.column(0).integer;
+}
+
+// Replaces the record with this key. Columns that are no fields keep their values, except `more`,
+// whose names must be the same at every call for R.
 template <Record R>
 void update(db::Connection& connection, std::int64_t key, const R& record,
             std::initializer_list<MoreColumn> more = {}) {
   static const std::string sql = update_sql<R>(more);
   Parameters parameters(connection.symbols());
   db::Query query = connection.query(sql);
-  int index = bind_record(query, record, parameters);
-  for (const MoreColumn& column : more) query.bind(++index, column.value);
-  query.bind(++index, Value::of(key)).run();
+  const int last = bind_columns(query, record, parameters, more);
+  query.bind(last + 1, Value::of(key)).run();
 }
 
 }  // namespace comptroller::store

@@ -20,6 +20,7 @@ DAMAGES: list[tuple[str, str]] = [
     ("UPDATE controls SET identity_key = 999", "controls"),
     ("UPDATE controls SET customer_id = (SELECT key FROM symbols WHERE text = 'acme')", "controls"),
     ("UPDATE controls SET type = 99", "controls"),
+    ("UPDATE controls SET covered_until = 0", "controls"),
     ("UPDATE controls SET reason_code = 999999", "controls"),
     ("DROP INDEX controls_active; " + "INSERT INTO controls (id, type, set_by, is_overridable, "
      "created_at, identity_id, customer_id, identity_key, identity_created_at) SELECT 'twin', type,"
@@ -41,6 +42,8 @@ DAMAGES: list[tuple[str, str]] = [
     ("UPDATE claims SET tx_hash = x'01'", "claims"),
     ("UPDATE claims SET addresses = x'010203'", "claims"),
     ("UPDATE payout_groups SET last_claim_all_at = NULL", "payout_groups"),
+    ("UPDATE payout_groups SET claim_all_confirmed_at = 0", "payout_groups"),
+    ("INSERT INTO jurisdiction_changes VALUES (999999, 0, 0, 0)", "payout_groups"),
     ("UPDATE payout_groups SET ledger = 3", "reward_addresses"),
     ("UPDATE payout_groups SET balance = 'much'", "payout_groups"),
     ("UPDATE reward_addresses SET customer_id = 999999", "reward_addresses"),

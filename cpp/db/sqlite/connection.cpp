@@ -82,6 +82,12 @@ class SqliteConnection::SqliteStatement final : public Statement {
     throw_failure(result);
   }
 
+  std::int64_t run() override {
+    while (step()) {
+    }
+    return sqlite3_changes64(sqlite3_db_handle(statement_.get()));
+  }
+
   Value column(int index) override {
     sqlite3_value* value = sqlite3_column_value(statement_.get(), index);
     switch (sqlite3_value_type(value)) {
@@ -156,14 +162,6 @@ void SqliteConnection::drop_idle_statements() {
 
 void SqliteConnection::execute(const std::string& sql) {
   check(sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr));
-}
-
-std::int64_t SqliteConnection::last_inserted_key() {
-  return sqlite3_last_insert_rowid(handle_.get());
-}
-
-std::int64_t SqliteConnection::changed_rows() {
-  return sqlite3_changes64(handle_.get());
 }
 
 }  // namespace comptroller::db::sqlite

@@ -33,8 +33,6 @@ class SqliteConnection final : public Connection {
 
   Query query(std::string_view sql) override;
   void execute(const std::string& sql) override;
-  std::int64_t last_inserted_key() override;
-  std::int64_t changed_rows() override;
 
   sqlite3* handle() const { return handle_.get(); }
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }

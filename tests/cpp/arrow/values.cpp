@@ -248,10 +248,10 @@ TEST_CASE("an identity shows what follows from its active controls") {
     StoredIdentity identity;
     identity.id = Id{"free"};
     identity.customer_id = CustomerId{{"default"}};
-    store::insert_identity(connection, identity, false);
+    store::insert_identity(connection, identity);
     identity.id = Id{"bound"};
     identity.metadata = Metadata{{{"k", "v"}}};
-    const std::int64_t key = store::insert_identity(connection, identity, false);
+    const std::int64_t key = store::insert_identity(connection, identity);
     Control control;
     control.identity_id = Id{"bound"};
     control.is_overridable = true;

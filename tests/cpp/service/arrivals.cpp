@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "service/whole_store.hpp"
+#include "service/maintenance.hpp"
 #include "service/world.hpp"
 
 namespace comptroller::service {

@@ -1,7 +1,7 @@
 // Claims as they come, move, and reach their payout group (specification 4.5).
 #include <doctest/doctest.h>
 
-#include "service/whole_store.hpp"
+#include "service/maintenance.hpp"
 #include "service/world.hpp"
 
 namespace comptroller::service {
@@ -60,6 +60,35 @@ TEST_CASE_FIXTURE(Claims, "a claim may fail before and after it was sent, with a
   CHECK(code(acme, "claims.fail", {{"id", "a"}}, R"({"error_message":"x"})") ==
         "insufficient-scope");
   CHECK(code(provider, "claims.fail", {{"id", "none"}}, R"({"error_message":"x"})") == "not-found");
+}
+
+TEST_CASE_FIXTURE(Claims,
+                  "an observation goes no further back than the claims that are confirmed") {
+  const auto observe = [&](const std::string& at) {
+    return call(provider, "payout_groups.observe", {{"id", group}},
+                R"({"last_claim_all_at":")" + at + "\"}")
+        .at("/last_claim_all_at")
+        .substr(0, 10);
+  };
+  const auto confirmed = [](const std::string& at, const std::string& updated_at) {
+    return R"(,"confirmed_at":")" + at + R"(","updated_at":")" + updated_at + '"';
+  };
+  put_code("a", "CONFIRMED", confirmed("2026-01-10T00:00:00Z", "2026-01-10T00:00:00Z"));
+  put_code("b", "CONFIRMED", confirmed("2026-01-05T00:00:00Z", "2026-01-05T00:00:00Z"));
+  CHECK(observe("2026-01-07T00:00:00Z") == "2026-01-10");
+  // A correction of the latest: the next one counts.
+  put_code("a", "CONFIRMED", confirmed("2026-01-03T00:00:00Z", "2026-01-11T00:00:00Z"));
+  CHECK(last_claim_all().substr(0, 10) == "2026-01-10");
+  CHECK(is_sound());
+  CHECK(observe("2026-01-04T00:00:00Z") == "2026-01-05");
+  CHECK(observe("2026-01-07T00:00:00Z") == "2026-01-07");
+  // A claim that a load attributes to another group.
+  const std::string first = std::exchange(group, create_group(acme));
+  put_code("b", "CONFIRMED", confirmed("2026-01-05T00:00:00Z", "2026-01-12T00:00:00Z"));
+  CHECK(last_claim_all().substr(0, 10) == "2026-01-05");
+  group = first;
+  CHECK(observe("2026-01-02T00:00:00Z") == "2026-01-03");
+  CHECK(is_sound());
 }
 
 TEST_CASE_FIXTURE(Claims, "a claim that is put again changes only forwards") {

@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "service/describe.hpp"
+#include "service/maintenance.hpp"
 #include "service/scans.hpp"
-#include "service/whole_store.hpp"
 #include "service/world.hpp"
 
 namespace comptroller::service {

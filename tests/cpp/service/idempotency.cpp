@@ -1,3 +1,5 @@
+#include "store/idempotency.hpp"
+
 #include <doctest/doctest.h>
 
 #include <array>
@@ -36,6 +38,49 @@ TEST_CASE_FIXTURE(Keyed, "the same request under its key is answered again, byte
   CHECK(again.is_replay);
   CHECK(again.body == first.body);
   CHECK(count(acme, "controls.list") == 1);
+}
+
+TEST_CASE_FIXTURE(Keyed, "expired answers are deleted a hundred at a time") {
+  constexpr int expired = 350;
+  const auto stored = [&] {
+    const db::Lease reader = service.database()->reader();
+    db::Query query = reader->query("SELECT count(*) FROM idempotency_keys");
+    query.step();
+    return query.column(0).integer;
+  };
+  service.database()->write([&](db::Connection& connection) {
+    for (int number = 0; number < expired; ++number) {
+      store::keep_answer(connection, {"acme", "controls.create", std::to_string(number)},
+                         {"f", "{}"}, Timestamp{now.microseconds - one_day_us - number});
+    }
+  });
+  for (const int left : {250, 150, 50}) {
+    service.database()->write(
+        [&](db::Connection& connection) { CHECK(store::delete_expired_answers(connection, now)); });
+    CHECK(stored() == left);
+  }
+  // The youngest is expired, though still stored: its key is free.
+  CHECK_FALSE(create("0").is_replay);
+  CHECK(create("0").is_replay);
+  CHECK(stored() == 1);
+}
+
+TEST_CASE_FIXTURE(Keyed, "a keyed write leaves most expired answers to the background") {
+  service.database()->write([&](db::Connection& connection) {
+    for (int number = 0; number < 1'000; ++number) {
+      store::keep_answer(connection, {"acme", "controls.create", std::to_string(number)},
+                         {"f", "{}"}, Timestamp{now.microseconds - one_day_us - number});
+    }
+  });
+  create("k");
+  const auto stored = [&] {
+    const db::Lease reader = service.database()->reader();
+    db::Query query = reader->query("SELECT count(*) FROM idempotency_keys");
+    query.step();
+    return query.column(0).integer;
+  };
+  while (stored() > 1) std::this_thread::yield();
+  CHECK(create("k").is_replay);
 }
 
 TEST_CASE_FIXTURE(Keyed, "requests are compared by what they say, not by their bytes") {

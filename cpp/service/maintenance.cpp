@@ -1,4 +1,4 @@
-#include "service/whole_store.hpp"
+#include "service/maintenance.hpp"
 
 #include <algorithm>
 #include <iterator>

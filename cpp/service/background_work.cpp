@@ -1,0 +1,92 @@
+#include "service/background_work.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <system_error>
+
+#include "model/error.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds between_steps{5};  // so that other writers are served in turn
+constexpr milliseconds first_pause{500};  // after a failure
+constexpr milliseconds longest_pause{60'000};
+
+thread_local BackgroundWork* of_this_thread = nullptr;
+
+}  // namespace
+
+bool BackgroundWork::is_this_thread() {
+  if (of_this_thread == nullptr) return false;
+  const std::lock_guard lock(of_this_thread->mutex_);
+  if (of_this_thread->is_stopping_) throw Error(Code::unavailable, "the service is closed");
+  return true;
+}
+
+void BackgroundWork::start() {
+  const std::lock_guard lock(mutex_);
+  is_wanted_ = true;
+  if (is_running_ || is_stopping_) return;
+  if (thread_.joinable()) thread_.join();  // it has left its loop
+  try {
+    thread_ = std::thread([this] { run(); });
+    is_running_ = true;
+  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): the next start tries again
+  }
+}
+
+void BackgroundWork::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopping_ = true;
+    changed_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void BackgroundWork::run() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are for the program's own threads
+  of_this_thread = this;
+  milliseconds pause = first_pause;
+  std::unique_lock lock(mutex_);
+  const auto rest = [&](milliseconds time) {
+    changed_.wait_for(lock, time, [&] { return is_stopping_; });
+  };
+  while (is_wanted_ && !is_stopping_) {
+    is_wanted_ = false;
+    lock.unlock();
+    const std::optional<bool> is_more = try_step();
+    lock.lock();
+    if (!is_more) {
+      is_wanted_ = true;
+      rest(pause);
+      pause = std::min(pause * 2, longest_pause);
+    } else if (*is_more) {
+      is_wanted_ = true;
+      rest(between_steps);
+      pause = first_pause;
+    }
+  }
+  is_running_ = false;
+}
+
+std::optional<bool> BackgroundWork::try_step() {
+  try {
+    bool is_more = false;
+    database_.write([&](db::Connection& connection) { is_more = step_(connection); });
+    return is_more;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace comptroller::service

@@ -1,0 +1,57 @@
+// What the statements of a connection did, counted by SQLite.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "db/sqlite/connection.hpp"
+
+namespace comptroller::store {
+
+inline sqlite3* handle_of(db::Connection& connection) {
+  return dynamic_cast<db::sqlite::SqliteConnection&>(connection).handle();
+}
+
+// The virtual machine's steps of all statements since the last call: a measure of rows visited that
+// no clock disturbs.
+inline std::int64_t take_steps(db::Connection& connection) {
+  std::int64_t steps = 0;
+  sqlite3* const handle = handle_of(connection);
+  for (sqlite3_stmt* statement = sqlite3_next_stmt(handle, nullptr); statement != nullptr;
+       statement = sqlite3_next_stmt(handle, statement)) {
+    steps += sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 1);
+  }
+  return steps;
+}
+
+// The rows inserted, updated and deleted by a connection since it was opened.
+inline std::int64_t total_changes(db::Connection& connection) {
+  return sqlite3_total_changes64(handle_of(connection));
+}
+
+// No statement of a connection may scan a table or an index, or sort more than a few rows.
+inline void check_plans(db::Connection& connection) {
+  sqlite3* const handle = handle_of(connection);
+  for (sqlite3_stmt* statement = sqlite3_next_stmt(handle, nullptr); statement != nullptr;
+       statement = sqlite3_next_stmt(handle, statement)) {
+    const std::string sql = sqlite3_sql(statement);
+    if (sql.find("sqlite_schema") != std::string::npos) continue;  // at opening
+    sqlite3_stmt* plan = nullptr;
+    if (sqlite3_prepare_v2(handle, ("EXPLAIN QUERY PLAN " + sql).c_str(), -1, &plan, nullptr) !=
+        SQLITE_OK) {
+      continue;
+    }
+    while (sqlite3_step(plan) == SQLITE_ROW) {
+      const std::string line = reinterpret_cast<const char*>(sqlite3_column_text(plan, 3));
+      CAPTURE(sql);
+      CAPTURE(line);
+      // A table with a row for each change in progress.
+      if (line == "SCAN jurisdiction_changes") continue;
+      CHECK_FALSE(line.starts_with("SCAN "));
+    }
+    sqlite3_finalize(plan);
+  }
+}
+
+}  // namespace comptroller::store
