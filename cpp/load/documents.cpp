@@ -10,7 +10,9 @@ namespace {
 
 using State = ValueScanner::State;
 
-// Bounds the memory for documents that have hardly any bytes.
+// What one call of `next` gives: the records made of it should stay in the processor's cache, also
+// of documents that have hardly any bytes.
+constexpr std::size_t batch_bytes = std::size_t{1} << 18U;
 constexpr std::size_t most_documents = std::size_t{1} << 13U;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::string_view white_space = " \t\r\n";
@@ -71,9 +73,10 @@ Documents::Documents(Input& input, const Limits& limits)
 std::span<Document> Documents::next() {
   documents_.clear();
   while (documents_.empty() && !is_finished_) {
-    fill();
+    if (at_ == size_) fill();
     if (format_ == Format::unknown) recognise();
-    while (!is_finished_ && at_ < size_ && documents_.size() < most_documents) {
+    const std::size_t end = std::min(at_ + batch_bytes, size_);
+    while (!is_finished_ && at_ < end && documents_.size() < most_documents) {
       format_ == Format::lines ? scan_line() : scan_items();
     }
     if (is_finished_ || at_ < size_ || !is_input_read_) continue;
