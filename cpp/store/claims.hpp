@@ -10,7 +10,7 @@ namespace comptroller::store {
 Listing claims_listing(db::Connection& connection, const ListClaims& request, Ownership ownership);
 
 struct NewClaim {
-  const Claim* claim;
+  const Claim* claim = nullptr;
   std::optional<std::int64_t> jurisdiction;  // the present one of its group, a symbol
 };
 // Inserts claims in order, each unless its id is taken; gives of each whether it was inserted.
