@@ -6,22 +6,22 @@
 
 namespace comptroller::rules {
 
-// Checks and canonicalises the addresses of a group or an address for their ledger, and gives a new
-// one what it has from the start: a status, a balance, the addresses that default to the claimer's.
-// Refuses: invalid_request naming the member.
+// Validates the addresses of a record for its ledger and replaces them by their canonical form;
+// sets the defaults of a new record: status, balance, and the addresses that default to
+// claimer_address. Throws invalid_request naming the member.
 void complete(PayoutGroup& group);
 void complete(RewardAddress& address);
 
 PayoutGroup create_group(const CreatePayoutGroup& request, Timestamp now, std::string id);
-// Sets what is given; a request without a member changes nothing, not even updated_at.
+// Set the members that the request has; a request without members does not change updated_at.
 PayoutGroup update_group(PayoutGroup group, const UpdatePayoutGroup& request, Timestamp now);
 PayoutGroup observe_group(PayoutGroup group, const ObservePayoutGroup& request, Timestamp now);
 
 RewardAddress create_address(const CreateRewardAddress& request, Timestamp now, std::string id);
-// A new group makes the status PENDING again.
+// Another payout group sets the status to PENDING.
 RewardAddress update_address(RewardAddress address, const UpdateRewardAddress& request);
 
-// Refuses an address of another ledger than its group's: ledger_mismatch.
+// Throws ledger_mismatch unless the address is on its group's ledger.
 void check_attribution(const RewardAddress& address, const PayoutGroup& group);
 
 }  // namespace comptroller::rules

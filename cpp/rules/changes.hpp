@@ -1,4 +1,4 @@
-// When a change counts as made. Pure.
+// The updated_at of changes. Pure.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 
 namespace comptroller::rules {
 
-// The updated_at of a change made now: later than what it changes, although that may come from a
-// clock ahead of this one, so that a load takes no older record for a newer one.
+// The updated_at of a change made now. It is later than the previous one even if that came from a
+// clock ahead of this one, so that a load never takes the older record for the newer.
 inline UpdatedAt changed_at(Timestamp now, const UpdatedAt& before) {
   const Timestamp next{before.microseconds + 1};
   return UpdatedAt{std::min(std::max(now, next), latest_timestamp)};

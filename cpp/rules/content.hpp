@@ -1,5 +1,5 @@
-// Whether two records say the same, member by member: amounts as numbers, times as instants, free
-// pairs in any order. Whose record it is does not count; that is asked separately.
+// Whether two records have equal content, member by member: amounts are compared as numbers, times
+// as instants, metadata in any order. The customer is not compared.
 #pragma once
 
 #include "model/records.hpp"

@@ -8,7 +8,7 @@ namespace comptroller::rules {
 
 namespace {
 
-// One deprecated boolean: the control that it is another name of.
+// A deprecated boolean and the control that it stands for.
 struct LegacyField {
   std::string_view name;
   SetBy set_by;
@@ -75,9 +75,9 @@ IdentityStatus status_of(std::span<const Control> active) {
   return is_frozen ? IdentityStatus::error : IdentityStatus::disabled;
 }
 
-bool is_active_at(const Control& control, Timestamp moment) {
+bool is_active_at(const Control& control, Timestamp time) {
   const std::optional<Timestamp>& deleted = control.deleted_at.value;
-  return control.created_at <= moment && (!deleted || moment < *deleted);
+  return control.created_at <= time && (!deleted || time < *deleted);
 }
 
 Identity show_identity(const StoredIdentity& stored, std::vector<Control> active) {

@@ -1,5 +1,5 @@
-// Identity controls: who may set and lift which, what they permit, and the deprecated booleans that
-// are another view of them (specification 2.1, 3.1). Pure: state in, state or Error out.
+// Identity controls: who may create and delete which, what they permit, and the deprecated booleans
+// that stand for some of them (specification 2.1, 3.1). Pure: state in, state or Error out.
 #pragma once
 
 #include <functional>
@@ -26,25 +26,25 @@ std::vector<Action> permitted_actions(std::span<const Control> active);
 // ERROR under a FROZEN control, else DISABLED under any, else APPROVED.
 IdentityStatus status_of(std::span<const Control> active);
 
-// In force from created_at up to, not at, deleted_at.
-bool is_active_at(const Control& control, Timestamp moment);
+// A control is in force from created_at (included) to deleted_at (excluded).
+bool is_active_at(const Control& control, Timestamp time);
 
 Identity show_identity(const StoredIdentity& stored, std::vector<Control> active);
 
-// Refuses a client that chooses is_overridable: invalid_request, before anything is looked for.
+// Throws invalid_request if a client sets is_overridable. Called before the identity is looked up.
 void check_members(const CreateControl& request, const Principal& principal);
 
-// A new control. `active` are those of the identity. Refuses: control_type_not_permitted (a client
-// setting FROZEN), invalid_request (a client choosing is_overridable), already_exists (one of that
-// type and setter stands).
+// A new control; `active` are the active controls of the identity. Throws
+// control_type_not_permitted (a client sets FROZEN), invalid_request (a client sets
+// is_overridable), already_exists (a control of that type and setter is active).
 Control create_control(const CreateControl& request, std::span<const Control> active,
                        const Principal& principal, Timestamp now, std::string id);
 
-// The control, lifted. Refuses: control_not_overridable (to a client), already_deleted.
+// The control after its deletion. Throws control_not_overridable (for a client), already_deleted.
 Control delete_control(Control control, std::optional<Note> reason, const Principal& principal,
                        Timestamp now);
 
-// What writing the deprecated booleans does: controls to add and controls as they are when lifted.
+// The effect of writing the deprecated booleans: controls to insert, and deleted ones to update.
 struct LegacyChange {
   std::vector<Control> created;
   std::vector<Control> deleted;
@@ -56,20 +56,20 @@ struct LegacyFlags {
   std::optional<bool> admin_disabled;
 };
 
-// `true` makes the flag's control unless it stands, `false` lifts it, nothing leaves it. Refuses:
-// control_not_overridable (a client naming admin_disabled), already_exists (a control of that type
-// and setter with the other is_overridable stands).
+// `true` creates the flag's control unless it is active, `false` deletes it; an unset flag changes
+// nothing. Throws control_not_overridable (a client names admin_disabled), already_exists (a
+// control of that type and setter with the other is_overridable is active).
 LegacyChange write_legacy_flags(const LegacyFlags& flags, const Id& identity_id,
                                 std::span<const Control> active, const Principal& principal,
                                 Timestamp now, const MakeId& make_id);
 
-// The controls that a loaded identity's flags make: for `true`, unless one of that type and setter
-// stands.
+// The controls that the flags of a loaded identity create: for `true`, unless a control of that
+// type and setter is active.
 std::vector<Control> load_legacy_flags(const LegacyFlags& flags, const Id& identity_id,
                                        std::span<const Control> active, const Principal& principal,
                                        Timestamp now, const MakeId& make_id);
 
-// Whether this control came from a deprecated boolean, so that a loaded one takes its place.
+// Whether a deprecated boolean created this control; a loaded control replaces it.
 bool is_legacy_control(const Control& control);
 
 }  // namespace comptroller::rules

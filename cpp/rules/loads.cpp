@@ -13,7 +13,7 @@ Error differs(const std::string& what) {
   return {Code::already_exists, "a record of this id is stored already, " + what};
 }
 
-// What no record ever changes.
+// Customer and created_at of a record never change.
 template <class R>
 void check_origin(const R& stored, const R& line) {
   if (customer_of(stored) != customer_of(line)) {
@@ -47,7 +47,7 @@ std::optional<Orchestration> merge(const Orchestration& stored, const Orchestrat
 
 std::optional<PayoutGroup> merge(const PayoutGroup& stored, PayoutGroup line) {
   if (stored.updated_at < line.updated_at) return merge_by_time(stored, line);
-  // A claim raises last_claim_all_at without a newer updated_at: the later one stands.
+  // A claim raises last_claim_all_at without changing updated_at: the later value is taken.
   PayoutGroup raised = stored;
   raised.last_claim_all_at = std::max(stored.last_claim_all_at, line.last_claim_all_at);
   line.last_claim_all_at = raised.last_claim_all_at;

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds between_steps{5};  // so that other writers are served in turn
-constexpr milliseconds first_pause{500};  // after a failure
+constexpr milliseconds first_pause{100};  // after a failure
 constexpr milliseconds longest_pause{60'000};
 
 thread_local BackgroundWork* of_this_thread = nullptr;

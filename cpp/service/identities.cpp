@@ -20,7 +20,7 @@ Identity show(Context& context, const store::StoredIdentityRow& row) {
   return rules::show_identity(row.record, store::active_controls(context.connection, row.key));
 }
 
-// Writes the deprecated booleans as the controls they stand for; gives whether anything changed.
+// Writes the deprecated booleans as the controls that they stand for; gives whether any changed.
 bool write_flags(Context& context, const store::StoredIdentityRow& row,
                  const rules::LegacyFlags& flags) {
   const rules::LegacyChange change = rules::write_legacy_flags(

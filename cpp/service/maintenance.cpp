@@ -47,7 +47,7 @@ void backup(Service& service, const Principal& principal, const std::string& des
   service.check_usable();
   require_scope(principal, operator_read, false);
   if (destination.empty()) throw Error::invalid("destination", "must name a file");
-  // Copies are made beside their name, with ".part" behind it.
+  // A copy is written to DESTINATION.part first.
   if (service.database()->owns(destination) || service.database()->owns(destination + ".part")) {
     throw Error::invalid("destination",
                          destination + " is a file of the store itself; name another file");

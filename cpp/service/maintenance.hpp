@@ -1,4 +1,4 @@
-// What concerns a store as a whole and every customer in it, so the operator alone may ask for it.
+// Checking and copying a whole store; for the operator alone, since it holds every customer's data.
 #pragma once
 
 #include <string>
@@ -7,20 +7,18 @@
 
 namespace comptroller::service {
 
-// Whether the store is sound: the database's own check, and what this service promises of its
-// records.
+// Checks the store: the database's own integrity check, and the invariants between records.
 //
 //   {"ok": bool, "findings": [{"check", "message"}, ...], "engine": name and version,
 //    "copies": [path of the engine's library, ...], "rows": {table: count}}
 //
 // Reads only. More than one copy of the engine in the process is a finding: they cancel each
-// other's file locks.
-// Refuses a client: insufficient_scope.
+// other's file locks. Throws insufficient_scope for a client.
 std::string check(Service& service, const Principal& principal);
 
-// A consistent copy in a new file that holds every write answered before. Refuses:
-// insufficient_scope, invalid_request (one of the store's own files), unavailable (the file is
-// there already or cannot be written; the path is named).
+// Makes a consistent copy in a new file; it holds every write that was answered before. Throws
+// insufficient_scope, invalid_request (one of the store's own files), unavailable (the file exists
+// or cannot be written; the message names the path).
 void backup(Service& service, const Principal& principal, const std::string& destination);
 
 }  // namespace comptroller::service

@@ -9,8 +9,7 @@ namespace comptroller::service {
 
 namespace {
 
-// The group an address is attributed to must be there, of the address's own customer, on its
-// ledger.
+// Throws unless the group exists, belongs to the address's customer and is on its ledger.
 void check_group(Context& context, const RewardAddress& address, const GroupId& named) {
   const std::string& id = named.value;
   const auto group = require<PayoutGroup>(context, id);
@@ -71,7 +70,7 @@ Balance record_balance(Context& context, const Balance& request) {
                       context.environment.make_id);
   Balance line = request;
   ingestion.take(line);
-  // What was recorded before stays, so its text may differ.
+  // An equal balance that was recorded before keeps its text.
   return store::find_balance(context.connection, request.address_id, request.at).value_or(request);
 }
 

@@ -30,7 +30,7 @@ Request read_filters(std::span<const Parameter> parameters) {
 
 using MakeListing = std::function<store::Listing(db::Connection&)>;
 
-// The rows that `make_listing` gives of the customers a principal may see.
+// Makes listings by `make_listing`, restricted to the customers that the principal may see.
 template <Record Request, class Make>
 MakeListing of_customers(const Principal& principal, std::span<const Parameter> parameters,
                          Make make_listing) {
@@ -62,7 +62,7 @@ MakeListing rows_of(const Principal& principal, std::span<const Parameter> param
   } else if constexpr (std::same_as<R, PayoutGroup>) {
     return of_customers<ListPayoutGroups>(principal, parameters, &store::payout_groups_listing);
   } else if constexpr (std::same_as<R, RewardAddress>) {
-    // All readers of a scan are shown the balances of one moment.
+    // All connections of a scan read the balances as of one time.
     return of_customers<ListRewardAddresses>(
         principal, parameters,
         [=](db::Connection& connection, const ListRewardAddresses& request,

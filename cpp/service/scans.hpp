@@ -1,5 +1,5 @@
-// Reading everything of a kind: what streams and exports go through, with the same scopes, tenancy
-// and filters as lists.
+// Reading all records of a kind, for streams and exports, with the scopes, tenancy and filters of
+// its list.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,17 @@
 namespace comptroller::service {
 
 struct Scan {
-  // The rows, for Listing::scan; each reading connection makes its own.
+  // Makes the listing for Listing::scan; called once for each connection that reads.
   std::function<store::Listing(db::Connection&)> listing;
   json::Audience audience;
 };
 
-// Who reads: an analysis, which is shown what lists show, or an export that is to load back to an
-// equal store. The latter has no balances of addresses, which are kept elsewhere, and no identities
-// of which only a control tells, which the control brings along again.
+// An analysis reads what lists show. An export is to load to an equal store: it leaves out balances
+// of addresses, which are a kind of their own, and implied identities that loading their controls
+// brings back as they are.
 enum class Purpose : std::uint8_t { analysis, reload };
 
-// `kind` is one such as "reward_addresses"; `parameters` are its list's filters. Refuses:
+// `kind` is a name such as "reward_addresses", `parameters` are the filters of its list. Throws
 // invalid_request, insufficient_scope, customer_not_accessible.
 Scan scan(Service& service, const Principal& principal, std::string_view kind,
           std::span<const Parameter> parameters, Purpose purpose);

@@ -1,4 +1,4 @@
-// The service whole: every operation by name, on one store. Safe for many threads.
+// Every operation by name, on one store. Safe for many threads.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@
 
 namespace comptroller::service {
 
-// What the rules may not reach for themselves.
+// The clock and the source of ids, which the rules get as arguments.
 struct Environment {
   std::function<Timestamp()> now;
   rules::MakeId make_id;  // a fresh UUID of version 7
@@ -45,11 +45,10 @@ class Service {
  public:
   Service(std::unique_ptr<db::Database> database, Environment environment);
 
-  // Answers as the operation does, or throws the Error that refuses it. A write is durable when it
-  // is answered.
+  // Runs an operation; returns its answer or throws its Error. A write is durable on return.
   Answer call(const Principal& principal, const Call& call);
 
-  // Throws unavailable once closed, and in a process forked from the one that opened the store.
+  // Throws unavailable once closed, and in a forked child of the process that opened the store.
   void check_usable() const;
   void close();
   bool is_forked() const;
@@ -58,11 +57,11 @@ class Service {
   const Environment& environment() const { return environment_; }
   const Secret& secret() const { return secret_; }
   BackgroundWork& background() { return background_; }
-  // Starts the work that a load, or a process that ended, left for later.
+  // Starts what a load, or a process that ended, left to do in the background.
   void resume_background_work();
 
-  // Runs a write under an idempotency key: what it answers is kept for a day with the request's
-  // fingerprint, and given again to the same request.
+  // Runs a write under an idempotency key: its answer is stored for a day with the request's
+  // fingerprint and returned again for the same request.
   using Write = std::function<std::string(db::Connection&)>;
   Answer write_once(const Principal& principal, const Call& call, std::string_view request,
                     const Write& write);

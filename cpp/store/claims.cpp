@@ -14,14 +14,16 @@ Value nullable(std::optional<std::int64_t> symbol) {
   return symbol ? Value::of(*symbol) : Value::null();
 }
 
-// The indexes by group, jurisdiction and chain go on with the status, so that a rare one is found
-// among many; asked for none, all of them are merged.
+// The status follows group, jurisdiction and chain in their indexes, so that claims of a rare
+// status are found among many. Without a filter by status the rows of all four are merged.
 std::vector<Condition> by_status(const Condition& condition,
-                                 const std::vector<ClaimStatus>& statuses) {
+                                 const std::vector<ClaimStatus>& statuses,
+                                 ClaimStatus first = ClaimStatus::pending) {
   constexpr std::array all{ClaimStatus::pending, ClaimStatus::submitted, ClaimStatus::confirmed,
                            ClaimStatus::failed};
   std::vector<Condition> conditions;
   for (const ClaimStatus status : all) {
+    if (status < first) continue;
     if (!statuses.empty() && std::ranges::find(statuses, status) == statuses.end()) continue;
     Condition& with_status = conditions.emplace_back(condition);
     with_status.sql += " AND onchain_status = ?";
@@ -34,18 +36,27 @@ std::vector<Condition> by_status(const Condition& condition,
 std::vector<Condition> by_jurisdiction(db::Connection& connection, std::int64_t jurisdiction,
                                        const Ownership& ownership,
                                        const std::vector<ClaimStatus>& statuses) {
+  const Value wanted = Value::of(jurisdiction);
   const JurisdictionClaims found = claims_of_jurisdiction(connection, jurisdiction, ownership);
   std::vector<Condition> conditions;
   if (!found.are_all) {
-    Condition carried{"jurisdiction = ?", {Value::of(jurisdiction)}};
-    if (has_jurisdiction_changes(connection)) {
-      carried.sql += " AND payout_group_id NOT IN (SELECT group_id FROM jurisdiction_changes)";
+    Condition carried{"jurisdiction = ?", {wanted}};
+    if (found.is_changing) {
+      carried.sql +=
+          " AND NOT EXISTS (SELECT 1 FROM jurisdiction_changes AS c JOIN payout_groups AS g"
+          " ON g.id = c.group_id WHERE c.group_id = claims.payout_group_id"
+          " AND g.jurisdiction IS DISTINCT FROM ?)";
+      carried.values.push_back(wanted);
     }
     conditions = by_status(carried, statuses);
   }
-  for (const std::int64_t group : found.groups) {
-    const Condition of_group{"payout_group_id = ?", {Value::of(group)}, false};
-    std::ranges::move(by_status(of_group, statuses), std::back_inserter(conditions));
+  for (const auto& [group, from_status] : found.groups) {
+    Condition of_group{"payout_group_id = ?", {Value::of(group)}, false};
+    if (!found.are_all) {
+      of_group.sql += " AND jurisdiction IS DISTINCT FROM ?";
+      of_group.values.push_back(wanted);
+    }
+    std::ranges::move(by_status(of_group, statuses, from_status), std::back_inserter(conditions));
   }
   if (conditions.empty()) conditions.push_back({"payout_group_id = ?", {Value::of(0)}, false});
   return conditions;

@@ -22,11 +22,12 @@ Value code_of(ClosedSet auto word) {
   return Value::of(static_cast<std::int64_t>(word));
 }
 
+// A query whose parameters 1 to 3 are the identity, type and setter.
 db::Query in_series(db::Connection& connection, std::string_view sql, const Series& series) {
   db::Query query = connection.query(sql);
-  query.bind("$identity", Value::of(series.identity_key))
-      .bind("$type", code_of(series.type))
-      .bind("$set_by", code_of(series.set_by));
+  query.bind(1, Value::of(series.identity_key))
+      .bind(2, code_of(series.type))
+      .bind(3, code_of(series.set_by));
   return query;
 }
 
@@ -35,26 +36,22 @@ std::int64_t end_of(const Control& control) {
   return deleted ? deleted->microseconds : never;
 }
 
-// The covered_until of the last control that was created at or before a time.
-std::optional<std::int64_t> covered_until(db::Connection& connection, const Series& series,
-                                          Timestamp at) {
-  db::Query query = in_series(connection,
-                              "SELECT covered_until FROM controls WHERE identity_key = $identity"
-                              " AND type = $type AND set_by = $set_by AND created_at <= $at"
-                              " ORDER BY created_at DESC, key DESC LIMIT 1",
-                              series);
-  if (!query.bind("$at", Value::of(at.microseconds)).step()) return std::nullopt;
-  return query.column(0).integer;
-}
+struct Covered {
+  std::int64_t created_at = 0;
+  std::int64_t until = unsettled;
+};
 
-std::optional<std::int64_t> last_created_at(db::Connection& connection, const Series& series) {
-  db::Query query = in_series(connection,
-                              "SELECT created_at FROM controls WHERE identity_key = $identity"
-                              " AND type = $type AND set_by = $set_by"
-                              " ORDER BY created_at DESC, key DESC LIMIT 1",
-                              series);
-  if (!query.step()) return std::nullopt;
-  return query.column(0).integer;
+// The last control of a series that was created at or before a time.
+std::optional<Covered> last_control(db::Connection& connection, const Series& series,
+                                    std::int64_t at) {
+  db::Query query =
+      in_series(connection,
+                "SELECT created_at, covered_until FROM controls WHERE identity_key = ?1"
+                " AND type = ?2 AND set_by = ?3 AND created_at <= ?4"
+                " ORDER BY created_at DESC, key DESC LIMIT 1",
+                series);
+  if (!query.bind(4, Value::of(at)).step()) return std::nullopt;
+  return Covered{query.column(0).integer, query.column(1).integer};
 }
 
 // Recomputes covered_until from the place of a control that was added, changed or removed, up to
@@ -64,15 +61,15 @@ void settle(db::Connection& connection, const Series& series, Timestamp created_
             std::int64_t key) {
   std::int64_t covered = unsettled;
   {
-    db::Query before = in_series(
-        connection,
-        "SELECT covered_until, created_at, key FROM controls WHERE identity_key = $identity"
-        " AND type = $type AND set_by = $set_by AND created_at = $created_at AND key < $key"
-        " UNION ALL SELECT covered_until, created_at, key FROM controls"
-        " WHERE identity_key = $identity AND type = $type AND set_by = $set_by"
-        " AND created_at < $created_at ORDER BY 2 DESC, 3 DESC LIMIT 1",
-        series);
-    before.bind("$created_at", Value::of(created_at.microseconds)).bind("$key", Value::of(key));
+    db::Query before =
+        in_series(connection,
+                  "SELECT covered_until, created_at, key FROM controls WHERE identity_key = ?1"
+                  " AND type = ?2 AND set_by = ?3 AND created_at = ?4 AND key < ?5"
+                  " UNION ALL SELECT covered_until, created_at, key FROM controls"
+                  " WHERE identity_key = ?1 AND type = ?2 AND set_by = ?3"
+                  " AND created_at < ?4 ORDER BY 2 DESC, 3 DESC LIMIT 1",
+                  series);
+    before.bind(4, Value::of(created_at.microseconds)).bind(5, Value::of(key));
     if (before.step()) covered = before.column(0).integer;
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> changed;
@@ -80,13 +77,13 @@ void settle(db::Connection& connection, const Series& series, Timestamp created_
     db::Query rows =
         in_series(connection,
                   "SELECT key, created_at, deleted_at, covered_until FROM controls"
-                  " WHERE identity_key = $identity AND type = $type AND set_by = $set_by"
-                  " AND created_at = $created_at AND key >= $key"
+                  " WHERE identity_key = ?1 AND type = ?2 AND set_by = ?3"
+                  " AND created_at = ?4 AND key >= ?5"
                   " UNION ALL SELECT key, created_at, deleted_at, covered_until FROM controls"
-                  " WHERE identity_key = $identity AND type = $type AND set_by = $set_by"
-                  " AND created_at > $created_at ORDER BY 2, 1",
+                  " WHERE identity_key = ?1 AND type = ?2 AND set_by = ?3"
+                  " AND created_at > ?4 ORDER BY 2, 1",
                   series);
-    rows.bind("$created_at", Value::of(created_at.microseconds)).bind("$key", Value::of(key));
+    rows.bind(4, Value::of(created_at.microseconds)).bind(5, Value::of(key));
     while (rows.step()) {
       const Value deleted_at = rows.column(2);
       covered = std::max(covered, deleted_at.is_null() ? never : deleted_at.integer);
@@ -139,9 +136,10 @@ std::vector<Control> active_controls(db::Connection& connection, std::int64_t id
 
 std::optional<Control> active_control(db::Connection& connection, std::int64_t identity_key,
                                       ControlType type, SetBy set_by) {
-  static const std::string sql = "SELECT " + select_list<Control>() +
-                                 " FROM controls WHERE identity_key = $identity AND type = $type"
-                                 " AND set_by = $set_by AND deleted_at IS NULL";
+  static const std::string sql =
+      "SELECT " + select_list<Control>() +
+      " FROM controls WHERE identity_key = ?1 AND type = ?2 AND set_by = ?3"
+      " AND deleted_at IS NULL";
   db::Query query = in_series(connection, sql, {identity_key, type, set_by});
   if (!query.step()) return std::nullopt;
   return read_row<Control>(query, connection.symbols());
@@ -153,7 +151,8 @@ std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t
   for (std::size_t type = 0; type < words_of<ControlType>.size(); ++type) {
     for (std::size_t set_by = 0; set_by < words_of<SetBy>.size(); ++set_by) {
       const Series series{identity_key, static_cast<ControlType>(type), static_cast<SetBy>(set_by)};
-      if (covered_until(connection, series, at).value_or(unsettled) <= at.microseconds) continue;
+      const auto last = last_control(connection, series, at.microseconds);
+      if (!last || last->until <= at.microseconds) continue;
       types.push_back(series.type);
       break;
     }
@@ -164,15 +163,10 @@ std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t
 void insert_control(db::Connection& connection, const Control& control,
                     const Stored<StoredIdentity>& identity) {
   const Series series{identity.key, control.type, control.set_by};
-  const auto last = last_created_at(connection, series);
-  const bool is_last = !last || *last <= control.created_at.microseconds;
+  const auto last = last_control(connection, series, never);
+  const bool is_last = !last || last->created_at <= control.created_at.microseconds;
   std::int64_t covered = unsettled;
-  if (is_last) {
-    covered = end_of(control);
-    if (last) {
-      covered = std::max(covered, covered_until(connection, series, control.created_at).value());
-    }
-  }
+  if (is_last) covered = last ? std::max(end_of(control), last->until) : end_of(control);
   insert(connection, control,
          {{"identity_key", Value::of(identity.key)},
           {"identity_created_at", Value::of(identity.record.created_at.microseconds)},

@@ -10,7 +10,7 @@ namespace comptroller::store {
 
 namespace {
 
-// A query for the keys of rows that break a promise.
+// An invariant and a query for the keys of the rows that break it.
 struct Invariant {
   const char* check;
   const char* promise;
@@ -93,8 +93,8 @@ void check_customers(db::Connection& connection, std::vector<Finding>& findings)
   }
 }
 
-// Every row reads back as a record that a load would take: all values within their limits, all
-// codes and references resolved.
+// Every row reads as a record that a load accepts: values within their limits, codes and references
+// known.
 template <Record R>
 void check_rows(db::Connection& connection, std::vector<Finding>& findings) {
   json::Reader reader;

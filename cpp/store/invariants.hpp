@@ -1,4 +1,4 @@
-// What holds between the rows of a sound store.
+// Invariants between the rows of a store.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ struct Finding {
   using fields = Fields<Field<&Finding::check>, Field<&Finding::message>>;
 };
 
-// Every promise that is broken, once, with the number of rows that break it and the first of them.
+// One finding for each invariant that does not hold, with the number of rows and the first of them.
 std::vector<Finding> broken_invariants(db::Connection& connection);
 
-// The tables of records and how many rows each has.
+// The number of rows of each table of records.
 std::vector<std::pair<std::string_view, std::int64_t>> table_sizes(db::Connection& connection);
 
 }  // namespace comptroller::store

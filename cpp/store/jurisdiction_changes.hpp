@@ -17,10 +17,17 @@ bool continue_jurisdiction_changes(db::Connection& connection);
 
 bool has_jurisdiction_changes(db::Connection& connection);
 
-// How the claims of a jurisdiction are found while groups are in transition.
+// How the claims of a jurisdiction are found while groups are in transition: those that carry it,
+// unless their group is in transition from it, and those of groups in transition to it that carry
+// another one, all of which have at least the status where the rewriting is.
 struct JurisdictionClaims {
-  std::vector<std::int64_t> groups;  // claims of these groups, whatever they carry
-  bool are_all = false;              // else also claims that carry it, of groups not in transition
+  struct Group {
+    std::int64_t group = 0;  // a symbol
+    ClaimStatus from_status = ClaimStatus::pending;
+  };
+  bool is_changing = false;   // else the claims that carry it are all
+  std::vector<Group> groups;  // in transition to it; if `are_all`, all groups that have it
+  bool are_all = false;       // the claims of the groups are all, whatever they carry
 };
 JurisdictionClaims claims_of_jurisdiction(db::Connection& connection, std::int64_t jurisdiction,
                                           const Ownership& ownership);

@@ -88,7 +88,7 @@ Listing payout_groups_listing(db::Connection& connection, const ListPayoutGroups
 bool insert_payout_group(db::Connection& connection, PayoutGroup group) {
   const std::optional<std::int64_t> named = connection.symbols().find(group.id.value);
   std::optional<Timestamp> confirmed_at;
-  if (named) {  // else nothing names it
+  if (named) {  // else no claim or address refers to it
     check_claims_agree(connection, *named, connection.symbols().intern(customer_of(group)));
     check_ledger_agrees(connection, *named, group.ledger);
     confirmed_at = latest_claim_all(connection, *named);

@@ -1,4 +1,4 @@
-// Payout groups (specification 2.3, 4.3), and what of them claims carry along or raise.
+// Payout groups (specification 2.3, 4.3), and the columns that depend on both groups and claims.
 #pragma once
 
 #include "model/requests.hpp"
@@ -30,7 +30,7 @@ void raise_last_claim_all(db::Connection& connection, std::int64_t group, Timest
 // Reads all confirmed claims of the group if this was the latest.
 void withdraw_claim_all(db::Connection& connection, std::int64_t group, Timestamp at);
 
-// What a claim or an address needs to know of the group it names.
+// What a write of a claim or an address reads of its group.
 struct GroupFacts {
   bool is_known = false;
   std::int64_t customer = 0;                 // symbol
