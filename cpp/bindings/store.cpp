@@ -57,13 +57,14 @@ void handle_signals() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-// Deletes without the GIL, in whichever thread: closing a file may wait for a lock whose holder
-// waits for the GIL.
-template <class T>
-void delete_without_gil(T* object) {
+// Closes the file without the GIL, in whichever thread: it may wait for a lock whose holder waits
+// for the GIL. The file's locks and the service's threads belong to the process that opened it: a
+// forked child leaves them alone.
+void delete_service(Service* service) {
+  if (service->is_forked()) return;
   std::optional<py::gil_scoped_release> released;
   if (PyGILState_Check() != 0) released.emplace();
-  delete object;
+  delete service;
 }
 
 // A service that can be closed while other threads use it: their calls finish, and the file is
@@ -74,9 +75,12 @@ class Store {
     const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
     service::Environment environment = service::system_environment();
     service_ = {new Service(db::sqlite::open(path, options), std::move(environment)),
-                &delete_without_gil<Service>};
+                &delete_service};
   }
-  ~Store() { close(); }
+  ~Store() {
+    const py::gil_scoped_release released;
+    close();
+  }
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
@@ -92,14 +96,7 @@ class Store {
       const std::lock_guard guard(mutex_);
       closing.swap(service_);
     }
-    if (!closing) return;
-    // The file's locks and the service's threads belong to the process that opened it: a forked
-    // child leaves them alone.
-    if (closing->is_forked()) {
-      new std::shared_ptr<Service>(std::move(closing));
-    } else {
-      closing->close();
-    }
+    if (closing && !closing->is_forked()) closing->close();
   }
 
  private:
@@ -133,7 +130,7 @@ void load(const Store& store, const Principal& principal, const std::string& kin
   } else {
     input = std::make_unique<PythonInput>(source, are_rows);
   }
-  load::Options options{kind, std::move(customer_id), keep_going, dry_run, {}, &handle_signals};
+  load::LoadOptions options{kind, std::move(customer_id), keep_going, dry_run, {}, &handle_signals};
   if (!progress.is_none()) {
     options.progress = [&](std::uint64_t bytes, std::uint64_t rows) {
       const py::gil_scoped_acquire acquire;

@@ -78,6 +78,20 @@ class Connection {
 
   // A prepared statement, cached by its text. A text may be in use several times at once.
   virtual Query query(std::string_view sql) = 0;
+  // Runs a statement once for each row, in order; `bind` binds the row's parameters, which must
+  // live until it is called again. Gives of each row whether the statement changed anything. A
+  // driver may send many rows together.
+  using BindRow = std::function<void(Query& query, std::size_t row)>;
+  virtual std::vector<bool> run_for_each(std::string_view sql, std::size_t rows,
+                                         const BindRow& bind) {
+    std::vector<bool> are_changed(rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      Query run = query(sql);
+      bind(run, row);
+      are_changed[row] = run.run() > 0;
+    }
+    return are_changed;
+  }
   // Runs statements that take no parameters.
   virtual void execute(const std::string& sql) = 0;
 

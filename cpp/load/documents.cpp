@@ -8,11 +8,19 @@ namespace comptroller::load {
 
 namespace {
 
-// Bounds the memory for documents that have hardly any bytes.
+using State = ValueScanner::State;
+
+// What one call of `next` gives: the records made of it should stay in the processor's cache, also
+// of documents that have hardly any bytes.
+constexpr std::size_t batch_bytes = std::size_t{1} << 18U;
 constexpr std::size_t most_documents = std::size_t{1} << 13U;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::string_view white_space = " \t\r\n";
 constexpr std::string_view separators = ",:]}";  // none of them begins a value
+
+bool is_among(std::string_view set, char character) {
+  return set.find(character) != std::string_view::npos;
+}
 
 // Whether text that begins with { is a list answer rather than a record.
 bool is_answer(std::string_view text) {
@@ -65,16 +73,16 @@ Documents::Documents(Input& input, const Limits& limits)
 std::span<Document> Documents::next() {
   documents_.clear();
   while (documents_.empty() && !is_finished_) {
-    fill();
+    if (at_ == size_) fill();
     if (format_ == Format::unknown) recognise();
-    while (!is_finished_ && at_ < size_ && documents_.size() < most_documents) {
-      if (format_ == Format::lines) {
-        scan_line();
-      } else {
-        scan_items();
-      }
+    const std::size_t end = std::min(at_ + batch_bytes, size_);
+    while (!is_finished_ && at_ < end && documents_.size() < most_documents) {
+      format_ == Format::lines ? scan_line() : scan_items();
     }
-    if (!is_finished_ && at_ == size_ && is_input_read_) end_file();
+    if (is_finished_ || at_ < size_ || !is_input_read_) continue;
+    is_finished_ = true;
+    const bool is_complete = role_ == Role::none && expected_ <= Expected::answer;
+    if (!is_complete) end_value(format_ == Format::lines ? State::ended : State::inside);
   }
   return documents_;
 }
@@ -109,14 +117,12 @@ void Documents::recognise() {
 }
 
 void Documents::scan_line() {
-  if (role_ == Role::none) begin(Role::item);
-  const void* end = std::memchr(window_.data() + at_, '\n', size_ - at_);
-  if (end == nullptr) {
-    at_ = size_;
-    return;
-  }
-  at_ = static_cast<std::size_t>(static_cast<const char*>(end) - window_.data());
-  end_line();
+  if (role_ == Role::none) take_value(Role::item);
+  const std::size_t end = std::string_view(window_.data(), size_).find('\n', at_);
+  at_ = std::min(end, size_);
+  if (at_ == size_) return;
+  end_value(State::ended);
+  ++line_;
   ++at_;
 }
 
@@ -124,22 +130,26 @@ void Documents::scan_line() {
 void Documents::scan_items() {
   if (role_ != Role::none) {
     const auto state = scanner_.scan({window_.data(), size_}, at_, line_);
-    if (state != ValueScanner::State::inside) end_value(state);
+    if (state != State::inside) end_value(state);
     return;
   }
   const char character = window_[at_];
   const Rule& rule = rule_of(expected_);
-  if (white_space.find(character) != std::string_view::npos) {
+  if (is_among(white_space, character)) {
     line_ += character == '\n' ? 1 : 0;
     ++at_;
-  } else if (const std::size_t mark = rule.marks.find(character); mark < rule.marks.size()) {
-    take_mark(character, rule.next[mark]);
-  } else if (rule.value == Role::none || separators.find(character) != std::string_view::npos ||
+  } else if (is_among(rule.marks, character)) {
+    take_mark(character, rule.next[rule.marks.find(character)]);
+  } else if (rule.value == Role::none || is_among(separators, character) ||
              (rule.value == Role::name && character != '"')) {
-    refuse_unexpected(character);
-  } else if (rule.value != Role::member || !is_items_ || !enter_items(character)) {
-    begin(rule.value);
-    scanner_.begin(character);
+    refuse(line_, 0, Code::malformed_json,
+           std::string(rule.accepted) + " must come " + place() + ", not " + shown(character) +
+               "; nothing after it is read");
+  } else if (rule.value == Role::member && is_items_ && !has_items_ && character == '[') {
+    has_items_ = true;
+    take_mark(character, Expected::item_or_end);
+  } else {
+    take_value(rule.value);
   }
 }
 
@@ -154,102 +164,58 @@ void Documents::take_mark(char mark, Expected next) {
   ++at_;
 }
 
-// Whether the member `items` holds items; else it is refused.
-bool Documents::enter_items(char first) {
-  const bool is_first = !std::exchange(has_items_, true);
-  if (is_first && first == '[') {
-    take_mark(first, Expected::item_or_end);
-    return true;
+void Documents::take_value(Role role) {
+  if (role == Role::member && is_items_) {
+    refuse(line_, 0, Code::invalid_request,
+           has_items_ ? "items: is there twice in an answer" : "items: must be an array");
+    has_items_ = true;
   }
-  refuse(line_, 0, Code::invalid_request,
-         is_first ? "items: must be an array" : "items: is there twice in an answer");
-  return false;
-}
-
-void Documents::begin(Role role) {
   role_ = role;
   begin_ = at_;
   value_line_ = line_;
   is_dropped_ = role == Role::member;
   if (role == Role::item && format_ != Format::lines) ++items_;
-}
-
-std::optional<std::string_view> Documents::kept(std::size_t most) const {
-  if (is_dropped_ || at_ - begin_ > most) return std::nullopt;
-  return std::string_view(window_.data() + begin_, at_ - begin_);
-}
-
-void Documents::end_line() {
-  role_ = Role::none;
-  std::optional<std::string_view> text = kept(limits_.document + 1);
-  if (text && text->ends_with('\r')) text->remove_suffix(1);
-  if (!text || text->size() > limits_.document) {
-    refuse(line_, 0, Code::content_too_large, "a line may hold at most 1 MiB");
-  } else {
-    add(line_, 0, *text);
-  }
-  ++line_;
+  scanner_.begin(window_[at_]);
 }
 
 void Documents::end_value(ValueScanner::State state) {
+  const bool is_line = format_ == Format::lines;
   const Role role = std::exchange(role_, Role::none);
   const std::uint64_t item = role == Role::item ? items_ : 0;
-  const std::optional<std::string_view> text = kept(limits_.document);
-  if (role == Role::item && !text) {
-    refuse(value_line_, item, Code::content_too_large, "an item may hold at most 1 MiB");
+  std::string_view text(window_.data() + begin_, at_ - begin_);
+  if (is_line && text.ends_with('\r')) text.remove_suffix(1);
+  is_dropped_ |= text.size() > limits_.document;
+  if (role == Role::item && is_dropped_) {
+    refuse(value_line_, item, Code::content_too_large,
+           std::string(is_line ? "a line" : "an item") + " may hold at most 1 MiB");
   }
-  is_finished_ = state != ValueScanner::State::ended;
-  switch (state) {
-    case ValueScanner::State::ended:
-      if (role == Role::item && text) add(value_line_, item, *text);
-      if (role == Role::name) is_items_ = text == "\"items\"";
-      expected_ = rule_of(expected_).after_value;
-      return;
-    case ValueScanner::State::inside:
-      if (role != Role::item) return refuse_end();
-      return refuse(value_line_, item, Code::malformed_json, "the file ends inside this item");
-    case ValueScanner::State::wrong_bracket:
-      return refuse(
-          line_, item, Code::malformed_json,
-          shown(window_[at_]) + " closes a bracket of the other kind; nothing after it is read");
-    case ValueScanner::State::unclosed_string:
-      return refuse(line_, item, Code::malformed_json,
-                    "a string is not closed on its line; nothing after it is read");
+  if (state == State::ended) {
+    if (role == Role::item && !is_dropped_) {
+      const bool is_blank =
+          is_line && text.find_first_not_of(white_space) == std::string_view::npos;
+      documents_.push_back({value_line_, item, text, is_blank, nullptr});
+    }
+    is_items_ = role == Role::name && !is_dropped_ && text == "\"items\"";
+    expected_ = rule_of(expected_).after_value;
+  } else if (state == State::wrong_bracket) {
+    refuse(line_, item, Code::malformed_json,
+           shown(window_[at_]) + " closes a bracket of the other kind; nothing after it is read");
+  } else if (state == State::unclosed_string) {
+    refuse(line_, item, Code::malformed_json,
+           "a string is not closed on its line; nothing after it is read");
+  } else if (role == Role::item) {
+    refuse(value_line_, item, Code::malformed_json, "the file ends inside this item");
+  } else {
+    const std::string whole = format_ == Format::array ? "array" : "answer";
+    refuse(line_, 0, Code::malformed_json,
+           "the file ends before its " + whole + " does, " + place());
   }
-}
-
-void Documents::end_file() {
-  is_finished_ = true;
-  if (format_ == Format::lines) {
-    if (role_ != Role::none) end_line();
-  } else if (role_ != Role::none) {
-    end_value(ValueScanner::State::inside);
-  } else if (expected_ != Expected::end_of_file && expected_ != Expected::answer) {
-    refuse_end();
-  }
-}
-
-void Documents::add(std::uint64_t line, std::uint64_t item, std::string_view text) {
-  const bool is_blank = text.find_first_not_of(" \t\r") == std::string_view::npos;
-  documents_.push_back({line, item, text, item == 0 && is_blank, nullptr});
 }
 
 void Documents::refuse(std::uint64_t line, std::uint64_t item, Code code, std::string message) {
+  is_finished_ |= code == Code::malformed_json;
   documents_.push_back(
       {line, item, {}, false, std::make_unique<const Error>(code, std::move(message))});
-}
-
-void Documents::refuse_end() {
-  refuse(line_, 0, Code::malformed_json,
-         std::string("the file ends before its ") +
-             (format_ == Format::array ? "array" : "answer") + " does, " + place());
-}
-
-void Documents::refuse_unexpected(char character) {
-  is_finished_ = true;
-  refuse(line_, 0, Code::malformed_json,
-         std::string(rule_of(expected_).accepted) + " must come " + place() + ", not " +
-             shown(character) + "; nothing after it is read");
 }
 
 std::string Documents::place() const {

@@ -59,7 +59,7 @@ class Documents {
 
  private:
   enum class Format : std::uint8_t { unknown, lines, array, answers };
-  // What comes next outside values; see `rules`.
+  // What comes next outside values, in the order of the rules.
   enum class Expected : std::uint8_t {
     end_of_file,
     answer,
@@ -70,9 +70,9 @@ class Documents {
     name,
     colon,
     member,
-    comma_or_end_of_answer,
+    comma_or_end_of_answer
   };
-  enum class Role : std::uint8_t { none, item, name, member };
+  enum class Role : std::uint8_t { none, item, name, member };  // a line is an item
   struct Rule;
   static const Rule& rule_of(Expected expected);
 
@@ -81,18 +81,10 @@ class Documents {
   void scan_line();
   void scan_items();
   void take_mark(char mark, Expected next);
-  bool enter_items(char first);
-  void begin(Role role);
-  void end_line();
+  void take_value(Role role);
   void end_value(ValueScanner::State state);
-  void end_file();
-  // The text between `begin_` and `at_`; nothing if it is too long or was not kept.
-  std::optional<std::string_view> kept(std::size_t most) const;
-
-  void add(std::uint64_t line, std::uint64_t item, std::string_view text);
+  // malformed_json ends the reading.
   void refuse(std::uint64_t line, std::uint64_t item, Code code, std::string message);
-  void refuse_end();
-  void refuse_unexpected(char character);
   std::string place() const;
 
   Input& input_;
@@ -109,7 +101,7 @@ class Documents {
   Format format_ = Format::unknown;
   Expected expected_ = Expected::end_of_file;
   ValueScanner scanner_;
-  Role role_ = Role::none;   // of the value in hand; a line is an item
+  Role role_ = Role::none;   // of the value in hand
   bool is_dropped_ = false;  // the value in hand is too long, or not wanted
   std::uint64_t line_ = 1;
   std::uint64_t value_line_ = 0;

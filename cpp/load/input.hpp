@@ -1,4 +1,4 @@
-// Where the bytes of a load come from.
+// The source of a load's bytes.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@ class Input {
  public:
   virtual ~Input() = default;
 
-  // Puts at most `capacity` bytes into `out` and gives how many; 0 at the end, and only there.
-  // Throws unavailable when they cannot be read.
+  // Reads at most `capacity` bytes into `out` and returns how many; 0 only at the end. Throws
+  // unavailable if they cannot be read.
   virtual std::size_t read(char* out, std::size_t capacity) = 0;
 
-  // Whether only the thread that loads may read; else one beside it does, which is faster.
+  // Whether the loading thread must read; otherwise a second thread does, which is faster.
   virtual bool is_for_loading_thread() const { return false; }
 
-  // Nobody wants more: a read that waits in another thread should end soon, whatever it gives.
+  // Ends a read that waits in another thread soon, whatever it returns.
   virtual void abandon() noexcept {}
 };
 
-// A file, or whatever else a path can name and be read from.
+// A file, pipe or device.
 class FileInput : public Input {
  public:
-  // Throws invalid_request, naming the path, for what cannot be opened or is a folder; unavailable
-  // where the fault is the machine's.
+  // Throws invalid_request, which names the path, if it cannot be opened or is a folder; unavailable
+  // if the machine is at fault.
   explicit FileInput(std::string path);
   ~FileInput() override;
   FileInput(const FileInput&) = delete;
@@ -36,7 +36,7 @@ class FileInput : public Input {
 
   std::size_t read(char* out, std::size_t capacity) override;
 
-  // In bytes; nothing for a pipe or a device.
+  // In bytes; nullopt for a pipe or a device.
   std::optional<std::uint64_t> size() const { return size_; }
 
  private:

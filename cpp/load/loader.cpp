@@ -1,44 +1,47 @@
 #include "load/loader.hpp"
 
 #include <chrono>
+#include <limits>
+#include <span>
 
 #include "json/writer.hpp"
 #include "load/parsed_lines.hpp"
-#include "service/arrivals.hpp"
 #include "service/authorisation.hpp"
+#include "service/ingestion.hpp"
 #include "store/operator_indexes.hpp"
 
 namespace comptroller::load {
 
 namespace {
 
-constexpr std::size_t most_rejections_told = 1000;
-constexpr std::uint64_t rows_a_batch = 100'000;
+constexpr std::size_t most_rejections_listed = 1000;
+constexpr std::uint64_t rows_per_commit = 100'000;  // with keep_going
 
-// One load: takes parsed lines, stores them, keeps the account.
+// One load: passes parsed lines to an Ingestion and counts their results.
 template <Record Line>
-class Run {
+class Loader {
  public:
-  Run(service::Service& service, const Principal& principal, Input& input, const Options& options)
-      : service_(service), principal_(principal), options_(options), parsing_(input) {}
+  Loader(service::Service& service, const Principal& principal, Input& input,
+         const LoadOptions& options)
+      : service_(service), principal_(principal), options_(options), source_(input) {}
 
   Result load() {
     if (options_.keep_going && !options_.dry_run) {
-      load_in_batches();
+      load_in_parts();
     } else {
       service_.database()->write_bulk([&](db::Connection& connection) {
         store::defer_operator_indexes(connection);
         if (needs_no_index) connection.drop_indexes_of_empty(Line::table);
         take_lines(connection, std::numeric_limits<std::uint64_t>::max());
-        account_.committed = !options_.dry_run && (account_.rejected == 0 || options_.keep_going);
-        if (account_.committed) build_indexes(connection);
-        check();
-        return account_.committed;
+        result_.committed = !options_.dry_run && (result_.rejected == 0 || options_.keep_going);
+        if (result_.committed) build_indexes(connection);
+        check_interrupt();
+        return result_.committed;
       });
     }
     service_.resume_background_work();
-    account_.unknown_members = parsing_.unknown_members();
-    return std::move(account_);
+    result_.unknown_members = source_.unknown_members();
+    return std::move(result_);
   }
 
  private:
@@ -52,19 +55,18 @@ class Run {
     store::make_operator_indexes(connection);
   }
 
-  void load_in_batches() {
-    account_.committed = true;
+  void load_in_parts() {
+    result_.committed = true;
     while (!is_at_end_) {
-      const Result before = account_;
+      const Result before = result_;
       try {
         service_.database()->write_bulk([&](db::Connection& connection) {
-          take_lines(connection, rows_a_batch);
+          take_lines(connection, rows_per_commit);
           if (is_at_end_) store::make_operator_indexes(connection);
-          check();
+          check_interrupt();
           return true;
         });
       } catch (...) {
-        // The batch in hand is undone, and with it its part of the account.
         if (before.read == 0) throw;
         throw Interrupted(std::current_exception(), before);
       }
@@ -72,89 +74,97 @@ class Run {
   }
 
   void take_lines(db::Connection& connection, std::uint64_t most) {
-    service::Arrivals arrivals(connection, principal_, options_.customer_id,
-                               service_.environment().now(), service_.environment().make_id);
-    for (std::uint64_t taken = 0; taken < most; ++taken) {
-      if (position_ == lines_.size() && !fetch()) break;
-      take(arrivals, lines_[position_++]);
+    service::Ingestion ingestion(connection, principal_, options_.customer_id,
+                                 service_.environment().now(), service_.environment().make_id);
+    while (most > 0 && (position_ < lines_.size() || fetch())) {
+      const std::size_t count = std::min<std::uint64_t>(most, lines_.size() - position_);
+      take(ingestion, std::span(lines_).subspan(position_, count));
+      position_ += count;
+      most -= count;
     }
-    arrivals.finish();
+    ingestion.finish();
   }
 
   bool fetch() {
-    tell_progress();
-    lines_ = parsing_.next(std::move(lines_), [this] { tell_progress(); });
+    report_progress();
+    lines_ = source_.next(std::move(lines_), [this] { report_progress(); });
     position_ = 0;
     is_at_end_ = lines_.empty();
     return !is_at_end_;
   }
 
-  void tell_progress() {
+  void report_progress() {
     const auto now = std::chrono::steady_clock::now();
-    if (now - told_ < std::chrono::milliseconds(progress_interval_ms)) return;
-    told_ = now;
-    check();
-    if (options_.progress) options_.progress(parsing_.bytes_read(), account_.read);
+    if (now - reported_at_ < std::chrono::milliseconds(progress_interval_ms)) return;
+    reported_at_ = now;
+    check_interrupt();
+    if (options_.progress) options_.progress(source_.bytes_read(), result_.read);
   }
 
-  void check() {
-    if (options_.check) options_.check();
+  void check_interrupt() {
+    if (options_.check_interrupt) options_.check_interrupt();
   }
 
-  void take(service::Arrivals& arrivals, Parsed<Line>& parsed) {
-    ++account_.read;
-    if (parsed.refusal) {
-      reject(parsed, *parsed.refusal);
-    } else if (!parsed.record) {
-      ++account_.blank;
-    } else {
-      try {
-        ++count_of(arrivals.take(*parsed.record));
-      } catch (const Error& error) {
-        // What the store cannot do is no fault of the line.
-        if (problem(error.code()).status >= 500) throw;
-        reject(parsed, error);
+  void take(service::Ingestion& ingestion, std::span<ParsedLine<Line>> lines) {
+    std::vector<Line*> records;
+    records.reserve(lines.size());
+    for (ParsedLine<Line>& line : lines) {
+      if (line.record) records.push_back(&*line.record);
+    }
+    const std::vector<service::LineResult> results =
+        ingestion.take(std::span<Line* const>(records));
+    auto result = results.begin();
+    for (const ParsedLine<Line>& line : lines) {
+      ++result_.read;
+      if (line.refusal) {
+        reject(line, *line.refusal);
+      } else if (!line.record) {
+        ++result_.blank;
+      } else if (const service::LineResult& taken = *result++; taken.rejection) {
+        reject(line, *taken.rejection);
+      } else {
+        ++count_of(taken.outcome);
       }
     }
   }
 
-  std::uint64_t& count_of(service::Arrival arrival) {
-    if (arrival == service::Arrival::inserted) return account_.inserted;
-    if (arrival == service::Arrival::updated) return account_.updated;
-    return account_.unchanged;
+  std::uint64_t& count_of(service::Outcome outcome) {
+    if (outcome == service::Outcome::inserted) return result_.inserted;
+    if (outcome == service::Outcome::updated) return result_.updated;
+    return result_.unchanged;
   }
 
-  void reject(const Parsed<Line>& parsed, const Error& error) {
-    ++account_.rejected;
-    if (account_.rejections.size() == most_rejections_told) return;
+  void reject(const ParsedLine<Line>& line, const Error& error) {
+    ++result_.rejected;
+    if (result_.rejections.size() == most_rejections_listed) return;
     std::string message = error.detail();
-    if (parsed.item > 0) message = "item " + std::to_string(parsed.item) + ": " + message;
-    account_.rejections.push_back(
-        {parsed.line, std::string(problem(error.code()).code), std::move(message)});
+    if (line.item > 0) message = "item " + std::to_string(line.item) + ": " + message;
+    result_.rejections.push_back(
+        {line.line, std::string(problem(error.code()).code), std::move(message)});
   }
 
   service::Service& service_;
   const Principal& principal_;
-  const Options& options_;
-  Parsing<Line> parsing_;
-  std::vector<Parsed<Line>> lines_;
+  const LoadOptions& options_;
+  ParsedLines<Line> source_;
+  std::vector<ParsedLine<Line>> lines_;
   std::size_t position_ = 0;
   bool is_at_end_ = false;
-  std::chrono::steady_clock::time_point told_;
-  Result account_;
+  std::chrono::steady_clock::time_point reported_at_;
+  Result result_;
 };
 
 }  // namespace
 
 Result load(service::Service& service, const Principal& principal, Input& input,
-            const Options& options) {
+            const LoadOptions& options) {
   service.check_usable();
   service::require_scope(principal, service::operator_write, true);
   if (options.customer_id) require_scalar<Id>("customer_id", *options.customer_id);
   Result result;
   store::visit_table(options.kind, [&]<Record R>() {
     using Line = std::conditional_t<std::same_as<R, StoredIdentity>, IdentityLine, R>;
-    result = Run<Line>(service, principal, input, options).load();
+    result = Loader<Line>(service, principal, input, options).load();
   });
   return result;
 }

@@ -1,5 +1,4 @@
-// Loading files: every line is accounted for, and all of it is kept or, unless asked otherwise,
-// none.
+// Loads files. Every line is accounted for; by default a file with a rejected line changes nothing.
 #pragma once
 
 #include <exception>
@@ -14,18 +13,18 @@
 
 namespace comptroller::load {
 
-// How often progress is told at the most.
+// The shortest time between two calls of LoadOptions::progress.
 inline constexpr std::int64_t progress_interval_ms = 100;
 
-struct Options {
+struct LoadOptions {
   std::string kind;                        // such as "claims" or "payout-groups"
   std::optional<std::string> customer_id;  // of lines that name none
-  bool keep_going = false;                 // keeps the good lines of a file that has bad ones
-  bool dry_run = false;                    // keeps nothing, and says what would have been
-  // Told the bytes and rows done so far; may throw to end the load.
+  bool keep_going = false;                 // commits the good lines of a file that has bad ones
+  bool dry_run = false;                    // commits nothing; the result is what would have been
+  // Called with the bytes and rows done so far; ends the load by throwing.
   std::function<void(std::uint64_t bytes, std::uint64_t rows)> progress;
-  // Asked as often as progress is told, and right before each commit; throws to end the load.
-  std::function<void()> check;
+  // Called as often as progress, and right before each commit; ends the load by throwing.
+  std::function<void()> check_interrupt;
 };
 
 struct Rejection {
@@ -55,22 +54,22 @@ struct Result {
              Field<&Result::blank>, Field<&Result::unknown_members>, Field<&Result::rejections>>;
 };
 
-// A load that keeps going was ended by `cause` when it had committed something, which stays and is
-// what `result` counts.
+// `cause` ended a load with keep_going after it had committed something: `result` accounts for what
+// was committed.
 struct Interrupted : std::exception {
-  Interrupted(std::exception_ptr why, Result kept)
-      : cause(std::move(why)), result(std::move(kept)) {}
+  Interrupted(std::exception_ptr why, Result committed)
+      : cause(std::move(why)), result(std::move(committed)) {}
 
   std::exception_ptr cause;
   Result result;
 };
 
-// Reads the input to its end. Refuses: insufficient_scope (to a client), invalid_request (an
-// unknown kind), unavailable (what the disk or the input cannot give; nothing of the transaction in
-// hand is kept). Lines are never refused by an Error: they are rejections of the result. What ends
-// a load that has committed something is thrown inside an Interrupted, whatever it is.
+// Reads the input to its end. Bad lines are rejections of the result, never exceptions. Throws
+// insufficient_scope (for a client), invalid_request (an unknown kind), unavailable (a failure of
+// disk or input; its transaction is undone) and what the functions of `options` throw: inside an
+// Interrupted once something was committed.
 Result load(service::Service& service, const Principal& principal, Input& input,
-            const Options& options);
+            const LoadOptions& options);
 
 std::string to_json(const Result& result);
 

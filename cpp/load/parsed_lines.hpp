@@ -1,5 +1,3 @@
-// Documents -> records, on a thread of its own, beside the one that stores them; where the input
-// must stay on that one, whenever it asks.
 #pragma once
 
 #include <chrono>
@@ -13,24 +11,26 @@
 
 namespace comptroller::load {
 
-// One line: a record, or why there is none, or neither where it is blank.
+// A record, or why the line is refused; neither for a blank line.
 template <Record Line>
-struct Parsed {
+struct ParsedLine {
   std::uint64_t line = 0;
   std::uint64_t item = 0;
   std::optional<Line> record;
   std::unique_ptr<const Error> refusal;
 };
 
+// The lines of an input as records. Parses ahead on a thread of its own, unless the input must be
+// read by the loading thread.
 template <Record Line>
-class Parsing {
+class ParsedLines {
  public:
-  explicit Parsing(Input& input) : input_(input), documents_(input) {
+  explicit ParsedLines(Input& input) : input_(input), documents_(input) {
     if (!input.is_for_loading_thread()) thread_ = std::thread([this] { run(); });
   }
 
-  // Stops early if need be; what was parsed and not taken is dropped.
-  ~Parsing() {
+  // Ends the thread, also before the end of the input.
+  ~ParsedLines() {
     if (!thread_.joinable()) return;
     bool is_reading = false;
     {
@@ -42,21 +42,21 @@ class Parsing {
     if (is_reading) input_.abandon();
     thread_.join();
   }
-  Parsing(const Parsing&) = delete;
-  Parsing& operator=(const Parsing&) = delete;
+  ParsedLines(const ParsedLines&) = delete;
+  ParsedLines& operator=(const ParsedLines&) = delete;
 
-  // The next lines, in order; none at the end. Calls `while_waiting` ten times a second, which may
-  // throw. Throws what the input threw. The lines that are `done` are freed by the thread that made
-  // them, which has the time.
+  // The next lines, in order; none at the end. Throws what the input threw. Calls `while_waiting`,
+  // which may throw, ten times a second. Lines that are `done` are freed by the parsing thread,
+  // which is idle more often.
   template <class WhileWaiting>
-  std::vector<Parsed<Line>> next(std::vector<Parsed<Line>> done,
-                                 const WhileWaiting& while_waiting) {
+  std::vector<ParsedLine<Line>> next(std::vector<ParsedLine<Line>> done,
+                                     const WhileWaiting& while_waiting) {
     if (!thread_.joinable()) {
       return parse(documents_.next());
     }
     std::unique_lock lock(mutex_);
     done_.push_back(std::move(done));
-    while (!changed_.wait_for(lock, longest_silence,
+    while (!changed_.wait_for(lock, callback_interval,
                               [&] { return !ready_.empty() || is_finished_; })) {
       lock.unlock();
       while_waiting();
@@ -66,7 +66,7 @@ class Parsing {
       if (failure_) std::rethrow_exception(failure_);
       return {};
     }
-    std::vector<Parsed<Line>> lines = std::move(ready_.front());
+    std::vector<ParsedLine<Line>> lines = std::move(ready_.front());
     ready_.pop_front();
     changed_.notify_all();
     return lines;
@@ -74,11 +74,11 @@ class Parsing {
 
   std::uint64_t bytes_read() const { return documents_.bytes_read(); }
 
-  // After the end: the members that no field took.
+  // Members without a field, and on how many lines; after the end.
   const json::UnknownMembers& unknown_members() const { return unknown_members_; }
 
  private:
-  static constexpr std::chrono::milliseconds longest_silence{100};
+  static constexpr std::chrono::milliseconds callback_interval{100};
   static constexpr std::size_t most_ready = 4;  // batches of at most 1.25 MiB
 
   void run() {
@@ -96,14 +96,14 @@ class Parsing {
     changed_.notify_all();
   }
 
-  std::vector<Parsed<Line>> parse(std::span<Document> documents) {
+  std::vector<ParsedLine<Line>> parse(std::span<Document> documents) {
     json::ReadOptions options;
     options.unknown = &unknown_members_;
     options.is_padded = true;
-    std::vector<Parsed<Line>> lines;
+    std::vector<ParsedLine<Line>> lines;
     lines.reserve(documents.size());
     for (Document& document : documents) {
-      Parsed<Line>& parsed = lines.emplace_back();
+      ParsedLine<Line>& parsed = lines.emplace_back();
       parsed.line = document.line;
       parsed.item = document.item;
       parsed.refusal = std::move(document.refusal);
@@ -111,7 +111,7 @@ class Parsing {
       try {
         reader_.read(document.text, parsed.record.emplace(), options);
       } catch (const Error& error) {
-        // What the machine cannot do is no fault of the line.
+        // Failures of the machine are not the line's.
         if (problem(error.code()).status >= 500) throw;
         parsed.record.reset();
         parsed.refusal = std::make_unique<const Error>(error);
@@ -120,9 +120,9 @@ class Parsing {
     return lines;
   }
 
-  // False when nobody wants more.
-  bool hand_over(std::vector<Parsed<Line>> lines) {
-    std::vector<std::vector<Parsed<Line>>> done;
+  // False once this object is being destroyed.
+  bool hand_over(std::vector<ParsedLine<Line>> lines) {
+    std::vector<std::vector<ParsedLine<Line>>> done;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return ready_.size() < most_ready || is_abandoned_; });
     if (is_abandoned_) return false;
@@ -139,8 +139,8 @@ class Parsing {
   json::UnknownMembers unknown_members_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::vector<Parsed<Line>>> ready_;
-  std::vector<std::vector<Parsed<Line>>> done_;
+  std::deque<std::vector<ParsedLine<Line>>> ready_;
+  std::vector<std::vector<ParsedLine<Line>>> done_;
   std::exception_ptr failure_;
   bool is_finished_ = false;
   bool is_abandoned_ = false;

@@ -51,9 +51,7 @@ ValueScanner::State ValueScanner::scan(std::string_view text, std::size_t& at,
     } else if (character == '\n') {
       if (is_in_string_) return State::unclosed_string;
       ++line;
-    } else if (character == '[' || character == '{') {
-      open(character == '[');
-    } else if (!close(character == ']')) {
+    } else if (!match(character)) {
       return State::wrong_bracket;
     }
     ++at;
@@ -72,18 +70,16 @@ void ValueScanner::scan_string(std::string_view text, std::size_t& at) {
   }
 }
 
-void ValueScanner::open(bool is_array) {
-  if (depth_ < deepest_known) {
-    const std::uint64_t level = std::uint64_t{1} << depth_;
-    arrays_ = is_array ? arrays_ | level : arrays_ & ~level;
-  }
+// Opens or closes; false if it closes a bracket that is known to be of the other kind.
+bool ValueScanner::match(char bracket) {
+  const bool is_opening = bracket == '[' || bracket == '{';
+  if (!is_opening) --depth_;
+  const std::uint64_t level = depth_ < 64 ? std::uint64_t{1} << depth_ : 0;
+  const std::uint64_t array = bracket == '[' || bracket == ']' ? level : 0;
+  if (!is_opening) return (arrays_ & level) == array;
+  arrays_ = (arrays_ & ~level) | array;
   ++depth_;
-}
-
-// Whether the bracket closes one of its kind, as far as that is known.
-bool ValueScanner::close(bool is_array) {
-  --depth_;
-  return depth_ >= deepest_known || (((arrays_ >> depth_) & 1U) != 0) == is_array;
+  return true;
 }
 
 }  // namespace comptroller::load

@@ -1,5 +1,4 @@
-// Claims: once a day a run over every chain at its own hour, and some claims by hand between the
-// runs.
+// Claims: one run per chain and day, each at its own hour, and some manual claims between the runs.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -10,8 +9,8 @@
 namespace comptroller::sample {
 namespace {
 
-// A day from midnight to midnight: the claims made until a minute of it, in thousandths of all, and
-// the ledger of a run. Outside the runs any ledger has its turn.
+// A part of the day: where it ends, in thousandths of the day's claims and in minutes, and the
+// ledger of the run that it is. Outside the runs claims are on any ledger.
 struct Window {
   std::uint64_t until_permille;
   std::uint64_t until_minute;
@@ -32,7 +31,7 @@ constexpr std::array by_hand_ledgers{Ledger::ethereum, Ledger::solana, Ledger::a
                                      Ledger::ink, Ledger::xlayer};
 constexpr std::array by_hand_types{"CLAIM_SELECTED", "CLAIM_ALL", "SWEEP"};
 
-// How long a chain takes to confirm: a number of its blocks, in the order of Ledger.
+// How long each ledger takes to confirm, as a number of its blocks; in the order of Ledger.
 struct Confirmation {
   std::uint32_t block_us;
   std::uint64_t least_blocks;
@@ -65,13 +64,13 @@ constexpr std::array<Failure, 5> solana_failures{
 // Half of all claims name one address, a few up to six.
 constexpr std::array<std::uint8_t, 12> address_counts{1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 6};
 
-struct Moment {
+struct ClaimTime {
   std::uint64_t us = 0;
   std::optional<Ledger> run;
 };
 
-// Moves a moment of days that claims fill evenly to where the windows put it.
-Moment in_window(std::uint64_t even_us) {
+// Maps a time of evenly distributed claims to the time that the windows give it.
+ClaimTime in_window(std::uint64_t even_us) {
   constexpr std::uint64_t permille_us = day_us / 1000;
   const std::uint64_t within_us = even_us % day_us;
   std::size_t at = 0;
@@ -79,23 +78,24 @@ Moment in_window(std::uint64_t even_us) {
   const Window& window = windows[at];
   const Window before = at == 0 ? Window{} : windows[at - 1];
   const std::uint64_t into_us = within_us - before.until_permille * permille_us;
-  // Spread evenly, a thousandth of a day's claims takes 1.44 minutes.
+  // Evenly distributed, a thousandth of a day's claims takes 1.44 minutes.
   const std::uint64_t stretched_us = into_us * (window.until_minute - before.until_minute) * 1000 /
                                      1440 / (window.until_permille - before.until_permille);
   return {even_us - within_us + before.until_minute * minute_us + stretched_us, window.run};
 }
 
-// Of 0.00001 to 10,000 units, all magnitudes alike but the outer ones rarer.
-std::string claimed_amount(Ledger ledger, Dice& dice) {
-  const std::uint32_t magnitude = dice.below(5);
-  const std::uint64_t digits = dice.between(one_unit / 10, one_unit);
-  const Int128 amount = Int128{digits} * power_of_ten(static_cast<int>(magnitude + dice.below(5)));
+// Between 0.00001 and 10,000 units; magnitudes are equally frequent, but the outer ones rarer.
+std::string claimed_amount(Ledger ledger, Random& random) {
+  const std::uint32_t magnitude = random.below(5);
+  const std::uint64_t digits = random.between(one_unit / 10, one_unit);
+  const Int128 amount =
+      Int128{digits} * power_of_ten(static_cast<int>(magnitude + random.below(5)));
   return amount_text(amount / 10'000, decimals_of(ledger));
 }
 
-Addresses named_addresses(const Addresses& addresses, Dice& dice) {
-  const std::size_t count = std::min<std::size_t>(dice.any(address_counts), addresses.size());
-  std::size_t at = dice.below(static_cast<std::uint32_t>(addresses.size()));
+Addresses named_addresses(const Addresses& addresses, Random& random) {
+  const std::size_t count = std::min<std::size_t>(random.any(address_counts), addresses.size());
+  std::size_t at = random.below(static_cast<std::uint32_t>(addresses.size()));
   Addresses named;
   named.reserve(count);
   while (named.size() < count) named.push_back(addresses[at++ % addresses.size()]);
@@ -108,7 +108,7 @@ struct ClaimingGroup {
   Addresses addresses;
 };
 
-// Clusters in turn, a group of each ledger in each.
+// The groups of all clusters, in order.
 std::vector<ClaimingGroup> claiming_groups(std::uint64_t seed, std::uint64_t count) {
   std::vector<ClaimingGroup> claiming;
   for (std::uint64_t index = 0; index < count; ++index) {
@@ -130,15 +130,16 @@ std::vector<ClaimingGroup> claiming_groups(std::uint64_t seed, std::uint64_t cou
   return claiming;
 }
 
-// Brings a claim as far as it has come at the end of the span.
-void settle(Claim& claim, const Setting& setting, std::uint64_t index, Ledger ledger, Dice& dice) {
+// Sets the status that a claim has at the end of the period, with what belongs to it.
+void settle(Claim& claim, const Setting& setting, std::uint64_t index, Ledger ledger,
+            Random& random) {
   const auto chain = static_cast<std::size_t>(ledger);
   const auto created_us = static_cast<std::uint64_t>(claim.created_at.microseconds);
-  const std::uint64_t submitted_us = created_us + 150'000 + dice.skewed(20 * second_us);
+  const std::uint64_t submitted_us = created_us + 150'000 + random.skewed(20 * second_us);
   const std::uint64_t younger = setting.rows - 1 - index;
-  const std::uint32_t luck = dice.below(1000);
-  // Now and then a chain has a day on which many claims fail, all for one cause.
-  Dice day(setting.seed, Stream::incident, created_us / day_us * ledgers + chain);
+  const std::uint32_t luck = random.below(1000);
+  // On an incident day of a chain many claims fail, all for one cause.
+  Random day(setting.seed, Stream::incident, created_us / day_us * ledgers + chain);
   const bool is_incident = day.chance(12);
   bool is_submitted = true;
   std::uint64_t updated_us = submitted_us;
@@ -148,26 +149,27 @@ void settle(Claim& claim, const Setting& setting, std::uint64_t index, Ledger le
     updated_us = created_us;
   } else if (younger * 60 < setting.rows && luck < 900) {
     claim.onchain_status = ClaimStatus::submitted;
-  } else if (dice.chance(is_incident ? 350 : 16)) {
-    Dice& cause = is_incident ? day : dice;
+  } else if (random.chance(is_incident ? 350 : 16)) {
+    Random& cause = is_incident ? day : random;
     const Failure& failure =
         ledger == Ledger::solana ? cause.favour(solana_failures) : cause.favour(evm_failures);
     claim.onchain_status = ClaimStatus::failed;
     claim.error_message = Note{failure.message};
     is_submitted = failure.is_submitted;
     updated_us = (is_submitted ? submitted_us : created_us) + 200'000;
-    updated_us += dice.skewed(300 * second_us);
+    updated_us += random.skewed(300 * second_us);
   } else {
     const Confirmation& confirmation = confirmations[chain];
-    const std::uint64_t blocks = confirmation.least_blocks + dice.skewed(confirmation.more_blocks);
+    const std::uint64_t blocks =
+        confirmation.least_blocks + random.skewed(confirmation.more_blocks);
     claim.onchain_status = ClaimStatus::confirmed;
-    updated_us += blocks * confirmation.block_us + dice.below(confirmation.block_us / 8);
+    updated_us += blocks * confirmation.block_us + random.below(confirmation.block_us / 8);
     claim.confirmed_at = timestamp(updated_us);
   }
   claim.updated_at = {timestamp(updated_us)};
   if (!is_submitted) return;
   claim.submitted_at = timestamp(submitted_us);
-  claim.tx_hash = TransactionHash{transaction_on(ledger, dice)};
+  claim.tx_hash = TransactionHash{transaction_on(ledger, random)};
 }
 
 }  // namespace
@@ -177,24 +179,24 @@ std::function<Claim(std::uint64_t index)> claims_of(const Setting& setting) {
   const std::uint64_t days = std::clamp<std::uint64_t>(setting.rows / count / 2, 7, activity_days);
   const std::uint64_t begin_us = activity_ends_us - days * day_us;
   return [setting, begin_us, groups = claiming_groups(setting.seed, count)](std::uint64_t index) {
-    Dice dice(setting.seed, Stream::claim, index);
-    const Moment created =
-        in_window(spread_us(index, setting.rows, begin_us, activity_ends_us, dice));
-    const Ledger ledger = created.run ? *created.run : dice.favour(by_hand_ledgers);
-    const std::uint64_t cluster = dice.skewed(groups.size() / ledgers);
+    Random random(setting.seed, Stream::claim, index);
+    const ClaimTime created =
+        in_window(spread_us(index, setting.rows, begin_us, activity_ends_us, random));
+    const Ledger ledger = created.run ? *created.run : random.favour(by_hand_ledgers);
+    const std::uint64_t cluster = random.skewed(groups.size() / ledgers);
     const auto& [group, schedule, addresses] =
         groups[cluster * ledgers + static_cast<std::uint64_t>(ledger)];
     Claim claim;
-    claim.id.value = uuid_at(created.us, dice);
+    claim.id.value = uuid_at(created.us, random);
     claim.payout_group_id = group.id;
-    claim.claim_type.value = created.run ? "CLAIM_ALL" : dice.favour(by_hand_types);
+    claim.claim_type.value = created.run ? "CLAIM_ALL" : random.favour(by_hand_types);
     if (created.run) claim.claim_schedule_id = Term{schedule};
-    claim.amount.text = claimed_amount(ledger, dice);
-    claim.addresses = named_addresses(addresses, dice);
+    claim.amount.text = claimed_amount(ledger, random);
+    claim.addresses = named_addresses(addresses, random);
     claim.blockchain = Term{std::string(word(ledger))};
     claim.asset_type = group.asset_type;
     claim.created_at = timestamp(created.us);
-    settle(claim, setting, index, ledger, dice);
+    settle(claim, setting, index, ledger, random);
     return claim;
   };
 }

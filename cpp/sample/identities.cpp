@@ -18,8 +18,8 @@ struct Cause {
   const char* code;
   const char* reason;
 };
-// Two of each kind, the frequent kinds first. No two kinds share type and setter, so that different
-// ones can stand side by side on one identity.
+// Two causes for each kind of control, frequent kinds first. No two kinds share type and setter, so
+// that controls of different kinds can be active on one identity.
 constexpr auto causes = [] {
   using enum ControlType;
   using enum SetBy;
@@ -47,27 +47,27 @@ constexpr std::array provider_reversals{"Review found no match", "Account owner 
 }  // namespace
 
 StoredIdentity identity_at(const Setting& setting, std::uint64_t index) {
-  Dice dice(setting.seed, Stream::identity, index);
+  Random random(setting.seed, Stream::identity, index);
   const std::uint64_t created_us =
-      spread_us(index, setting.rows, identities_begin_us, activity_begins_us, dice);
+      spread_us(index, setting.rows, identities_begin_us, activity_begins_us, random);
   StoredIdentity identity;
-  identity.id.value = uuid_at(created_us, dice);
+  identity.id.value = uuid_at(created_us, random);
   identity.customer_id.value = "default";
-  if (dice.chance(900)) identity.ref_id = Label{"user-" + std::to_string(index + 1)};
-  if (dice.chance(600)) {
+  if (random.chance(900)) identity.ref_id = Label{"user-" + std::to_string(index + 1)};
+  if (random.chance(600)) {
     identity.metadata =
-        Metadata{{{"segment", dice.favour(segments)}, {"channel", dice.any(channels)}}};
+        Metadata{{{"segment", random.favour(segments)}, {"channel", random.any(channels)}}};
   }
   identity.created_at = timestamp(created_us);
-  const std::uint64_t later_us = dice.chance(300) ? dice.skewed(90 * day_us) : 0;
+  const std::uint64_t later_us = random.chance(300) ? random.skewed(90 * day_us) : 0;
   identity.updated_at = {timestamp(created_us + later_us)};
   return identity;
 }
 
 Control control_at(const Setting& setting, std::uint64_t index) {
-  Dice dice(setting.seed, Stream::control, index);
-  // In the later half every fourth control falls on an identity that has one already, and is of the
-  // next kind; no identity has three.
+  Random random(setting.seed, Stream::control, index);
+  // In the second half every fourth control is on an identity that has one already, and of the next
+  // kind; no identity has three.
   const std::uint64_t half = (setting.rows + 1) / 2;
   const bool is_second = index >= half && index % 4 == 3;
   const std::uint64_t bearer = is_second ? index - half : index;
@@ -75,28 +75,28 @@ Control control_at(const Setting& setting, std::uint64_t index) {
   const Setting identities{setting.seed, control_identities * setting.rows};
   const std::uint64_t identity = bearer * (prime % identities.rows) % identities.rows;
   const std::uint64_t kind =
-      Dice(setting.seed, Stream::control_kind, bearer).favoured(control_kinds) +
+      Random(setting.seed, Stream::control_kind, bearer).favoured(control_kinds) +
       (is_second ? 1 : 0);
-  const Cause& cause = causes[2 * (kind % control_kinds) + dice.below(2)];
+  const Cause& cause = causes[2 * (kind % control_kinds) + random.below(2)];
   const bool by_client = cause.set_by == SetBy::client;
   const std::uint64_t created_us =
-      spread_us(index, setting.rows, activity_begins_us, activity_ends_us, dice);
-  const std::uint64_t deleted_us = created_us + hour_us + dice.skewed(90 * day_us);
+      spread_us(index, setting.rows, activity_begins_us, activity_ends_us, random);
+  const std::uint64_t deleted_us = created_us + hour_us + random.skewed(90 * day_us);
   Control control;
-  control.id.value = uuid_at(created_us, dice);
+  control.id.value = uuid_at(created_us, random);
   control.type = cause.type;
   control.set_by = cause.set_by;
   control.is_overridable = by_client;
   control.reason_code = Word{cause.code};
-  if (dice.chance(900)) control.reason = Note{cause.reason};
+  if (random.chance(900)) control.reason = Note{cause.reason};
   control.created_at = timestamp(created_us);
   control.identity_id = identity_at(identities, identity).id;
-  control.created_by = Label{by_client ? dice.favour(clients) : "operator"};
-  if (deleted_us < activity_ends_us && dice.chance(by_client ? 450 : 300)) {
+  control.created_by = Label{by_client ? random.favour(clients) : "operator"};
+  if (deleted_us < activity_ends_us && random.chance(by_client ? 450 : 300)) {
     control.deleted_at.value = timestamp(deleted_us);
-    control.deleted_by = Label{by_client ? dice.any(clients) : "operator"};
+    control.deleted_by = Label{by_client ? random.any(clients) : "operator"};
     control.deletion_reason =
-        Note{by_client ? dice.any(client_reversals) : dice.any(provider_reversals)};
+        Note{by_client ? random.any(client_reversals) : random.any(provider_reversals)};
   }
   return control;
 }

@@ -1,4 +1,4 @@
-// Orchestrations: sales, purchases, deposits, withdrawals and moves between profiles.
+// Orchestrations: sales, purchases, deposits, withdrawals and transfers between profiles.
 #include <algorithm>
 #include <array>
 
@@ -36,7 +36,7 @@ constexpr std::array<Asset, 5> crypto_assets{{{"USDC", 6, 40'000},
 constexpr std::array<Asset, 4> fiat_assets{
     {{"USD", 2, 40'000}, {"EUR", 2, 36'000}, {"GBP", 2, 31'000}, {"CHF", 2, 34'000}}};
 
-// Of an orchestration and its two transfers.
+// The statuses of an orchestration and its two transfers.
 struct Statuses {
   const char* whole;
   const char* source;
@@ -68,43 +68,45 @@ struct Owner {
 Owner owner_at(const Setting& identities, std::uint64_t index) {
   const StoredIdentity identity = identity_at(identities, index);
   const auto created_us = static_cast<std::uint64_t>(identity.created_at.microseconds);
-  Dice dice(identities.seed, Stream::owner, index);
+  Random random(identities.seed, Stream::owner, index);
   return {identity.id,
-          {uuid_at(created_us + second_us, dice)},
-          {uuid_at(created_us + 2 * second_us, dice)}};
+          {uuid_at(created_us + second_us, random)},
+          {uuid_at(created_us + 2 * second_us, random)}};
 }
 
-// The two years' last rows are under way, and now and then an older one is.
-void progress(Orchestration& orchestration, bool is_recent, std::uint64_t created_us, Dice& dice) {
+// Sets the statuses: most recent orchestrations are in progress, and a few older ones.
+void progress(Orchestration& orchestration, bool is_recent, std::uint64_t created_us,
+              Random& random) {
   Statuses statuses = completed;
-  if (dice.chance(is_recent ? 850 : 3)) {
-    statuses = dice.any(processing);
-  } else if (dice.chance(50)) {
-    const bool at_source = dice.chance(500);
+  if (random.chance(is_recent ? 850 : 3)) {
+    statuses = random.any(processing);
+  } else if (random.chance(50)) {
+    const bool at_source = random.chance(500);
     statuses = at_source ? source_failed : destination_failed;
-    orchestration.fail_reason =
-        FailReason{Note{at_source ? dice.any(source_failures) : dice.any(destination_failures)}};
+    orchestration.fail_reason = FailReason{
+        Note{at_source ? random.any(source_failures) : random.any(destination_failures)}};
   }
   orchestration.status = {statuses.whole};
-  orchestration.source_transfer = Transfer{Label{uuid_at(created_us, dice)}, Word{statuses.source}};
+  orchestration.source_transfer =
+      Transfer{Label{uuid_at(created_us, random)}, Word{statuses.source}};
   orchestration.destination_transfer =
-      Transfer{Label{uuid_at(created_us, dice)}, Word{statuses.destination}};
+      Transfer{Label{uuid_at(created_us, random)}, Word{statuses.destination}};
 }
 
-// The Source or the Destination of an orchestration.
+// A Source or Destination.
 template <class Endpoint>
-Endpoint endpoint(Side side, const Asset& asset, const Id& profile_id, Dice& dice) {
-  const std::uint64_t known_us = activity_begins_us - dice.skewed(90 * day_us);
+Endpoint endpoint(Side side, const Asset& asset, const Id& profile_id, Random& random) {
+  const std::uint64_t known_us = activity_begins_us - random.skewed(90 * day_us);
   Endpoint made;
   if (side == crypto) {
     made.crypto =
-        CryptoEndpoint{Label{uuid_at(known_us, dice)}, Label{address_on(asset.ledger, dice)},
+        CryptoEndpoint{Label{uuid_at(known_us, random)}, Label{address_on(asset.ledger, random)},
                        Label{lower(word(asset.ledger))}};
   } else if (side == fiat) {
     auto& [account, memo] = made.fiat.emplace();
-    account = Label{uuid_at(known_us, dice)};
-    const std::uint32_t number = 100'000 + dice.below(900'000);
-    if (dice.chance(600)) memo = Note{dice.any(memos) + std::to_string(number)};
+    account = Label{uuid_at(known_us, random)};
+    const std::uint32_t number = 100'000 + random.below(900'000);
+    if (random.chance(600)) memo = Note{random.any(memos) + std::to_string(number)};
   } else {
     made.profile = ProfileEndpoint{profile_id};
   }
@@ -114,46 +116,46 @@ Endpoint endpoint(Side side, const Asset& asset, const Id& profile_id, Dice& dic
 }  // namespace
 
 Orchestration orchestration_at(const Setting& setting, std::uint64_t index) {
-  Dice dice(setting.seed, Stream::orchestration, index);
+  Random random(setting.seed, Stream::orchestration, index);
   const std::uint64_t controls =
       (setting.rows + control_orchestrations - 1) / control_orchestrations;
   const Setting identities{setting.seed, controls * control_identities};
-  const Owner owner = owner_at(identities, dice.skewed(identities.rows));
-  const Flow flow = dice.favour(flows);
-  const Asset& coin = dice.favour(crypto_assets);
-  const Asset& money = dice.favour(fiat_assets);
+  const Owner owner = owner_at(identities, random.skewed(identities.rows));
+  const Flow flow = random.favour(flows);
+  const Asset& coin = random.favour(crypto_assets);
+  const Asset& money = random.favour(fiat_assets);
   const Asset& from = flow.source == fiat ? money : coin;
   const Asset& to = flow.destination == fiat ? money : coin;
   const std::uint64_t created_us =
-      spread_us(index, setting.rows, activity_begins_us, activity_ends_us, dice);
+      spread_us(index, setting.rows, activity_begins_us, activity_ends_us, random);
   Orchestration made;
-  made.id.value = uuid_at(created_us, dice);
+  made.id.value = uuid_at(created_us, random);
   made.profile_id = owner.profile_id;
   made.identity_id = owner.identity_id;
   made.account_id = owner.account_id;
   made.customer_id.value = "default";
-  if (dice.chance(700)) made.ref_id = Label{"order-" + std::to_string(index + 1)};
+  if (random.chance(700)) made.ref_id = Label{"order-" + std::to_string(index + 1)};
   made.source_asset = Term{from.name};
   made.destination_asset = Term{to.name};
-  made.source_amount = Amount{amount_text(amount_below(from.most, dice), from.decimals)};
-  progress(made, (setting.rows - 1 - index) * 100 < setting.rows, created_us, dice);
-  made.source = endpoint<Source>(flow.source, from, owner.profile_id, dice);
+  made.source_amount = Amount{amount_text(amount_below(from.most, random), from.decimals)};
+  progress(made, (setting.rows - 1 - index) * 100 < setting.rows, created_us, random);
+  made.source = endpoint<Source>(flow.source, from, owner.profile_id, random);
   const bool is_move = flow.source == profile && flow.destination == profile;
   made.destination = endpoint<Destination>(
       flow.destination, to,
-      is_move ? owner_at(identities, dice.skewed(identities.rows)).profile_id : owner.profile_id,
-      dice);
-  if (dice.chance(400)) {
-    const std::uint64_t number = dice.skewed(rules);
-    Dice rule(setting.seed, Stream::rule, number);
+      is_move ? owner_at(identities, random.skewed(identities.rows)).profile_id : owner.profile_id,
+      random);
+  if (random.chance(400)) {
+    const std::uint64_t number = random.skewed(rules);
+    Random rule(setting.seed, Stream::rule, number);
     made.orchestration_rule_id = Id{uuid_at(activity_begins_us - number * day_us, rule)};
   }
   made.created_at = timestamp(created_us);
   const std::uint64_t longest_us = std::min(2 * day_us, activity_ends_us - created_us);
-  made.updated_at = {timestamp(created_us + dice.skewed(longest_us))};
-  if (dice.chance(350)) {
+  made.updated_at = {timestamp(created_us + random.skewed(longest_us))};
+  if (random.chance(350)) {
     made.metadata = Metadata{
-        {{"channel", dice.favour(channels)}, {"batch", "B" + std::to_string(index / 100)}}};
+        {{"channel", random.favour(channels)}, {"batch", "B" + std::to_string(index / 100)}}};
   }
   return made;
 }

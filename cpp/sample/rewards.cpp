@@ -21,11 +21,11 @@ constexpr std::array firms{"Northgate", "Harbour",  "Alpenrose", "Meridian", "Ke
 constexpr std::array trades{"Staking", "Validators", "Custody", "Treasury"};
 constexpr std::array address_names{"validator-", "withdrawal-", "cold wallet ", "delegate-"};
 
-// Where the addresses of each of the five sizes of group begin among a cluster's forty; the last
-// of the forty belongs to no group.
+// The first address, among a cluster's forty, of each of its five groups of different sizes; the
+// last of the forty has no group.
 constexpr std::array<std::uint64_t, ledgers + 1> size_begins{0, 16, 26, 32, 36, 39};
 
-// Sizes turn with the cluster, so that every ledger has large groups and small ones.
+// Rotates with the cluster, so that every ledger has large and small groups.
 std::uint64_t size_of(std::uint64_t group) {
   return (group % ledgers + group / ledgers) % ledgers;
 }
@@ -33,35 +33,36 @@ std::uint64_t size_of(std::uint64_t group) {
 }  // namespace
 
 PayoutGroup group_at(const Setting& setting, std::uint64_t index) {
-  Dice dice(setting.seed, Stream::group, index);
+  Random random(setting.seed, Stream::group, index);
   const std::uint64_t created_us =
-      spread_us(index, setting.rows, groups_begin_us, addresses_begin_us, dice);
+      spread_us(index, setting.rows, groups_begin_us, addresses_begin_us, random);
   PayoutGroup group;
-  group.id.value = uuid_at(created_us, dice);
+  group.id.value = uuid_at(created_us, random);
   group.ledger = static_cast<Ledger>(index % ledgers);
-  group.asset_type = Term{dice.favour(assets[index % ledgers])};
-  group.jurisdiction = Term{dice.favour(jurisdictions)};
-  const Label claimer{address_on(group.ledger, dice)};
+  group.asset_type = Term{random.favour(assets[index % ledgers])};
+  group.jurisdiction = Term{random.favour(jurisdictions)};
+  const Label claimer{address_on(group.ledger, random)};
   group.claimer_address = claimer;
   group.created_at = timestamp(created_us);
-  const std::string firm = dice.any(firms);
-  group.name = Name{firm + ' ' + dice.favour(trades) + ' ' + std::to_string(index + 1)};
-  const Label manager{address_on(group.ledger, dice)};
-  group.manager_address = dice.chance(600) ? manager : claimer;
-  const Label vault{address_on(group.ledger, dice)};
-  group.destination_address = dice.chance(700) ? vault : claimer;
-  // The first cluster is registered whole: it can claim for those that are not.
-  if (!dice.chance(920) && index >= ledgers) {
-    group.onchain_status = Word{dice.chance(500) ? "PENDING" : "UNREGISTERED"};
+  const std::string firm = random.any(firms);
+  group.name = Name{firm + ' ' + random.favour(trades) + ' ' + std::to_string(index + 1)};
+  const Label manager{address_on(group.ledger, random)};
+  group.manager_address = random.chance(600) ? manager : claimer;
+  const Label vault{address_on(group.ledger, random)};
+  group.destination_address = random.chance(700) ? vault : claimer;
+  // All of the first cluster are registered: claims of unregistered groups use them.
+  if (!random.chance(920) && index >= ledgers) {
+    group.onchain_status = Word{random.chance(500) ? "PENDING" : "UNREGISTERED"};
     group.balance = NonNegativeAmount{"0"};
-    group.updated_at = {timestamp(created_us + dice.skewed(5 * day_us))};
+    group.updated_at = {timestamp(created_us + random.skewed(5 * day_us))};
     return group;
   }
   group.onchain_status = Word{"REGISTERED"};
-  group.rate_id = Label{"rate-" + std::to_string(100 + dice.below(40))};
+  group.rate_id = Label{"rate-" + std::to_string(100 + random.below(40))};
   group.balance =
-      NonNegativeAmount{amount_text(amount_below(40'000, dice), decimals_of(group.ledger))};
-  group.balance_at = timestamp(activity_ends_us - dice.below(static_cast<std::uint32_t>(hour_us)));
+      NonNegativeAmount{amount_text(amount_below(40'000, random), decimals_of(group.ledger))};
+  group.balance_at =
+      timestamp(activity_ends_us - random.below(static_cast<std::uint32_t>(hour_us)));
   group.updated_at = {*group.balance_at};
   group.onchain_group_id = Label{std::to_string(1000 + index)};
   group.schedule_type = ScheduleType::daily;
@@ -75,19 +76,19 @@ AddressRows claiming_rows(std::uint64_t group) {
 }
 
 RewardAddress address_at(const Setting& setting, std::uint64_t index) {
-  Dice dice(setting.seed, Stream::address, index);
+  Random random(setting.seed, Stream::address, index);
   const std::uint64_t created_us =
-      spread_us(index, setting.rows, addresses_begin_us, activity_begins_us, dice);
+      spread_us(index, setting.rows, addresses_begin_us, activity_begins_us, random);
   const std::uint64_t cluster = index / cluster_addresses;
   std::uint64_t size = 0;
   while (size + 1 < ledgers && index % cluster_addresses >= size_begins[size + 1]) ++size;
   const std::uint64_t ledger = (size + ledgers - cluster % ledgers) % ledgers;
   RewardAddress address;
-  address.id.value = uuid_at(created_us, dice);
+  address.id.value = uuid_at(created_us, random);
   address.ledger = static_cast<Ledger>(ledger);
-  address.address.value = address_on(address.ledger, dice);
-  if (dice.chance(850)) {
-    address.name = Name{dice.favour(address_names) + std::to_string(index % 1000)};
+  address.address.value = address_on(address.ledger, random);
+  if (random.chance(850)) {
+    address.name = Name{random.favour(address_names) + std::to_string(index % 1000)};
   }
   address.status = Word{"UNREGISTERED"};
   if (index % cluster_addresses < size_begins[ledgers]) {
@@ -96,21 +97,21 @@ RewardAddress address_at(const Setting& setting, std::uint64_t index) {
     const AddressRows claiming = claiming_rows(group);
     const bool claims = index - claiming.first < claiming.count;
     address.payout_group_id = group_at({setting.seed, clusters * ledgers}, group).id;
-    address.status = Word{claims || dice.chance(300) ? "ACTIVE" : "PENDING"};
+    address.status = Word{claims || random.chance(300) ? "ACTIVE" : "PENDING"};
   }
   address.created_at = timestamp(created_us);
   return address;
 }
 
-// One snapshot a day of every address, the last days of the span; what an address holds grows.
+// One snapshot of every address on each of the last days; balances grow.
 Balance balance_at(const Setting& setting, std::uint64_t index) {
   const std::uint64_t addresses = (setting.rows + snapshots - 1) / snapshots;
   const std::uint64_t row = index % addresses;
   const std::uint64_t snapshot = index / addresses;
   const RewardAddress address = address_at({setting.seed, addresses}, row);
-  Dice dice(setting.seed, Stream::balance, row);
-  const Int128 opening = amount_below(20'000, dice);
-  const Int128 daily = opening / (20 + dice.below(400));
+  Random random(setting.seed, Stream::balance, row);
+  const Int128 opening = amount_below(20'000, random);
+  const Int128 daily = opening / (20 + random.below(400));
   const std::uint64_t at_us =
       activity_ends_us - (snapshots - snapshot) * day_us + row * hour_us / addresses;
   return {address.id,

@@ -1,4 +1,4 @@
-// Values as the field writes them: moments, ids, addresses, transactions and amounts.
+// Generates times, ids, addresses, transaction hashes and amounts.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 #include "model/amount.hpp"
 #include "model/enums.hpp"
 #include "model/timestamp.hpp"
-#include "sample/dice.hpp"
+#include "sample/random.hpp"
 
 namespace comptroller::sample {
 
-// Moments are microseconds since 1970, UTC.
+// Times are microseconds since 1970, UTC.
 inline constexpr std::uint64_t second_us = 1'000'000;
 inline constexpr std::uint64_t minute_us = 60 * second_us;
 inline constexpr std::uint64_t hour_us = 60 * minute_us;
@@ -25,24 +25,24 @@ constexpr std::uint64_t date_us(int year, unsigned month, unsigned day) {
       std::chrono::year{year} / std::chrono::month{month} / std::chrono::day{day};
   return static_cast<std::uint64_t>(date.time_since_epoch().count()) * day_us;
 }
-constexpr Timestamp timestamp(std::uint64_t moment_us) {
-  return {static_cast<std::int64_t>(moment_us)};
+constexpr Timestamp timestamp(std::uint64_t time_us) {
+  return {static_cast<std::int64_t>(time_us)};
 }
 
-// Row `index` of `rows` spread evenly over a span of time, each anywhere in its own part of it.
+// The time of row `index` of `rows`: a period has one part for each row, which is anywhere in it.
 constexpr std::uint64_t spread_us(std::uint64_t index, std::uint64_t rows, std::uint64_t begin_us,
-                                  std::uint64_t end_us, Dice& dice) {
+                                  std::uint64_t end_us, Random& random) {
   const std::uint64_t step = (end_us - begin_us) / std::max<std::uint64_t>(rows, 1);
-  return begin_us + index * step + dice.next() % step;
+  return begin_us + index * step + random.next() % step;
 }
 
 std::string lower(std::string_view text);
-// A version 7 UUID of that moment.
-std::string uuid_at(std::uint64_t moment_us, Dice& dice);
-std::string address_on(Ledger ledger, Dice& dice);
-std::string transaction_on(Ledger ledger, Dice& dice);
+// A version 7 UUID of this time.
+std::string uuid_at(std::uint64_t time_us, Random& random);
+std::string address_on(Ledger ledger, Random& random);
+std::string transaction_on(Ledger ledger, Random& random);
 
-// Amounts are counted in 10^-18 while they are made.
+// Amounts are integers of 10^-18 units until they become text.
 inline constexpr std::uint64_t one_unit = 1'000'000'000'000'000'000;
 
 constexpr std::uint64_t power_of_ten(int exponent) {
@@ -50,9 +50,9 @@ constexpr std::uint64_t power_of_ten(int exponent) {
   for (; exponent > 0; --exponent) power *= 10;
   return power;
 }
-// Below `limit` units, most of them small.
-Int128 amount_below(std::uint64_t limit, Dice& dice);
-// Written with at most that many decimals.
+// Below `limit` units, mostly small.
+Int128 amount_below(std::uint64_t limit, Random& random);
+// The text of an amount with at most this many decimals.
 std::string amount_text(Int128 amount, int decimals);
 constexpr int decimals_of(Ledger ledger) {
   return ledger == Ledger::solana ? 9 : 18;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "model/error.hpp"
-#include "service/arrivals.hpp"
 #include "service/authorisation.hpp"
 #include "service/canonical.hpp"
 #include "service/handlers.hpp"
+#include "service/ingestion.hpp"
 #include "store/customers.hpp"
 #include "store/records.hpp"
 
@@ -135,10 +135,10 @@ PageOf<R> list(Context& context, const Request& request) {
 template <Record R>
 R put(Context& context, const R& request) {
   R line = request;
-  Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
-                    context.environment.make_id);
-  arrivals.take(line);
-  arrivals.finish();
+  Ingestion ingestion(context.connection, context.principal, std::nullopt, context.now,
+                      context.environment.make_id);
+  ingestion.take(line);
+  ingestion.finish();
   return require<R>(context, request.id.value).record;
 }
 

@@ -2,8 +2,8 @@
 #include "store/reward_addresses.hpp"
 
 #include "rules/attribution.hpp"
-#include "service/arrivals.hpp"
 #include "service/handling.hpp"
+#include "service/ingestion.hpp"
 
 namespace comptroller::service {
 
@@ -66,9 +66,10 @@ PageOf<Balance> list_balances(Context& context, const ListBalances& request) {
 }
 
 Balance record_balance(Context& context, const Balance& request) {
-  Arrivals arrivals(context.connection, context.principal, std::nullopt, context.now,
-                    context.environment.make_id);
-  arrivals.take(request);
+  Ingestion ingestion(context.connection, context.principal, std::nullopt, context.now,
+                      context.environment.make_id);
+  Balance line = request;
+  ingestion.take(line);
   // An equal balance that was recorded before keeps its text.
   return store::find_balance(context.connection, request.address_id, request.at).value_or(request);
 }

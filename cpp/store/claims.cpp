@@ -54,9 +54,17 @@ Listing claims_listing(db::Connection& connection, const ListClaims& request, Ow
   return listing;
 }
 
+std::vector<bool> insert_claims(db::Connection& connection, std::span<const NewClaim> claims) {
+  return insert_new_many<Claim>(
+      connection, claims.size(),
+      [&](std::size_t row) -> const Claim& { return *claims[row].claim; }, "jurisdiction",
+      [&](std::size_t row, BoundValues&) { return nullable(claims[row].jurisdiction); });
+}
+
 bool insert_claim(db::Connection& connection, const Claim& claim,
                   std::optional<std::int64_t> jurisdiction) {
-  return insert_new(connection, claim, {{"jurisdiction", nullable(jurisdiction)}});
+  const std::array one{NewClaim{&claim, jurisdiction}};
+  return insert_claims(connection, one).front();
 }
 
 void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,

@@ -9,8 +9,12 @@ namespace comptroller::store {
 
 Listing claims_listing(db::Connection& connection, const ListClaims& request, Ownership ownership);
 
-// Inserts a claim with the present jurisdiction of its group (a symbol), unless its id is taken;
-// gives whether it was inserted.
+struct NewClaim {
+  const Claim* claim = nullptr;
+  std::optional<std::int64_t> jurisdiction;  // the present one of its group, a symbol
+};
+// Inserts claims in order, each unless its id is taken; gives of each whether it was inserted.
+std::vector<bool> insert_claims(db::Connection& connection, std::span<const NewClaim> claims);
 bool insert_claim(db::Connection& connection, const Claim& claim,
                   std::optional<std::int64_t> jurisdiction);
 void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,

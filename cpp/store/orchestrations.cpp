@@ -1,5 +1,7 @@
 #include "store/orchestrations.hpp"
 
+#include <array>
+
 namespace comptroller::store {
 
 namespace {
@@ -19,10 +21,20 @@ Listing orchestrations_listing(db::Connection& connection, const ListOrchestrati
   return make_listing<Orchestration>(connection, request, std::move(ownership));
 }
 
+std::vector<bool> insert_orchestrations(db::Connection& connection,
+                                        std::span<const Orchestration* const> orchestrations) {
+  return insert_new_many<Orchestration>(
+      connection, orchestrations.size(),
+      [&](std::size_t row) -> const Orchestration& { return *orchestrations[row]; },
+      "destination_profile_id",
+      [&](std::size_t row, BoundValues& parameters) {
+        return destination_profile(*orchestrations[row], parameters);
+      });
+}
+
 bool insert_orchestration(db::Connection& connection, const Orchestration& orchestration) {
-  BoundValues parameters(connection.symbols());
-  return insert_new(connection, orchestration,
-                    {{"destination_profile_id", destination_profile(orchestration, parameters)}});
+  const std::array one{&orchestration};
+  return insert_orchestrations(connection, one).front();
 }
 
 void update_orchestration(db::Connection& connection, std::int64_t key,

@@ -10,7 +10,10 @@ namespace comptroller::store {
 Listing orchestrations_listing(db::Connection& connection, const ListOrchestrations& request,
                                Ownership ownership);
 
-// Adds an orchestration, unless its id is taken; gives whether it was added.
+// Inserts orchestrations in order, each unless its id is taken; gives of each whether it was
+// inserted.
+std::vector<bool> insert_orchestrations(db::Connection& connection,
+                                        std::span<const Orchestration* const> orchestrations);
 bool insert_orchestration(db::Connection& connection, const Orchestration& orchestration);
 void update_orchestration(db::Connection& connection, std::int64_t key,
                           const Orchestration& orchestration);

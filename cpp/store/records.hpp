@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "model/error.hpp"
 #include "store/columns.hpp"
@@ -37,6 +38,17 @@ std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   if (!query.bind(1, value).step()) return std::nullopt;
   return Stored<R>{query.column(static_cast<int>(R::fields::count)).integer,
                    read_row<R>(query, connection.symbols())};
+}
+
+// Looks up ids, all different and stored; visits the record of each with its position, in order.
+template <Record R, class Visit>
+void find_many(db::Connection& connection, std::span<const std::string_view> ids,
+               const Visit& visit) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const auto stored = find<R>(connection, ids[i]);
+    if (!stored) throw Error(Code::internal, "an id is taken and not stored");
+    visit(i, *stored);
+  }
 }
 
 // INSERT INTO the table of R of its columns and then `more`, each from a numbered parameter.
@@ -89,6 +101,20 @@ bool insert_new(db::Connection& connection, const R& record,
   db::Query query = connection.query(sql);
   bind_columns(query, record, parameters, more);
   return query.run() > 0;
+}
+
+// The same for records in order, which a driver may send together; gives of each whether it was
+// inserted. They have one further column, whose value `value_of(position, parameters)` gives.
+template <Record R, class RecordOf, class ValueOf>
+std::vector<bool> insert_new_many(db::Connection& connection, std::size_t count,
+                                  const RecordOf& record_of, std::string_view column,
+                                  const ValueOf& value_of) {
+  static const std::string sql = insert_sql<R>({{column, {}}}, "ON CONFLICT DO NOTHING");
+  std::optional<BoundValues> parameters;  // of one row
+  return connection.run_for_each(sql, count, [&](db::Query& query, std::size_t row) {
+    parameters.emplace(connection.symbols());
+    bind_columns(query, record_of(row), *parameters, {{column, value_of(row, *parameters)}});
+  });
 }
 
 // Inserts a record whose unique values are known to be free.

@@ -5,12 +5,12 @@ from typing import Protocol, final
 
 class Readable(Protocol):
     def readinto(self, buffer: memoryview, /) -> int | None: ...
-    # From another thread than the one that reads: a read that waits ends soon.
+    # Called from another thread than the reading one: ends a waiting read soon.
     def abandon(self) -> None: ...
 
 @final
 class Principal:
-    """Who asks: the operator, or a client of one customer. Immutable."""
+    """The caller: the operator, or a client of one customer. Immutable."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Store:
         kind: str,
         source: str | Readable,
         *,
-        are_rows: bool,  # of the caller's, which are read on its thread
+        are_rows: bool,  # `source` runs code of the caller, so it is read on the calling thread
         customer_id: str | None,
         keep_going: bool,
         dry_run: bool,
@@ -83,7 +83,7 @@ class Store:
         parameters: list[tuple[str, str]],
     ) -> ArrowSource: ...
     def owns(self, path: str) -> bool: ...
-    # How many commits were of 1 write, of 2, of up to 4, doubling; and the writes of all of them.
+    # How many commits had 1 write, 2, up to 4, and so on; and the number of writes.
     def commits(self) -> tuple[list[int], int]: ...
     def backup(self, principal: Principal, destination: str) -> None: ...
     def check(self, principal: Principal) -> bytes: ...

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "service/arrivals.hpp"
+#include "service/ingestion.hpp"
 #include "service/scans.hpp"
 #include "service/world.hpp"
 
@@ -215,10 +215,10 @@ void check_filter(World& world, const std::string& list, const Records& records,
 template <class Records>
 void arrive(World& world, const Records& records) {
   world.service.database()->write([&](db::Connection& connection) {
-    service::Arrivals arrivals(connection, world.provider, "default", world.now,
-                               world.service.environment().make_id);
-    for (auto record : records) arrivals.take(record);
-    arrivals.finish();
+    service::Ingestion ingestion(connection, world.provider, "default", world.now,
+                                 world.service.environment().make_id);
+    for (auto record : records) ingestion.take(record);
+    ingestion.finish();
   });
 }
 

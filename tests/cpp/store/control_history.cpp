@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "service/arrivals.hpp"
+#include "service/ingestion.hpp"
 #include "service/maintenance.hpp"
 #include "service/world.hpp"
 #include "store/identities.hpp"
@@ -12,7 +12,7 @@
 namespace comptroller::store {
 namespace {
 
-using service::Arrivals;
+using service::Ingestion;
 using service::Json;
 using service::World;
 
@@ -42,12 +42,12 @@ struct Histories : World {
 
   void load(Control control) {
     service.database()->write([&](db::Connection& connection) {
-      Arrivals arrivals(connection, provider, "acme", now, service.environment().make_id);
+      Ingestion ingestion(connection, provider, "acme", now, service.environment().make_id);
       try {
-        arrivals.take(control);
+        ingestion.take(control);
       } catch (const Error&) {  // NOLINT(bugprone-empty-catch): active twice
       }
-      arrivals.finish();
+      ingestion.finish();
     });
   }
 

@@ -28,7 +28,8 @@ struct Groups : World {
   void load(int group, int count) {
     Dice dice(7);
     service.database()->write([&](db::Connection& connection) {
-      service::Arrivals arrivals(connection, provider, "acme", now, service.environment().make_id);
+      service::Ingestion ingestion(connection, provider, "acme", now,
+                                   service.environment().make_id);
       for (int number = 0; number < count; ++number) {
         Claim claim;
         claim.id = Id{std::to_string(group) + "-" + std::to_string(number)};
@@ -38,10 +39,10 @@ struct Groups : World {
         claim.onchain_status = static_cast<ClaimStatus>(dice.below(4));
         claim.created_at = dice.moment();
         claim.updated_at = UpdatedAt{claim.created_at};
-        arrivals.take(claim);
+        ingestion.take(claim);
         claims.push_back(claim);
       }
-      arrivals.finish();
+      ingestion.finish();
     });
   }
 

@@ -1,4 +1,7 @@
-#include "service/arrivals.hpp"
+#include "service/ingestion.hpp"
+
+#include <algorithm>
+#include <unordered_set>
 
 #include "model/error.hpp"
 #include "rules/attribution.hpp"
@@ -15,40 +18,111 @@ namespace {
 
 constexpr std::size_t most_groups_remembered = 100'000;
 
-// The record whose id a new one could not take.
-template <Record R>
-store::Stored<R> stored_already(db::Connection& connection, std::string_view id) {
-  if (auto stored = store::find<R>(connection, id)) return *std::move(stored);
-  throw Error(Code::internal, "an id is taken and not there");
+// Runs what takes a line. Failures of the store are not the line's and pass through.
+template <class Action>
+void attempt(LineResult& result, const Action& action) {
+  try {
+    result.outcome = action();
+  } catch (const Error& error) {
+    if (problem(error.code()).status >= 500) throw;
+    result.rejection = std::make_unique<const Error>(error);
+  }
+}
+
+std::vector<bool> insert_new(db::Connection& connection, std::span<const store::NewClaim> claims) {
+  return store::insert_claims(connection, claims);
+}
+std::vector<bool> insert_new(db::Connection& connection,
+                             std::span<const Orchestration* const> orchestrations) {
+  return store::insert_orchestrations(connection, orchestrations);
 }
 
 }  // namespace
 
-Arrivals::Arrivals(db::Connection& connection, const Principal& principal,
-                   std::optional<std::string> customer, Timestamp now, rules::MakeId make_id)
+Ingestion::Ingestion(db::Connection& connection, const Principal& principal,
+                     std::optional<std::string> customer, Timestamp now, rules::MakeId make_id,
+                     std::size_t batch_size)
     : connection_(connection),
       principal_(principal),
       customer_(std::move(customer)),
       now_(now),
-      make_id_(std::move(make_id)) {}
+      make_id_(std::move(make_id)),
+      batch_size_(batch_size) {}
+
+template <Record Line>
+std::vector<LineResult> Ingestion::take(std::span<Line* const> lines) {
+  std::vector<LineResult> results(lines.size());
+  for (std::size_t begin = 0; begin < lines.size(); begin += batch_size_) {
+    const std::size_t count = std::min(batch_size_, lines.size() - begin);
+    take_batch(lines.subspan(begin, count), std::span(results).subspan(begin, count));
+  }
+  return results;
+}
 
 template <Record R>
-void Arrivals::complete(R& line) {
+void Ingestion::take_batch(std::span<R* const> lines, std::span<LineResult> results) {
+  if constexpr (requires { take_line(*lines[0]); }) {
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      attempt(results[i], [&] { return take_line(*lines[i]); });
+    }
+  } else {
+    std::vector<decltype(prepare(*lines[0]))> rows;
+    std::vector<std::size_t> places;  // of the rows in the batch
+    rows.reserve(lines.size());
+    places.reserve(lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      attempt(results[i], [&] {
+        rows.push_back(prepare(*lines[i]));
+        places.push_back(i);
+        return Outcome::inserted;
+      });
+    }
+    const std::vector<bool> are_new = insert_new(connection_, rows);
+    std::size_t kept = 0;  // the rows whose ids were taken move to the front
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (are_new[i]) {
+        inserted(*lines[places[i]]);
+      } else {
+        rows[kept] = rows[i];
+        places[kept++] = places[i];
+      }
+    }
+    std::vector<std::string_view> ids;
+    std::unordered_set<std::string_view> distinct;
+    for (std::size_t begin = 0; begin < kept; begin += ids.size()) {
+      // A repeated id is looked up after its earlier line was merged.
+      ids.clear();
+      distinct.clear();
+      for (std::size_t i = begin; i < kept; ++i) {
+        const std::string_view id = lines[places[i]]->id.value;
+        if (!distinct.insert(id).second) break;
+        ids.push_back(id);
+      }
+      store::find_many<R>(connection_, ids, [&](std::size_t i, const store::Stored<R>& stored) {
+        attempt(results[places[begin + i]], [&] { return merge(rows[begin + i], stored); });
+      });
+    }
+  }
+}
+
+template <Record R>
+void Ingestion::set_default_customer(R& line) {
   std::string& customer = customer_of(line);
   if (customer.empty()) customer = customer_.value_or(default_customer);
 }
 
 template <Record R>
-Arrival Arrivals::inserted(const R& line) {
+Outcome Ingestion::inserted(const R& line) {
   const std::string_view customer = customer_of(line);
   if (customer != last_customer_) {
     store::ensure_customer(connection_, customer);
     last_customer_ = customer;
   }
-  return Arrival::inserted;
+  if constexpr (std::same_as<R, Claim>) note_confirmation(line);
+  return Outcome::inserted;
 }
 
-bool Arrivals::adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line) {
+bool Ingestion::adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line) {
   if (stored.provenance == store::Provenance::own) return false;
   if (stored.record.customer_id != line.customer_id) {
     throw Error(Code::already_exists, "a control of another customer names this identity already");
@@ -66,10 +140,10 @@ bool Arrivals::adopt_implied(store::StoredIdentityRow& stored, const StoredIdent
   return true;
 }
 
-Arrival Arrivals::take(IdentityLine& line) {
-  complete(line);
+Outcome Ingestion::take_line(IdentityLine& line) {
+  set_default_customer(line);
   const StoredIdentity& identity = line;
-  Arrival outcome = Arrival::unchanged;
+  Outcome outcome = Outcome::unchanged;
   auto stored = store::find_identity(connection_, identity.id.value);
   if (!stored) {
     stored.emplace();
@@ -77,11 +151,11 @@ Arrival Arrivals::take(IdentityLine& line) {
     stored->key = store::insert_identity(connection_, identity);
     outcome = inserted(identity);
   } else if (adopt_implied(*stored, identity)) {
-    outcome = Arrival::inserted;
+    outcome = Outcome::inserted;
   } else if (const auto merged = rules::merge(stored->record, identity)) {
     stored->record = *merged;
     store::update_identity(connection_, *stored);
-    outcome = Arrival::updated;
+    outcome = Outcome::updated;
   }
   const std::vector<Control> made = rules::load_legacy_flags(
       {line.user_disabled, line.admin_disabled}, identity.id,
@@ -90,11 +164,11 @@ Arrival Arrivals::take(IdentityLine& line) {
     customer_of(control) = identity.customer_id.value;
     store::insert_control(connection_, control, *stored);
   }
-  if (!made.empty() && outcome == Arrival::unchanged) outcome = Arrival::updated;
+  if (!made.empty() && outcome == Outcome::unchanged) outcome = Outcome::updated;
   return outcome;
 }
 
-store::Stored<StoredIdentity> Arrivals::identity_of(const Control& line) {
+store::Stored<StoredIdentity> Ingestion::identity_of(const Control& line) {
   if (const auto stored = store::find_identity(connection_, line.identity_id.value)) {
     if (stored->record.customer_id.value != customer_of(line)) {
       throw Error(Code::already_exists, "the identity belongs to another customer");
@@ -112,17 +186,17 @@ store::Stored<StoredIdentity> Arrivals::identity_of(const Control& line) {
   return {key, std::move(identity)};
 }
 
-Arrival Arrivals::take(Control& line) {
+Outcome Ingestion::take_line(Control& line) {
   if (customer_of(line).empty() && !customer_) {
     const auto identity = store::find_identity(connection_, line.identity_id.value);
     if (identity) customer_of(line) = identity->record.customer_id.value;
   }
-  complete(line);
+  set_default_customer(line);
   if (const auto stored = store::find<Control>(connection_, line.id.value)) {
     const auto merged = rules::merge(stored->record, line);
-    if (!merged) return Arrival::unchanged;
+    if (!merged) return Outcome::unchanged;
     store::update_control(connection_, *merged);
-    return Arrival::updated;
+    return Outcome::updated;
   }
   const store::Stored<StoredIdentity> identity = identity_of(line);
   if (!line.deleted_at.value) {
@@ -136,21 +210,23 @@ Arrival Arrivals::take(Control& line) {
     }
   }
   store::insert_control(connection_, line, identity);
-  return Arrival::inserted;
+  return Outcome::inserted;
 }
 
-Arrival Arrivals::take(Orchestration& line) {
-  complete(line);
-  if (store::insert_orchestration(connection_, line)) return inserted(line);
-  const auto stored = stored_already<Orchestration>(connection_, line.id.value);
-  const auto merged = rules::merge(stored.record, line);
-  if (!merged) return Arrival::unchanged;
+const Orchestration* Ingestion::prepare(Orchestration& line) {
+  set_default_customer(line);
+  return &line;
+}
+
+Outcome Ingestion::merge(const Orchestration* line, const store::Stored<Orchestration>& stored) {
+  const auto merged = rules::merge(stored.record, *line);
+  if (!merged) return Outcome::unchanged;
   store::update_orchestration(connection_, stored.key, *merged);
-  return Arrival::updated;
+  return Outcome::updated;
 }
 
-Arrival Arrivals::take(PayoutGroup& line) {
-  complete(line);
+Outcome Ingestion::take_line(PayoutGroup& line) {
+  set_default_customer(line);
   rules::complete(line);
   const auto stored = store::find<PayoutGroup>(connection_, line.id.value);
   if (!stored) {
@@ -160,13 +236,13 @@ Arrival Arrivals::take(PayoutGroup& line) {
   // A line from before its claims were confirmed says the same as the store.
   store::raise_to_claims(connection_, line);
   const auto merged = rules::merge(stored->record, line);
-  if (!merged) return Arrival::unchanged;
+  if (!merged) return Outcome::unchanged;
   store::update_payout_group(connection_, *stored, *merged);
-  return Arrival::updated;
+  return Outcome::updated;
 }
 
-Arrival Arrivals::take(RewardAddress& line) {
-  complete(line);
+Outcome Ingestion::take_line(RewardAddress& line) {
+  set_default_customer(line);
   const auto stored = store::find<RewardAddress>(connection_, line.id.value);
   const bool has_status = line.status.has_value();
   rules::complete(line);
@@ -188,12 +264,12 @@ Arrival Arrivals::take(RewardAddress& line) {
     return inserted(line);
   }
   const auto merged = rules::merge(stored->record, line);
-  if (!merged) return Arrival::unchanged;
+  if (!merged) return Outcome::unchanged;
   store::update(connection_, stored->key, *merged);
-  return Arrival::updated;
+  return Outcome::updated;
 }
 
-Arrivals::Group& Arrivals::group(const GroupId& id) {
+Ingestion::Group& Ingestion::group(const GroupId& id) {
   const std::int64_t symbol = connection_.symbols().intern(id.value);
   const auto known = groups_.find(symbol);
   if (known != groups_.end()) return known->second;
@@ -202,19 +278,19 @@ Arrivals::Group& Arrivals::group(const GroupId& id) {
       .first->second;
 }
 
-void Arrivals::check_customer(const store::GroupFacts& group, std::string_view customer) {
+void Ingestion::check_customer(const store::GroupFacts& group, std::string_view customer) {
   if (!group.is_known || group.customer == connection_.symbols().find(customer)) return;
   throw Error(Code::already_exists, "the payout group belongs to another customer");
 }
 
-void Arrivals::note_confirmation(const Claim& claim) {
+void Ingestion::note_confirmation(const Claim& claim) {
   const auto confirmed_at = rules::claims_all_at(claim);
   if (!confirmed_at) return;
   std::optional<Timestamp>& latest = group(claim.payout_group_id).confirmed_at;
   latest = std::max(latest, confirmed_at);
 }
 
-void Arrivals::note_correction(const Claim& before, const Claim& after) {
+void Ingestion::note_correction(const Claim& before, const Claim& after) {
   const auto confirmed_at = rules::claims_all_at(before);
   if (!confirmed_at) return;
   if (before.payout_group_id == after.payout_group_id &&
@@ -225,36 +301,35 @@ void Arrivals::note_correction(const Claim& before, const Claim& after) {
   latest = std::max(latest, confirmed_at);
 }
 
-Arrival Arrivals::take(Claim& line) {
-  complete(line);
-  const store::GroupFacts facts = group(line.payout_group_id).facts;
+store::NewClaim Ingestion::prepare(Claim& line) {
+  set_default_customer(line);
+  const store::GroupFacts& facts = group(line.payout_group_id).facts;
   check_customer(facts, customer_of(line));
-  if (store::insert_claim(connection_, line, facts.jurisdiction)) {
-    note_confirmation(line);
-    return inserted(line);
-  }
-  const auto stored = stored_already<Claim>(connection_, line.id.value);
-  const auto merged = rules::merge(stored.record, line);
-  if (!merged) return Arrival::unchanged;
-  store::update_claim(connection_, stored.key, *merged, facts.jurisdiction);
-  note_correction(stored.record, *merged);
-  note_confirmation(*merged);
-  return Arrival::updated;
+  return {&line, facts.jurisdiction};
 }
 
-Arrival Arrivals::take(const Balance& line) {
+Outcome Ingestion::merge(const store::NewClaim& line, const store::Stored<Claim>& stored) {
+  const auto merged = rules::merge(stored.record, *line.claim);
+  if (!merged) return Outcome::unchanged;
+  store::update_claim(connection_, stored.key, *merged, line.jurisdiction);
+  note_correction(stored.record, *merged);
+  note_confirmation(*merged);
+  return Outcome::updated;
+}
+
+Outcome Ingestion::take_line(const Balance& line) {
   if (!store::find<RewardAddress>(connection_, line.address_id.value)) {
     throw Error::field(Code::not_found, "address_id", "no such reward address");
   }
   if (const auto stored = store::find_balance(connection_, line.address_id, line.at)) {
     rules::merge(*stored, line);
-    return Arrival::unchanged;
+    return Outcome::unchanged;
   }
   store::insert(connection_, line);
-  return Arrival::inserted;
+  return Outcome::inserted;
 }
 
-void Arrivals::finish() {
+void Ingestion::finish() {
   for (const auto& [symbol, group] : groups_) {
     if (group.confirmed_at) {
       store::raise_last_claim_all(connection_, symbol, *group.confirmed_at);
@@ -263,5 +338,13 @@ void Arrivals::finish() {
   }
   groups_.clear();
 }
+
+template std::vector<LineResult> Ingestion::take(std::span<IdentityLine* const>);
+template std::vector<LineResult> Ingestion::take(std::span<Control* const>);
+template std::vector<LineResult> Ingestion::take(std::span<Orchestration* const>);
+template std::vector<LineResult> Ingestion::take(std::span<PayoutGroup* const>);
+template std::vector<LineResult> Ingestion::take(std::span<RewardAddress* const>);
+template std::vector<LineResult> Ingestion::take(std::span<Claim* const>);
+template std::vector<LineResult> Ingestion::take(std::span<Balance* const>);
 
 }  // namespace comptroller::service

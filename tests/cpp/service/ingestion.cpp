@@ -1,4 +1,4 @@
-#include "service/arrivals.hpp"
+#include "service/ingestion.hpp"
 
 #include <doctest/doctest.h>
 
@@ -16,10 +16,10 @@ struct Loaded : World {
   std::string take(R line, const std::string& customer = "acme") {
     return refusal_of([&] {
              service.database()->write([&](db::Connection& connection) {
-               Arrivals arrivals(connection, provider, customer, now,
-                                 service.environment().make_id);
-               outcome = arrivals.take(line);
-               arrivals.finish();
+               Ingestion ingestion(connection, provider, customer, now,
+                                   service.environment().make_id);
+               outcome = ingestion.take(line);
+               ingestion.finish();
              });
            })
         .code;
@@ -27,7 +27,7 @@ struct Loaded : World {
   Json shown(const std::string& list) { return call(provider, list, {{"order", "ASC"}}); }
   bool is_sound() { return Json(check(service, provider)).at("/ok") == "true"; }
 
-  Arrival outcome = Arrival::unchanged;
+  Outcome outcome = Outcome::unchanged;
 };
 
 IdentityLine identity(const std::string& id) {
@@ -80,15 +80,15 @@ Claim claim(const std::string& id) {
 
 TEST_CASE_FIXTURE(Loaded, "a line of a record that is there already changes nothing") {
   CHECK(take(identity("i")).empty());
-  CHECK(outcome == Arrival::inserted);
+  CHECK(outcome == Outcome::inserted);
   CHECK(take(identity("i")).empty());
-  CHECK(outcome == Arrival::unchanged);
+  CHECK(outcome == Outcome::unchanged);
   CHECK(take(identity("i"), "zenith") == "already-exists");
   IdentityLine later = identity("i");
   later.updated_at.microseconds += 1;
   later.ref_id = Label{"r"};
   CHECK(take(later).empty());
-  CHECK(outcome == Arrival::updated);
+  CHECK(outcome == Outcome::updated);
   CHECK(shown("identities.list").at("/items/0/ref_id") == "r");
 }
 
@@ -97,9 +97,9 @@ TEST_CASE_FIXTURE(Loaded, "a loaded boolean makes its control, once, and never l
   line.user_disabled = true;
   line.admin_disabled = true;
   CHECK(take(line).empty());
-  CHECK(outcome == Arrival::inserted);
+  CHECK(outcome == Outcome::inserted);
   CHECK(take(line).empty());
-  CHECK(outcome == Arrival::unchanged);
+  CHECK(outcome == Outcome::unchanged);
   line.user_disabled = false;
   line.admin_disabled.reset();
   CHECK(take(line).empty());
@@ -108,7 +108,7 @@ TEST_CASE_FIXTURE(Loaded, "a loaded boolean makes its control, once, and never l
   call(provider, "controls.delete", {{"id", id}});
   line.user_disabled = true;
   CHECK(take(line).empty());
-  CHECK(outcome == Arrival::updated);
+  CHECK(outcome == Outcome::updated);
   CHECK(count(provider, "controls.list") == 2);
   CHECK(is_sound());
 }
@@ -136,10 +136,10 @@ TEST_CASE_FIXTURE(Loaded, "a control brings its identity along until its own lin
   line.created_at = Timestamp{0};
   line.ref_id = Label{"r"};
   CHECK(take(line).empty());
-  CHECK(outcome == Arrival::inserted);
+  CHECK(outcome == Outcome::inserted);
   CHECK(shown("identities.list").at("/items/0/created_at") == "1970-01-01T00:00:00.000000Z");
   CHECK(take(line).empty());
-  CHECK(outcome == Arrival::unchanged);
+  CHECK(outcome == Outcome::unchanged);
   CHECK(take(control("d", "i", ControlType::dormant), "zenith") == "already-exists");
   CHECK(is_sound());
 }
@@ -150,9 +150,9 @@ TEST_CASE_FIXTURE(Loaded, "a stored control is deleted by a line once") {
   line.deleted_at.value = now;
   line.deleted_by = Label{"acme-app"};
   CHECK(take(line).empty());
-  CHECK(outcome == Arrival::updated);
+  CHECK(outcome == Outcome::updated);
   CHECK(take(line).empty());
-  CHECK(outcome == Arrival::unchanged);
+  CHECK(outcome == Outcome::unchanged);
   CHECK(take(control("c", "i", ControlType::closed)) == "already-exists");
 }
 
@@ -164,16 +164,16 @@ TEST_CASE_FIXTURE(Loaded, "what a line of an address lacks stays as it is") {
   CHECK(take(line).empty());
   call(provider, "reward_addresses.observe", {{"id", line.id.value}}, R"({"status":"ACTIVE"})");
   CHECK(take(line).empty());
-  CHECK(outcome == Arrival::unchanged);
+  CHECK(outcome == Outcome::unchanged);
   CHECK(take(address(line.id.value)).empty());
-  CHECK(outcome == Arrival::unchanged);
+  CHECK(outcome == Outcome::unchanged);
   const Json stored = call(provider, "reward_addresses.get", {{"id", line.id.value}});
   CHECK(stored.at("/status") == "ACTIVE");
   CHECK(stored.at("/name") == "Mine");
   CHECK(stored.at("/payout_group_id") == group_id);
   line.status = Word{"GONE"};
   CHECK(take(line).empty());
-  CHECK(outcome == Arrival::updated);
+  CHECK(outcome == Outcome::updated);
 }
 
 TEST_CASE_FIXTURE(Loaded, "an address and its group agree, whichever comes first") {
@@ -209,7 +209,7 @@ TEST_CASE_FIXTURE(Loaded, "a claim and its group agree, whichever comes first") 
   CHECK(shown("payout_groups.list").at("/items/0/last_claim_all_at") == to_string(start));
   CHECK(count(provider, "claims.list", {{"jurisdiction", "DE"}}) == 1);
   CHECK(take(its).empty());  // though the claim has raised the stored group meanwhile
-  CHECK(outcome == Arrival::unchanged);
+  CHECK(outcome == Outcome::unchanged);
   CHECK(take(claim("d"), "zenith") == "already-exists");
   CHECK(take(claim("d")).empty());
   CHECK(take(claim("c")) == "illegal-transition");
@@ -218,14 +218,14 @@ TEST_CASE_FIXTURE(Loaded, "a claim and its group agree, whichever comes first") 
   moved.confirmed_at = Timestamp{start.microseconds + 5};
   moved.updated_at.microseconds += 5;
   CHECK(take(moved).empty());
-  CHECK(outcome == Arrival::updated);
+  CHECK(outcome == Outcome::updated);
   CHECK(shown("payout_groups.list").at("/items/0/last_claim_all_at") ==
         to_string(*moved.confirmed_at));
   PayoutGroup later = its;
   later.updated_at.microseconds += 9;
   later.jurisdiction.reset();
   CHECK(take(later).empty());
-  CHECK(outcome == Arrival::updated);
+  CHECK(outcome == Outcome::updated);
   CHECK(count(provider, "claims.list", {{"jurisdiction", "DE"}}) == 0);
   CHECK(is_sound());
 }

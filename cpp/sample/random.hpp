@@ -1,6 +1,6 @@
-// Numbers that look random and are the same on every machine: SplitMix64 and integer arithmetic
-// only. The dice of a row come from (seed, stream, index), so that any row can be made without the
-// rows before it, and so that one record can be told again wherever another refers to it.
+// Pseudorandom numbers that are the same on every machine: SplitMix64 and integer arithmetic only.
+// A row's numbers depend on (seed, stream, index) alone, so any row can be generated without the
+// rows before it, and again wherever another row refers to it.
 #pragma once
 
 #include <array>
@@ -30,26 +30,26 @@ constexpr std::uint64_t mix(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-// Never throw twice in the arguments of one call: compilers differ in which comes first.
-class Dice {
+// Draw at most once in the arguments of one call: compilers evaluate them in different orders.
+class Random {
  public:
-  constexpr Dice() = default;
-  constexpr Dice(std::uint64_t seed, Stream stream, std::uint64_t index)
+  constexpr Random() = default;
+  constexpr Random(std::uint64_t seed, Stream stream, std::uint64_t index)
       : state_(mix(mix(seed + golden * static_cast<std::uint64_t>(stream)) + index * golden)) {}
 
   constexpr std::uint64_t next() { return mix(state_ += golden); }
 
-  // Even over [0, limit).
+  // Uniform in [0, limit).
   constexpr std::uint32_t below(std::uint32_t limit) {
     return static_cast<std::uint32_t>(((next() >> 32) * limit) >> 32);
   }
 
-  // Even over [low, high), for ranges wider than 32 bits.
+  // Uniform in [low, high), for ranges wider than 32 bits.
   constexpr std::uint64_t between(std::uint64_t low, std::uint64_t high) {
     return low + next() % (high - low);
   }
 
-  // Over [0, limit), limit below 2^43, most of it small: half of all throws lie below limit / 8.
+  // In [0, limit), limit below 2^43, mostly small: half of all draws are below limit / 8.
   constexpr std::uint64_t skewed(std::uint64_t limit) {
     const std::uint64_t even = next() >> 43;
     return ((((even * even) >> 21) * even >> 21) * limit) >> 21;
@@ -62,8 +62,7 @@ class Dice {
     return list[below(static_cast<std::uint32_t>(N))];
   }
 
-  // Over [0, limit), limit below 2^32, the first ones the frequent ones: falls more gently than
-  // skewed.
+  // In [0, limit), limit below 2^32; small numbers are more frequent, but less so than in skewed.
   constexpr std::uint64_t favoured(std::uint64_t limit) {
     const std::uint64_t even = next() >> 32;
     return (((even * even) >> 32) * limit) >> 32;
@@ -73,7 +72,7 @@ class Dice {
     return list[favoured(N)];
   }
 
-  // Even over all values of all bytes.
+  // Uniform in all values of all bytes.
   template <class Bytes>
   constexpr void fill(Bytes& bytes) {
     for (auto& byte : bytes) byte = static_cast<std::decay_t<decltype(byte)>>(next() >> 56);

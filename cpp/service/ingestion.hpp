@@ -1,0 +1,99 @@
+// What loaded lines do to the store: each inserts a record, updates it, changes nothing, or is
+// rejected. Used by loads and by the operations that put one record.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/error.hpp"
+#include "rules/controls.hpp"
+#include "store/claims.hpp"
+#include "store/identities.hpp"
+#include "store/payout_groups.hpp"
+
+namespace comptroller::service {
+
+enum class Outcome : std::uint8_t { inserted, updated, unchanged };
+
+struct LineResult {
+  Outcome outcome = Outcome::unchanged;
+  std::unique_ptr<const Error> rejection;  // instead of an outcome
+};
+
+// Takes the lines of one kind inside one write transaction. A line is rejected before anything of
+// it is written, so the transaction can continue. Failures of the store are thrown.
+class Ingestion {
+ public:
+  static constexpr std::size_t usual_batch_size = 1000;
+
+  // `customer` is the one of lines that name none, by default `default`; a control has the customer
+  // of its identity.
+  Ingestion(db::Connection& connection, const Principal& principal,
+            std::optional<std::string> customer, Timestamp now, rules::MakeId make_id,
+            std::size_t batch_size = usual_batch_size);
+
+  // Takes lines in order and gives the result of each. Batches change the number of round trips to
+  // the database, never a result. A line without a customer gets it.
+  template <Record Line>
+  std::vector<LineResult> take(std::span<Line* const> lines);
+  // Takes one line; throws what it is rejected with.
+  template <Record Line>
+  Outcome take(Line& line) {
+    Line* const lines[] = {&line};
+    const std::vector<LineResult> results = take(std::span<Line* const>(lines));
+    if (results.front().rejection) throw Error(*results.front().rejection);
+    return results.front().outcome;
+  }
+
+  // Writes what is gathered until the end of the transaction; call it before the commit.
+  void finish();
+
+ private:
+  struct Group {
+    store::GroupFacts facts;
+    std::optional<Timestamp> confirmed_at;  // the latest of a CLAIM_ALL that arrived
+    std::optional<Timestamp> withdrawn_at;  // the latest that a line corrected
+  };
+
+  template <Record R>
+  void take_batch(std::span<R* const> lines, std::span<LineResult> results);
+  // Claims and orchestrations are inserted together: `prepare` rejects a line by itself, `merge`
+  // takes one whose id is stored already.
+  store::NewClaim prepare(Claim& line);
+  const Orchestration* prepare(Orchestration& line);
+  Outcome merge(const store::NewClaim& line, const store::Stored<Claim>& stored);
+  Outcome merge(const Orchestration* line, const store::Stored<Orchestration>& stored);
+  // The other kinds line by line: one may read what the line before it wrote.
+  Outcome take_line(IdentityLine& line);
+  Outcome take_line(Control& line);
+  Outcome take_line(PayoutGroup& line);
+  Outcome take_line(RewardAddress& line);
+  Outcome take_line(const Balance& line);
+
+  template <Record R>
+  void set_default_customer(R& line);
+  // Makes the customer of an inserted line if it is new.
+  template <Record R>
+  Outcome inserted(const R& line);
+  store::Stored<StoredIdentity> identity_of(const Control& line);
+  Group& group(const GroupId& id);
+  void check_customer(const store::GroupFacts& group, std::string_view customer);
+  void note_confirmation(const Claim& claim);
+  void note_correction(const Claim& before, const Claim& after);
+  bool adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line);
+
+  db::Connection& connection_;
+  const Principal& principal_;
+  std::optional<std::string> customer_;
+  Timestamp now_;
+  rules::MakeId make_id_;
+  std::unordered_map<std::int64_t, Group> groups_;  // by the symbol of the id
+  std::string last_customer_;                       // is known to exist
+  std::size_t batch_size_;
+};
+
+}  // namespace comptroller::service

@@ -1,0 +1,192 @@
+// The oracle of batches: lines taken one by one.
+#include <doctest/doctest.h>
+
+#include <random>
+#include <variant>
+
+#include "service/ingestion.hpp"
+#include "service/maintenance.hpp"
+#include "service/world.hpp"
+
+namespace comptroller::service {
+namespace {
+
+template <class... Lines>
+using FileOf = std::variant<std::vector<Lines>...>;
+using File =
+    FileOf<IdentityLine, Control, Orchestration, PayoutGroup, RewardAddress, Claim, Balance>;
+
+// Files whose lines repeat, contradict and follow each other: few ids, customers, times and words.
+class Author {
+ public:
+  explicit Author(std::uint32_t seed) : random_(seed) {}
+
+  std::vector<File> files() {
+    std::vector<File> files;
+    for (unsigned count = 4 + pick(8); count > 0; --count) files.push_back(file());
+    return files;
+  }
+
+ private:
+  unsigned pick(unsigned below) { return static_cast<unsigned>(random_() % below); }
+  bool often() { return pick(4) > 0; }
+
+  File file() {
+    switch (pick(8)) {
+      case 0:
+        return lines(&Author::identity);
+      case 1:
+        return lines(&Author::control);
+      case 2:
+        return lines(&Author::orchestration);
+      case 3:
+        return lines(&Author::group);
+      case 4:
+        return lines(&Author::address);
+      case 5:
+        return lines(&Author::balance);
+      default:
+        return lines(&Author::claim);
+    }
+  }
+
+  template <class Line>
+  std::vector<Line> lines(Line (Author::*line)()) {
+    std::vector<Line> made;
+    for (unsigned count = pick(30); count > 0; --count) made.push_back((this->*line)());
+    return made;
+  }
+
+  std::string id_of(char kind, unsigned below) {
+    return std::string("00000000-0000-7000-8000-0000000000") + kind + std::to_string(pick(below));
+  }
+  Timestamp time() { return {start.microseconds + pick(4)}; }
+  template <class Line>
+  void complete(Line& line) {
+    line.created_at = often() ? start : Timestamp{start.microseconds - 1};
+    if constexpr (requires { line.updated_at; }) line.updated_at = UpdatedAt{time()};
+    if (!often()) customer_of(line) = pick(2) == 0 ? "acme" : "zenith";
+  }
+  Ledger ledger() { return often() ? Ledger::ethereum : Ledger::ink; }
+
+  IdentityLine identity() {
+    IdentityLine line;
+    line.id = Id{id_of('a', 6)};
+    complete(line);
+    if (!often()) line.ref_id = Label{"r" + std::to_string(pick(2))};
+    if (!often()) line.user_disabled = pick(2) == 0;
+    if (!often()) line.admin_disabled = pick(2) == 0;
+    return line;
+  }
+  Control control() {
+    Control line;
+    line.id = Id{id_of('b', 9)};
+    complete(line);
+    line.identity_id = Id{id_of('a', 6)};
+    line.type = pick(2) == 0 ? ControlType::sell_only : ControlType::closed;
+    line.set_by = pick(2) == 0 ? SetBy::client : SetBy::provider;
+    line.is_overridable = pick(2) == 0;
+    if (!often()) line.deleted_at.value = time();
+    return line;
+  }
+  Orchestration orchestration() {
+    Orchestration line;
+    line.id = Id{id_of('c', 9)};
+    complete(line);
+    line.status = Word{often() ? "PENDING" : "COMPLETED"};
+    return line;
+  }
+  PayoutGroup group() {
+    PayoutGroup line;
+    line.id.value = id_of('d', 4);
+    complete(line);
+    line.ledger = ledger();
+    if (often()) line.jurisdiction = Term{pick(2) == 0 ? "DE" : "FR"};
+    return line;
+  }
+  RewardAddress address() {
+    RewardAddress line;
+    line.id.value = id_of('e', 6);
+    complete(line);
+    line.ledger = ledger();
+    line.address = Label{"0x000000000000000000000000000000000000000" + std::to_string(pick(6))};
+    if (often()) line.payout_group_id = GroupId{{id_of('d', 5)}};
+    if (!often()) line.status = Word{"ACTIVE"};
+    return line;
+  }
+  Claim claim() {
+    Claim line;
+    line.id = Id{id_of('f', 10)};
+    complete(line);
+    line.payout_group_id.value = id_of('d', 5);
+    line.claim_type = Word{often() ? "CLAIM_ALL" : "CLAIM_SELECTED"};
+    line.amount = NonNegativeAmount{std::to_string(pick(2))};
+    line.onchain_status = static_cast<ClaimStatus>(pick(4));
+    if (line.onchain_status == ClaimStatus::confirmed) line.confirmed_at = time();
+    return line;
+  }
+  Balance balance() {
+    Balance line;
+    line.address_id.value = id_of('e', 6);
+    line.balance = NonNegativeAmount{std::to_string(pick(2))};
+    line.at = time();
+    return line;
+  }
+
+  std::mt19937 random_;
+};
+
+// The results of all lines, and what the store shows at the end.
+std::string transcript(const std::vector<File>& files, std::size_t batch_size) {
+  World world;
+  std::string text;
+  for (File file : files) {
+    world.service.database()->write([&](db::Connection& connection) {
+      Ingestion ingestion(connection, world.provider, "default", world.now,
+                          world.service.environment().make_id, batch_size);
+      std::visit(
+          [&]<class Line>(std::vector<Line>& lines) {
+            std::vector<Line*> pointers;
+            for (Line& line : lines) pointers.push_back(&line);
+            for (const LineResult& result : ingestion.take(std::span<Line* const>(pointers))) {
+              text += std::to_string(static_cast<int>(result.outcome));
+              if (result.rejection) text += " " + std::string(result.rejection->detail());
+              text += "\n";
+            }
+          },
+          file);
+      ingestion.finish();
+    });
+  }
+  for (const char* const kind : {"identities", "controls", "orchestrations", "payout_groups",
+                                 "reward_addresses", "claims"}) {
+    Parameters parameters{{"order", "ASC"}, {"limit", "1000"}};
+    if (std::string_view(kind) == "controls") parameters.push_back({"include_deleted", "true"});
+    if (std::string_view(kind) == "reward_addresses") {
+      parameters.push_back({"include_balance", "true"});
+    }
+    text += world.call(world.provider, std::string(kind) + ".list", parameters).text() + "\n";
+  }
+  for (const char* const jurisdiction : {"DE", "FR"}) {
+    text += world.call(world.provider, "claims.list", {{"jurisdiction", jurisdiction}}).text();
+  }
+  return text + check(world.service, world.provider);
+}
+
+TEST_CASE("batches of any size have the results of lines taken one by one") {
+  std::size_t rejected = 0;
+  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+    CAPTURE(seed);
+    const std::vector<File> files = Author(seed).files();
+    const std::string expected = transcript(files, 1);
+    rejected += expected.find("stored already") != std::string::npos ? 1 : 0;
+    for (const std::size_t batch_size : {2, 7, 1000}) {
+      CAPTURE(batch_size);
+      CHECK(transcript(files, batch_size) == expected);
+    }
+  }
+  CHECK(rejected > 50);
+}
+
+}  // namespace
+}  // namespace comptroller::service
