@@ -1,5 +1,7 @@
 #include "store/claims.hpp"
 
+#include <array>
+
 #include "store/jurisdiction_changes.hpp"
 
 namespace comptroller::store {
