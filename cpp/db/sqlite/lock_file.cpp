@@ -28,7 +28,7 @@ Registry& registry() {
   return *all;
 }
 
-thread_local int commit_locks_held = 0;
+[[maybe_unused]] thread_local int commit_locks_held = 0;  // read by assertions
 
 }  // namespace
 

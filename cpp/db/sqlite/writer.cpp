@@ -245,29 +245,25 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
     run_bulk(work);
   } catch (...) {
     task.failure = std::current_exception();
+    end_bulk();
     undo();
   }
   stop_leading(task, {});
   if (task.failure) std::rethrow_exception(task.failure);
 }
 
+void Writer::end_bulk() noexcept {
+  connection_.set_interrupt(nullptr);
+  in_bulk_ = std::thread::id();
+}
+
 void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
-  struct Bulk {
-    explicit Bulk(Writer& owner) : writer(owner) {
-      writer.in_bulk_ = std::this_thread::get_id();
-      writer.connection_.set_deadline(Deadline::max());
-      writer.connection_.set_interrupt(&writer.interrupt_);
-    }
-    ~Bulk() {
-      writer.connection_.set_interrupt(nullptr);
-      writer.in_bulk_ = std::thread::id();
-    }
-    Writer& writer;
-  };
-  {
-    const Bulk bulk(*this);
-    if (!work(connection_)) return undo();
-  }
+  in_bulk_ = std::this_thread::get_id();
+  connection_.set_deadline(Deadline::max());
+  connection_.set_interrupt(&interrupt_);
+  const bool keeps = work(connection_);
+  end_bulk();
+  if (!keeps) return undo();
   commit(Clock::now() + longest_wait_);
   // What a reader still needs stays in the log: other writers do not wait for it.
   connection_.wait_when_busy(false);

@@ -69,6 +69,7 @@ class Writer {
   void run(const Queue& batch, const Task& leader) noexcept;
   void run_one(Task& task, bool is_alone);
   void run_bulk(const std::function<bool(Connection&)>& work);
+  void end_bulk() noexcept;
   void refuse_nesting() const;
   void begin();
   void commit(Deadline deadline);
