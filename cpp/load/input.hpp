@@ -27,8 +27,8 @@ class Input {
 // A file, pipe or device.
 class FileInput : public Input {
  public:
-  // Throws invalid_request, which names the path, if it cannot be opened or is a folder; unavailable
-  // if the machine is at fault.
+  // Throws invalid_request, which names the path, if it cannot be opened or is a folder;
+  // unavailable if the machine is at fault.
   explicit FileInput(std::string path);
   ~FileInput() override;
   FileInput(const FileInput&) = delete;
