@@ -24,7 +24,7 @@ import comptroller
 import msgspec
 import pytest
 
-for needed in ("uvicorn", "starlette", "joserfc", "structlog", "httpx2"):
+for needed in ("uvicorn", "joserfc", "structlog", "httpx2"):
     pytest.importorskip(needed)
 
 import httpx2  # noqa: E402

@@ -12,7 +12,7 @@ from uuid import UUID
 import comptroller
 import pytest
 
-pytest.importorskip("starlette")
+pytest.importorskip("prometheus_client")
 pytest.importorskip("httpx2")
 
 import httpx2

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import comptroller
 import pytest
 
-pytest.importorskip("starlette")
+pytest.importorskip("prometheus_client")
 pytest.importorskip("httpx2")
 
 from asked import Asked

@@ -9,7 +9,6 @@ from typing import Any
 import comptroller
 import pytest
 
-pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
 pytest.importorskip("prometheus_client")
 

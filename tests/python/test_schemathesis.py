@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.errors import FailedHealthCheck, Flaky
 from hypothesis.stateful import run_state_machine_as_test
 
-pytest.importorskip("starlette")
+pytest.importorskip("prometheus_client")
 pytest.importorskip("schemathesis")
 
 import schemathesis

@@ -7,7 +7,7 @@ import gzip
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -15,16 +15,15 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from starlette.routing import Route, Router
-
 from comptroller import routes
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import openapi, pages, problems
 from comptroller.http.bulk import Bulk
 from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator, require_scope
-from comptroller.http.exchange import Answer, Disconnected, Exchange, Headers, Receive, Scope, Send
+from comptroller.http.exchange import Disconnected, Exchange, Headers, Receive, Scope, Send
 from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
+from comptroller.http.routing import Answers, Router
 from comptroller.http.threads import Threads
 from comptroller.local import LocalHost
 from comptroller.routes import Row
@@ -32,12 +31,11 @@ from comptroller.service import Service
 
 JSON = b"application/json"
 
-Resources = Mapping[str, Mapping[str, Answer]]
+Resources = Mapping[str, Answers]
 
 #: Hears of every answer: what was asked, and the seconds it took.
 Observer = Callable[[Exchange, float], None]
 
-_EXCHANGE = "comptroller.exchange"
 _MOST_EXPORTS = 8
 _WORTH_PACKING = 16 << 10  # bytes
 _STOPPING = (
@@ -89,27 +87,21 @@ class App:
         document = openapi.document(
             _told_apart(authenticator, resources or {}), drop_deprecated=drop_deprecated
         )
-        others = {**self._others(), **pages.resources(document), **(resources or {})}
-        known = {resource.path: resource for resource in self._resources(others)}
-        # A router tries one pattern after another; most requests are for a path that is none.
-        self._fixed = {path: resource for path, resource in known.items() if "{" not in path}
-        patterns = [Route(path, known[path]) for path in known if path not in self._fixed]
-        self._router = Router(patterns, default=_nowhere, redirect_slashes=False)
+        self._router = Router(
+            {**self._resources(), **pages.resources(document), **(resources or {})}
+        )
 
     def stop(self) -> None:
         """Says that the server is about to end: a load that is not all here is rolled back."""
         self._bulk.stop()
 
-    def _resources(self, more: Resources) -> Iterator[Resource]:
-        for path, rows in routes.paths():
-            yield Resource(
-                path, {method: partial(self._operate, row) for method, row in rows.items()}
-            )
-        for path, answers in more.items():
-            yield Resource(path, answers)
-
-    def _others(self) -> Resources:
+    def _resources(self) -> Resources:
+        operations = {
+            path: {method: partial(self._operate, row) for method, row in rows.items()}
+            for path, rows in routes.paths()
+        }
         return {
+            **operations,
             "/operator/load/{kind}": {"POST": partial(self._in_bulk, "load", self._bulk.load)},
             "/operator/export/{kind}": {"GET": partial(self._in_bulk, "export", self._bulk.export)},
             "/healthz": {"GET": _alive},
@@ -124,10 +116,7 @@ class App:
         if scope["type"] != "http":
             raise RuntimeError(f"{scope['type']} is not served")
         began = time.perf_counter()
-        # Routed as it was sent: an id may hold a slash, which stays encoded until it is known.
-        raw_path = scope.get("raw_path") or quote(scope["path"]).encode()
-        here = dict(scope, path=raw_path.decode("ascii", "replace").partition("?")[0])
-        exchange = here[_EXCHANGE] = Exchange(here, receive, send)
+        exchange = Exchange(scope, receive, send)
         try:
             await self._answer(exchange)
         finally:
@@ -138,10 +127,7 @@ class App:
     async def _answer(self, exchange: Exchange) -> None:
         try:
             exchange.check()
-            scope = exchange.scope
-            path = scope["path"].removeprefix(scope.get("root_path", ""))
-            answer = self._fixed.get(path, self._router)
-            await answer(scope, exchange.receive, exchange.send)
+            await self._router.find(exchange, _path(exchange.scope))(exchange)
         except Disconnected:
             pass
         except asyncio.CancelledError:
@@ -230,35 +216,15 @@ class App:
         await exchange.answer(200, JSON, b'{"status":"ready"}')
 
 
-class Resource:
-    """One path: an ASGI endpoint that hands the exchange to the function of its method."""
-
-    def __init__(self, path: str, answers: Mapping[str, Answer]) -> None:
-        self.path = path
-        self._answers = answers
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers the request, or refuses its method."""
-        exchange: Exchange = scope[_EXCHANGE]
-        exchange.route = self.path
-        answer = self._answers.get(exchange.method)
-        if answer is None:
-            raise _not_allowed(self._answers)
-        await answer(exchange)
-
-
 async def _alive(exchange: Exchange) -> None:
     await exchange.answer(200, JSON, b'{"status":"alive"}')
 
 
-async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    raise problem("not-found", "there is nothing at this path")
-
-
-def _not_allowed(methods: Iterable[str]) -> Refusal:
-    allowed = sorted({*methods, *(["HEAD"] if "GET" in set(methods) else [])})
-    error = problem("method-not-allowed", f"this path takes {', '.join(allowed)}")
-    return Refusal(error, [(b"allow", ", ".join(allowed).encode())])
+def _path(scope: Scope) -> str:
+    """The path below the mount, as it was sent: a slash in an id stays percent-encoded."""
+    raw_path = scope.get("raw_path") or quote(scope["path"]).encode()
+    path: str = raw_path.decode("ascii", "replace").partition("?")[0]
+    return path.removeprefix(scope.get("root_path", ""))
 
 
 async def _refuse(exchange: Exchange, error: Error, headers: Headers = ()) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from secrets import token_hex
 from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes
@@ -47,6 +47,7 @@ class Exchange:
         "is_head",
         "method",
         "operation",
+        "path_values",
         "receive",
         "request_id",
         "route",
@@ -65,6 +66,7 @@ class Exchange:
         given = self.headers.get(b"x-request-id", b"")
         self.request_id = given.decode() if _REQUEST_ID.fullmatch(given) else token_hex(16)
         self.route = ""
+        self.path_values: Mapping[str, str] = {}
         self.operation = ""
         self.client_id: str | None = None
         self.customer: str | None = None
@@ -104,8 +106,8 @@ class Exchange:
         return fields
 
     def path_parameter(self, name: str) -> str:
-        """A segment of the path, which the router saw percent-encoded."""
-        segment: str = self.scope["path_params"][name]
+        """The value of a segment in braces, which the router saw percent-encoded."""
+        segment = self.path_values[name]
         try:
             if not BAD_ESCAPE.search(segment):
                 return unquote_to_bytes(segment).decode()
