@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -29,6 +29,7 @@ _LOADED = (b"application/x-ndjson", b"application/json", b"application/octet-str
 _EXPORTED = {"ndjson": b"application/x-ndjson", "csv": b"text/csv; charset=utf-8"}
 _FLAGS = {"true": True, "false": False}
 _PIECE = 64 << 10  # bytes
+_MOST_SPOOLING = 8
 
 
 class Bulk:
@@ -53,6 +54,7 @@ class Bulk:
         self._folder = None if host.path is None else Path(host.path).resolve().parent
         self._loaded = loaded
         self._pool = pool
+        self._spooling = ThreadPoolExecutor(_MOST_SPOOLING, "comptroller-spool")
         self._loading = ThreadPoolExecutor(1, "comptroller-load")  # the store takes one at a time
         self._patience_s = patience_s
         self._waits: set[asyncio.Timeout] = set()
@@ -80,13 +82,13 @@ class Bulk:
         exchange.check_type(*_LOADED)
         accounts: list[bytes] = []
         try:
-            with self._spool() as file:
-                await self._receive(exchange, file)
+            with self._spool() as spool:
+                await self._receive(exchange, spool)
                 work = partial(
                     self._store.load,
                     caller.principal,
                     kind,
-                    f"/dev/fd/{file}",
+                    f"/dev/fd/{spool.descriptor}",
                     are_rows=False,
                     customer_id=options.customer_id,
                     keep_going=options.keep_going,
@@ -95,7 +97,7 @@ class Bulk:
                     progress=self._go_on,
                     account=accounts.append,
                 )
-                await asyncio.get_running_loop().run_in_executor(self._loading, work)
+                await spool.run(self._loading, work)
         except Error as error:
             if not accounts:
                 raise
@@ -107,19 +109,18 @@ class Bulk:
                 self._count(kind, account)
 
     @contextmanager
-    def _spool(self) -> Iterator[int]:
-        """A descriptor of a file that is gone at the end, or when the process is."""
+    def _spool(self) -> Iterator[_Spool]:
         try:
-            with TemporaryFile(buffering=0, dir=self._folder) as file:
-                yield file.fileno()
+            with closing(_Spool(self._folder)) as spool:
+                yield spool
         except OSError as error:
             raise unavailable(f"the body cannot be kept: {error.strerror}") from error
 
-    async def _receive(self, exchange: Exchange, file: int) -> None:
+    async def _receive(self, exchange: Exchange, spool: _Spool) -> None:
         chunks = exchange.chunks()
         while chunk := await self._next(chunks):
-            await asyncio.to_thread(_write, file, chunk)
-        os.lseek(file, 0, os.SEEK_SET)
+            await spool.run(self._spooling, partial(_write, spool.descriptor, chunk))
+        os.lseek(spool.descriptor, 0, os.SEEK_SET)
 
     async def _next(self, chunks: AsyncIterator[bytes]) -> bytes:
         """What comes next; empty at the end."""
@@ -188,6 +189,30 @@ class Bulk:
             raise Disconnected from None
         finally:
             gone.cancel()
+
+
+class _Spool:
+    """A file without a name. Its descriptor stays open until no thread uses it any more.
+
+    One thread at a time.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._file = TemporaryFile(buffering=0, dir=folder)  # noqa: SIM115
+        self._job: Future[None] | None = None
+        self.descriptor = self._file.fileno()
+
+    async def run(self, pool: Executor, work: Callable[[], None]) -> None:
+        """Runs `work` in a thread of the pool; a cancelled caller leaves the thread at work."""
+        self._job = pool.submit(work)
+        await asyncio.wrap_future(self._job)
+
+    def close(self) -> None:
+        """Closes the file, now or when the thread has ended."""
+        if self._job is None:
+            self._file.close()
+        else:
+            self._job.add_done_callback(lambda _: self._file.close())
 
 
 @asynccontextmanager
