@@ -93,7 +93,7 @@ def test_commits_tell_how_many_writes_they_made_durable(operator: comptroller.Se
 
     async def write(count: int) -> None:
         transport = httpx2.ASGITransport(application)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
             puts = [client.put(IDENTITY, json={"id": f"i-{number}"}) for number in range(count)]
             await asyncio.gather(*puts)
 

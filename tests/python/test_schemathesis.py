@@ -91,7 +91,7 @@ def served(
     comptroller.sample("all", rows=100, seed=7, out=folder)
     for kind in KINDS:
         shared_operator.load(kind, folder / f"{kind}.ndjson")
-    application = app(shared_operator, authenticator=EveryoneIsOperator())
+    application = app(shared_operator, authenticator=EveryoneIsOperator(on_loopback=False))
     with asgi.get_client(application) as client:
         yield {"app": application, "session": client}
 

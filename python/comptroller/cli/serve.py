@@ -210,7 +210,7 @@ def _app(service: comptroller.Service, path: str, address: str, options: dict[st
 
     log = Log()
     logging.basicConfig(handlers=[log.handler()], level=logging.WARNING)
-    authenticator: Authenticator = EveryoneIsOperator(on_loopback=True)
+    authenticator: Authenticator = EveryoneIsOperator()
     resources: Resources = {}
     if options["auth"] != "off":
         authenticator, resources = _authority(path, address, options)

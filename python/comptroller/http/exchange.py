@@ -121,12 +121,16 @@ class Exchange:
         return None if key is None else key.decode("latin-1")
 
     async def body(self) -> bytes:
-        """The JSON body; empty when there is none. Refuses 413 before it is read whole, and 415."""
-        if not self._has_body():
-            return b""
-        self.check_length(LARGEST_BODY)
-        data = b"".join([chunk async for chunk in self.chunks(LARGEST_BODY)])
-        if data:
+        """The JSON body; empty when there is none.
+
+        Refuses 413 before it is read whole, and 415: a write also without a body, if it has another
+        media type, as the form of a web page has.
+        """
+        data = b""
+        if self._has_body():
+            self.check_length(LARGEST_BODY)
+            data = b"".join([chunk async for chunk in self.chunks(LARGEST_BODY)])
+        if data or (self.method != "GET" and b"content-type" in self.headers):
             self.check_type(b"application/json")
         return data
 
