@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from comptroller import routes
+from comptroller._core import Principal
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import openapi, pages, problems
 from comptroller.http.bulk import Bulk
@@ -23,6 +24,7 @@ from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator, 
 from comptroller.http.exchange import Disconnected, Exchange, Headers, Receive, Scope, Send
 from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
+from comptroller.http.remembered import Remembered
 from comptroller.http.routing import Answers, Router
 from comptroller.http.threads import Threads
 from comptroller.local import LocalHost
@@ -61,6 +63,7 @@ class App:
         sunset: when that member goes, announced in a header.
         observers: told of every answer.
         resources: what is at other paths, for anybody: a function for each method.
+        clock: seconds, for how long an answer of `/readyz` or `/metrics` is kept.
     """
 
     def __init__(
@@ -72,13 +75,14 @@ class App:
         sunset: datetime | None = None,
         observers: tuple[Observer, ...] = (),
         resources: Resources | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not isinstance(service.host, LocalHost) or service.host.principal.customer is not None:
             raise invalid("service", "must be a store that was opened here as its operator")
         self._store = service.host.store
-        self._operator = service.host.principal
         self._authenticator = authenticator
-        self._metrics = Metrics(service.host)
+        self._metrics = Metrics(service.host, clock)
+        self._is_ready = Remembered(self._read_one, clock)
         self._observers: tuple[Observer, ...] = (self._metrics, *observers)
         self._threads = Threads()
         exports = ThreadPoolExecutor(_MOST_EXPORTS, "comptroller-export")
@@ -211,8 +215,12 @@ class App:
             if message["type"] == "lifespan.shutdown":
                 return
 
+    def _read_one(self) -> None:
+        # Of one customer: the operator's list has as many parts as there are customers.
+        self._store.call(Principal("default"), "claims.list", [("limit", "1")], None, None)
+
     async def _ready(self, exchange: Exchange) -> None:
-        self._store.call(self._operator, "claims.list", [("limit", "1")], None, None)
+        self._is_ready()
         await exchange.answer(200, JSON, b'{"status":"ready"}')
 
 

@@ -183,12 +183,15 @@ class Exchange:
     ) -> None:
         """Sends the whole answer; of a HEAD request its headers."""
         await self.start(status, content_type, [(b"content-length", b"%d" % len(body)), *headers])
-        rest = b"" if self.is_head else body
-        # Of what is large no more is handed on than its reader takes.
-        while len(rest) > _LARGEST_PIECE:
-            piece, rest = rest[:_LARGEST_PIECE], rest[_LARGEST_PIECE:]
+        sent = 0
+        if self.is_head:
+            body = b""
+        # A large body is handed on only as fast as its reader takes it.
+        while len(body) - sent > _LARGEST_PIECE:
+            piece = body[sent : sent + _LARGEST_PIECE]
             await self.send({"type": "http.response.body", "body": piece, "more_body": True})
-        await self.send({"type": "http.response.body", "body": rest})
+            sent += _LARGEST_PIECE
+        await self.send({"type": "http.response.body", "body": body[sent:]})
 
     async def start(self, status: int, content_type: bytes, headers: Headers = ()) -> None:
         """Sends the head of an answer whose body follows in pieces."""

@@ -59,6 +59,8 @@ class Router:
                 node = node[_ANY]
             else:
                 node = node.get(segment, {})
+            if not node:
+                break
         if _END not in node:
             raise problem("not-found", "there is nothing at this path")
         route, answers = node[_END]

@@ -22,11 +22,12 @@ from comptroller.http.exchange import Exchange, Headers
 from comptroller.http.keys import ALGORITHM, LONGEST_LIFETIME_S, Keys
 from comptroller.http.secret_file import Watched
 
-LARGEST_BODY = 16 << 10  # bytes
+LARGEST_BODY = 4 << 10  # bytes
 
 _JSON = b"application/json"
 _FORM = b"application/x-www-form-urlencoded"
 _MOST_FIELDS = 100
+_LONGEST_CREDENTIALS = 1024  # bytes of a header; those that are issued have about 150
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 # Each secret that is checked takes a core for a while, and 16 MiB.
 _CHECKED_AT_ONCE = 2
@@ -215,7 +216,7 @@ def _basic(header: bytes) -> _Credentials:
     """The credentials of RFC 7617, each of them form-encoded as RFC 6749 section 2.3.1 has it."""
     scheme, _, encoded = header.partition(b" ")
     try:
-        if scheme.lower() != b"basic":
+        if scheme.lower() != b"basic" or len(encoded) > _LONGEST_CREDENTIALS:
             raise ValueError
         pair = base64.b64decode(encoded.strip(b" "), validate=True).decode()
         client_id, colon, secret = pair.partition(":")
@@ -240,4 +241,6 @@ def _unknown(is_basic: bool) -> _Refused:
 
 def _of_error(error: Error) -> _Refused:
     status = error.status if error.status == 413 else 400
-    return _Refused("invalid_request", "the body must be a form of at most 16 kB", status)
+    return _Refused(
+        "invalid_request", f"the body must be a form of at most {LARGEST_BODY:,} bytes", status
+    )
