@@ -74,7 +74,7 @@ def local_authority(
         await exchange.answer(200, _JSON, metadata)
 
     async def show_keys(exchange: Exchange) -> None:
-        await exchange.answer(200, _JSON, watched_keys.current().published(clock()))
+        await exchange.answer(200, _JSON, (await watched_keys.current()).published(clock()))
 
     return Authority(
         Bearer(Verifier(terms, trust, clock), _rate(rate, clock)),
@@ -133,16 +133,18 @@ class _Local:
         self._clock = clock
 
     async def mark(self) -> object:
-        return self._keys.current(), self._clients.current()
+        return await self._keys.current(), await self._clients.current()
 
     # Another server of the store may know already what came a moment ago.
 
     async def key(self, kid: str) -> Key | None:
         now = self._clock()
-        return self._keys.current().find(kid, now) or self._keys.fresh().find(kid, now)
+        key = (await self._keys.current()).find(kid, now)
+        return key or (await self._keys.fresh()).find(kid, now)
 
-    def admits(self, client_id: str, customer: str | None) -> bool:
-        client = self._clients.current().get(client_id) or self._clients.fresh().get(client_id)
+    async def admits(self, client_id: str, customer: str | None) -> bool:
+        client = (await self._clients.current()).get(client_id)
+        client = client or (await self._clients.fresh()).get(client_id)
         return client is not None and client.revoked_at is None and client.customer == customer
 
 

@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, unquote_plus
 
 import msgspec
 from joserfc import jwt
+from joserfc.jwk import OKPKey
 
 from comptroller.errors import Error, Unavailable, unavailable
 from comptroller.http.clients import Client, Clients, SecretHash
@@ -118,9 +119,10 @@ class TokenEndpoint:
             if not set(wanted) <= set(scopes):
                 raise _Refused("invalid_scope", "the client may not ask for a scope of these")
             scopes = wanted
+        keys = await self._keys.current()
         return msgspec.json.encode(
             {
-                "access_token": self._token(client, " ".join(scopes)),
+                "access_token": self._token(keys.signing, client, " ".join(scopes)),
                 "token_type": "Bearer",
                 "expires_in": LONGEST_LIFETIME_S,
                 "scope": " ".join(scopes),
@@ -128,7 +130,7 @@ class TokenEndpoint:
         )
 
     async def _authenticated(self, given: _Credentials) -> Client:
-        client = self._clients.fresh().get(given.client_id)
+        client = (await self._clients.fresh()).get(given.client_id)
         if client is not None and client.revoked_at is not None:
             client = None
         expected = self._nobodys if client is None else client.secret
@@ -156,10 +158,9 @@ class TokenEndpoint:
                 self._right.popitem(last=False)
         return is_right
 
-    def _token(self, client: Client, scope: str) -> str:
+    def _token(self, key: OKPKey, client: Client, scope: str) -> str:
         """A signed token, RFC 9068 section 2."""
         now = int(self._clock())
-        key = self._keys.current().signing
         whose = {"operator": True} if client.customer is None else {"customer": client.customer}
         claims = {
             "iss": self._issuer,
