@@ -52,6 +52,8 @@ def test_an_answer_is_a_line(operator: comptroller.Service) -> None:
         "method": "GET",
         "route": ROUTE,
         "status": 404,
+        "error": "not-found",
+        "peer": "127.0.0.1",
     }
 
 

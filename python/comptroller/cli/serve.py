@@ -113,6 +113,7 @@ def serve(context: click.Context, /, **options: Any) -> None:
             bound,
             tls_cert=options["tls_cert"],
             tls_key=options["tls_key"],
+            behind_proxy=options["behind_proxy"],
             started=lambda: _announce(path, address, options),
         )
 

@@ -287,6 +287,7 @@ async def _gone(exchange: Exchange) -> None:
 
 
 async def _refuse(exchange: Exchange, error: Error, account: bytes) -> None:
+    exchange.refusal = error.code
     told = msgspec.json.decode(problems.document(error, exchange.request_id))
     told["meta"] = {"load_result": msgspec.Raw(account)}
     body = msgspec.json.encode(told)

@@ -49,6 +49,7 @@ class Exchange:
         "operation",
         "path_values",
         "receive",
+        "refusal",
         "request_id",
         "route",
         "scope",
@@ -71,6 +72,13 @@ class Exchange:
         self.client_id: str | None = None
         self.customer: str | None = None
         self.status = 0
+        self.refusal = ""
+
+    @property
+    def peer(self) -> str | None:
+        """The address of the client, as the server knows it."""
+        client = self.scope.get("client")
+        return client[0] if client else None
 
     def check(self) -> None:
         """Refuses headers that come twice and may not."""

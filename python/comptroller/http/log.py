@@ -31,12 +31,17 @@ class _Request(msgspec.Struct, kw_only=True):
     route: str | None
     status: int | None
     milliseconds: float
+    # Of what was refused.
+    error: str | msgspec.UnsetType = msgspec.UNSET
+    peer: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Log:
     """Writes a line for each answer of an application: an observer of it.
 
-    A line has the route, never the path, the query, a header or a body.
+    A line has the route, never the path, the query, a header or a body. That of a refusal has its
+    code and the address of the client. That of a refused token request names the client if it is
+    registered: an unknown name may be a secret in the wrong place.
 
     Args:
         stream: where to; standard error when left out.
@@ -73,6 +78,8 @@ class Log:
             status=exchange.status or None,
             milliseconds=round(seconds * 1000, 3),
         )
+        if exchange.refusal:
+            line.error, line.peer = exchange.refusal, exchange.peer
         self._lines.msg(msgspec.json.encode(line))
 
     def handler(self) -> logging.Handler:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -71,13 +72,15 @@ def serve(
     *,
     tls_cert: str | None = None,
     tls_key: str | None = None,
+    behind_proxy: bool = False,
     receive_within_s: float = RECEIVE_WITHIN_S,
     started: Callable[[], None] = lambda: None,
 ) -> None:
     """Serves until SIGTERM or SIGINT, and then until what is in flight is answered.
 
-    A second signal ends the wait for that. Calls `started` when requests are taken. On the main
-    thread.
+    A second signal ends the wait for that. `behind_proxy` takes the address of a client from
+    X-Forwarded-For, if the peer is this machine or in FORWARDED_ALLOW_IPS. Calls `started` when
+    requests are taken. On the main thread.
     """
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,7 +98,8 @@ def serve(
         log_level="warning",
         access_log=False,
         server_header=False,
-        proxy_headers=False,
+        proxy_headers=behind_proxy,
+        forwarded_allow_ips=os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1,::1"),
         timeout_graceful_shutdown=END_WITHIN_S,
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,

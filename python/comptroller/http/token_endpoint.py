@@ -29,6 +29,7 @@ _JSON = b"application/json"
 _FORM = b"application/x-www-form-urlencoded"
 _MOST_FIELDS = 100
 _LONGEST_CREDENTIALS = 1024  # bytes of a header; those that are issued have about 150
+_TWO_WAYS = "the client authenticates in two ways"
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 # Each secret that is checked takes a core for a while, and 16 MiB.
 _CHECKED_AT_ONCE = 2
@@ -43,6 +44,7 @@ class _Refused(Exception):
         self, error: str, description: str, status: int = 400, headers: Headers = ()
     ) -> None:
         super().__init__(error)
+        self.error = error
         self.status = status
         self.headers = headers
         self.body = msgspec.json.encode({"error": error, "error_description": description})
@@ -101,17 +103,22 @@ class TokenEndpoint:
             raise
         except (_Refused, Error) as error:
             refused = error if isinstance(error, _Refused) else _of_error(error)
+            exchange.refusal = refused.error
             status, body = refused.status, refused.body
             headers += refused.headers
         await exchange.answer(status, _JSON, body, headers)
 
     async def _granted(self, exchange: Exchange) -> bytes:
+        basic = _basic(exchange)
+        await self._note(exchange, basic)
         form = _parsed(await _body(exchange))
+        given = _credentials(basic, form)
+        await self._note(exchange, given)
         if "grant_type" not in form:
             raise _Refused("invalid_request", "grant_type is missing")
         if form["grant_type"] != "client_credentials":
             raise _Refused("unsupported_grant_type", "grant_type must be client_credentials")
-        client = await self._authenticated(_credentials(exchange, form))
+        client = await self._authenticated(given)
         exchange.client_id, exchange.customer = client.client_id, client.customer
         scopes = client.allowed()
         if "scope" in form:
@@ -128,6 +135,11 @@ class TokenEndpoint:
                 "scope": " ".join(scopes),
             }
         )
+
+    async def _note(self, exchange: Exchange, given: _Credentials | None) -> None:
+        """Names the client for the log, if it is registered: else it may be a secret."""
+        if given is not None and given.client_id in await self._clients.current():
+            exchange.client_id = given.client_id
 
     async def _authenticated(self, given: _Credentials) -> Client:
         client = (await self._clients.fresh()).get(given.client_id)
@@ -199,22 +211,26 @@ def _parsed(body: bytes) -> dict[str, str]:
     return {name: value for name, value in fields if value}
 
 
-def _credentials(exchange: Exchange, form: dict[str, str]) -> _Credentials:
-    header = exchange.headers.get(b"authorization")
-    if header is None:
+def _credentials(basic: _Credentials | None, form: dict[str, str]) -> _Credentials:
+    """The credentials of the header or of the form. Refuses both, and none."""
+    if basic is None:
         if "client_id" not in form or "client_secret" not in form:
             raise _unknown(is_basic=False)
         return _Credentials(form["client_id"], form["client_secret"], is_basic=False)
-    if "client_secret" in form or exchange.is_repeated(b"authorization"):
-        raise _Refused("invalid_request", "the client authenticates in two ways")
-    given = _basic(header)
-    if form.get("client_id", given.client_id) != given.client_id:
+    if "client_secret" in form:
+        raise _Refused("invalid_request", _TWO_WAYS)
+    if form.get("client_id", basic.client_id) != basic.client_id:
         raise _Refused("invalid_request", "the client is named in two ways")
-    return given
+    return basic
 
 
-def _basic(header: bytes) -> _Credentials:
+def _basic(exchange: Exchange) -> _Credentials | None:
     """The credentials of RFC 7617, each of them form-encoded as RFC 6749 section 2.3.1 has it."""
+    header = exchange.headers.get(b"authorization")
+    if header is None:
+        return None
+    if exchange.is_repeated(b"authorization"):
+        raise _Refused("invalid_request", _TWO_WAYS)
     scheme, _, encoded = header.partition(b" ")
     try:
         if scheme.lower() != b"basic" or len(encoded) > _LONGEST_CREDENTIALS:
