@@ -51,7 +51,6 @@ class Serving:
 
 @contextmanager
 def serving(*words: str, cwd: Path) -> Iterator[Serving]:
-    # A pipe that nobody reads would stop the server when it is full.
     with (
         TemporaryDirectory() as folder,
         (Path(folder) / "log").open("w") as log,

@@ -14,7 +14,7 @@ from certificates import certificate
 from command_line import Run
 from serving import serving
 
-for needed in ("click", "rich", "uvicorn", "joserfc", "structlog"):
+for needed in ("click", "rich", "uvicorn", "joserfc"):
     pytest.importorskip(needed)
 httpx2 = pytest.importorskip("httpx2")
 

@@ -51,6 +51,7 @@ class Logged:
         self.stream.seek(0)
         self.stream.truncate()
         answer = asyncio.run(asked())
+        self._log.flush(30)
         (line,) = self.stream.getvalue().splitlines()
         assert CANARY.encode() not in line
         return answer, json.loads(line)

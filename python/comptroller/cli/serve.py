@@ -222,6 +222,7 @@ def _app(service: comptroller.Service, path: str, address: str, options: dict[st
         drop_deprecated=options["drop_deprecated"],
         sunset=sunset and sunset.replace(tzinfo=UTC),
         observers=(log,),
+        collectors=(log,),
         resources=resources,
     )
 

@@ -7,13 +7,15 @@ import gzip
 import logging
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import partial
 from typing import Any
 from urllib.parse import quote
+
+from prometheus_client.registry import Collector
 
 from comptroller import routes
 from comptroller._core import Principal
@@ -61,7 +63,8 @@ class App:
         authenticator: tells who asks.
         drop_deprecated: leaves the member `orchestrations` out of the orchestration list.
         sunset: when that member goes, announced in a header.
-        observers: told of every answer.
+        observers: called for every answer.
+        collectors: of prometheus_client, shown at `/metrics` too.
         resources: what is at other paths, for anybody: a function for each method.
         clock: seconds, for how long an answer of `/readyz` or `/metrics` is kept.
     """
@@ -74,6 +77,7 @@ class App:
         drop_deprecated: bool = False,
         sunset: datetime | None = None,
         observers: tuple[Observer, ...] = (),
+        collectors: Iterable[Collector] = (),
         resources: Resources | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -81,7 +85,7 @@ class App:
             raise invalid("service", "must be a store that was opened here as its operator")
         self._store = service.host.store
         self._authenticator = authenticator
-        self._metrics = Metrics(service.host, clock)
+        self._metrics = Metrics(service.host, clock, collectors)
         self._is_ready = Remembered(self._read_one, clock)
         self._observers: tuple[Observer, ...] = (self._metrics, *observers)
         self._threads = Threads()

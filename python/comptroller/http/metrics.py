@@ -33,10 +33,15 @@ class Metrics:
     Args:
         host: the store's, whose commits are shown, and its size where it keeps a file.
         clock: seconds.
+        others: shown on the same page.
     """
 
-    def __init__(self, host: LocalHost, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, host: LocalHost, clock: Callable[[], float], others: Iterable[Collector]
+    ) -> None:
         self._registry = CollectorRegistry()
+        for other in others:
+            self._registry.register(other)
         ProcessCollector(registry=self._registry)
         self._answers = _Answers()
         self._registry.register(self._answers)
