@@ -31,10 +31,17 @@ _JSON = b"application/json"
 
 
 class Authority(NamedTuple):
-    """What an application needs to know its callers: the authenticator, and what is for anybody."""
+    """What an application needs to know its callers.
+
+    Attributes:
+        authenticator: finds the caller of a request.
+        resources: for anybody.
+        reload: begins to read keys and clients again.
+    """
 
     authenticator: Bearer
     resources: Resources
+    reload: Callable[[], None]
 
 
 def local_authority(
@@ -76,6 +83,10 @@ def local_authority(
     async def show_keys(exchange: Exchange) -> None:
         await exchange.answer(200, _JSON, (await watched_keys.current()).published(clock()))
 
+    def reload() -> None:
+        watched_keys.reload()
+        watched_clients.reload()
+
     return Authority(
         Bearer(Verifier(terms, trust, clock), _rate(rate, clock)),
         {
@@ -83,6 +94,7 @@ def local_authority(
             METADATA_PATH: {"GET": show_metadata},
             JWKS_PATH: {"GET": show_keys},
         },
+        reload,
     )
 
 
@@ -118,8 +130,9 @@ def external_authority(
     from comptroller.http.jwks import PublishedKeys
 
     terms = Terms(issuer, audience, frozenset(algorithms), leeway_s, customer_claim, operator_claim)
-    verifier = Verifier(terms, PublishedKeys(jwks, clock), clock)
-    return Authority(Bearer(verifier, _rate(rate, clock)), {})
+    published = PublishedKeys(jwks, clock)
+    verifier = Verifier(terms, published, clock)
+    return Authority(Bearer(verifier, _rate(rate, clock)), {}, published.reload)
 
 
 class _Local:

@@ -17,7 +17,7 @@ from comptroller import arguments
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import problems
 from comptroller.http.callers import Caller, require_scope
-from comptroller.http.exchange import Disconnected, Exchange
+from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange
 from comptroller.http.problems import problem
 from comptroller.loading import LoadOptions, LoadResult
 from comptroller.local import LocalHost
@@ -80,6 +80,7 @@ class Bulk:
         require_scope(caller, "operator:write")
         kind, options = _kind(exchange), _options(exchange)
         exchange.check_type(*_LOADED)
+        exchange.scope[PIECEWISE] = True
         accounts: list[bytes] = []
         try:
             with self._spool() as spool:

@@ -21,6 +21,9 @@ Headers = Iterable[tuple[bytes, bytes]]
 LARGEST_BODY = 1 << 20
 MOST_FIELDS = 2000
 
+#: A key of a scope that an answer sets: the deadline of the body is of each piece, not the whole.
+PIECEWISE = "comptroller.piecewise"
+
 #: What percent-encoding does not have.
 BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 

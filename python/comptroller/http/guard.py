@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from uvicorn import Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from comptroller.http.exchange import PIECEWISE
 
 LARGEST_HEAD = 16 << 10  # bytes of the request line and all headers; of trailers too
 MOST_HEADERS = 64
@@ -19,6 +24,28 @@ _REASONS = {
     431: "Request Header Fields Too Large",
 }
 _log = logging.getLogger(__name__)
+
+#: What is used of uvicorn that it does not document. Its version is bounded for this.
+UNDOCUMENTED: dict[str, frozenset[str]] = {
+    "server": frozenset({"capture_signals", "started", "should_exit", "force_exit", "config"}),
+    "protocol": frozenset(
+        {"connections", "cycle", "flow", "headers", "loop", "parser", "scope", "transport", "url"}
+    ),
+    "callbacks": frozenset(
+        {"on_message_begin", "on_header", "on_headers_complete", "on_body", "on_message_complete"}
+    ),
+    "cycle": frozenset({"response_started", "response_complete"}),
+    "flow": frozenset({"read_paused"}),
+}
+
+
+class GuardedServer(Server):
+    """uvicorn's server, which leaves signals to its caller."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Does nothing: uvicorn would raise the signals again when it has stopped."""
+        yield
 
 
 class Outgoing:
@@ -125,9 +152,10 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Takes a piece of a request; a load has its time anew with every piece."""
+        """Takes a piece of a request; its deadline is of the piece where the answer says so."""
         self._bytes_beside_body += len(data)
-        if not self._is_in_head and self._is_load():
+        # What is answered already, such as what was refused, has no more time.
+        if not self._is_in_head and PIECEWISE in self.scope and not self.cycle.response_complete:
             self._expect()
         super().data_received(data)
         if self._bytes_beside_body > LARGEST_HEAD:
@@ -179,11 +207,6 @@ class GuardedProtocol(HttpToolsProtocol):
     def _is_idle(self) -> bool:
         is_answered = self.cycle is None or self.cycle.response_complete
         return self._is_in_head and is_answered and not self.transport.is_closing()
-
-    def _is_load(self) -> bool:
-        # What is answered already, such as a refused one, need not be heard to its end.
-        is_load = self.scope["path"].startswith("/operator/load/")
-        return is_load and not self.cycle.response_complete
 
     def _expect(self) -> None:
         self._expect_nothing()

@@ -90,6 +90,11 @@ class PublishedKeys:
             await self._renew(waits=True)
         return self._held.keys.get(kid)
 
+    def reload(self) -> None:
+        """Begins to read the keys again."""
+        self._tried_at = self._clock()
+        self._fetching.start()
+
     async def admits(self, client_id: str, customer: str | None) -> bool:
         """True: the issuer decides."""
         return True

@@ -109,7 +109,7 @@ class Watched(Generic[_Kept]):
         self._clock = clock
         self._looking = Background(self._look, _LOOK_WITHIN_S)
         self._looked_at = clock()
-        self._stamp = file.stamp()
+        self._stamp: object = file.stamp()
         self._kept: _Kept | None = read(file)
 
     async def current(self) -> _Kept:
@@ -127,6 +127,11 @@ class Watched(Generic[_Kept]):
         self._looking.start()
         await self._looking.wait()
         return self._usable()
+
+    def reload(self) -> None:
+        """Begins to read the file again, also if it seems unchanged."""
+        self._stamp = None
+        self._looking.start()
 
     def _usable(self) -> _Kept:
         if self._kept is None:
