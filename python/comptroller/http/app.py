@@ -157,7 +157,7 @@ class App:
         caller = await self._admitted(row.operation, exchange)
         operation = routes.operations()[row.operation]
         require_scope(caller, operation.scope_of(caller.is_operator or row.is_operators))
-        parameters = exchange.parameters()
+        parameters = await exchange.parameters()
         if row.names_id:
             parameters.insert(0, ("id", exchange.path_parameter("id")))
         body = await exchange.body()

@@ -78,7 +78,7 @@ class Bulk:
         has committed; a refusal tells of those as ``load_result`` in its ``meta``.
         """
         require_scope(caller, "operator:write")
-        kind, options = _kind(exchange), _options(exchange)
+        kind, options = _kind(exchange), _options(await exchange.parameters())
         exchange.check_type(*_LOADED)
         exchange.scope[PIECEWISE] = True
         accounts: list[bytes] = []
@@ -153,7 +153,7 @@ class Bulk:
         is refused is refused before the answer begins; what fails later cuts it off.
         """
         require_scope(caller, "operator:read")
-        kind, parameters = _kind(exchange), exchange.parameters()
+        kind, parameters = _kind(exchange), await exchange.parameters()
         formats = [value for name, value in parameters if name == "format"] or ["ndjson"]
         if len(formats) > 1:
             raise invalid("format", "is there twice")
@@ -312,8 +312,7 @@ def _kind(exchange: Exchange) -> str:
     return kind
 
 
-def _options(exchange: Exchange) -> LoadOptions:
-    given = exchange.parameters()
+def _options(given: list[tuple[str, str]]) -> LoadOptions:
     arguments.refuse_unknown((name for name, _ in given), LoadOptions._fields)
     named = dict(given)
     if len(named) < len(given):

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 from comptroller.errors import invalid
 from comptroller.http.problems import problem
+from comptroller.routes import FORM, METHOD_OVERRIDE
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -30,7 +31,8 @@ BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _LONGEST_LENGTH = 18  # digits
 _LARGEST_PIECE = 256 << 10  # bytes
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
-_SINGLE = frozenset({b"content-type", b"content-length", b"idempotency-key"})
+_OVERRIDE = METHOD_OVERRIDE.encode()
+_SINGLE = frozenset({b"content-type", b"content-length", b"idempotency-key", _OVERRIDE})
 
 
 class Disconnected(Exception):
@@ -47,6 +49,7 @@ class Exchange:
         "client_id",
         "customer",
         "headers",
+        "is_form",
         "is_head",
         "method",
         "operation",
@@ -67,6 +70,9 @@ class Exchange:
         self.is_head = scope["method"] == "HEAD"
         self.method: str = "GET" if self.is_head else scope["method"]
         self.headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
+        self.is_form = self.method == "POST" and self.headers.get(_OVERRIDE) == b"GET"
+        if self.is_form:
+            self.method = "GET"
         given = self.headers.get(b"x-request-id", b"")
         self.request_id = given.decode() if _REQUEST_ID.fullmatch(given) else token_hex(16)
         self.route = ""
@@ -98,9 +104,14 @@ class Exchange:
         headers = self.scope["headers"]
         return len(headers) > len(self.headers) and [each for each, _ in headers].count(name) > 1
 
-    def parameters(self) -> list[tuple[str, str]]:
-        """The fields of the query string, in their order."""
+    async def parameters(self) -> list[tuple[str, str]]:
+        """The fields of the query string, or of the form in its place, in their order."""
         query: bytes = self.scope["query_string"]
+        if self.is_form:
+            if query:
+                raise invalid("query", "must be empty; the parameters are in the form")
+            self.check_type(FORM.encode())
+            query = await self._whole_body()
         if not query:
             return []
         try:
@@ -137,13 +148,16 @@ class Exchange:
         Refuses 413 before it is read whole, and 415: a write also without a body, if it has another
         media type, as the form of a web page has.
         """
-        data = b""
-        if self._has_body():
-            self.check_length(LARGEST_BODY)
-            data = b"".join([chunk async for chunk in self.chunks(LARGEST_BODY)])
+        if self.is_form:
+            return b""
+        data = await self._whole_body() if self._has_body() else b""
         if data or (self.method != "GET" and b"content-type" in self.headers):
             self.check_type(b"application/json")
         return data
+
+    async def _whole_body(self) -> bytes:
+        self.check_length(LARGEST_BODY)
+        return b"".join([chunk async for chunk in self.chunks(LARGEST_BODY)])
 
     def _has_body(self) -> bool:
         # In HTTP/1 a body is announced; asking for one that is not would cost as much as a filter.

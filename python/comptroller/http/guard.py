@@ -6,22 +6,31 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from secrets import token_hex
 from typing import Any
 
 from uvicorn import Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from comptroller.errors import make
+from comptroller.http import problems
 from comptroller.http.exchange import PIECEWISE
+from comptroller.routes import METHOD_OVERRIDE
 
 LARGEST_HEAD = 16 << 10  # bytes of the request line and all headers; of trailers too
 MOST_HEADERS = 64
 MOST_CONNECTIONS = 1000
 
 _MOST_GATHERED = 64 << 10  # bytes
+_LONG = (
+    f"the request line and the fields may have {LARGEST_HEAD:,} bytes, and there may be"
+    f" {MOST_HEADERS} fields; send long filters as a form, by POST with {METHOD_OVERRIDE}: GET"
+)
 _REASONS = {
-    400: "Bad Request",
-    408: "Request Timeout",
-    431: "Request Header Fields Too Large",
+    400: ("Bad Request", "Host must be given exactly once"),
+    408: ("Request Timeout", "the request did not arrive whole in time"),
+    414: ("URI Too Long", _LONG),
+    431: ("Request Header Fields Too Large", _LONG),
 }
 _log = logging.getLogger(__name__)
 
@@ -122,8 +131,8 @@ class Outgoing:
 class GuardedProtocol(HttpToolsProtocol):
     """uvicorn's protocol, with deadlines for receiving and for being read, and caps on the head.
 
-    What is refused here never becomes a request: it gets a bare status, and its connection is
-    closed. One connection too many is closed without a word.
+    What is refused here never reaches the application: it is answered with a problem document, and
+    its connection is closed. One connection too many is closed without an answer.
     """
 
     transport: Outgoing  # type: ignore[assignment]
@@ -135,6 +144,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._is_in_head = True
         self._bytes_beside_body = 0
         self._field_bytes = 0
+        self.url = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begins to wait for the first request."""
@@ -159,7 +169,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect()
         super().data_received(data)
         if self._bytes_beside_body > LARGEST_HEAD:
-            self._reject(431)
+            self._reject_head()
         elif self._deadline is None and self._is_idle():
             self._expect()  # of line ends alone, which begin nothing
 
@@ -184,7 +194,7 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         hosts = sum(name == b"host" for name, _ in self.headers)
         if len(self.headers) > MOST_HEADERS or len(self.url) + self._field_bytes > LARGEST_HEAD:
-            self._reject(431)
+            self._reject_head()
         elif hosts > 1 or (hosts == 0 and self.parser.get_http_version() != "1.0"):
             self._reject(400)
         else:
@@ -223,15 +233,32 @@ class GuardedProtocol(HttpToolsProtocol):
         else:
             self._reject(408)
 
+    def _reject_head(self) -> None:
+        self._reject(414 if len(self.url) > self._field_bytes else 431)
+
     def _reject(self, status: int) -> None:
         self._expect_nothing()
         if self.transport.is_closing():
             return
-        _log.warning("a request was refused: %d %s", status, _REASONS[status])
+        reason, detail = _REASONS[status]
+        _log.warning("a request was refused: %d %s", status, reason)
         cycle = self.cycle
         is_pending = cycle is not None and not cycle.response_complete
         # Nothing may stand inside another answer, or in the place of one.
         if not is_pending or not (self._is_in_head or cycle.response_started):
-            head = f"HTTP/1.1 {status} {_REASONS[status]}\r\nconnection: close\r\n"
-            self.transport.write(f"{head}content-length: 0\r\n\r\n".encode())
+            is_head = self.url != b"" and self.parser.get_method() == b"HEAD"
+            self.transport.write(_refusal(status, reason, detail, is_head=is_head))
         self.transport.close()
+
+
+def _refusal(status: int, reason: str, detail: str, *, is_head: bool) -> bytes:
+    request_id = token_hex(16)
+    body = problems.document(make("invalid-request", status, detail), request_id)
+    fields = {
+        "content-type": problems.CONTENT_TYPE.decode(),
+        "content-length": len(body),
+        "x-request-id": request_id,
+        "connection": "close",
+    }
+    lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {it}" for name, it in fields.items())]
+    return "\r\n".join([*lines, "", ""]).encode() + (b"" if is_head else body)

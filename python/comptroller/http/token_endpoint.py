@@ -22,11 +22,11 @@ from comptroller.http.clients import Client, Clients, SecretHash
 from comptroller.http.exchange import Exchange, Headers
 from comptroller.http.keys import ALGORITHM, LONGEST_LIFETIME_S, Keys
 from comptroller.http.secret_file import Watched
+from comptroller.routes import FORM
 
 LARGEST_BODY = 4 << 10  # bytes
 
 _JSON = b"application/json"
-_FORM = b"application/x-www-form-urlencoded"
 _MOST_FIELDS = 100
 _LONGEST_CREDENTIALS = 1024  # bytes of a header; those that are issued have about 150
 _TWO_WAYS = "the client authenticates in two ways"
@@ -191,7 +191,7 @@ class TokenEndpoint:
 
 async def _body(exchange: Exchange) -> bytes:
     exchange.check_length(LARGEST_BODY)
-    exchange.check_type(_FORM)
+    exchange.check_type(FORM.encode())
     return b"".join([chunk async for chunk in exchange.chunks(LARGEST_BODY)])
 
 
