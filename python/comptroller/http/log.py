@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any, BinaryIO
 
 import msgspec
@@ -60,6 +60,7 @@ class Log(Collector):
         # Without the buffer: its lock would be held while nobody reads.
         self._file: BinaryIO = getattr(stream, "raw", stream)
         self._lines: SimpleQueue[bytes | Event] = SimpleQueue()
+        self._counting = Lock()
         self._dropped = 0
         Thread(target=self._write_all, daemon=True).start()
 
@@ -86,7 +87,7 @@ class Log(Collector):
         if self._lines.qsize() < _MOST_WAITING:
             self._lines.put(lines)
         else:
-            self._dropped += lines.count(b"\n")
+            self._drop(lines)
 
     def flush(self, within_s: float = 1.0) -> None:
         """Waits until the lines so far are written, but no longer than this."""
@@ -106,6 +107,10 @@ class Log(Collector):
             value=self._dropped,
         )
 
+    def _drop(self, lines: bytes) -> None:
+        with self._counting:
+            self._dropped += lines.count(b"\n")
+
     def _write_all(self) -> None:
         while True:
             waiting = [self._lines.get()]
@@ -116,7 +121,7 @@ class Log(Collector):
             try:
                 _write(self._file, lines)
             except (OSError, ValueError):  # the reader is gone, the disk full, the file closed
-                self._dropped += lines.count(b"\n")
+                self._drop(lines)
             for each in waiting:
                 if isinstance(each, Event):
                     each.set()
