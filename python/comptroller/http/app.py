@@ -1,4 +1,4 @@
-"""The service as a plain ASGI application: routes to the door, and bytes back."""
+"""The service as an ASGI application: finds the operation, calls the core, sends the answer."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ JSON = b"application/json"
 
 Resources = Mapping[str, Answers]
 
-#: Hears of every answer: what was asked, and the seconds it took.
+#: Called for every answer, with the exchange and the seconds that it took.
 Observer = Callable[[Exchange, float], None]
 
 _MOST_EXPORTS = 8
@@ -60,7 +60,7 @@ class App:
 
     Args:
         service: the store's.
-        authenticator: tells who asks.
+        authenticator: finds the caller of a request.
         drop_deprecated: leaves the member `orchestrations` out of the orchestration list.
         sunset: when that member goes, announced in a header.
         observers: called for every answer.
@@ -100,7 +100,7 @@ class App:
         )
 
     def stop(self) -> None:
-        """Says that the server is about to end: a load that is not all here is rolled back."""
+        """Announces that the server is about to end: loads in flight are rolled back."""
         self._bulk.stop()
 
     def _resources(self) -> Resources:
@@ -186,7 +186,7 @@ class App:
     def _dressed(
         self, row: Row, answer: bytes, is_replay: bool
     ) -> tuple[bytes, list[tuple[bytes, bytes]]]:
-        """An answer of the door as HTTP has it, and the headers that go with it."""
+        """The body and the headers of an answer of the core."""
         headers: list[tuple[bytes, bytes]] = []
         if is_replay:
             headers.append((b"idempotent-replayed", b"true"))
@@ -247,7 +247,7 @@ async def _refuse(exchange: Exchange, error: Error, headers: Headers = ()) -> No
 
 
 def _told_apart(authenticator: Authenticator, resources: Resources) -> openapi.Authority:
-    """How callers are told apart, for the description of the interface."""
+    """How callers are authenticated, for the description of the interface."""
     if isinstance(authenticator, EveryoneIsOperator):
         return "off"
     return "local" if routes.TOKEN_PATH in resources else "jwks"

@@ -1,4 +1,4 @@
-"""Who may come in, put together: this server's own tokens, or those of an issuer elsewhere."""
+"""Which tokens are accepted: those that this server issues, or those of another issuer."""
 
 from __future__ import annotations
 

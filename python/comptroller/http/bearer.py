@@ -1,4 +1,4 @@
-"""Who asks, by the bearer token of the request. RFC 6750."""
+"""Finds the caller of a request by its bearer token. RFC 6750."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Bearer:
         self._rate = rate
 
     async def caller(self, exchange: Exchange) -> Caller:
-        """Whom the token names. Raises Refusal as section 3 says, and 429 for one too many."""
+        """The caller of the token. Raises Refusal as section 3 says, and 429 above the rate."""
         token = _token(exchange)
         try:
             caller = await self._verifier.caller(token)

@@ -38,7 +38,7 @@ class Bulk:
     Args:
         host: the store's.
         pool: its threads write the exports, one each.
-        loaded: told the kind and number of the records that a load kept.
+        loaded: called with the kind and the number of the records that a load kept.
         patience_s: see PATIENCE_S.
     """
 
@@ -61,7 +61,7 @@ class Bulk:
         self._is_stopping = False
 
     def start(self) -> None:
-        """A server begins, also after another has ended: loads are taken."""
+        """Accepts loads, also after `stop`."""
         self._is_stopping = False
 
     def stop(self) -> None:
@@ -73,9 +73,9 @@ class Bulk:
     async def load(self, exchange: Exchange, caller: Caller) -> None:
         """Loads the body, and answers the account of it.
 
-        It is loaded once it is here whole, from a file without a name: a slow sender holds up
-        nobody. Where the server ends meanwhile nothing is kept but the batches that `keep_going`
-        has committed; a refusal tells of those as ``load_result`` in its ``meta``.
+        The body is gathered in a file without a name, and loaded when it has arrived whole, so that
+        a slow sender delays nobody. If the server ends meanwhile, only the batches are kept that
+        `keep_going` has committed; the refusal counts them as ``load_result`` in its ``meta``.
         """
         require_scope(caller, "operator:write")
         kind, options = _kind(exchange), _options(await exchange.parameters())
@@ -137,7 +137,7 @@ class Bulk:
             self._waits.discard(wait)
 
     def _go_on(self, _bytes: int, _total: int | None, _rows: int) -> None:
-        """Ends a load when the server does."""
+        """The progress callback of a load; raises when the server is about to end."""
         if self._is_stopping:
             raise _stopping()
 
@@ -175,7 +175,7 @@ class Bulk:
             await exchange.send({"type": "http.response.body", "body": b""})
 
     async def _send_all(self, exchange: Exchange, piece: bytes, pieces: _Pipe) -> None:
-        # Not every server tells of a client that has left when it is sent something.
+        # Not every server reports a disconnected client when something is sent to it.
         gone = asyncio.ensure_future(_gone(exchange))
         try:
             while piece:
@@ -229,7 +229,7 @@ async def _piped(
     pieces = _Pipe(reading)
     try:
         job = pool.submit(work, f"/dev/fd/{writing}")
-        # Held until then: a pipe that nobody has opened for writing is at its end.
+        # Open until then: a pipe that has no writer is at its end.
         job.add_done_callback(lambda _: os.close(writing))
         written = asyncio.wrap_future(job)
         written.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -252,7 +252,7 @@ class _Pipe:
         self._descriptor = descriptor
 
     async def read(self, size: int) -> bytes:
-        """What there is, once there is something; empty at the end."""
+        """The bytes that have arrived, at least one; empty at the end."""
         while True:
             try:
                 return os.read(self._descriptor, size)
@@ -269,7 +269,7 @@ class _Pipe:
             loop.remove_reader(self._descriptor)
 
     def close(self) -> None:
-        """Whoever still writes to it fails."""
+        """Closes the end; whoever writes to the pipe gets an error."""
         os.close(self._descriptor)
 
 
@@ -282,7 +282,7 @@ async def _sure(written: asyncio.Future[int]) -> None:
 
 
 async def _gone(exchange: Exchange) -> None:
-    """Returns when nobody waits for the answer any more."""
+    """Returns when the client has disconnected."""
     while (await exchange.receive())["type"] != "http.disconnect":
         pass
 

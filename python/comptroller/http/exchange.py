@@ -25,7 +25,7 @@ MOST_FIELDS = 2000
 #: A key of a scope that an answer sets: the deadline of the body is of each piece, not the whole.
 PIECEWISE = "comptroller.piecewise"
 
-#: What percent-encoding does not have.
+#: A % that two hexadecimal digits do not follow.
 BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 _LONGEST_LENGTH = 18  # digits
@@ -36,11 +36,11 @@ _SINGLE = frozenset({b"content-type", b"content-length", b"idempotency-key", _OV
 
 
 class Disconnected(Exception):
-    """Nobody waits for the answer any more."""
+    """The client has disconnected."""
 
 
 class Exchange:
-    """A request, and what becomes known of it on the way to its answer.
+    """A request, and what is found out about it until it is answered.
 
     Raises :class:`comptroller.Error` for what is no request of this interface.
     """
@@ -90,7 +90,7 @@ class Exchange:
         return client[0] if client else None
 
     def check(self) -> None:
-        """Refuses headers that come twice and may not."""
+        """Refuses duplicates of headers that may be given once."""
         headers = self.scope["headers"]
         if len(self.headers) == len(headers):
             return

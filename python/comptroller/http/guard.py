@@ -58,9 +58,9 @@ class GuardedServer(Server):
 
 
 class Outgoing:
-    """A transport that sends what is written in one go, and ends where nobody takes any of it.
+    """A transport that sends all writes of one turn of the loop in one system call.
 
-    The head of an answer and its body cost one system call instead of two.
+    It closes the connection of a client that takes nothing of an answer for too long.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Outgoing:
         return self._transport.is_closing()
 
     def write(self, data: bytes) -> None:
-        """Sends with what else is written until the loop goes on."""
+        """Sends at the end of this turn of the loop, with everything else that it writes."""
         if not self._gathered:
             self._loop.call_soon(self.flush)
         self._gathered.append(data)
@@ -103,12 +103,12 @@ class Outgoing:
         self._gathered_bytes = 0
 
     def close(self) -> None:
-        """Sends what was written, and ends."""
+        """Sends what was written, and closes the connection."""
         self.flush()
         self._transport.close()
 
     def forget(self) -> None:
-        """The connection is gone."""
+        """Stops waiting: the connection is closed."""
         if self._deadline is not None:
             self._deadline.cancel()
 
@@ -147,7 +147,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self.url = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begins to wait for the first request."""
+        """Starts the deadline of the first request."""
         outgoing: Any = Outgoing(transport, self.loop, self._receive_within_s)
         super().connection_made(outgoing)
         if len(self.connections) > MOST_CONNECTIONS:
@@ -156,7 +156,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Waits for nothing any more."""
+        """Stops every deadline."""
         self._expect_nothing()
         self.transport.forget()
         super().connection_lost(exc)
@@ -174,7 +174,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect()  # of line ends alone, which begin nothing
 
     def on_message_begin(self) -> None:
-        """A request begins, and its time, unless that began with the connection."""
+        """Starts the deadline of a request, unless it runs since the connection began."""
         super().on_message_begin()
         self._field_bytes = 0
         if self._deadline is None:
@@ -187,7 +187,7 @@ class GuardedProtocol(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Hands the request on, unless its head is too large or names no host, or two."""
+        """Passes the request on, unless its head is too large or does not name one host."""
         self._is_in_head = False
         self._bytes_beside_body = 0
         if self.transport.is_closing():
@@ -201,13 +201,13 @@ class GuardedProtocol(HttpToolsProtocol):
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Hands a piece of the body on; what follows a rejected head is passed over."""
+        """Passes a piece of the body on; what follows a rejected head is ignored."""
         self._bytes_beside_body = 0
         if not self.transport.is_closing():
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is here whole."""
+        """Stops the deadline: the request has arrived whole."""
         self._expect_nothing()
         self._is_in_head = True
         self._bytes_beside_body = 0
@@ -228,7 +228,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._deadline = None
 
     def _overdue(self) -> None:
-        if self.flow.read_paused:  # it is we who do not listen
+        if self.flow.read_paused:  # the server has stopped reading
             self._expect()
         else:
             self._reject(408)
@@ -244,7 +244,7 @@ class GuardedProtocol(HttpToolsProtocol):
         _log.warning("a request was refused: %d %s", status, reason)
         cycle = self.cycle
         is_pending = cycle is not None and not cycle.response_complete
-        # Nothing may stand inside another answer, or in the place of one.
+        # A refusal must not be written into another answer, or in place of one.
         if not is_pending or not (self._is_in_head or cycle.response_started):
             is_head = self.url != b"" and self.parser.get_method() == b"HEAD"
             self.transport.write(_refusal(status, reason, detail, is_head=is_head))

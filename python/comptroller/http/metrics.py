@@ -1,4 +1,4 @@
-"""What the server did, in numbers for Prometheus."""
+"""Counts of what the server did, for Prometheus."""
 
 from __future__ import annotations
 
