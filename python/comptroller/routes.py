@@ -16,6 +16,11 @@ from comptroller import _core
 #: Where a server of this interface gives tokens of its own.
 TOKEN_PATH = "/oauth2/token"
 
+#: A POST with this header and the value GET is the GET whose query is the form in its body: for
+#: filters that are too long for a URL.
+METHOD_OVERRIDE = "x-http-method-override"
+FORM = "application/x-www-form-urlencoded"
+
 _CONTROLS = "/identity/controls"
 _IDENTITIES = "/identity/identities"
 _ORCHESTRATIONS = "/orchestration/orchestrations"

@@ -15,7 +15,7 @@ class Asked:
         self._runner = asyncio.Runner()
         transport = httpx2.ASGITransport(app)
         self._client = httpx2.AsyncClient(
-            transport=transport, base_url="http://test", headers=headers
+            transport=transport, base_url="http://localhost", headers=headers
         )
 
     def __enter__(self) -> Self:

@@ -12,7 +12,7 @@ import comptroller
 import pytest
 
 pytest.importorskip("joserfc")
-pytest.importorskip("starlette")
+pytest.importorskip("prometheus_client")
 httpx2 = pytest.importorskip("httpx2")
 
 from comptroller.http import app, clients  # noqa: E402

@@ -17,7 +17,7 @@ from comptroller.http import EveryoneIsOperator, app, server
 
 with comptroller.open(sys.argv[1]) as svc, server.listen("127.0.0.1", 0) as bound:
     server.serve(
-        app(svc, authenticator=EveryoneIsOperator()),
+        app(svc, authenticator=EveryoneIsOperator(on_loopback=False)),
         bound,
         receive_within_s=float(sys.argv[2]),
         tls_cert=sys.argv[3] if len(sys.argv) > 3 else None,

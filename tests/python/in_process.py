@@ -15,7 +15,7 @@ import comptroller
 import pytest
 
 pytest.importorskip("httpx2")
-pytest.importorskip("starlette")
+pytest.importorskip("prometheus_client")
 
 import httpx2
 from comptroller import connect

@@ -24,7 +24,7 @@ import comptroller
 import msgspec
 import pytest
 
-for needed in ("uvicorn", "starlette", "joserfc", "structlog", "httpx2"):
+for needed in ("uvicorn", "joserfc", "httpx2"):
     pytest.importorskip(needed)
 
 import httpx2  # noqa: E402
@@ -33,7 +33,7 @@ from comptroller.http import clients  # noqa: E402
 # A server for each store that is named on standard input. They end with the process.
 PROGRAM = """
 import os, signal, sys
-import structlog, uvloop
+import uvloop
 from comptroller.cli import main, program, serve
 from comptroller.http import app, authority, log, server, token_endpoint
 

@@ -37,8 +37,11 @@ class Serving:
         id, secret = (self.process.stdout.readline().split()[1] for _ in range(2))
         return id, secret
 
+    def ask(self, method: str, path: str, **how: Any) -> Any:
+        return httpx2.request(method, self.address + path, timeout=30, **how)
+
     def get(self, path: str, **how: Any) -> Any:
-        return httpx2.get(self.address + path, timeout=30, **how)
+        return self.ask("GET", path, **how)
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
         self.process.send_signal(number)
@@ -48,7 +51,6 @@ class Serving:
 
 @contextmanager
 def serving(*words: str, cwd: Path) -> Iterator[Serving]:
-    # A pipe that nobody reads would stop the server when it is full.
     with (
         TemporaryDirectory() as folder,
         (Path(folder) / "log").open("w") as log,

@@ -99,7 +99,6 @@ EXTRAS = {
     "prometheus_client": {"http"},
     "py4j": {"analysis"},  # of pyspark
     "pyspark": {"analysis"},
-    "starlette": {"http"},
     "uvicorn": {"http"},
     "uvloop": {"http"},
 }

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import signal
 import ssl
+import subprocess
+import sys
+import termios
 import time
 from pathlib import Path
 
@@ -14,7 +19,7 @@ from certificates import certificate
 from command_line import Run
 from serving import serving
 
-for needed in ("click", "rich", "uvicorn", "starlette", "joserfc", "structlog"):
+for needed in ("click", "rich", "uvicorn", "joserfc"):
     pytest.importorskip(needed)
 httpx2 = pytest.importorskip("httpx2")
 
@@ -193,3 +198,33 @@ def test_under_tls_it_can_be_reached_from_elsewhere(tmp_path: Path) -> None:
         metadata = httpx2.get(f"{address}{METADATA_PATH}", verify=context).json()
         assert metadata["token_endpoint"] == "https://books.example/oauth2/token"
         assert server.end()[0] == 0
+
+
+def test_a_hangup_reloads_and_ends_nothing(tmp_path: Path) -> None:
+    with serving("--empty", cwd=tmp_path) as server:
+        server.process.send_signal(signal.SIGHUP)
+        assert server.get("/readyz").status_code == 200
+        assert server.end()[0] == 0
+
+
+def test_a_server_ends_with_the_terminal_that_it_was_started_in(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "comptroller", "serve", "--empty", "--port", "0"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        # A terminal of its own, as a window has one.
+        preexec_fn=lambda: (os.setsid(), fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)),
+    ) as process:
+        try:
+            os.close(theirs)
+            assert process.stdout
+            assert b"serves" in process.stdout.readline()
+            process.send_signal(signal.SIGHUP)
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.5)
+            os.close(ours)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()

@@ -12,7 +12,7 @@ from uuid import UUID
 import comptroller
 import pytest
 
-pytest.importorskip("starlette")
+pytest.importorskip("prometheus_client")
 pytest.importorskip("httpx2")
 
 import httpx2
@@ -286,7 +286,7 @@ def test_a_list_that_reads_much_holds_up_nobody(operator: comptroller.Service) -
 
     async def ask_both() -> None:
         transport = httpx2.ASGITransport(application)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
             much = "/rewards/claims?chain=INK&jurisdiction=US&limit=1000"
             reading = asyncio.create_task(client.get(much))
             await asyncio.sleep(0)
@@ -307,7 +307,7 @@ def test_loads_are_taken_between_the_begin_and_the_end_of_a_server(
         told: asyncio.Queue[dict[str, str]] = asyncio.Queue()
         said: asyncio.Queue[dict[str, str]] = asyncio.Queue()
         transport = httpx2.ASGITransport(application)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
             for _server in range(2):
                 serving = asyncio.create_task(application({"type": "lifespan"}, told.get, said.put))
                 for word, status in (("startup", 200), ("shutdown", 503)):

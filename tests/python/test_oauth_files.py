@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -192,6 +193,19 @@ def test_a_key_that_is_dropped_ends_its_tokens(served: Served, key_file: SecretF
     key_file.path.unlink()
     keys.open_or_make(key_file)
     served.clock.go(1)
+    assert served.show(token).status_code == 401
+
+
+def test_what_changed_is_read_at_once_where_that_is_asked_for(served: Served) -> None:
+    known = served.register()
+    token = served.token(known)
+    assert served.show(token).status_code == 200
+    clients.revoke(clients.file_of(str(served.store)), known.id)
+    assert served.show(token).status_code == 200
+    served.authority.reload()
+    ends = time.monotonic() + 30
+    while served.show(token).status_code == 200:
+        assert time.monotonic() < ends
     assert served.show(token).status_code == 401
 
 

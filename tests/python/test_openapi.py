@@ -9,7 +9,7 @@ from typing import Any
 import comptroller
 import pytest
 
-pytest.importorskip("starlette")
+pytest.importorskip("prometheus_client")
 pytest.importorskip("httpx2")
 pytest.importorskip("jsonschema")
 

@@ -8,7 +8,7 @@ from typing import Any
 import comptroller
 import pytest
 
-pytest.importorskip("starlette")
+pytest.importorskip("prometheus_client")
 pytest.importorskip("jsonschema")
 
 import jsonschema

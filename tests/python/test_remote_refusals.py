@@ -13,7 +13,7 @@ pytest.importorskip("httpx2")
 
 import httpx2
 from comptroller import errors
-from elsewhere import BASE, CLAIM, NEW_ADDRESS, Elsewhere, page
+from elsewhere import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,14 @@ def test_a_service_that_does_not_answer_is_unavailable(failure: Exception) -> No
 
 def test_what_cannot_be_a_url_is_an_invalid_request() -> None:
     with pytest.raises(errors.InvalidRequest, match="too long"):
-        Elsewhere(page()).connect().orchestrations.list(ref_id=["x" * 128] * 1000)
+        Elsewhere(page()).connect().orchestrations.get("x" * 100_000)
+
+
+def test_filters_that_are_too_long_for_a_url_are_a_form_and_still_a_read() -> None:
+    there = Elsewhere(LOST, page())
+    there.connect().orchestrations.list(ref_id=["x" * 128] * 100)
+    assert [(each.method, each.url.query) for each in there.asked] == [("POST", b"")] * 2
+    assert {each.headers["x-http-method-override"] for each in there.asked} == {"GET"}
 
 
 def test_a_closed_service_says_so() -> None:

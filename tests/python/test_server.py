@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 import time
@@ -148,14 +149,16 @@ def test_a_kept_connection_is_not_cut_while_it_is_used(hasty: Running) -> None:
             b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             400,
         ),
-        (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 431),
+        (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", 414),
+        (b"GET /?" + b"x" * 1_000_000, 414),
+        (b"\r\n" * 10_000, 431),
         (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", 431),
         (b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 64 + b"\r\n", 431),
         (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"x" * 1_000_000, 431),
     ],
     ids=[
         *("no host", "two hosts", "bare line feeds", "no request", "two lengths"),
-        *("long line", "long field", "many fields", "endless field"),
+        *("long line", "endless line", "line ends", "long field", "many fields", "endless field"),
     ],
 )
 def test_what_is_no_request_is_refused_and_closed(
@@ -166,6 +169,19 @@ def test_what_is_no_request_is_refused_and_closed(
     if received or len(sent) < 100_000:
         assert status(received) == expected
         assert b"connection: close" in received
+    if received and expected != 400:
+        head, _, body = received.partition(b"\r\n\r\n")
+        problem = json.loads(body)
+        assert b"content-type: application/problem+json" in head
+        assert (problem["status"], problem["code"]) == (expected, "invalid-request")
+        assert "16,384 bytes" in problem["detail"]
+        assert problem["request_id"].encode() in head
+
+
+def test_a_head_request_is_refused_without_a_body(hasty: Running) -> None:
+    received = hasty.answer(b"HEAD /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert status(received) == 414
+    assert received.endswith(b"\r\n\r\n")
 
 
 def test_the_largest_head_that_is_allowed_is_taken(hasty: Running) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import ssl
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -56,3 +58,37 @@ def test_a_request_is_answered_whole(hasty: Running) -> None:
         head, _, body = rest(secured).partition(b"\r\n\r\n")
     assert status(head) == 200
     assert body.startswith(b'{"items":[]')
+
+
+def shown(server: Running) -> bytes | None:
+    """The certificate that a new connection is shown."""
+    with server.connection() as connected, encrypted(connected) as secured:
+        return secured.getpeercert(binary_form=True)
+
+
+def test_a_renewed_certificate_is_used_after_a_signal(tmp_path: Path) -> None:
+    files = certificate(tmp_path)
+    with running(tmp_path / "store.db", 10, *files) as server:
+        before = shown(server)
+        with server.connection() as connected, encrypted(connected) as kept:
+            certificate(tmp_path)
+            assert shown(server) == before
+            server.process.send_signal(signal.SIGHUP)
+            ends = time.monotonic() + 30
+            while (renewed := shown(server)) == before:
+                assert time.monotonic() < ends
+            kept.sendall(LAST)
+            assert status(rest(kept)) == 200
+        assert renewed == ssl.PEM_cert_to_DER_cert(files[0].read_text())
+
+
+def test_a_certificate_that_does_not_fit_its_key_is_not_used(tmp_path: Path) -> None:
+    files = certificate(tmp_path)
+    with running(tmp_path / "store.db", 10, *files) as server:
+        before = shown(server)
+        key = files[1].read_bytes()
+        certificate(tmp_path)
+        files[1].write_bytes(key)
+        server.process.send_signal(signal.SIGHUP)
+        assert server.said("the certificate was not reloaded")
+        assert shown(server) == before

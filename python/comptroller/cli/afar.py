@@ -18,7 +18,7 @@ from comptroller.errors import unavailable
 def ask_from_afar(guide: Guide) -> None:
     """Serve the store of the tour, and ask it through `connect` and through curl."""
     guide.chapter("The same from afar, over HTTP")
-    needed = ("uvicorn", "starlette", "joserfc", "structlog", "httpx2")
+    needed = ("uvicorn", "joserfc", "httpx2")
     if any(find_spec(name) is None for name in needed):
         guide.say('This needs more: pip install "comptroller[server,client]"')
         return

@@ -75,7 +75,7 @@ def require_server() -> None:
 
     from comptroller.errors import unavailable
 
-    needed = ("starlette", "uvicorn", "httptools", "uvloop", "joserfc", "structlog", "offapi")
+    needed = ("uvicorn", "httptools", "uvloop", "joserfc", "offapi")
     missing = [name for name in (*needed, "prometheus_client") if find_spec(name) is None]
     if missing:
         raise unavailable(f'this needs {", ".join(missing)}: pip install "comptroller[server]"')

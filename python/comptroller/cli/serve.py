@@ -18,9 +18,8 @@ from comptroller.cli.bulk import KINDS
 from comptroller.cli.screen import db_option
 
 if TYPE_CHECKING:
-    from comptroller.http.app import App, Resources
+    from comptroller.http.app import App
     from comptroller.http.authority import Authority
-    from comptroller.http.callers import Authenticator
 
 _AUTH = {
     "local": "tokens of this server (comptroller clients add)",
@@ -90,6 +89,7 @@ def serve(context: click.Context, /, **options: Any) -> None:
     """Serve the store over HTTP, until Ctrl-C or SIGTERM.
 
     Only on this machine, unless TLS is set up here or in a proxy: tokens do not travel in clear.
+    SIGHUP loads certificates, keys and clients again.
     """
     given = {
         name
@@ -107,13 +107,16 @@ def serve(context: click.Context, /, **options: Any) -> None:
     ):
         scheme = "https" if options["tls_cert"] else "http"
         address = _address(scheme, *bound.getsockname()[:2])
-        app = _app(service, path, address, options)
+        authority = None if options["auth"] == "off" else _authority(path, address, options)
+        app = _app(service, authority, options)
         server.serve(
             app,
             bound,
             tls_cert=options["tls_cert"],
             tls_key=options["tls_key"],
+            behind_proxy=options["behind_proxy"],
             started=lambda: _announce(path, address, options),
+            reload=authority.reload if authority else lambda: None,
         )
 
 
@@ -144,7 +147,9 @@ def _require_safety(options: dict[str, Any]) -> None:
     from comptroller.loopback import is_loopback
 
     if options["tls_cert"]:
-        _require_certificate(options["tls_cert"], options["tls_key"])
+        from comptroller.http.server import require_certificate
+
+        require_certificate(options["tls_cert"], options["tls_key"])
     if is_loopback(options["host"]) and not options["behind_proxy"]:
         return
     if options["auth"] == "off":
@@ -161,21 +166,6 @@ def _require_safety(options: dict[str, Any]) -> None:
             "must name the URL that clients elsewhere reach this server at, such as "
             "https://books.example",
         )
-
-
-def _require_certificate(certificate: str, key: str) -> None:
-    import ssl
-
-    from comptroller.errors import unavailable
-
-    try:
-        # An encrypted key must not ask for its password at a terminal that nobody looks at.
-        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
-    except OSError as error:
-        raise unavailable(
-            f"--tls-cert {certificate} and --tls-key {key} cannot be used ({error.strerror}); they "
-            "must be a certificate chain and its private key without a password, in PEM"
-        ) from error
 
 
 def _address(scheme: str, host: str, port: int) -> str:
@@ -202,7 +192,7 @@ def _store(options: dict[str, Any]) -> Iterator[tuple[comptroller.Service, str]]
             yield service, path
 
 
-def _app(service: comptroller.Service, path: str, address: str, options: dict[str, Any]) -> App:
+def _app(service: comptroller.Service, authority: Authority | None, options: dict[str, Any]) -> App:
     import logging
 
     from comptroller.http import EveryoneIsOperator, app
@@ -210,18 +200,15 @@ def _app(service: comptroller.Service, path: str, address: str, options: dict[st
 
     log = Log()
     logging.basicConfig(handlers=[log.handler()], level=logging.WARNING)
-    authenticator: Authenticator = EveryoneIsOperator(on_loopback=True)
-    resources: Resources = {}
-    if options["auth"] != "off":
-        authenticator, resources = _authority(path, address, options)
     sunset = options["sunset"]
     return app(
         service,
-        authenticator=authenticator,
+        authenticator=authority.authenticator if authority else EveryoneIsOperator(),
         drop_deprecated=options["drop_deprecated"],
         sunset=sunset and sunset.replace(tzinfo=UTC),
         observers=(log,),
-        resources=resources,
+        collectors=(log,),
+        resources=authority.resources if authority else None,
     )
 
 

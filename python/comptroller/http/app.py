@@ -1,4 +1,4 @@
-"""The service as a plain ASGI application: routes to the door, and bytes back."""
+"""The service as an ASGI application: finds the operation, calls the core, sends the answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import gzip
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -15,16 +15,19 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote
 
-from starlette.routing import Route, Router
+from prometheus_client.registry import Collector
 
 from comptroller import routes
+from comptroller._core import Principal
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import openapi, pages, problems
 from comptroller.http.bulk import Bulk
 from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator, require_scope
-from comptroller.http.exchange import Answer, Disconnected, Exchange, Headers, Receive, Scope, Send
+from comptroller.http.exchange import Disconnected, Exchange, Headers, Receive, Scope, Send
 from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
+from comptroller.http.remembered import Remembered
+from comptroller.http.routing import Answers, Router
 from comptroller.http.threads import Threads
 from comptroller.local import LocalHost
 from comptroller.routes import Row
@@ -32,12 +35,11 @@ from comptroller.service import Service
 
 JSON = b"application/json"
 
-Resources = Mapping[str, Mapping[str, Answer]]
+Resources = Mapping[str, Answers]
 
-#: Hears of every answer: what was asked, and the seconds it took.
+#: Called for every answer, with the exchange and the seconds that it took.
 Observer = Callable[[Exchange, float], None]
 
-_EXCHANGE = "comptroller.exchange"
 _MOST_EXPORTS = 8
 _WORTH_PACKING = 16 << 10  # bytes
 _STOPPING = (
@@ -58,11 +60,13 @@ class App:
 
     Args:
         service: the store's.
-        authenticator: tells who asks.
+        authenticator: finds the caller of a request.
         drop_deprecated: leaves the member `orchestrations` out of the orchestration list.
         sunset: when that member goes, announced in a header.
-        observers: told of every answer.
+        observers: called for every answer.
+        collectors: of prometheus_client, shown at `/metrics` too.
         resources: what is at other paths, for anybody: a function for each method.
+        clock: seconds, for how long an answer of `/readyz` or `/metrics` is kept.
     """
 
     def __init__(
@@ -73,14 +77,16 @@ class App:
         drop_deprecated: bool = False,
         sunset: datetime | None = None,
         observers: tuple[Observer, ...] = (),
+        collectors: Iterable[Collector] = (),
         resources: Resources | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not isinstance(service.host, LocalHost) or service.host.principal.customer is not None:
             raise invalid("service", "must be a store that was opened here as its operator")
         self._store = service.host.store
-        self._operator = service.host.principal
         self._authenticator = authenticator
-        self._metrics = Metrics(service.host)
+        self._metrics = Metrics(service.host, clock, collectors)
+        self._is_ready = Remembered(self._read_one, clock)
         self._observers: tuple[Observer, ...] = (self._metrics, *observers)
         self._threads = Threads()
         exports = ThreadPoolExecutor(_MOST_EXPORTS, "comptroller-export")
@@ -89,27 +95,21 @@ class App:
         document = openapi.document(
             _told_apart(authenticator, resources or {}), drop_deprecated=drop_deprecated
         )
-        others = {**self._others(), **pages.resources(document), **(resources or {})}
-        known = {resource.path: resource for resource in self._resources(others)}
-        # A router tries one pattern after another; most requests are for a path that is none.
-        self._fixed = {path: resource for path, resource in known.items() if "{" not in path}
-        patterns = [Route(path, known[path]) for path in known if path not in self._fixed]
-        self._router = Router(patterns, default=_nowhere, redirect_slashes=False)
+        self._router = Router(
+            {**self._resources(), **pages.resources(document), **(resources or {})}
+        )
 
     def stop(self) -> None:
-        """Says that the server is about to end: a load that is not all here is rolled back."""
+        """Announces that the server is about to end: loads in flight are rolled back."""
         self._bulk.stop()
 
-    def _resources(self, more: Resources) -> Iterator[Resource]:
-        for path, rows in routes.paths():
-            yield Resource(
-                path, {method: partial(self._operate, row) for method, row in rows.items()}
-            )
-        for path, answers in more.items():
-            yield Resource(path, answers)
-
-    def _others(self) -> Resources:
+    def _resources(self) -> Resources:
+        operations = {
+            path: {method: partial(self._operate, row) for method, row in rows.items()}
+            for path, rows in routes.paths()
+        }
         return {
+            **operations,
             "/operator/load/{kind}": {"POST": partial(self._in_bulk, "load", self._bulk.load)},
             "/operator/export/{kind}": {"GET": partial(self._in_bulk, "export", self._bulk.export)},
             "/healthz": {"GET": _alive},
@@ -124,10 +124,7 @@ class App:
         if scope["type"] != "http":
             raise RuntimeError(f"{scope['type']} is not served")
         began = time.perf_counter()
-        # Routed as it was sent: an id may hold a slash, which stays encoded until it is known.
-        raw_path = scope.get("raw_path") or quote(scope["path"]).encode()
-        here = dict(scope, path=raw_path.decode("ascii", "replace").partition("?")[0])
-        exchange = here[_EXCHANGE] = Exchange(here, receive, send)
+        exchange = Exchange(scope, receive, send)
         try:
             await self._answer(exchange)
         finally:
@@ -138,10 +135,7 @@ class App:
     async def _answer(self, exchange: Exchange) -> None:
         try:
             exchange.check()
-            scope = exchange.scope
-            path = scope["path"].removeprefix(scope.get("root_path", ""))
-            answer = self._fixed.get(path, self._router)
-            await answer(scope, exchange.receive, exchange.send)
+            await self._router.find(exchange, _path(exchange.scope))(exchange)
         except Disconnected:
             pass
         except asyncio.CancelledError:
@@ -163,7 +157,7 @@ class App:
         caller = await self._admitted(row.operation, exchange)
         operation = routes.operations()[row.operation]
         require_scope(caller, operation.scope_of(caller.is_operator or row.is_operators))
-        parameters = exchange.parameters()
+        parameters = await exchange.parameters()
         if row.names_id:
             parameters.insert(0, ("id", exchange.path_parameter("id")))
         body = await exchange.body()
@@ -192,7 +186,7 @@ class App:
     def _dressed(
         self, row: Row, answer: bytes, is_replay: bool
     ) -> tuple[bytes, list[tuple[bytes, bytes]]]:
-        """An answer of the door as HTTP has it, and the headers that go with it."""
+        """The body and the headers of an answer of the core."""
         headers: list[tuple[bytes, bytes]] = []
         if is_replay:
             headers.append((b"idempotent-replayed", b"true"))
@@ -225,50 +219,35 @@ class App:
             if message["type"] == "lifespan.shutdown":
                 return
 
+    def _read_one(self) -> None:
+        # Of one customer: the operator's list has as many parts as there are customers.
+        self._store.call(Principal("default"), "claims.list", [("limit", "1")], None, None)
+
     async def _ready(self, exchange: Exchange) -> None:
-        self._store.call(self._operator, "claims.list", [("limit", "1")], None, None)
+        self._is_ready()
         await exchange.answer(200, JSON, b'{"status":"ready"}')
-
-
-class Resource:
-    """One path: an ASGI endpoint that hands the exchange to the function of its method."""
-
-    def __init__(self, path: str, answers: Mapping[str, Answer]) -> None:
-        self.path = path
-        self._answers = answers
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers the request, or refuses its method."""
-        exchange: Exchange = scope[_EXCHANGE]
-        exchange.route = self.path
-        answer = self._answers.get(exchange.method)
-        if answer is None:
-            raise _not_allowed(self._answers)
-        await answer(exchange)
 
 
 async def _alive(exchange: Exchange) -> None:
     await exchange.answer(200, JSON, b'{"status":"alive"}')
 
 
-async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    raise problem("not-found", "there is nothing at this path")
-
-
-def _not_allowed(methods: Iterable[str]) -> Refusal:
-    allowed = sorted({*methods, *(["HEAD"] if "GET" in set(methods) else [])})
-    error = problem("method-not-allowed", f"this path takes {', '.join(allowed)}")
-    return Refusal(error, [(b"allow", ", ".join(allowed).encode())])
+def _path(scope: Scope) -> str:
+    """The path below the mount, as it was sent: a slash in an id stays percent-encoded."""
+    raw_path = scope.get("raw_path") or quote(scope["path"]).encode()
+    path: str = raw_path.decode("ascii", "replace").partition("?")[0]
+    return path.removeprefix(scope.get("root_path", ""))
 
 
 async def _refuse(exchange: Exchange, error: Error, headers: Headers = ()) -> None:
+    exchange.refusal = error.code
     body = problems.document(error, exchange.request_id)
     told = [*problems.headers(error), *headers]
     await exchange.answer(error.status, problems.CONTENT_TYPE, body, told)
 
 
 def _told_apart(authenticator: Authenticator, resources: Resources) -> openapi.Authority:
-    """How callers are told apart, for the description of the interface."""
+    """How callers are authenticated, for the description of the interface."""
     if isinstance(authenticator, EveryoneIsOperator):
         return "off"
     return "local" if routes.TOKEN_PATH in resources else "jwks"

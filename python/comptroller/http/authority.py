@@ -1,4 +1,4 @@
-"""Who may come in, put together: this server's own tokens, or those of an issuer elsewhere."""
+"""Which tokens are accepted: those that this server issues, or those of another issuer."""
 
 from __future__ import annotations
 
@@ -31,10 +31,17 @@ _JSON = b"application/json"
 
 
 class Authority(NamedTuple):
-    """What an application needs to know its callers: the authenticator, and what is for anybody."""
+    """What an application needs to know its callers.
+
+    Attributes:
+        authenticator: finds the caller of a request.
+        resources: for anybody.
+        reload: begins to read keys and clients again.
+    """
 
     authenticator: Bearer
     resources: Resources
+    reload: Callable[[], None]
 
 
 def local_authority(
@@ -74,7 +81,11 @@ def local_authority(
         await exchange.answer(200, _JSON, metadata)
 
     async def show_keys(exchange: Exchange) -> None:
-        await exchange.answer(200, _JSON, watched_keys.current().published(clock()))
+        await exchange.answer(200, _JSON, (await watched_keys.current()).published(clock()))
+
+    def reload() -> None:
+        watched_keys.reload()
+        watched_clients.reload()
 
     return Authority(
         Bearer(Verifier(terms, trust, clock), _rate(rate, clock)),
@@ -83,6 +94,7 @@ def local_authority(
             METADATA_PATH: {"GET": show_metadata},
             JWKS_PATH: {"GET": show_keys},
         },
+        reload,
     )
 
 
@@ -118,8 +130,9 @@ def external_authority(
     from comptroller.http.jwks import PublishedKeys
 
     terms = Terms(issuer, audience, frozenset(algorithms), leeway_s, customer_claim, operator_claim)
-    verifier = Verifier(terms, PublishedKeys(jwks, clock), clock)
-    return Authority(Bearer(verifier, _rate(rate, clock)), {})
+    published = PublishedKeys(jwks, clock)
+    verifier = Verifier(terms, published, clock)
+    return Authority(Bearer(verifier, _rate(rate, clock)), {}, published.reload)
 
 
 class _Local:
@@ -133,16 +146,18 @@ class _Local:
         self._clock = clock
 
     async def mark(self) -> object:
-        return self._keys.current(), self._clients.current()
+        return await self._keys.current(), await self._clients.current()
 
     # Another server of the store may know already what came a moment ago.
 
     async def key(self, kid: str) -> Key | None:
         now = self._clock()
-        return self._keys.current().find(kid, now) or self._keys.fresh().find(kid, now)
+        key = (await self._keys.current()).find(kid, now)
+        return key or (await self._keys.fresh()).find(kid, now)
 
-    def admits(self, client_id: str, customer: str | None) -> bool:
-        client = self._clients.current().get(client_id) or self._clients.fresh().get(client_id)
+    async def admits(self, client_id: str, customer: str | None) -> bool:
+        client = (await self._clients.current()).get(client_id)
+        client = client or (await self._clients.fresh()).get(client_id)
         return client is not None and client.revoked_at is None and client.customer == customer
 
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -17,7 +17,7 @@ from comptroller import arguments
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import problems
 from comptroller.http.callers import Caller, require_scope
-from comptroller.http.exchange import Disconnected, Exchange
+from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange
 from comptroller.http.problems import problem
 from comptroller.loading import LoadOptions, LoadResult
 from comptroller.local import LocalHost
@@ -29,6 +29,7 @@ _LOADED = (b"application/x-ndjson", b"application/json", b"application/octet-str
 _EXPORTED = {"ndjson": b"application/x-ndjson", "csv": b"text/csv; charset=utf-8"}
 _FLAGS = {"true": True, "false": False}
 _PIECE = 64 << 10  # bytes
+_MOST_SPOOLING = 8
 
 
 class Bulk:
@@ -37,7 +38,7 @@ class Bulk:
     Args:
         host: the store's.
         pool: its threads write the exports, one each.
-        loaded: told the kind and number of the records that a load kept.
+        loaded: called with the kind and the number of the records that a load kept.
         patience_s: see PATIENCE_S.
     """
 
@@ -53,13 +54,14 @@ class Bulk:
         self._folder = None if host.path is None else Path(host.path).resolve().parent
         self._loaded = loaded
         self._pool = pool
+        self._spooling = ThreadPoolExecutor(_MOST_SPOOLING, "comptroller-spool")
         self._loading = ThreadPoolExecutor(1, "comptroller-load")  # the store takes one at a time
         self._patience_s = patience_s
         self._waits: set[asyncio.Timeout] = set()
         self._is_stopping = False
 
     def start(self) -> None:
-        """A server begins, also after another has ended: loads are taken."""
+        """Accepts loads, also after `stop`."""
         self._is_stopping = False
 
     def stop(self) -> None:
@@ -71,22 +73,23 @@ class Bulk:
     async def load(self, exchange: Exchange, caller: Caller) -> None:
         """Loads the body, and answers the account of it.
 
-        It is loaded once it is here whole, from a file without a name: a slow sender holds up
-        nobody. Where the server ends meanwhile nothing is kept but the batches that `keep_going`
-        has committed; a refusal tells of those as ``load_result`` in its ``meta``.
+        The body is gathered in a file without a name, and loaded when it has arrived whole, so that
+        a slow sender delays nobody. If the server ends meanwhile, only the batches are kept that
+        `keep_going` has committed; the refusal counts them as ``load_result`` in its ``meta``.
         """
         require_scope(caller, "operator:write")
-        kind, options = _kind(exchange), _options(exchange)
+        kind, options = _kind(exchange), _options(await exchange.parameters())
         exchange.check_type(*_LOADED)
+        exchange.scope[PIECEWISE] = True
         accounts: list[bytes] = []
         try:
-            with self._spool() as file:
-                await self._receive(exchange, file)
+            with self._spool() as spool:
+                await self._receive(exchange, spool)
                 work = partial(
                     self._store.load,
                     caller.principal,
                     kind,
-                    f"/dev/fd/{file}",
+                    f"/dev/fd/{spool.descriptor}",
                     are_rows=False,
                     customer_id=options.customer_id,
                     keep_going=options.keep_going,
@@ -95,7 +98,7 @@ class Bulk:
                     progress=self._go_on,
                     account=accounts.append,
                 )
-                await asyncio.get_running_loop().run_in_executor(self._loading, work)
+                await spool.run(self._loading, work)
         except Error as error:
             if not accounts:
                 raise
@@ -107,19 +110,18 @@ class Bulk:
                 self._count(kind, account)
 
     @contextmanager
-    def _spool(self) -> Iterator[int]:
-        """A descriptor of a file that is gone at the end, or when the process is."""
+    def _spool(self) -> Iterator[_Spool]:
         try:
-            with TemporaryFile(buffering=0, dir=self._folder) as file:
-                yield file.fileno()
+            with closing(_Spool(self._folder)) as spool:
+                yield spool
         except OSError as error:
             raise unavailable(f"the body cannot be kept: {error.strerror}") from error
 
-    async def _receive(self, exchange: Exchange, file: int) -> None:
+    async def _receive(self, exchange: Exchange, spool: _Spool) -> None:
         chunks = exchange.chunks()
         while chunk := await self._next(chunks):
-            await asyncio.to_thread(_write, file, chunk)
-        os.lseek(file, 0, os.SEEK_SET)
+            await spool.run(self._spooling, partial(_write, spool.descriptor, chunk))
+        os.lseek(spool.descriptor, 0, os.SEEK_SET)
 
     async def _next(self, chunks: AsyncIterator[bytes]) -> bytes:
         """What comes next; empty at the end."""
@@ -135,7 +137,7 @@ class Bulk:
             self._waits.discard(wait)
 
     def _go_on(self, _bytes: int, _total: int | None, _rows: int) -> None:
-        """Ends a load when the server does."""
+        """The progress callback of a load; raises when the server is about to end."""
         if self._is_stopping:
             raise _stopping()
 
@@ -151,7 +153,7 @@ class Bulk:
         is refused is refused before the answer begins; what fails later cuts it off.
         """
         require_scope(caller, "operator:read")
-        kind, parameters = _kind(exchange), exchange.parameters()
+        kind, parameters = _kind(exchange), await exchange.parameters()
         formats = [value for name, value in parameters if name == "format"] or ["ndjson"]
         if len(formats) > 1:
             raise invalid("format", "is there twice")
@@ -173,7 +175,7 @@ class Bulk:
             await exchange.send({"type": "http.response.body", "body": b""})
 
     async def _send_all(self, exchange: Exchange, piece: bytes, pieces: _Pipe) -> None:
-        # Not every server tells of a client that has left when it is sent something.
+        # Not every server reports a disconnected client when something is sent to it.
         gone = asyncio.ensure_future(_gone(exchange))
         try:
             while piece:
@@ -190,6 +192,30 @@ class Bulk:
             gone.cancel()
 
 
+class _Spool:
+    """A file without a name. Its descriptor stays open until no thread uses it any more.
+
+    One thread at a time.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._file = TemporaryFile(buffering=0, dir=folder)  # noqa: SIM115
+        self._job: Future[None] | None = None
+        self.descriptor = self._file.fileno()
+
+    async def run(self, pool: Executor, work: Callable[[], None]) -> None:
+        """Runs `work` in a thread of the pool; a cancelled caller leaves the thread at work."""
+        self._job = pool.submit(work)
+        await asyncio.wrap_future(self._job)
+
+    def close(self) -> None:
+        """Closes the file, now or when the thread has ended."""
+        if self._job is None:
+            self._file.close()
+        else:
+            self._job.add_done_callback(lambda _: self._file.close())
+
+
 @asynccontextmanager
 async def _piped(
     pool: Executor, work: Callable[[str], int]
@@ -203,7 +229,7 @@ async def _piped(
     pieces = _Pipe(reading)
     try:
         job = pool.submit(work, f"/dev/fd/{writing}")
-        # Held until then: a pipe that nobody has opened for writing is at its end.
+        # Open until then: a pipe that has no writer is at its end.
         job.add_done_callback(lambda _: os.close(writing))
         written = asyncio.wrap_future(job)
         written.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -226,7 +252,7 @@ class _Pipe:
         self._descriptor = descriptor
 
     async def read(self, size: int) -> bytes:
-        """What there is, once there is something; empty at the end."""
+        """The bytes that have arrived, at least one; empty at the end."""
         while True:
             try:
                 return os.read(self._descriptor, size)
@@ -243,7 +269,7 @@ class _Pipe:
             loop.remove_reader(self._descriptor)
 
     def close(self) -> None:
-        """Whoever still writes to it fails."""
+        """Closes the end; whoever writes to the pipe gets an error."""
         os.close(self._descriptor)
 
 
@@ -256,12 +282,13 @@ async def _sure(written: asyncio.Future[int]) -> None:
 
 
 async def _gone(exchange: Exchange) -> None:
-    """Returns when nobody waits for the answer any more."""
+    """Returns when the client has disconnected."""
     while (await exchange.receive())["type"] != "http.disconnect":
         pass
 
 
 async def _refuse(exchange: Exchange, error: Error, account: bytes) -> None:
+    exchange.refusal = error.code
     told = msgspec.json.decode(problems.document(error, exchange.request_id))
     told["meta"] = {"load_result": msgspec.Raw(account)}
     body = msgspec.json.encode(told)
@@ -285,8 +312,7 @@ def _kind(exchange: Exchange) -> str:
     return kind
 
 
-def _options(exchange: Exchange) -> LoadOptions:
-    given = exchange.parameters()
+def _options(given: list[tuple[str, str]]) -> LoadOptions:
     arguments.refuse_unknown((name for name, _ in given), LoadOptions._fields)
     named = dict(given)
     if len(named) < len(given):

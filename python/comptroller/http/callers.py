@@ -1,7 +1,8 @@
-"""Who asks: what an authenticator tells the application of a request."""
+"""Callers of the application, and how an authenticator finds the caller of a request."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Protocol
 
 from comptroller._core import Principal
@@ -12,7 +13,7 @@ from comptroller.loopback import host_of, is_loopback
 
 
 class Caller:
-    """A principal of the core, and what the adapter looks at of it. Immutable."""
+    """A principal of the core, with its members that the adapter reads. Immutable."""
 
     __slots__ = ("client_id", "customer", "is_operator", "principal", "scopes")
 
@@ -33,28 +34,46 @@ def require_scope(caller: Caller, scope: str) -> None:
 
 
 class Authenticator(Protocol):
-    """Tells who asks, by the request's credentials."""
+    """Finds the caller of a request by its credentials."""
 
     async def caller(self, exchange: Exchange) -> Caller:
-        """Who asks. Raises :class:`comptroller.http.problems.Refusal` for what RFC 6750 refuses."""
+        """The caller. Raises :class:`comptroller.http.problems.Refusal` as RFC 6750 requires."""
 
 
 class EveryoneIsOperator:
-    """Takes whoever asks for the operator: for a server that only its own machine can reach.
+    """Takes every caller for the operator: for a server that only its own machine can reach.
+
+    A web page in a browser on that machine reaches it too. So a request is refused when a page of
+    another origin sent it: as Sec-Fetch-Site says, or Origin if a browser sends none. A link may be
+    followed.
 
     Args:
-        on_loopback: the server can be reached by loopback names alone. Whoever asks for another
-            host is refused: it is a page in a browser, whose own name was made to lead here.
+        on_loopback: refuses requests for hosts other than loopback names: the name of a page may
+            have been made to resolve to this machine. Without it every name is accepted.
     """
 
-    def __init__(self, *, on_loopback: bool = False) -> None:
+    def __init__(self, *, on_loopback: bool = True) -> None:
         self._on_loopback = on_loopback
         self._operator = Caller(Principal(), "operator")
 
     async def caller(self, exchange: Exchange) -> Caller:
-        """The operator, whatever else the request says."""
-        if self._on_loopback:
-            host = exchange.headers.get(b"host", b"").decode("latin-1")
-            if not is_loopback(host_of(host)):
-                raise invalid("Host", "must be localhost or a loopback address")
+        """The operator. Raises InvalidRequest for a request of a web page that is not our own."""
+        host = exchange.headers.get(b"host", b"")
+        if self._on_loopback and not is_loopback(host_of(host.decode("latin-1"))):
+            raise invalid("Host", "must be localhost or a loopback address")
+        if not (_is_of_own_origin(exchange.headers, host) or _is_followed_link(exchange)):
+            raise invalid("Origin", "must be this server's own; this is a page of another origin")
         return self._operator
+
+
+def _is_of_own_origin(headers: Mapping[bytes, bytes], host: bytes) -> bool:
+    """Whether a page of this server sent the request, or none at all."""
+    site = headers.get(b"sec-fetch-site")
+    if site is not None:
+        return site in (b"same-origin", b"none")
+    origin = headers.get(b"origin")
+    return origin is None or origin in (b"http://" + host, b"https://" + host)
+
+
+def _is_followed_link(exchange: Exchange) -> bool:
+    return exchange.method == "GET" and exchange.headers.get(b"sec-fetch-mode") == b"navigate"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, MutableMapping
 from secrets import token_hex
 from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from comptroller.errors import invalid
 from comptroller.http.problems import problem
+from comptroller.routes import FORM, METHOD_OVERRIDE
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -21,21 +22,25 @@ Headers = Iterable[tuple[bytes, bytes]]
 LARGEST_BODY = 1 << 20
 MOST_FIELDS = 2000
 
-#: What percent-encoding does not have.
+#: A key of a scope that an answer sets: the deadline of the body is of each piece, not the whole.
+PIECEWISE = "comptroller.piecewise"
+
+#: A % that two hexadecimal digits do not follow.
 BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 _LONGEST_LENGTH = 18  # digits
 _LARGEST_PIECE = 256 << 10  # bytes
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
-_SINGLE = frozenset({b"content-type", b"content-length", b"idempotency-key"})
+_OVERRIDE = METHOD_OVERRIDE.encode()
+_SINGLE = frozenset({b"content-type", b"content-length", b"idempotency-key", _OVERRIDE})
 
 
 class Disconnected(Exception):
-    """Nobody waits for the answer any more."""
+    """The client has disconnected."""
 
 
 class Exchange:
-    """A request, and what becomes known of it on the way to its answer.
+    """A request, and what is found out about it until it is answered.
 
     Raises :class:`comptroller.Error` for what is no request of this interface.
     """
@@ -44,10 +49,13 @@ class Exchange:
         "client_id",
         "customer",
         "headers",
+        "is_form",
         "is_head",
         "method",
         "operation",
+        "path_values",
         "receive",
+        "refusal",
         "request_id",
         "route",
         "scope",
@@ -62,16 +70,27 @@ class Exchange:
         self.is_head = scope["method"] == "HEAD"
         self.method: str = "GET" if self.is_head else scope["method"]
         self.headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
+        self.is_form = self.method == "POST" and self.headers.get(_OVERRIDE) == b"GET"
+        if self.is_form:
+            self.method = "GET"
         given = self.headers.get(b"x-request-id", b"")
         self.request_id = given.decode() if _REQUEST_ID.fullmatch(given) else token_hex(16)
         self.route = ""
+        self.path_values: Mapping[str, str] = {}
         self.operation = ""
         self.client_id: str | None = None
         self.customer: str | None = None
         self.status = 0
+        self.refusal = ""
+
+    @property
+    def peer(self) -> str | None:
+        """The address of the client, as the server knows it."""
+        client = self.scope.get("client")
+        return client[0] if client else None
 
     def check(self) -> None:
-        """Refuses headers that come twice and may not."""
+        """Refuses duplicates of headers that may be given once."""
         headers = self.scope["headers"]
         if len(self.headers) == len(headers):
             return
@@ -85,9 +104,14 @@ class Exchange:
         headers = self.scope["headers"]
         return len(headers) > len(self.headers) and [each for each, _ in headers].count(name) > 1
 
-    def parameters(self) -> list[tuple[str, str]]:
-        """The fields of the query string, in their order."""
+    async def parameters(self) -> list[tuple[str, str]]:
+        """The fields of the query string, or of the form in its place, in their order."""
         query: bytes = self.scope["query_string"]
+        if self.is_form:
+            if query:
+                raise invalid("query", "must be empty; the parameters are in the form")
+            self.check_type(FORM.encode())
+            query = await self._whole_body()
         if not query:
             return []
         try:
@@ -104,8 +128,8 @@ class Exchange:
         return fields
 
     def path_parameter(self, name: str) -> str:
-        """A segment of the path, which the router saw percent-encoded."""
-        segment: str = self.scope["path_params"][name]
+        """The value of a segment in braces, which the router saw percent-encoded."""
+        segment = self.path_values[name]
         try:
             if not BAD_ESCAPE.search(segment):
                 return unquote_to_bytes(segment).decode()
@@ -119,14 +143,21 @@ class Exchange:
         return None if key is None else key.decode("latin-1")
 
     async def body(self) -> bytes:
-        """The JSON body; empty when there is none. Refuses 413 before it is read whole, and 415."""
-        if not self._has_body():
+        """The JSON body; empty when there is none.
+
+        Refuses 413 before it is read whole, and 415: a write also without a body, if it has another
+        media type, as the form of a web page has.
+        """
+        if self.is_form:
             return b""
-        self.check_length(LARGEST_BODY)
-        data = b"".join([chunk async for chunk in self.chunks(LARGEST_BODY)])
-        if data:
+        data = await self._whole_body() if self._has_body() else b""
+        if data or (self.method != "GET" and b"content-type" in self.headers):
             self.check_type(b"application/json")
         return data
+
+    async def _whole_body(self) -> bytes:
+        self.check_length(LARGEST_BODY)
+        return b"".join([chunk async for chunk in self.chunks(LARGEST_BODY)])
 
     def _has_body(self) -> bool:
         # In HTTP/1 a body is announced; asking for one that is not would cost as much as a filter.
@@ -177,12 +208,15 @@ class Exchange:
     ) -> None:
         """Sends the whole answer; of a HEAD request its headers."""
         await self.start(status, content_type, [(b"content-length", b"%d" % len(body)), *headers])
-        rest = b"" if self.is_head else body
-        # Of what is large no more is handed on than its reader takes.
-        while len(rest) > _LARGEST_PIECE:
-            piece, rest = rest[:_LARGEST_PIECE], rest[_LARGEST_PIECE:]
+        sent = 0
+        if self.is_head:
+            body = b""
+        # A large body is handed on only as fast as its reader takes it.
+        while len(body) - sent > _LARGEST_PIECE:
+            piece = body[sent : sent + _LARGEST_PIECE]
             await self.send({"type": "http.response.body", "body": piece, "more_body": True})
-        await self.send({"type": "http.response.body", "body": rest})
+            sent += _LARGEST_PIECE
+        await self.send({"type": "http.response.body", "body": body[sent:]})
 
     async def start(self, status: int, content_type: bytes, headers: Headers = ()) -> None:
         """Sends the head of an answer whose body follows in pieces."""

@@ -4,27 +4,63 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from secrets import token_hex
 from typing import Any
 
+from uvicorn import Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from comptroller.errors import make
+from comptroller.http import problems
+from comptroller.http.exchange import PIECEWISE
+from comptroller.routes import METHOD_OVERRIDE
 
 LARGEST_HEAD = 16 << 10  # bytes of the request line and all headers; of trailers too
 MOST_HEADERS = 64
 MOST_CONNECTIONS = 1000
 
 _MOST_GATHERED = 64 << 10  # bytes
+_LONG = (
+    f"the request line and the fields may have {LARGEST_HEAD:,} bytes, and there may be"
+    f" {MOST_HEADERS} fields; send long filters as a form, by POST with {METHOD_OVERRIDE}: GET"
+)
 _REASONS = {
-    400: "Bad Request",
-    408: "Request Timeout",
-    431: "Request Header Fields Too Large",
+    400: ("Bad Request", "Host must be given exactly once"),
+    408: ("Request Timeout", "the request did not arrive whole in time"),
+    414: ("URI Too Long", _LONG),
+    431: ("Request Header Fields Too Large", _LONG),
 }
 _log = logging.getLogger(__name__)
 
+#: What is used of uvicorn that it does not document. Its version is bounded for this.
+UNDOCUMENTED: dict[str, frozenset[str]] = {
+    "server": frozenset({"capture_signals", "started", "should_exit", "force_exit", "config"}),
+    "protocol": frozenset(
+        {"connections", "cycle", "flow", "headers", "loop", "parser", "scope", "transport", "url"}
+    ),
+    "callbacks": frozenset(
+        {"on_message_begin", "on_header", "on_headers_complete", "on_body", "on_message_complete"}
+    ),
+    "cycle": frozenset({"response_started", "response_complete"}),
+    "flow": frozenset({"read_paused"}),
+}
+
+
+class GuardedServer(Server):
+    """uvicorn's server, which leaves signals to its caller."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Does nothing: uvicorn would raise the signals again when it has stopped."""
+        yield
+
 
 class Outgoing:
-    """A transport that sends what is written in one go, and ends where nobody takes any of it.
+    """A transport that sends all writes of one turn of the loop in one system call.
 
-    The head of an answer and its body cost one system call instead of two.
+    It closes the connection of a client that takes nothing of an answer for too long.
     """
 
     def __init__(
@@ -47,7 +83,7 @@ class Outgoing:
         return self._transport.is_closing()
 
     def write(self, data: bytes) -> None:
-        """Sends with what else is written until the loop goes on."""
+        """Sends at the end of this turn of the loop, with everything else that it writes."""
         if not self._gathered:
             self._loop.call_soon(self.flush)
         self._gathered.append(data)
@@ -67,12 +103,12 @@ class Outgoing:
         self._gathered_bytes = 0
 
     def close(self) -> None:
-        """Sends what was written, and ends."""
+        """Sends what was written, and closes the connection."""
         self.flush()
         self._transport.close()
 
     def forget(self) -> None:
-        """The connection is gone."""
+        """Stops waiting: the connection is closed."""
         if self._deadline is not None:
             self._deadline.cancel()
 
@@ -95,8 +131,8 @@ class Outgoing:
 class GuardedProtocol(HttpToolsProtocol):
     """uvicorn's protocol, with deadlines for receiving and for being read, and caps on the head.
 
-    What is refused here never becomes a request: it gets a bare status, and its connection is
-    closed. One connection too many is closed without a word.
+    What is refused here never reaches the application: it is answered with a problem document, and
+    its connection is closed. One connection too many is closed without an answer.
     """
 
     transport: Outgoing  # type: ignore[assignment]
@@ -108,9 +144,10 @@ class GuardedProtocol(HttpToolsProtocol):
         self._is_in_head = True
         self._bytes_beside_body = 0
         self._field_bytes = 0
+        self.url = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begins to wait for the first request."""
+        """Starts the deadline of the first request."""
         outgoing: Any = Outgoing(transport, self.loop, self._receive_within_s)
         super().connection_made(outgoing)
         if len(self.connections) > MOST_CONNECTIONS:
@@ -119,24 +156,25 @@ class GuardedProtocol(HttpToolsProtocol):
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Waits for nothing any more."""
+        """Stops every deadline."""
         self._expect_nothing()
         self.transport.forget()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Takes a piece of a request; a load has its time anew with every piece."""
+        """Takes a piece of a request; its deadline is of the piece where the answer says so."""
         self._bytes_beside_body += len(data)
-        if not self._is_in_head and self._is_load():
+        # What is answered already, such as what was refused, has no more time.
+        if not self._is_in_head and PIECEWISE in self.scope and not self.cycle.response_complete:
             self._expect()
         super().data_received(data)
         if self._bytes_beside_body > LARGEST_HEAD:
-            self._reject(431)
+            self._reject_head()
         elif self._deadline is None and self._is_idle():
             self._expect()  # of line ends alone, which begin nothing
 
     def on_message_begin(self) -> None:
-        """A request begins, and its time, unless that began with the connection."""
+        """Starts the deadline of a request, unless it runs since the connection began."""
         super().on_message_begin()
         self._field_bytes = 0
         if self._deadline is None:
@@ -149,27 +187,27 @@ class GuardedProtocol(HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Hands the request on, unless its head is too large or names no host, or two."""
+        """Passes the request on, unless its head is too large or does not name one host."""
         self._is_in_head = False
         self._bytes_beside_body = 0
         if self.transport.is_closing():
             return
         hosts = sum(name == b"host" for name, _ in self.headers)
         if len(self.headers) > MOST_HEADERS or len(self.url) + self._field_bytes > LARGEST_HEAD:
-            self._reject(431)
+            self._reject_head()
         elif hosts > 1 or (hosts == 0 and self.parser.get_http_version() != "1.0"):
             self._reject(400)
         else:
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Hands a piece of the body on; what follows a rejected head is passed over."""
+        """Passes a piece of the body on; what follows a rejected head is ignored."""
         self._bytes_beside_body = 0
         if not self.transport.is_closing():
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request is here whole."""
+        """Stops the deadline: the request has arrived whole."""
         self._expect_nothing()
         self._is_in_head = True
         self._bytes_beside_body = 0
@@ -179,11 +217,6 @@ class GuardedProtocol(HttpToolsProtocol):
     def _is_idle(self) -> bool:
         is_answered = self.cycle is None or self.cycle.response_complete
         return self._is_in_head and is_answered and not self.transport.is_closing()
-
-    def _is_load(self) -> bool:
-        # What is answered already, such as a refused one, need not be heard to its end.
-        is_load = self.scope["path"].startswith("/operator/load/")
-        return is_load and not self.cycle.response_complete
 
     def _expect(self) -> None:
         self._expect_nothing()
@@ -195,20 +228,37 @@ class GuardedProtocol(HttpToolsProtocol):
             self._deadline = None
 
     def _overdue(self) -> None:
-        if self.flow.read_paused:  # it is we who do not listen
+        if self.flow.read_paused:  # the server has stopped reading
             self._expect()
         else:
             self._reject(408)
+
+    def _reject_head(self) -> None:
+        self._reject(414 if len(self.url) > self._field_bytes else 431)
 
     def _reject(self, status: int) -> None:
         self._expect_nothing()
         if self.transport.is_closing():
             return
-        _log.warning("a request was refused: %d %s", status, _REASONS[status])
+        reason, detail = _REASONS[status]
+        _log.warning("a request was refused: %d %s", status, reason)
         cycle = self.cycle
         is_pending = cycle is not None and not cycle.response_complete
-        # Nothing may stand inside another answer, or in the place of one.
+        # A refusal must not be written into another answer, or in place of one.
         if not is_pending or not (self._is_in_head or cycle.response_started):
-            head = f"HTTP/1.1 {status} {_REASONS[status]}\r\nconnection: close\r\n"
-            self.transport.write(f"{head}content-length: 0\r\n\r\n".encode())
+            is_head = self.url != b"" and self.parser.get_method() == b"HEAD"
+            self.transport.write(_refusal(status, reason, detail, is_head=is_head))
         self.transport.close()
+
+
+def _refusal(status: int, reason: str, detail: str, *, is_head: bool) -> bytes:
+    request_id = token_hex(16)
+    body = problems.document(make("invalid-request", status, detail), request_id)
+    fields = {
+        "content-type": problems.CONTENT_TYPE.decode(),
+        "content-length": len(body),
+        "x-request-id": request_id,
+        "connection": "close",
+    }
+    lines = [f"HTTP/1.1 {status} {reason}", *(f"{name}: {it}" for name, it in fields.items())]
+    return "\r\n".join([*lines, "", ""]).encode() + (b"" if is_head else body)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
-from contextlib import suppress
 from http.client import HTTPException
 from io import BufferedIOBase
 from pathlib import Path
-from threading import Thread
 from typing import Any, NamedTuple
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
@@ -20,6 +16,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from comptroller.errors import invalid, unavailable
+from comptroller.http.background import Background
 from comptroller.http.tokens import Key
 from comptroller.loopback import is_private
 
@@ -69,9 +66,9 @@ class PublishedKeys:
         self._clock = clock
         self._within_s = within_s
         self._held = _Held({}, 0, float("-inf"))
-        self._tried_at = self._waited_for_until = float("-inf")
+        self._tried_at = float("-inf")
         self._is_failing = False
-        self._under_way: Future[None] | None = None
+        self._fetching = Background(self._fetch, within_s)
         if not self._is_url:
             self._read_at_start()
 
@@ -93,34 +90,29 @@ class PublishedKeys:
             await self._renew(waits=True)
         return self._held.keys.get(kid)
 
-    def admits(self, client_id: str, customer: str | None) -> bool:
-        """Whoever the issuer lets in."""
+    def reload(self) -> None:
+        """Begins to read the keys again."""
+        self._tried_at = self._clock()
+        self._fetching.start()
+
+    async def admits(self, client_id: str, customer: str | None) -> bool:
+        """True: the issuer decides."""
         return True
 
     async def _renew(self, *, waits: bool) -> None:
         now = self._clock()
-        under_way = self._under_way
-        if under_way is None and now - self._tried_at >= _TRY_AGAIN_AFTER_S:
+        if now - self._tried_at >= _TRY_AGAIN_AFTER_S:
             self._tried_at = now
-            self._waited_for_until = time.monotonic() + self._within_s
-            under_way = self._under_way = Future()
-            under_way.set_running_or_notify_cancel()
-            # None of a pool: those are waited for when the server stops.
-            Thread(target=self._fetch, args=[under_way], daemon=True).start()
-        if under_way is not None and waits:
-            left_s = max(0.0, self._waited_for_until - time.monotonic())
-            with suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.wrap_future(under_way), left_s)
+            self._fetching.start()
+        if waits:
+            await self._fetching.wait()
 
-    def _fetch(self, ended: Future[None]) -> None:
+    def _fetch(self) -> None:
         try:
             self._hold(self._read())
         except (OSError, HTTPException, ValueError) as error:
             self._is_failing = True
             _log.warning("the keys of the issuer of tokens were not renewed: %s", error)
-        finally:
-            self._under_way = None
-            ended.set_result(None)
 
     def _read_at_start(self) -> None:
         try:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, BinaryIO
+from queue import Empty, SimpleQueue
+from threading import Event, Lock, Thread
+from typing import Any, BinaryIO
 
 import msgspec
+from prometheus_client.core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from comptroller.http.exchange import Exchange
 
-if TYPE_CHECKING:
-    from collections.abc import MutableMapping
-
 _FAILED = 500
+_MOST_WAITING = 8192  # lines; together a few megabytes
+_MOST_AT_ONCE = 256
 
 
 class _Request(msgspec.Struct, kw_only=True):
@@ -31,36 +36,36 @@ class _Request(msgspec.Struct, kw_only=True):
     route: str | None
     status: int | None
     milliseconds: float
+    # Of what was refused.
+    error: str | msgspec.UnsetType = msgspec.UNSET
+    peer: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
-class Log:
+class Log(Collector):
     """Writes a line for each answer of an application: an observer of it.
 
-    A line has the route, never the path, the query, a header or a body.
+    A line has the route, never the path, the query, a header or a body. That of a refusal has its
+    code and the address of the client. That of a refused token request names the client if it is
+    registered: an unknown name may be a secret in the wrong place.
+
+    Lines are written by a thread of their own. Nobody waits for the reader of the log: lines that
+    find 8,192 others waiting are dropped, and counted on the page of the metrics.
 
     Args:
-        stream: where to; standard error when left out.
+        stream: where to; standard error by default.
     """
 
     def __init__(self, stream: BinaryIO | None = None) -> None:
-        import structlog  # takes long, and a program that only imports this may not log
-
-        self._lines = structlog.BytesLogger(stream or sys.stderr.buffer)
-        self._logger = structlog.wrap_logger(
-            self._lines,
-            processors=[
-                structlog.processors.TimeStamper(fmt="iso", utc=True, key="time"),
-                structlog.processors.add_log_level,
-                _line,
-            ],
-            wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-            context_class=dict,
-            cache_logger_on_first_use=True,
-        ).bind()
+        stream = stream or sys.stderr.buffer
+        # Without the buffer: its lock would be held while nobody reads.
+        self._file: BinaryIO = getattr(stream, "raw", stream)
+        self._lines: SimpleQueue[bytes | Event] = SimpleQueue()
+        self._counting = Lock()
+        self._dropped = 0
+        Thread(target=self._write_all, daemon=True).start()
 
     def __call__(self, exchange: Exchange, seconds: float) -> None:
         """Writes the line of an answer."""
-        # Past the processors, which would take half as long as a page.
         line = _Request(
             time=datetime.now(UTC),
             level="error" if exchange.status >= _FAILED else "info",
@@ -73,28 +78,78 @@ class Log:
             status=exchange.status or None,
             milliseconds=round(seconds * 1000, 3),
         )
-        self._lines.msg(msgspec.json.encode(line))
+        if exchange.refusal:
+            line.error, line.peer = exchange.refusal, exchange.peer
+        self.write(msgspec.json.encode(line) + b"\n")
+
+    def write(self, lines: bytes) -> None:
+        """Hands whole lines on to be written, or drops them. For any thread."""
+        if self._lines.qsize() < _MOST_WAITING:
+            self._lines.put(lines)
+        else:
+            self._drop(lines)
+
+    def flush(self, within_s: float = 1.0) -> None:
+        """Waits until the lines so far are written, but no longer than this."""
+        written = Event()
+        self._lines.put(written)
+        written.wait(within_s)
 
     def handler(self) -> logging.Handler:
-        """Writes what the server's own loggers say as lines of the same kind."""
-        return _Handler(self._logger)
+        """Writes the records of other loggers as lines of the same kind."""
+        return _Handler(self)
+
+    def collect(self) -> Iterator[Metric]:
+        """The number of dropped lines, for the page of the metrics."""
+        yield CounterMetricFamily(
+            "comptroller_log_lines_dropped",
+            "Lines of the log that were dropped, because nobody read the ones before.",
+            value=self._dropped,
+        )
+
+    def _drop(self, lines: bytes) -> None:
+        with self._counting:
+            self._dropped += lines.count(b"\n")
+
+    def _write_all(self) -> None:
+        while True:
+            waiting = [self._lines.get()]
+            with suppress(Empty):
+                while len(waiting) < _MOST_AT_ONCE:
+                    waiting.append(self._lines.get_nowait())
+            lines = b"".join(each for each in waiting if isinstance(each, bytes))
+            try:
+                _write(self._file, lines)
+            except (OSError, ValueError):  # the reader is gone, the disk full, the file closed
+                self._drop(lines)
+            for each in waiting:
+                if isinstance(each, Event):
+                    each.set()
 
 
 class _Handler(logging.Handler):
-    """Of an exception it tells type and place: its text may repeat what was sent."""
+    """Writes type and place of an exception, not its text, which may repeat what was sent."""
 
-    def __init__(self, logger: Any) -> None:
+    def __init__(self, log: Log) -> None:
         super().__init__(logging.INFO)
-        self._logger = logger
+        self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            told: dict[str, Any] = {"logger": record.name}
+            line = {
+                "time": datetime.now(UTC),
+                "level": record.levelname.lower(),
+                "event": record.getMessage(),
+                "logger": record.name,
+            }
             if record.exc_info and record.exc_info[1] is not None:
-                told |= _told(record.exc_info[1])
-            self._logger.log(record.levelno, record.getMessage(), **told)
+                line |= _told(record.exc_info[1])
+            self._log.write(msgspec.json.encode(line) + b"\n")
         except Exception:
             self.handleError(record)
+
+    def flush(self) -> None:
+        self._log.flush()
 
 
 def _told(error: BaseException) -> dict[str, Any]:
@@ -107,6 +162,10 @@ def _told(error: BaseException) -> dict[str, Any]:
     return {"exception": type(error).__qualname__, "trace": frames}
 
 
-def _line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> bytes:
-    begin = {name: event.pop(name) for name in ("time", "level", "event")}
-    return msgspec.json.encode({**begin, **event})
+def _write(file: BinaryIO, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        written: int | None = file.write(left)
+        if written is None:  # the file is in non-blocking mode
+            raise BlockingIOError
+        left = left[written:]

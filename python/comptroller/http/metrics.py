@@ -1,11 +1,12 @@
-"""What the server did, in numbers for Prometheus."""
+"""Counts of what the server did, for Prometheus."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
@@ -15,6 +16,7 @@ from prometheus_client.registry import Collector
 
 from comptroller._core import Store
 from comptroller.http.exchange import Answer, Exchange
+from comptroller.http.remembered import Remembered
 from comptroller.local import LocalHost
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.5)
@@ -30,10 +32,16 @@ class Metrics:
 
     Args:
         host: the store's, whose commits are shown, and its size where it keeps a file.
+        clock: seconds.
+        others: shown on the same page.
     """
 
-    def __init__(self, host: LocalHost) -> None:
+    def __init__(
+        self, host: LocalHost, clock: Callable[[], float], others: Iterable[Collector]
+    ) -> None:
         self._registry = CollectorRegistry()
+        for other in others:
+            self._registry.register(other)
         ProcessCollector(registry=self._registry)
         self._answers = _Answers()
         self._registry.register(self._answers)
@@ -46,6 +54,8 @@ class Metrics:
         )
         if host.path is not None:
             self._watch(host.path)
+        # The text takes milliseconds to make, and the interpreter's lock with it.
+        self._text = Remembered(partial(generate_latest, self._registry), clock)
 
     def _watch(self, path: str) -> None:
         size = Gauge(
@@ -71,8 +81,7 @@ class Metrics:
         return {"/metrics": {"GET": self._page}}
 
     async def _page(self, exchange: Exchange) -> None:
-        # It takes long enough to keep others waiting.
-        text = await asyncio.to_thread(generate_latest, self._registry)
+        text = await asyncio.to_thread(self._text)
         await exchange.answer(200, CONTENT_TYPE_PLAIN_0_0_4.encode(), text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -65,8 +65,9 @@ async def _file(exchange: Exchange) -> None:
     await exchange.answer(200, _MEDIA[path.suffix], data, [_CACHED])
 
 
+@cache
 def _offapi() -> Path:
-    """Where the package is: importing it would read all of its files."""
+    """The folder of the package: importing it would read all of its files."""
     found = find_spec("offapi")
     if found is None or not found.submodule_search_locations:
         raise unavailable("the page needs offapi: pip install 'comptroller[server]'")

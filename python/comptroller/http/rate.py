@@ -1,4 +1,4 @@
-"""How often a client may ask: a token bucket each."""
+"""The rate of requests of each client: a token bucket each."""
 
 from __future__ import annotations
 

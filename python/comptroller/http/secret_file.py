@@ -13,10 +13,12 @@ from typing import Generic, TypeVar
 
 from comptroller.errors import Error, Unavailable, unavailable
 from comptroller.files import whole_file
+from comptroller.http.background import Background
 
 _Kept = TypeVar("_Kept")
 
 _LOOK_EVERY_S = 1.0
+_LOOK_WITHIN_S = 1.0
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _log = logging.getLogger(__name__)
 
@@ -87,10 +89,13 @@ class SecretFile:
 class Watched(Generic[_Kept]):
     """What a file holds, read again when it has changed.
 
+    The file is looked at beside the event loop. While that takes longer than a second, and until it
+    has ended, what was read before is still used.
+
     Args:
         file: the file.
-        read: reads it; what it raises is raised by the constructor, but told to the log alone
-            later on, since who asks then is anybody.
+        read: reads it. Its errors are raised by the constructor, and logged afterwards, since the
+            callers of that time may be anybody.
         clock: seconds.
     """
 
@@ -100,35 +105,45 @@ class Watched(Generic[_Kept]):
         self._file = file
         self._read = read
         self._clock = clock
+        self._looking = Background(self._look, _LOOK_WITHIN_S)
         self._looked_at = clock()
-        self._stamp = file.stamp()
+        self._stamp: object = file.stamp()
         self._kept: _Kept | None = read(file)
 
-    def current(self) -> _Kept:
+    async def current(self) -> _Kept:
         """What it held within the last second.
 
         Raises Unavailable, without naming the file, where it cannot be used.
         """
         # Also when the clock was set back.
         if not 0 <= self._clock() - self._looked_at < _LOOK_EVERY_S:
-            return self.fresh()
+            return await self.fresh()
+        return self._usable()
+
+    async def fresh(self) -> _Kept:
+        """What it holds now; raises as `current` does."""
+        self._looking.start()
+        await self._looking.wait()
+        return self._usable()
+
+    def reload(self) -> None:
+        """Begins to read the file again, also if it seems unchanged."""
+        self._stamp = None
+        self._looking.start()
+
+    def _usable(self) -> _Kept:
         if self._kept is None:
             raise unavailable("credentials cannot be checked now; the log of the server says why")
         return self._kept
 
-    def fresh(self) -> _Kept:
-        """What it holds at this moment; raises as `current` does."""
-        self._looked_at = self._clock()
-        self._look()
-        return self.current()
-
     def _look(self) -> None:
+        looked_at = self._clock()
         stamp = self._file.stamp()
-        if stamp == self._stamp and self._kept is not None:
-            return
-        self._stamp = stamp
-        try:
-            self._kept = self._read(self._file)
-        except Error as error:
-            self._kept = None
-            _log.error("%s", error.detail)
+        if stamp != self._stamp or self._kept is None:
+            self._stamp = stamp
+            try:
+                self._kept = self._read(self._file)
+            except Error as error:
+                self._kept = None
+                _log.error("%s", error.detail)
+        self._looked_at = looked_at

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import uvicorn
 import uvloop
 
-from comptroller.errors import unavailable
+from comptroller.errors import Unavailable, unavailable
 from comptroller.http.app import App
 from comptroller.http.exchange import Receive, Scope, Send
-from comptroller.http.guard import GuardedProtocol
+from comptroller.http.guard import GuardedProtocol, GuardedServer
+
+_log = logging.getLogger(__name__)
 
 #: How long a request may take to arrive whole, a load between two pieces; how long an answer, or
 #: the beginning and the end of TLS, may stand still.
@@ -36,15 +41,6 @@ class _Loop(uvloop.Loop):
         if named.get("ssl"):
             named["ssl_handshake_timeout"] = named["ssl_shutdown_timeout"] = self._within_s
         return await super().create_server(*args, **named)
-
-
-class Server(uvicorn.Server):
-    """uvicorn's server, stopped by the signals that `serve` hears."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leaves the signals alone: uvicorn would raise them again when it has stopped."""
-        yield
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -71,13 +67,22 @@ def serve(
     *,
     tls_cert: str | None = None,
     tls_key: str | None = None,
+    behind_proxy: bool = False,
     receive_within_s: float = RECEIVE_WITHIN_S,
     started: Callable[[], None] = lambda: None,
+    reload: Callable[[], None] = lambda: None,
 ) -> None:
     """Serves until SIGTERM or SIGINT, and then until what is in flight is answered.
 
-    A second signal ends the wait for that. Calls `started` when requests are taken. On the main
-    thread.
+    A second signal ends the wait for that. SIGHUP loads the certificate again and calls `reload`,
+    but ends the server where its terminal was closed. On the main thread.
+
+    Args:
+        behind_proxy: takes the address of a client from X-Forwarded-For, if the peer is this
+            machine or in FORWARDED_ALLOW_IPS.
+        receive_within_s: see RECEIVE_WITHIN_S.
+        started: called when requests are taken.
+        reload: loads again what else may be renewed.
     """
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
@@ -95,28 +100,78 @@ def serve(
         log_level="warning",
         access_log=False,
         server_header=False,
-        proxy_headers=False,
+        proxy_headers=behind_proxy,
+        forwarded_allow_ips=os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1,::1"),
         timeout_graceful_shutdown=END_WITHIN_S,
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
     )
-    server = Server(config)
+
+    def reload_all() -> None:
+        if config.ssl is not None and tls_cert and tls_key:
+            _reload_certificate(config.ssl, tls_cert, tls_key)
+        reload()
+
+    server = GuardedServer(config)
     with asyncio.Runner(loop_factory=partial(_Loop, receive_within_s)) as runner:
-        runner.run(_serve(server, app, bound, started))
+        runner.run(_serve(server, app, bound, started, reload_all))
+
+
+def require_certificate(certificate: str, key: str) -> None:
+    """Raises Unavailable where these are no certificate chain and its key."""
+    try:
+        # An encrypted key must not ask for its password at a terminal that nobody looks at.
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
+    except OSError as error:
+        raise unavailable(
+            f"--tls-cert {certificate} and --tls-key {key} cannot be used ({error.strerror}); they "
+            "must be a certificate chain and its private key without a password, in PEM"
+        ) from error
+
+
+def _reload_certificate(context: ssl.SSLContext, certificate: str, key: str) -> None:
+    """Uses a renewed certificate for new connections; one that cannot be used is logged."""
+    try:
+        # Loading a pair that does not match would leave the context without a key.
+        require_certificate(certificate, key)
+        context.load_cert_chain(certificate, key, password="")
+    except (Unavailable, OSError) as error:
+        _log.error("the certificate was not reloaded: %s", error)
+
+
+def _has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
 
 
 async def _serve(
-    server: Server, app: App, bound: socket.socket, started: Callable[[], None]
+    server: GuardedServer,
+    app: App,
+    bound: socket.socket,
+    started: Callable[[], None],
+    reload: Callable[[], None],
 ) -> None:
     loop = asyncio.get_running_loop()
+    # Under nohup it outlives its terminal.
+    is_of_terminal = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN and _has_terminal()
 
     def stop() -> None:
         server.force_exit = server.should_exit
         server.should_exit = True
         app.stop()
 
+    def hang_up() -> None:
+        if is_of_terminal and not _has_terminal():  # it was closed
+            stop()
+        else:
+            reload()
+
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
+    loop.add_signal_handler(signal.SIGHUP, hang_up)
     serving = loop.create_task(server.serve(sockets=[bound]))
     while not server.started and not serving.done():
         await asyncio.sleep(0.001)

@@ -15,18 +15,21 @@ from urllib.parse import parse_qsl, unquote_plus
 
 import msgspec
 from joserfc import jwt
+from joserfc.jwk import OKPKey
 
 from comptroller.errors import Error, Unavailable, unavailable
 from comptroller.http.clients import Client, Clients, SecretHash
 from comptroller.http.exchange import Exchange, Headers
 from comptroller.http.keys import ALGORITHM, LONGEST_LIFETIME_S, Keys
 from comptroller.http.secret_file import Watched
+from comptroller.routes import FORM
 
-LARGEST_BODY = 16 << 10  # bytes
+LARGEST_BODY = 4 << 10  # bytes
 
 _JSON = b"application/json"
-_FORM = b"application/x-www-form-urlencoded"
 _MOST_FIELDS = 100
+_LONGEST_CREDENTIALS = 1024  # bytes of a header; those that are issued have about 150
+_TWO_WAYS = "the client authenticates in two ways"
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 # Each secret that is checked takes a core for a while, and 16 MiB.
 _CHECKED_AT_ONCE = 2
@@ -41,6 +44,7 @@ class _Refused(Exception):
         self, error: str, description: str, status: int = 400, headers: Headers = ()
     ) -> None:
         super().__init__(error)
+        self.error = error
         self.status = status
         self.headers = headers
         self.body = msgspec.json.encode({"error": error, "error_description": description})
@@ -99,17 +103,22 @@ class TokenEndpoint:
             raise
         except (_Refused, Error) as error:
             refused = error if isinstance(error, _Refused) else _of_error(error)
+            exchange.refusal = refused.error
             status, body = refused.status, refused.body
             headers += refused.headers
         await exchange.answer(status, _JSON, body, headers)
 
     async def _granted(self, exchange: Exchange) -> bytes:
+        basic = _basic(exchange)
+        await self._note(exchange, basic)
         form = _parsed(await _body(exchange))
+        given = _credentials(basic, form)
+        await self._note(exchange, given)
         if "grant_type" not in form:
             raise _Refused("invalid_request", "grant_type is missing")
         if form["grant_type"] != "client_credentials":
             raise _Refused("unsupported_grant_type", "grant_type must be client_credentials")
-        client = await self._authenticated(_credentials(exchange, form))
+        client = await self._authenticated(given)
         exchange.client_id, exchange.customer = client.client_id, client.customer
         scopes = client.allowed()
         if "scope" in form:
@@ -117,17 +126,23 @@ class TokenEndpoint:
             if not set(wanted) <= set(scopes):
                 raise _Refused("invalid_scope", "the client may not ask for a scope of these")
             scopes = wanted
+        keys = await self._keys.current()
         return msgspec.json.encode(
             {
-                "access_token": self._token(client, " ".join(scopes)),
+                "access_token": self._token(keys.signing, client, " ".join(scopes)),
                 "token_type": "Bearer",
                 "expires_in": LONGEST_LIFETIME_S,
                 "scope": " ".join(scopes),
             }
         )
 
+    async def _note(self, exchange: Exchange, given: _Credentials | None) -> None:
+        """Names the client for the log, if it is registered: else it may be a secret."""
+        if given is not None and given.client_id in await self._clients.current():
+            exchange.client_id = given.client_id
+
     async def _authenticated(self, given: _Credentials) -> Client:
-        client = self._clients.fresh().get(given.client_id)
+        client = (await self._clients.fresh()).get(given.client_id)
         if client is not None and client.revoked_at is not None:
             client = None
         expected = self._nobodys if client is None else client.secret
@@ -155,10 +170,9 @@ class TokenEndpoint:
                 self._right.popitem(last=False)
         return is_right
 
-    def _token(self, client: Client, scope: str) -> str:
+    def _token(self, key: OKPKey, client: Client, scope: str) -> str:
         """A signed token, RFC 9068 section 2."""
         now = int(self._clock())
-        key = self._keys.current().signing
         whose = {"operator": True} if client.customer is None else {"customer": client.customer}
         claims = {
             "iss": self._issuer,
@@ -177,7 +191,7 @@ class TokenEndpoint:
 
 async def _body(exchange: Exchange) -> bytes:
     exchange.check_length(LARGEST_BODY)
-    exchange.check_type(_FORM)
+    exchange.check_type(FORM.encode())
     return b"".join([chunk async for chunk in exchange.chunks(LARGEST_BODY)])
 
 
@@ -197,25 +211,29 @@ def _parsed(body: bytes) -> dict[str, str]:
     return {name: value for name, value in fields if value}
 
 
-def _credentials(exchange: Exchange, form: dict[str, str]) -> _Credentials:
-    header = exchange.headers.get(b"authorization")
-    if header is None:
+def _credentials(basic: _Credentials | None, form: dict[str, str]) -> _Credentials:
+    """The credentials of the header or of the form. Refuses both, and none."""
+    if basic is None:
         if "client_id" not in form or "client_secret" not in form:
             raise _unknown(is_basic=False)
         return _Credentials(form["client_id"], form["client_secret"], is_basic=False)
-    if "client_secret" in form or exchange.is_repeated(b"authorization"):
-        raise _Refused("invalid_request", "the client authenticates in two ways")
-    given = _basic(header)
-    if form.get("client_id", given.client_id) != given.client_id:
+    if "client_secret" in form:
+        raise _Refused("invalid_request", _TWO_WAYS)
+    if form.get("client_id", basic.client_id) != basic.client_id:
         raise _Refused("invalid_request", "the client is named in two ways")
-    return given
+    return basic
 
 
-def _basic(header: bytes) -> _Credentials:
+def _basic(exchange: Exchange) -> _Credentials | None:
     """The credentials of RFC 7617, each of them form-encoded as RFC 6749 section 2.3.1 has it."""
+    header = exchange.headers.get(b"authorization")
+    if header is None:
+        return None
+    if exchange.is_repeated(b"authorization"):
+        raise _Refused("invalid_request", _TWO_WAYS)
     scheme, _, encoded = header.partition(b" ")
     try:
-        if scheme.lower() != b"basic":
+        if scheme.lower() != b"basic" or len(encoded) > _LONGEST_CREDENTIALS:
             raise ValueError
         pair = base64.b64decode(encoded.strip(b" "), validate=True).decode()
         client_id, colon, secret = pair.partition(":")
@@ -240,4 +258,6 @@ def _unknown(is_basic: bool) -> _Refused:
 
 def _of_error(error: Error) -> _Refused:
     status = error.status if error.status == 413 else 400
-    return _Refused("invalid_request", "the body must be a form of at most 16 kB", status)
+    return _Refused(
+        "invalid_request", f"the body must be a form of at most {LARGEST_BODY:,} bytes", status
+    )

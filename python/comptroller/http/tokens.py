@@ -62,7 +62,7 @@ class Trust(Protocol):
     async def key(self, kid: str) -> Key | None:
         """The public key of this id."""
 
-    def admits(self, client_id: str, customer: str | None) -> bool:
+    async def admits(self, client_id: str, customer: str | None) -> bool:
         """Whether this client of a customer, or of the operator, may still come."""
 
 
@@ -130,7 +130,7 @@ class Verifier:
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             raise Rejected("the claims of the token are malformed") from None
         self._check(claims)
-        return self._caller(claims, told), claims.exp
+        return await self._caller(claims, told), claims.exp
 
     async def _signed(self, token: bytes) -> bytes:
         """The payload, once its signature was verified."""
@@ -176,13 +176,13 @@ class Verifier:
         if now + leeway_s < max(claims.nbf or 0, claims.iat or 0):
             raise Rejected("the token is not valid yet")
 
-    def _caller(self, claims: Claims, told: dict[str, Any]) -> Caller:
+    async def _caller(self, claims: Claims, told: dict[str, Any]) -> Caller:
         customer = told.get(self._terms.customer_claim)
         is_operator = told.get(self._terms.operator_claim) is True
         if is_operator == (customer is not None) or not isinstance(customer, str | None):
             raise Rejected("the token must name either a customer or the operator")
         client_id = claims.client_id or claims.sub
-        if not self._trust.admits(client_id, customer):
+        if not await self._trust.admits(client_id, customer):
             raise Rejected("the client of the token is revoked")
         try:
             known = Principal(customer, client_id).scopes

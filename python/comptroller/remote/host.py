@@ -22,7 +22,7 @@ from comptroller.files import refuse_store, whole_file
 from comptroller.loading import LoadOptions, LoadResult, Opened, RowReader
 from comptroller.remote.answers import plain
 from comptroller.remote.copies import Copy, Parameters
-from comptroller.remote.sending import Asked, Clock, unanswered
+from comptroller.remote.sending import Asked, Clock, read, unanswered
 from comptroller.remote.session import Session
 from comptroller.routes import ROWS, Row
 from comptroller.streams import Stream
@@ -63,13 +63,15 @@ class RemoteHost:
         """The JSON answer of an operation, a first or a replayed one."""
         row = _ROWS[operation]
         is_read = row.method == "GET"
-        headers = dict(_JSON)
-        if not is_read:
-            headers["idempotency-key"] = _key(idempotency_key)
-        if body is not None:
-            headers["content-type"] = "application/json"
-        content = None if body is None else partial(_content, operation, body)
-        asked = Asked(row.method, _url(row, parameters), headers, content)
+        url = _url(row, parameters)
+        if is_read:
+            asked = read(url, _JSON)
+        else:
+            headers = {**_JSON, "idempotency-key": _key(idempotency_key)}
+            if body is not None:
+                headers["content-type"] = "application/json"
+            content = None if body is None else partial(_content, operation, body)
+            asked = Asked(row.method, url, headers, content)
         try:
             answer = self._session.ask(
                 asked, lambda: is_read or self._session.takes_idempotency_key(row)
@@ -180,7 +182,7 @@ class RemoteHost:
             given.append(("include_deleted", "false"))  # as in lists, but not in exports
         query = urlencode(given)
         url = f"/operator/export/{kind}?{query}"
-        response = self._session.open(Asked("GET", url, {}, timeout=_PATIENCE))
+        response = self._session.open(read(url, {}, _PATIENCE))
         try:
             yield from response.iter_bytes()
         except httpx2.RequestError as error:

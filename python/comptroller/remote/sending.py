@@ -15,12 +15,14 @@ import msgspec
 
 from comptroller.errors import Error, make, shorten, unavailable
 from comptroller.loading import LoadResult
+from comptroller.routes import FORM, METHOD_OVERRIDE
 
 R = TypeVar("R")
 
 #: Bytes of an answer that is read whole: a full page of the largest records is smaller.
 LARGEST_ANSWER = 256 << 20
 
+_LONGEST_URL = 4000  # characters
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 30.0
 _LONGEST_DETAIL = 1000
@@ -72,6 +74,20 @@ class Asked(NamedTuple):
     content: Callable[[], bytes | Iterable[bytes]] | None = None
     is_once: bool = False
     timeout: httpx2.Timeout | None = None
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it may change something."""
+        return self.method != "GET" and METHOD_OVERRIDE not in self.headers
+
+
+def read(url: str, headers: Mapping[str, str], timeout: httpx2.Timeout | None = None) -> Asked:
+    """A GET, or a POST of a form in its place, where the URL is longer than servers take."""
+    path, _, query = url.partition("?")
+    if not query or len(url) <= _LONGEST_URL:
+        return Asked("GET", url, headers, timeout=timeout)
+    form = {**headers, "content-type": FORM, METHOD_OVERRIDE: "GET"}
+    return Asked("POST", path, form, query.encode, timeout=timeout)
 
 
 class Failure(Exception):

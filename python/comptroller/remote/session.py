@@ -16,7 +16,7 @@ import msgspec
 
 from comptroller.errors import Error, NotFound, unavailable
 from comptroller.remote.sending import Asked, Failure, Sender, whole
-from comptroller.routes import Row
+from comptroller.routes import FORM, Row
 
 R = TypeVar("R")
 
@@ -92,7 +92,7 @@ class ClientCredentials:
     def _fetch(self) -> _Issued:
         headers = {
             "authorization": self._authorization,
-            "content-type": "application/x-www-form-urlencoded",
+            "content-type": FORM,
             "accept": "application/json",
         }
         answer = self._sender.once(Asked("POST", self._url, headers, lambda: self._form), whole)
@@ -176,7 +176,7 @@ class Session:
             raise unavailable("the service was carried into a forked process; connect there")
         there = asked._replace(url=self._base_url + asked.url)
         return self._sender.send(
-            lambda: self._attempt(there, take), may_repeat, is_write=asked.method != "GET"
+            lambda: self._attempt(there, take), may_repeat, is_write=asked.is_write
         )
 
     def _attempt(self, asked: Asked, take: Callable[[httpx2.Response], R]) -> R:

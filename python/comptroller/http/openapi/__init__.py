@@ -19,6 +19,10 @@ Identity controls, orchestrations, payout groups, reward addresses and reward cl
 Every GET answers HEAD as well. A write under an `Idempotency-Key` is done once: asking again gives
 the first answer. Lists are walked by `next_page_cursor`, with the same filters. The paths of the
 rewards are there with and without `/v2`.
+
+The head of a request has at most 16 KiB and 64 fields (414, 431). Filters that are longer are sent
+as a form: a POST with `X-HTTP-Method-Override: GET`, without a query string, and with the
+parameters in a body of `application/x-www-form-urlencoded` is answered as the GET would be.
 """
 
 

@@ -67,7 +67,7 @@ def paths() -> dict[str, Schema]:
                     "200": _answer("A token of at most an hour.", "Token"),
                     "400": _answer("The request is refused.", "TokenError"),
                     "401": _answer("The client is not known by these credentials.", "TokenError"),
-                    "413": _answer("The form is larger than 16 kB.", "TokenError"),
+                    "413": _answer("The form is larger than 4 KiB.", "TokenError"),
                     "500": {"$ref": "#/components/responses/Problem500"},
                     "503": {"$ref": "#/components/responses/Problem503"},
                 },

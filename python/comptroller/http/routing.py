@@ -1,0 +1,75 @@
+"""Which function answers a path and a method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from comptroller.http.exchange import Answer, Exchange
+from comptroller.http.problems import Refusal, problem
+
+#: The functions of a path by their methods. HEAD is answered by that of GET.
+Answers = Mapping[str, Answer]
+
+# Keys of the tree that are no segment of a path: any segment, and the answers of a path that ends.
+_ANY = None
+_END = "/"
+
+
+class Router:
+    """Finds the function that answers a request.
+
+    A path is matched percent-encoded. A segment in braces of a resource's path stands for any text
+    but none at all; the same segment without braces comes first.
+
+    Args:
+        resources: the answers by path.
+    """
+
+    def __init__(self, resources: Mapping[str, Answers]) -> None:
+        # Most requests are for a path without braces.
+        self._fixed = {path: answers for path, answers in resources.items() if "{" not in path}
+        self._tree: dict[str | None, Any] = {}
+        for path, answers in resources.items():
+            node = self._tree
+            for segment in path.split("/"):
+                node = node.setdefault(_ANY if segment.startswith("{") else segment, {})
+            node[_END] = path, answers
+
+    def find(self, exchange: Exchange, path: str) -> Answer:
+        """The function of a path and the method; notes the route and the values of its braces.
+
+        Raises Refusal for another method, NotFound for a path that leads nowhere.
+        """
+        answers = self._fixed.get(path)
+        if answers is None:
+            path, answers = self._matched(exchange, path)
+        exchange.route = path
+        answer = answers.get(exchange.method)
+        if answer is None:
+            raise _not_allowed(answers)
+        return answer
+
+    def _matched(self, exchange: Exchange, path: str) -> tuple[str, Answers]:
+        node = self._tree
+        values = []
+        for segment in path.split("/"):
+            if segment and segment not in node and _ANY in node:
+                values.append(segment)
+                node = node[_ANY]
+            else:
+                node = node.get(segment, {})
+            if not node:
+                break
+        if _END not in node:
+            raise problem("not-found", "there is nothing at this path")
+        route, answers = node[_END]
+        names = [each[1:-1] for each in route.split("/") if each.startswith("{")]
+        exchange.path_values = dict(zip(names, values, strict=True))
+        return route, answers
+
+
+def _not_allowed(methods: Iterable[str]) -> Refusal:
+    allowed = sorted({*methods, *(["HEAD"] if "GET" in set(methods) else [])})
+    error = problem("method-not-allowed", f"this path takes {', '.join(allowed)}")
+    return Refusal(error, [(b"allow", ", ".join(allowed).encode())])
