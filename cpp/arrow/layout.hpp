@@ -42,7 +42,8 @@ class Layout {
   void select(store::Listing& listing) const;
   // A struct with one member per column.
   Builder make_batch() const;
-  // Appends at most `most_rows` of the next rows of a statement of such a listing; returns how many.
+  // Appends at most `most_rows` of the next rows of a statement of such a listing; returns how
+  // many.
   std::int64_t append(Builder& batch, db::Query& query, db::Connection& connection,
                       std::int64_t most_rows) const;
 

@@ -16,8 +16,8 @@ constexpr std::uint64_t rows_between_progress = 10'000;
 
 // Writes rows of R.
 template <Record R>
-std::uint64_t write_rows(db::Connection& connection, store::Listing listing,
-                         Audience audience, const ExportOptions& options) {
+std::uint64_t write_rows(db::Connection& connection, store::Listing listing, Audience audience,
+                         const ExportOptions& options) {
   const bool is_csv = options.format == "csv";
   files::WholeFile file(options.path);
   if (is_csv) append_csv_header<R>(file.buffer(), audience);

@@ -37,7 +37,8 @@ ListFilter of_jurisdiction(db::Connection& connection, std::int64_t jurisdiction
           " AND g.jurisdiction IS DISTINCT FROM ?)",
           {wanted}}});
   }
-  if (filter.alternatives.empty()) filter.alternatives.push_back({&ListClaims::by_group, "payout_group_id", {}, {}});
+  if (filter.alternatives.empty())
+    filter.alternatives.push_back({&ListClaims::by_group, "payout_group_id", {}, {}});
   return filter;
 }
 

@@ -162,7 +162,8 @@ std::vector<std::vector<Control>> active_controls(db::Connection& connection,
   });
   std::vector<std::vector<Control>> controls(identity_keys.size());
   for (std::size_t index = 0; index < identity_keys.size(); ++index) {
-    for (Found& row : std::ranges::equal_range(rows, identity_keys[index], {}, &Found::identity_key)) {
+    for (Found& row :
+         std::ranges::equal_range(rows, identity_keys[index], {}, &Found::identity_key)) {
       controls[index].push_back(std::move(row.control));
     }
   }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "store/merge.hpp"
 #include "store/columns.hpp"
+#include "store/merge.hpp"
 #include "store/sql.hpp"
 
 namespace comptroller::store {

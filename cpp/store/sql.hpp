@@ -49,8 +49,8 @@ Sql any_of(std::string_view expression, const std::vector<Value>& values);
 // Keys as a JSON array: the parameter of `(SELECT value AS place FROM json_each(?)) AS page`.
 std::string json_array(const std::vector<std::int64_t>& keys);
 
-// The end of the range of texts of at most `longest` characters that begin with `prefix`: begins with
-// it as well, follows all of them, and is valid UTF-8.
+// The end of the range of texts of at most `longest` characters that begin with `prefix`: begins
+// with it as well, follows all of them, and is valid UTF-8.
 std::string last_with_prefix(std::string_view prefix, std::size_t longest);
 
 }  // namespace comptroller::store
