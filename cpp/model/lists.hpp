@@ -215,7 +215,6 @@ struct ListClaims : OfCustomer, Paging {
   std::vector<ClaimStatus> statuses;
   std::optional<Label> chain;
   std::optional<Label> jurisdiction;
-  std::optional<Label> asset_type;
   std::optional<Timestamp> start_time;
   std::optional<Timestamp> end_time;
   std::optional<Id> id;
@@ -228,8 +227,6 @@ struct ListClaims : OfCustomer, Paging {
                                   "customer_id, blockchain, onchain_status, created_at"};
   static constexpr Index by_jurisdiction{"claims_by_jurisdiction",
                                          "customer_id, jurisdiction, onchain_status, created_at"};
-  static constexpr Index by_asset_type{"claims_by_asset_type",
-                                       "customer_id, asset_type, onchain_status, created_at"};
   using fields = Concatenate<
       FilterBy<&ListClaims::payout_group_id, "of this group",
                Equals<"payout_group_id", GroupId, by_group>>,
@@ -238,8 +235,6 @@ struct ListClaims : OfCustomer, Paging {
       FilterBy<&ListClaims::chain, "on this blockchain", Equals<"blockchain", Term, by_chain>>,
       FilterBy<&ListClaims::jurisdiction, "present one of the group",
                Equals<"jurisdiction", Term, by_jurisdiction>>,
-      FilterBy<&ListClaims::asset_type, "of this asset",
-               Equals<"asset_type", Term, by_asset_type>>,
       FilterBy<&ListClaims::start_time, "created at or after", Created<Bound::from>>,
       FilterBy<&ListClaims::end_time, "created at or before", Created<Bound::until>>,
       FilterBy<&ListClaims::id, "of this id", Equals<"id", Id, by_id>>, OfCustomer::fields,

@@ -119,7 +119,6 @@ FILTERS = [
     ("claims", {"statuses": ["PENDING", "FAILED"]}, {"statuses": ["PENDING", "CONFIRMED"]}),
     ("claims", {}, {"chain": "a"}),
     ("claims", {}, {"jurisdiction": "a"}),
-    ("claims", {}, {"asset_type": "a"}),
     ("claims", {}, {"payout_group_id": UUID_A}),
     ("claims", {}, {"id": "a"}),
     ("balances", {}, {"address_id": UUID_B}),

@@ -19,7 +19,6 @@ class ClaimFilters(TypedDict, total=False):
     statuses: Words | None
     chain: str | None
     jurisdiction: str | None
-    asset_type: str | None
     start_time: Moment | None
     end_time: Moment | None
     id: Id | None
@@ -46,7 +45,6 @@ class Claims(Noun):
         statuses: Words | None = None,
         chain: str | None = None,
         jurisdiction: str | None = None,
-        asset_type: str | None = None,
         start_time: Moment | None = None,
         end_time: Moment | None = None,
         id: Id | None = None,
@@ -63,7 +61,6 @@ class Claims(Noun):
             statuses: PENDING, SUBMITTED, CONFIRMED or FAILED; several are alternatives.
             chain: its blockchain.
             jurisdiction: the present one of its payout group.
-            asset_type: the asset claimed.
             start_time: created at this time or later.
             end_time: created at this time or before.
             id: its own id.

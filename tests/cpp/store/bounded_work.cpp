@@ -190,7 +190,6 @@ const std::map<std::string, std::map<std::string, Values>>& filters() {
         {"statuses", {"PENDING", "FAILED"}},
         {"chain", {"ethereum"}},
         {"jurisdiction", {"DE"}},
-        {"asset_type", {"A0"}},
         {"start_time", {middle}},
         {"end_time", {middle}},
         {"id", {id_of(6, 100)}}}}};
