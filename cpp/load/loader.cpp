@@ -8,6 +8,7 @@
 #include "load/parsed_lines.hpp"
 #include "service/authorisation.hpp"
 #include "service/ingestion.hpp"
+#include "store/jurisdiction_changes.hpp"
 #include "store/operator_indexes.hpp"
 
 namespace comptroller::load {
@@ -33,8 +34,7 @@ class Loader {
         store::defer_operator_indexes(connection);
         if (needs_no_index) connection.drop_indexes_of_empty(Line::table);
         take_lines(connection, std::numeric_limits<std::uint64_t>::max());
-        result_.committed = !options_.dry_run && (result_.rejected == 0 || options_.keep_going);
-        if (result_.committed) build_indexes(connection);
+        if (result_.committed) build_operator_indexes(connection);
         check_interrupt();
         return result_.committed;
       });
@@ -45,12 +45,11 @@ class Loader {
   }
 
  private:
-  // Storing a line looks nothing up in the secondary indexes of its table.
+  // Storing a line looks nothing up in the secondary indexes of its table; only the end does.
   static constexpr bool needs_no_index =
       std::same_as<Line, Claim> || std::same_as<Line, Orchestration>;
 
-  static void build_indexes(db::Connection& connection) {
-    connection.build_dropped_indexes();
+  static void build_operator_indexes(db::Connection& connection) {
     store::resume_operator_indexes(connection);
     store::make_operator_indexes(connection);
   }
@@ -67,6 +66,7 @@ class Loader {
           return true;
         });
       } catch (...) {
+        service_.resume_background_work();
         if (before.read == 0) throw;
         throw Interrupted(std::current_exception(), before);
       }
@@ -82,7 +82,12 @@ class Loader {
       position_ += count;
       most -= count;
     }
+    result_.committed = !options_.dry_run && (result_.rejected == 0 || options_.keep_going);
+    if (!result_.committed) return;
+    connection.build_dropped_indexes();
     ingestion.finish();
+    // A bulk write may take long: the claims of groups that changed are rewritten in it.
+    while (store::continue_jurisdiction_changes(connection)) check_interrupt();
   }
 
   bool fetch() {

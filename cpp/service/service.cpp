@@ -58,8 +58,14 @@ Secret initialise_store(db::Database& database) {
     }
     store::ensure_customer(connection, default_customer);
     connection.make_readable_views(store::readable_views());
-    store::make_operator_indexes(connection);
   });
+  // On a large store this takes longer than a write may.
+  if (store::lacks_operator_indexes(*database.reader())) {
+    database.write_bulk([](db::Connection& connection) {
+      store::make_operator_indexes(connection);
+      return true;
+    });
+  }
   return secret;
 }
 
@@ -100,9 +106,12 @@ Service::Service(std::unique_ptr<db::Database> database, Environment environment
   resume_background_work();
 }
 
-void Service::resume_background_work() {
-  if (!database_->is_writable()) return;
-  if (store::has_jurisdiction_changes(*database_->reader())) background_.start();
+void Service::resume_background_work() noexcept {
+  try {
+    if (!database_->is_writable()) return;
+    if (store::has_jurisdiction_changes(*database_->reader())) background_.start();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the next opening resumes it
+  }
 }
 
 void Service::close() {

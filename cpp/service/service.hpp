@@ -60,7 +60,7 @@ class Service {
   const Secret& secret() const { return secret_; }
   BackgroundWork& background() { return background_; }
   // Starts what a load, or a process that ended, left to do in the background.
-  void resume_background_work();
+  void resume_background_work() noexcept;
 
   // Runs a write under an idempotency key: its answer is stored for a day with the request's
   // fingerprint and returned again for the same request.

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "store/payout_groups.hpp"
+#include "store/sql.hpp"
 
 namespace comptroller::store {
 
@@ -125,11 +126,15 @@ JurisdictionClaims claims_of_jurisdiction(db::Connection& connection, std::int64
     if (claims.are_all) return claims;
     claims.groups.clear();
   }
-  db::Query groups = connection.query(
+  if (ownership.is_restricted && ownership.customers.empty()) return claims;
+  Sql sql{
       "SELECT group_id, jurisdiction_changes.onchain_status FROM jurisdiction_changes"
-      " JOIN payout_groups AS g ON g.id = group_id WHERE g.jurisdiction = $jurisdiction"
-      " ORDER BY group_id");
-  groups.bind("$jurisdiction", Value::of(jurisdiction));
+      " JOIN payout_groups AS g ON g.id = group_id WHERE g.jurisdiction = ?",
+      {Value::of(jurisdiction)}};
+  if (ownership.is_restricted) {
+    sql.add(" AND g.customer_id = ?", Value::of(ownership.customers.front()));
+  }
+  db::Query groups = sql.add(" ORDER BY group_id").query(connection);
   while (groups.step()) {
     claims.groups.push_back(
         {groups.column(0).integer, decode<ClaimStatus>(groups.column(1).integer)});

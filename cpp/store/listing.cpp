@@ -99,11 +99,6 @@ const ListFilter* Listing::driving_filter() const {
   return least == filters_.end() ? nullptr : &*least;
 }
 
-ListFilter* Listing::filter_on(std::string_view column) {
-  const auto found = std::ranges::find_if(filters_, is_on(column));
-  return found == filters_.end() ? nullptr : &*found;
-}
-
 // The values of the filter of a closed set, else all that there are.
 std::vector<Value> Listing::values_of_closed_set(std::string_view column, Served& served) const {
   const auto filter = std::ranges::find_if(filters_, is_on(column));

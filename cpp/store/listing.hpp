@@ -81,8 +81,6 @@ class Listing {
     if (!values.empty()) add_declared(Filter{}, values);
   }
   void add(ListFilter filter) { filters_.push_back(std::move(filter)); }
-  // The filter of a column, to add alternatives to; none if the request has none.
-  ListFilter* filter_on(std::string_view column);
   // A condition that no index serves.
   void filter(Sql condition) { conditions_.push_back(std::move(condition)); }
   // A condition that is a column of the indexes: rows for which it is true, or all.
@@ -100,7 +98,8 @@ class Listing {
       const auto key = connection_.symbols().find(value.value);
       return key ? std::optional(Value::of(*key)) : std::nullopt;
     } else if constexpr (storage_class<T>() == StorageClass::identifier) {
-      return parameters_.identifier(value.value);
+      const Value id = parameters_.identifier(value.value);
+      return id.kind == Value::Kind::text ? parameters_.own(id.bytes) : id;
     } else {
       const Value stored = parameters_.of(value);
       return stored.kind == Value::Kind::text ? parameters_.own(stored.bytes) : stored;

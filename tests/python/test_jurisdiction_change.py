@@ -46,6 +46,7 @@ def assert_lists_are_right(svc: Service) -> None:
     for jurisdiction, count in (("FR", CLAIMS), ("DE", OTHERS)):
         ids = [claim.id for claim in svc.claims.iter(jurisdiction=jurisdiction, limit=1000)]
         assert (len(ids), len(set(ids))) == (count, count)
+    assert [claim.id for claim in svc.claims.list(jurisdiction="FR", id="c5")] == ["c5"]
     assert svc.check()["findings"] == []
 
 

@@ -1,5 +1,7 @@
 // Building the indexes of an empty table after it is filled is faster than updating them row by
 // row.
+#include <memory>
+
 #include "db/sqlite/connection.hpp"
 
 namespace comptroller::db::sqlite {
@@ -35,10 +37,13 @@ void SqliteConnection::build_dropped_indexes() {
   if (dropped_indexes_.empty()) return;
   // A sorter that fills up often hands its rows to another thread; one as large as the cache would
   // sort at the end, on one thread.
-  const std::string cache = cache_size(*this);
+  const std::string cache = "PRAGMA cache_size = " + cache_size(*this);
+  const auto restore = [&](SqliteConnection* connection) {
+    sqlite3_exec(connection->handle(), cache.c_str(), nullptr, nullptr, nullptr);
+  };
+  const std::unique_ptr<SqliteConnection, decltype(restore)> restored(this, restore);
   execute("PRAGMA cache_size = -8192");
   for (const std::string& sql : dropped_indexes_) execute(sql);
-  execute("PRAGMA cache_size = " + cache);
   dropped_indexes_.clear();
 }
 

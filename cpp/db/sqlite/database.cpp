@@ -138,7 +138,7 @@ SqliteDatabase::~SqliteDatabase() {
 std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
   std::vector<Lease> leases;
   while (leases.size() < count) leases.push_back(readers_.lend());
-  const LockGuard guard(commit_lock_, deadline_to_open());
+  const LockGuard guard(commit_lock_, deadline_to_open(), &interrupt_);
   for (const Lease& lease : leases) {
     lease->begin_snapshot();
     sqlite(*lease).read_now();
@@ -185,8 +185,8 @@ void run_interruptibly(SqliteConnection& connection, const std::function<void()>
   const Uninterrupted scope(connection);
   std::exception_ptr interrupted;
   std::future<void> done = std::async(std::launch::async, work);
-  while (done.wait_for(interrupted ? std::chrono::milliseconds(1) : check_interval) ==
-         std::future_status::timeout) {
+  std::chrono::milliseconds pause{0};
+  while (done.wait_for(pause) == std::future_status::timeout) {
     try {
       if (!interrupted) interrupt.check();
     } catch (...) {
@@ -194,6 +194,7 @@ void run_interruptibly(SqliteConnection& connection, const std::function<void()>
     }
     // Repeated, since it has no effect before the statement has begun.
     if (interrupted) sqlite3_interrupt(connection.handle());
+    pause = interrupted ? std::chrono::milliseconds(1) : check_interval;
   }
   if (interrupted) std::rethrow_exception(interrupted);
   done.get();

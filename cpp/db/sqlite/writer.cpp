@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <optional>
 
 #include "model/error.hpp"
 
@@ -12,6 +13,21 @@ namespace {
 
 constexpr std::size_t largest_batch = 256;
 constexpr int frames_to_checkpoint = 4000;  // about 16 MB of log
+
+// The writer that this thread waits for or works with. A signal handler that runs meanwhile, on the
+// same thread, cannot write with it: it would wait for itself.
+thread_local const Writer* writer_of_thread = nullptr;
+
+class Writing {
+ public:
+  explicit Writing(const Writer* writer) { writer_of_thread = writer; }
+  ~Writing() { writer_of_thread = before_; }
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+
+ private:
+  const Writer* before_ = writer_of_thread;
+};
 
 }  // namespace
 
@@ -55,12 +71,14 @@ Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& com
 }
 
 void Writer::refuse_nesting() const {
+  if (writer_of_thread == this && in_bulk_ != std::this_thread::get_id()) {
+    throw Error(Code::unavailable, "this thread is writing; write once that has ended");
+  }
   if (in_bulk_ != std::this_thread::get_id()) return;
   throw Error(Code::unavailable, "this thread is loading; write once the load has ended");
 }
 
 void Writer::wait_for_turn(Task& task) {
-  refuse_nesting();
   task.deadline = Clock::now() + longest_wait_;
   std::unique_lock lock(mutex_);
   queue_.push(task);
@@ -120,6 +138,8 @@ void Writer::hand_on() noexcept {
 }
 
 void Writer::write(const std::function<void(Connection&)>& work) {
+  refuse_nesting();
+  const Writing writing(this);
   Task task;
   task.work = &work;
   wait_for_turn(task);
@@ -236,10 +256,13 @@ void Writer::checkpoint_if_due() noexcept {
 }
 
 void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
+  refuse_nesting();
+  const Writing writing(this);
   Task task;
   wait_for_turn(task);
+  std::optional<LockGuard> guard;  // held until what failed is undone
   try {
-    const LockGuard guard(write_lock_, task.deadline, &interrupt_);
+    guard.emplace(write_lock_, task.deadline, &interrupt_);
     connection_.set_deadline(task.deadline);
     begin();
     run_bulk(work);
@@ -248,6 +271,7 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
     end_bulk();
     undo();
   }
+  guard.reset();
   stop_leading(task, {});
   if (task.failure) std::rethrow_exception(task.failure);
 }

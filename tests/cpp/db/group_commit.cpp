@@ -74,6 +74,15 @@ TEST_CASE("work that fails is undone alone and told to its own caller") {
   CHECK(database->commits().writes == all - all / 3);
 }
 
+TEST_CASE("a write inside a write of the same thread is refused at once") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  const auto nested = [&](Connection&) { database->write([](Connection&) {}); };
+  CHECK_THROWS_WITH_AS(database->write(nested), "this thread is writing; write once that has ended",
+                       Error);
+  database->write([](Connection& connection) { insert(connection, 1); });
+  CHECK(count(*database) == 1);
+}
+
 TEST_CASE("commits are counted by the writes that they made durable") {
   const auto database = sqlite::open("", {.is_temporary = true});
   database->write([](Connection& connection) { insert(connection, 1); });

@@ -139,7 +139,7 @@ TEST_CASE("what the callback throws ends a check") {
   fill(*database);
   callback.throw_at(1);
   bool is_ended = false;
-  // A check of so little may take less than the time between two calls.
+  // A check of so little may end before the first call.
   for (int round = 0; round < 1000 && !is_ended; ++round) {
     is_ended = ended_at([&] { database->health(); }) == 1;
   }
