@@ -91,6 +91,10 @@ def refuse_store(name: str, path: str | os.PathLike[str]) -> None:
             raise invalid(name, f"{path} belongs to the store {store}; name another file")
 
 
+# SQLite takes a file of one byte for an empty database.
+_SQLITE_HEADER_SIZE = 100
+
+
 def _is_database(path: Path) -> bool:
     # Through SQLite: reading and closing the file would drop the locks that SQLite holds on it in
     # this process, and another program could then remove the log of an open store.
@@ -98,7 +102,7 @@ def _is_database(path: Path) -> bool:
 
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     try:
-        if path.stat().st_size == 0:
+        if path.stat().st_size < _SQLITE_HEADER_SIZE:
             return False
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.execute("PRAGMA application_id")

@@ -135,6 +135,13 @@ def test_a_file_of_that_name_is_replaced(full: Service, tmp_path: Path, form: st
     ]
 
 
+def test_a_file_of_one_byte_is_replaced_too(full: Service, tmp_path: Path) -> None:
+    target = tmp_path / "claims.ndjson"
+    target.write_bytes(b"x")
+    full.export("claims", target)
+    assert target.read_bytes() != b"x"
+
+
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("path", ["absent/rows", "folder", "file/rows", "folder/"])
 def test_a_path_that_cannot_be_written_is_unavailable(
