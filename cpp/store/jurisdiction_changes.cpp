@@ -111,8 +111,6 @@ bool has_jurisdiction_changes(db::Connection& connection) {
 JurisdictionClaims claims_of_jurisdiction(db::Connection& connection, std::int64_t jurisdiction,
                                           const Ownership& ownership) {
   JurisdictionClaims claims;
-  claims.is_changing = has_jurisdiction_changes(connection);
-  if (!claims.is_changing) return claims;
   if (ownership.customers.size() == 1) {
     // Where one group is most of the jurisdiction, the index holds little but claims to pass over.
     db::Query groups = connection.query(

@@ -25,7 +25,6 @@ struct JurisdictionClaims {
     std::int64_t group = 0;  // a symbol
     ClaimStatus from_status = ClaimStatus::pending;
   };
-  bool is_changing = false;   // else the claims that carry it are all
   std::vector<Group> groups;  // in transition to it; if `are_all`, all groups that have it
   bool are_all = false;       // the claims of the groups are all, whatever they carry
 };

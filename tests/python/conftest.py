@@ -238,3 +238,17 @@ def spark() -> Iterator[Any]:
     running.sparkContext.setLogLevel("ERROR")
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("there is no chromium here: apt-get install chromium")
+    with sync_api.sync_playwright() as playwright:
+        # Its sandbox needs more than a container allows; it opens only pages of the tests.
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,22 +11,8 @@ from typing import Any
 import pytest
 from serving import Serving, serving
 
-sync_api = pytest.importorskip("playwright.sync_api")
-
 SOON_MS = 60_000
 METHODS = ("get", "put", "post", "delete")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("there is no chromium here: apt-get install chromium")
-    with sync_api.sync_playwright() as playwright:
-        # Its sandbox wants more than a container allows, and it opens nothing but our own page.
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 from serving import Serving, serving
 
-sync_api = pytest.importorskip("playwright.sync_api")
-
 SOON_MS = 60_000
 CLAIM = {
     "id": "c-1",
@@ -63,17 +61,6 @@ FORM = """
 <form method="post" action="{action}" enctype="{enctype}" target="shown"></form>
 <iframe name="shown"{sandbox}></iframe>
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium")
-    if chromium is None:
-        pytest.skip("there is no chromium here: apt-get install chromium")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
