@@ -83,8 +83,7 @@ Layout Layout::with_views() const {
 
 void Layout::select(store::Listing& listing) const {
   if (is_derived_) {
-    listing.select(store::select_list<StoredIdentity>() + ", key",
-                   StoredIdentity::fields::count + 1);
+    listing.select(store::select_list<StoredIdentity>() + ", key");
     return;
   }
   std::string list;
@@ -94,7 +93,7 @@ void Layout::select(store::Listing& listing) const {
     const auto balance = listing.has_bound_column() ? store::balance_as_of : "NULL";
     list += column.is_computed ? balance : column.name;
   }
-  listing.select(std::move(list), columns_.size());
+  listing.select(std::move(list));
 }
 
 Builder Layout::make_batch() const {

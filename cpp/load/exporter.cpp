@@ -21,7 +21,7 @@ std::uint64_t write_rows(db::Connection& connection, store::Listing listing, Aud
   const bool is_csv = options.format == "csv";
   files::WholeFile file(options.path);
   if (is_csv) append_csv_header<R>(file.buffer(), audience);
-  listing.select(store::select_list<R>(), R::fields::count);
+  listing.select(store::select_list<R>());
   db::Query rows = listing.scan(0, std::numeric_limits<std::int64_t>::max());
   std::uint64_t count = 0;
   while (rows.step()) {

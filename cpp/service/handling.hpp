@@ -125,7 +125,7 @@ R get(Context& context, const ById& request) {
   return require<R>(context, request.id.value).record;
 }
 
-template <Record R, Record Request, auto make_listing>
+template <Record R, Record Request, auto make_listing = &store::make_listing<R, Request>>
 PageOf<R> list(Context& context, const Request& request) {
   return answer_page<R>(context, request,
                         make_listing(context.connection, request, ownership_of(context, request)));

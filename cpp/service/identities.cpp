@@ -48,8 +48,8 @@ Identity get_identity(Context& context, const ById& request) {
 PageOf<Identity> list_identities(Context& context, const ListIdentities& request) {
   constexpr int key_column = static_cast<int>(StoredIdentity::fields::count) + 1;
   const PageRequest page = page_request(context, request);
-  const store::Listing listing =
-      store::identities_listing(context.connection, request, ownership_of(context, request));
+  const auto listing = store::make_listing<StoredIdentity>(context.connection, request,
+                                                           ownership_of(context, request));
   store::PageRows rows = listing.run(page.query());
   std::vector<StoredIdentity> identities;
   std::vector<std::int64_t> keys;

@@ -205,8 +205,8 @@ std::span<const Operation> operations() {
       write<&delete_control, either>("controls.delete", write_control, "Lifts a control."),
       read<&get<Orchestration>>("orchestrations.get", read_orchestration, path_id,
                                 "One orchestration."),
-      read<&list<Orchestration, ListOrchestrations, &store::orchestrations_listing>>(
-          "orchestrations.list", read_orchestration, parameters, "Orchestrations."),
+      read<&list<Orchestration, ListOrchestrations>>("orchestrations.list", read_orchestration,
+                                                     parameters, "Orchestrations."),
       write<&put<Orchestration>, body>("orchestrations.put", operator_write,
                                        "Loads one orchestration."),
       read<&get<PayoutGroup>>("payout_groups.get", read_groups, path_id, "One payout group."),

@@ -62,7 +62,7 @@ RewardAddress observe_reward_address(Context& context, const ObserveRewardAddres
 
 PageOf<Balance> list_balances(Context& context, const ListBalances& request) {
   return answer_page<Balance>(context, request,
-                              store::balances_listing(context.connection, request));
+                              store::make_listing<Balance>(context.connection, request, {}));
 }
 
 Balance record_balance(Context& context, const Balance& request) {

@@ -43,7 +43,7 @@ MakeListing of_customers(const Principal& principal, std::span<const Parameter> 
 
 store::Listing identities_to_export(db::Connection& connection, const ListIdentities& request,
                                     store::Ownership ownership) {
-  store::Listing listing = store::identities_listing(connection, request, std::move(ownership));
+  auto listing = store::make_listing<StoredIdentity>(connection, request, std::move(ownership));
   listing.filter({"implied <> 1", {}});  // store::Provenance::implied
   return listing;
 }
@@ -54,11 +54,13 @@ MakeListing rows_of(const Principal& principal, std::span<const Parameter> param
   const bool is_analysis = purpose == Purpose::analysis;
   if constexpr (std::same_as<R, StoredIdentity>) {
     return of_customers<ListIdentities>(
-        principal, parameters, is_analysis ? &store::identities_listing : &identities_to_export);
+        principal, parameters,
+        is_analysis ? &store::make_listing<StoredIdentity, ListIdentities> : &identities_to_export);
   } else if constexpr (std::same_as<R, Control>) {
     return of_customers<ListControls>(principal, parameters, &store::controls_listing);
   } else if constexpr (std::same_as<R, Orchestration>) {
-    return of_customers<ListOrchestrations>(principal, parameters, &store::orchestrations_listing);
+    return of_customers<ListOrchestrations>(
+        principal, parameters, &store::make_listing<Orchestration, ListOrchestrations>);
   } else if constexpr (std::same_as<R, PayoutGroup>) {
     return of_customers<ListPayoutGroups>(principal, parameters, &store::payout_groups_listing);
   } else if constexpr (std::same_as<R, RewardAddress>) {
@@ -75,7 +77,7 @@ MakeListing rows_of(const Principal& principal, std::span<const Parameter> param
     return of_customers<ListClaims>(principal, parameters, &store::claims_listing);
   } else {
     return [request = read_filters<ListBalances>(parameters)](db::Connection& connection) {
-      return store::balances_listing(connection, request);
+      return store::make_listing<Balance>(connection, request, {});
     };
   }
 }

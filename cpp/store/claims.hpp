@@ -7,7 +7,7 @@
 
 namespace comptroller::store {
 
-Listing claims_listing(db::Connection& connection, const ListClaims& request, Ownership ownership);
+Listing claims_listing(db::Connection& connection, ListClaims request, Ownership ownership);
 
 struct NewClaim {
   const Claim* claim = nullptr;
@@ -15,8 +15,6 @@ struct NewClaim {
 };
 // Inserts claims in order, each unless its id is taken; gives of each whether it was inserted.
 std::vector<bool> insert_claims(db::Connection& connection, std::span<const NewClaim> claims);
-bool insert_claim(db::Connection& connection, const Claim& claim,
-                  std::optional<std::int64_t> jurisdiction);
 void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,
                   std::optional<std::int64_t> jurisdiction);
 

@@ -72,12 +72,10 @@ inline void assign(Timestamp& member, Timestamp time) {
 inline void assign(NullableTimestamp& member, Timestamp time) {
   member.value = time;
 }
-template <ClosedSet E>
-void assign(E& member, E value) {
+template <class T>
+  requires ClosedSet<T> || std::same_as<T, bool>
+void assign(T& member, T value) {
   member = value;
-}
-inline void assign(bool& member, bool flag) {
-  member = flag;
 }
 inline void assign(Addresses& member, const PackedAddresses& packed) {
   for (const PackedHexadecimal& address : packed) member.push_back({text_of(address)});

@@ -25,13 +25,14 @@ Ownership ownership(db::Connection& connection, const std::optional<std::string>
   Ownership ownership;
   if (customer) {
     ownership.is_restricted = true;
-    if (const auto key = connection.symbols().find(*customer)) ownership.customers.push_back(*key);
+    if (const auto key = connection.symbols().find(*customer))
+      ownership.customers.push_back(Value::of(*key));
     return ownership;
   }
   ownership.has_indexes_of_all = has_operator_indexes(connection);
   if (ownership.has_indexes_of_all) return ownership;
   db::Query query = connection.query("SELECT key FROM customers");
-  while (query.step()) ownership.customers.push_back(query.column(0).integer);
+  while (query.step()) ownership.customers.push_back(query.column(0));
   return ownership;
 }
 

@@ -12,16 +12,13 @@ Value code_of(Provenance provenance) {
 
 }  // namespace
 
-Listing identities_listing(db::Connection& connection, const ListIdentities& request,
-                           Ownership ownership) {
-  return make_listing<StoredIdentity>(connection, request, std::move(ownership));
-}
-
 Listing controls_listing(db::Connection& connection, const ListControls& request,
                          Ownership ownership) {
   auto listing = make_listing<Control>(connection, request, std::move(ownership));
-  listing.enumerate(ListControls::is_active,
-                    request.active_at || request.include_deleted.value_or(false));
+  if (!request.active_at && !request.include_deleted.value_or(false)) {
+    listing.add({Selectivity::condition,
+                 {{&ListControls::by_time, ListControls::is_active, {Value::of(1)}}}});
+  }
   if (request.active_at) {
     listing.range().narrow(Bound::until, *request.active_at);
     listing.filter(
@@ -46,7 +43,7 @@ std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::
 
 std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
                              Provenance provenance) {
-  return insert_for_key(connection, identity, {{"implied", code_of(provenance)}});
+  return insert(connection, identity, {{"implied", code_of(provenance)}});
 }
 
 void update_identity(db::Connection& connection, const StoredIdentityRow& identity) {

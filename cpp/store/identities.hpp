@@ -8,8 +8,6 @@
 
 namespace comptroller::store {
 
-Listing identities_listing(db::Connection& connection, const ListIdentities& request,
-                           Ownership ownership);
 Listing controls_listing(db::Connection& connection, const ListControls& request,
                          Ownership ownership);
 

@@ -43,7 +43,7 @@ constexpr std::array<Invariant, 11> invariants{{
      "SELECT c.key FROM claims AS c LEFT JOIN payout_groups AS g ON g.id = c.payout_group_id"
      " LEFT JOIN jurisdiction_changes AS j ON j.group_id = c.payout_group_id"
      " WHERE c.jurisdiction IS DISTINCT FROM g.jurisdiction AND (j.group_id IS NULL OR"
-     " (c.onchain_status, c.created_at, c.key) <= (j.onchain_status, j.created_at, j.claim_key))"},
+     " (c.created_at, c.key) <= (j.created_at, j.claim_key))"},
     {"payout_groups", "a group whose jurisdiction is changing is there",
      "SELECT group_id FROM jurisdiction_changes"
      " WHERE group_id NOT IN (SELECT id FROM payout_groups)"},

@@ -1,9 +1,6 @@
 #include "store/jurisdiction_changes.hpp"
 
-#include <limits>
-
 #include "store/payout_groups.hpp"
-#include "store/sql.hpp"
 
 namespace comptroller::store {
 
@@ -11,96 +8,73 @@ namespace {
 
 // About 5 ms; other writers wait for no more than one part.
 constexpr std::int64_t claims_a_part = 500;
-constexpr std::int64_t most_groups_merged = 8;
-constexpr auto statuses = static_cast<std::int64_t>(words_of<ClaimStatus>.size());
+// Up to this many groups of a jurisdiction, a list merges the claims of each.
+constexpr std::int64_t most_groups_merged = 100;
 
-// A place in the index claims_by_group; the claims of the group up to it carry its jurisdiction. A
-// claim that is inserted or updated takes the present one by itself, wherever it is.
-struct Walk {
-  std::int64_t onchain_status = 0;
-  std::int64_t created_at = std::numeric_limits<std::int64_t>::min();
-  std::int64_t key = 0;
-};
-
-std::vector<std::int64_t> next_claims(db::Connection& connection, std::int64_t group, Walk& walk,
-                                      std::int64_t most) {
-  std::vector<std::int64_t> keys;
-  db::Query claims = connection.query(
-      "SELECT key, created_at FROM claims WHERE payout_group_id = $group"
-      " AND onchain_status = $status AND created_at = $created_at AND key > $key"
-      " UNION ALL SELECT key, created_at FROM claims WHERE payout_group_id = $group"
-      " AND onchain_status = $status AND created_at > $created_at ORDER BY 2, 1 LIMIT $most");
-  claims.bind("$group", Value::of(group))
-      .bind("$status", Value::of(walk.onchain_status))
-      .bind("$created_at", Value::of(walk.created_at))
-      .bind("$key", Value::of(walk.key))
-      .bind("$most", Value::of(most));
-  while (claims.step()) {
-    keys.push_back(claims.column(0).integer);
-    walk.key = keys.back();
-    walk.created_at = claims.column(1).integer;
+// The first claims of a group in order of time that follow a place.
+std::vector<Position> next_claims(db::Connection& connection, std::int64_t group,
+                                  const std::optional<Position>& after) {
+  auto claims = make_listing<Claim>(connection, ListClaims{}, {});
+  claims.select("onchain_status");
+  claims.add(
+      {Selectivity::narrow, {{&ListClaims::by_group, "payout_group_id", {Value::of(group)}}}});
+  PageRows rows = claims.run({Order::ascending, after, claims_a_part});
+  std::vector<Position> positions;
+  while (rows.step()) {
+    positions.push_back({rows.row().column(1).integer, rows.row().column(2).integer});
   }
-  return keys;
+  return positions;
 }
 
-// Rewrites one part; gives whether the end was reached.
-bool rewrite(db::Connection& connection, std::int64_t group, Walk& walk) {
+// Rewrites the claims of a group behind the place up to which they carry its jurisdiction; gives
+// whether these are all. A claim that is inserted or updated takes the present jurisdiction by
+// itself, wherever it is.
+bool rewrite_part(db::Connection& connection, std::int64_t group,
+                  const std::optional<Position>& after) {
   const auto jurisdiction = group_facts(connection, group).jurisdiction;
-  const Value value = jurisdiction ? Value::of(*jurisdiction) : Value::null();
-  std::int64_t left = claims_a_part;
-  while (walk.onchain_status < statuses) {
-    const std::vector<std::int64_t> keys = next_claims(connection, group, walk, left);
-    for (const std::int64_t key : keys) {
-      connection.query("UPDATE claims SET jurisdiction = $jurisdiction WHERE key = $key")
-          .bind("$jurisdiction", value)
-          .bind("$key", Value::of(key))
-          .run();
-    }
-    left -= static_cast<std::int64_t>(keys.size());
-    if (left == 0) return false;
-    walk = {.onchain_status = walk.onchain_status + 1};
+  const std::vector<Position> claims = next_claims(connection, group, after);
+  for (const Position& claim : claims) {
+    connection.query("UPDATE claims SET jurisdiction = $jurisdiction WHERE key = $key")
+        .bind("$jurisdiction", nullable(jurisdiction))
+        .bind("$key", Value::of(claim.key))
+        .run();
   }
-  return true;
-}
-
-void rewrite_part(db::Connection& connection, std::int64_t group, Walk walk) {
-  if (rewrite(connection, group, walk)) {
+  if (std::ssize(claims) < claims_a_part) {
     connection.query("DELETE FROM jurisdiction_changes WHERE group_id = $group")
         .bind("$group", Value::of(group))
         .run();
-    return;
+    return true;
   }
   connection
       .query(
-          "INSERT INTO jurisdiction_changes (group_id, onchain_status, created_at, claim_key)"
-          " VALUES ($group, $status, $created_at, $key) ON CONFLICT (group_id) DO UPDATE"
-          " SET onchain_status = $status, created_at = $created_at, claim_key = $key")
+          "INSERT INTO jurisdiction_changes (group_id, created_at, claim_key)"
+          " VALUES ($group, $created_at, $key) ON CONFLICT (group_id) DO UPDATE"
+          " SET created_at = $created_at, claim_key = $key")
       .bind("$group", Value::of(group))
-      .bind("$status", Value::of(walk.onchain_status))
-      .bind("$created_at", Value::of(walk.created_at))
-      .bind("$key", Value::of(walk.key))
+      .bind("$created_at", Value::of(claims.back().created_at))
+      .bind("$key", Value::of(claims.back().key))
       .run();
+  return false;
 }
 
 }  // namespace
 
 bool begin_jurisdiction_change(db::Connection& connection, std::int64_t group) {
-  rewrite_part(connection, group, {});
-  db::Query query = connection.query("SELECT 1 FROM jurisdiction_changes WHERE group_id = $group");
-  return !query.bind("$group", Value::of(group)).step();
+  return rewrite_part(connection, group, std::nullopt);
 }
 
 bool continue_jurisdiction_changes(db::Connection& connection) {
-  std::optional<std::pair<std::int64_t, Walk>> next;
+  std::int64_t group = 0;
+  Position place;
   {
     db::Query query = connection.query(
-        "SELECT group_id, onchain_status, created_at, claim_key FROM jurisdiction_changes"
+        "SELECT group_id, created_at, claim_key FROM jurisdiction_changes"
         " ORDER BY group_id LIMIT 1");
     if (!query.step()) return false;
-    next.emplace(query.column(0).integer,
-                 Walk{query.column(1).integer, query.column(2).integer, query.column(3).integer});
+    group = query.column(0).integer;
+    place = {query.column(1).integer, query.column(2).integer};
   }
-  rewrite_part(connection, next->first, next->second);
+  rewrite_part(connection, group, place);
   return has_jurisdiction_changes(connection);
 }
 
@@ -108,36 +82,46 @@ bool has_jurisdiction_changes(db::Connection& connection) {
   return connection.query("SELECT group_id FROM jurisdiction_changes LIMIT 1").step();
 }
 
-JurisdictionClaims claims_of_jurisdiction(db::Connection& connection, std::int64_t jurisdiction,
-                                          const Ownership& ownership) {
-  JurisdictionClaims claims;
-  if (ownership.customers.size() == 1) {
-    // Where one group is most of the jurisdiction, the index holds little but claims to pass over.
-    db::Query groups = connection.query(
-        "SELECT id FROM payout_groups WHERE customer_id = $customer"
-        " AND jurisdiction = $jurisdiction LIMIT $most");
-    groups.bind("$customer", Value::of(ownership.customers.front()))
-        .bind("$jurisdiction", Value::of(jurisdiction))
-        .bind("$most", Value::of(most_groups_merged + 1));
-    while (groups.step()) claims.groups.push_back({groups.column(0).integer, {}});
-    claims.are_all = claims.groups.size() <= static_cast<std::size_t>(most_groups_merged);
-    if (claims.are_all) return claims;
-    claims.groups.clear();
+ListFilter claims_of_jurisdiction(db::Connection& connection, const Label& jurisdiction,
+                                  const Ownership& ownership) {
+  ListPayoutGroups of_jurisdiction;
+  of_jurisdiction.jurisdiction = jurisdiction;
+  auto groups = make_listing<PayoutGroup>(connection, of_jurisdiction, ownership);
+  groups.select("id");
+  PageRows rows = groups.run({.most_rows = most_groups_merged + 1});
+  std::vector<Value> ids;
+  while (rows.step()) ids.push_back(Value::of(rows.row().column(0).integer));
+  if (std::ssize(ids) <= most_groups_merged) {
+    return {Selectivity::term, {{&ListClaims::by_group, "payout_group_id", std::move(ids)}}};
   }
-  if (ownership.is_restricted && ownership.customers.empty()) return claims;
-  Sql sql{
-      "SELECT group_id, jurisdiction_changes.onchain_status FROM jurisdiction_changes"
-      " JOIN payout_groups AS g ON g.id = group_id WHERE g.jurisdiction = ?",
-      {Value::of(jurisdiction)}};
+  // The claims that carry the jurisdiction, unless their group is in transition from it.
+  const Value code = Value::of(connection.symbols().find(jurisdiction.value).value_or(0));
+  ListFilter filter{Selectivity::term,
+                    {{&ListClaims::by_jurisdiction,
+                      "jurisdiction",
+                      {code},
+                      {"NOT EXISTS (SELECT 1 FROM jurisdiction_changes AS c JOIN payout_groups AS g"
+                       " ON g.id = c.group_id WHERE c.group_id = claims.payout_group_id"
+                       " AND g.jurisdiction IS DISTINCT FROM ?)",
+                       {code}}}}};
+  // Those of groups in transition to it that carry another one: none is before the place that the
+  // rewriting has reached.
+  Sql entering{
+      "SELECT group_id, jurisdiction_changes.created_at FROM jurisdiction_changes"
+      " CROSS JOIN payout_groups AS g ON g.id = group_id WHERE g.jurisdiction = ?",
+      {code}};
   if (ownership.is_restricted) {
-    sql.add(" AND g.customer_id = ?", Value::of(ownership.customers.front()));
+    entering.add(" AND g.customer_id = ?", ownership.customers.front());
   }
-  db::Query groups = sql.add(" ORDER BY group_id").query(connection);
-  while (groups.step()) {
-    claims.groups.push_back(
-        {groups.column(0).integer, decode<ClaimStatus>(groups.column(1).integer)});
+  db::Query changes = entering.add(" ORDER BY group_id").query(connection);
+  while (changes.step()) {
+    filter.alternatives.push_back({&ListClaims::by_group,
+                                   "payout_group_id",
+                                   {Value::of(changes.column(0).integer)},
+                                   {"jurisdiction IS DISTINCT FROM ?", {code}},
+                                   changes.column(1).integer});
   }
-  return claims;
+  return filter;
 }
 
 }  // namespace comptroller::store

@@ -17,18 +17,8 @@ bool continue_jurisdiction_changes(db::Connection& connection);
 
 bool has_jurisdiction_changes(db::Connection& connection);
 
-// How the claims of a jurisdiction are found while groups are in transition: those that carry it,
-// unless their group is in transition from it, and those of groups in transition to it that carry
-// another one, all of which have at least the status where the rewriting is.
-struct JurisdictionClaims {
-  struct Group {
-    std::int64_t group = 0;  // a symbol
-    ClaimStatus from_status = ClaimStatus::pending;
-  };
-  std::vector<Group> groups;  // in transition to it; if `are_all`, all groups that have it
-  bool are_all = false;       // the claims of the groups are all, whatever they carry
-};
-JurisdictionClaims claims_of_jurisdiction(db::Connection& connection, std::int64_t jurisdiction,
-                                          const Ownership& ownership);
+// Selects the claims of a jurisdiction while groups are in transition.
+ListFilter claims_of_jurisdiction(db::Connection& connection, const Label& jurisdiction,
+                                  const Ownership& ownership);
 
 }  // namespace comptroller::store

@@ -6,12 +6,8 @@
 // customer, value and value of a closed set between them and the time. Few streams are one
 // statement, a UNION ALL that the database merges; more of them, and those that overlap, are merged
 // here by position, and the rows read by key. What does not drive filters.
-//
-// Behind a cursor a stream is two selects (the rest of the cursor's time, and what lies beyond),
-// since SQLite searches an index by the first column of a row value comparison alone.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,13 +21,13 @@ namespace comptroller::store {
 
 // Whose rows are listed: those of one customer, or of all that the store knows.
 struct Ownership {
-  std::vector<std::int64_t> customers;
+  std::vector<Value> customers;
   bool is_restricted = false;
   bool has_indexes_of_all = false;  // then no customer needs to be named
 };
 
 // How few rows share a value of a column, the fewest first.
-enum class Selectivity : std::uint8_t { unique, narrow, prefix, term, word, closed_set };
+enum class Selectivity : std::uint8_t { unique, narrow, prefix, term, word, closed_set, condition };
 
 template <class T>
 constexpr Selectivity selectivity_of(std::string_view column) {
@@ -47,8 +43,8 @@ struct Alternative {
   const Index* index = nullptr;
   std::string_view column;
   std::vector<Value> values;
-  Sql condition;                // what must hold besides, if anything
-  std::int64_t least_code = 0;  // of the closed set between the column and the time
+  Sql condition = {};                    // what must hold besides, if anything
+  std::int64_t from = TimeRange{}.from;  // no row before this time satisfies it
 };
 
 // Rows for which an alternative holds.
@@ -60,15 +56,13 @@ struct ListFilter {
 
 class Listing {
  public:
-  // The number of values of a column if it is a closed set.
+  // The number of values of a column that is a closed set or a condition.
   using CountWords = std::size_t (*)(std::string_view column);
 
-  Listing(std::string_view table, std::string columns, std::size_t column_count,
-          const Index& by_time, CountWords count_words, Ownership ownership,
-          db::Connection& connection)
+  Listing(std::string_view table, std::string columns, const Index& by_time, CountWords count_words,
+          Ownership ownership, db::Connection& connection)
       : table_(table),
         columns_(std::move(columns)),
-        column_count_(column_count),
         by_time_(by_time),
         count_words_(count_words),
         ownership_(std::move(ownership)),
@@ -83,34 +77,23 @@ class Listing {
   void add(ListFilter filter) { filters_.push_back(std::move(filter)); }
   // A condition that no index serves.
   void filter(Sql condition) { conditions_.push_back(std::move(condition)); }
-  // A condition that is a column of the indexes: rows for which it is true, or all.
-  void enumerate(std::string_view condition, bool may_be_false) {
-    condition_column_ = condition;
-    if (may_be_false) condition_values_ = {true, false};
-  }
 
   // A value as a column of type T stores it; none if the store has never seen it.
   template <class T, class Given>
   std::optional<Value> stored(const Given& value) {
     if constexpr (std::same_as<T, KeyOf<StoredIdentity>>) {
-      return key_of("identities", parameters_.identifier(value.value));
+      return key_of_identity(parameters_.identifier(value.value));
     } else if constexpr (storage_class<T>() == StorageClass::symbol) {
       const auto key = connection_.symbols().find(value.value);
       return key ? std::optional(Value::of(*key)) : std::nullopt;
-    } else if constexpr (storage_class<T>() == StorageClass::identifier) {
-      const Value id = parameters_.identifier(value.value);
-      return id.kind == Value::Kind::text ? parameters_.own(id.bytes) : id;
     } else {
-      const Value stored = parameters_.of(value);
+      const Value stored = Column<T>::bind(Scalar<Given>::view(value), parameters_);
       return stored.kind == Value::Kind::text ? parameters_.own(stored.bytes) : stored;
     }
   }
 
   // Other columns than those it was made with.
-  void select(std::string columns, std::size_t column_count) {
-    columns_ = std::move(columns);
-    column_count_ = column_count;
-  }
+  void select(std::string columns) { columns_ = std::move(columns); }
   // The value of the one ? that the columns may have.
   void bind_column(Value value) { column_value_ = value; }
   bool has_bound_column() const { return column_value_.has_value(); }
@@ -128,8 +111,7 @@ class Listing {
   struct Prefix {
     const Index* index = nullptr;
     std::string_view column;
-    Value first;
-    Value last;
+    Sql range;  // " BETWEEN ? AND ?"
   };
 
   // clang-tidy takes an index as a template argument for a parenthesis.
@@ -173,27 +155,22 @@ class Listing {
   static void keep_distinct(std::vector<Value>& values);
   void add_prefix(const Index& index, std::string_view column, std::string_view prefix,
                   std::size_t longest);
-  std::optional<Value> key_of(std::string_view table, const Value& id) const;
+  std::optional<Value> key_of_identity(const Value& id) const;
   Sql condition(const ListFilter& filter) const;
-  std::vector<Value> customers() const;
   bool names_customers(const Index& index) const;
 
-  const ListFilter* driving_filter() const;
   std::vector<Value> values_of_closed_set(std::string_view column, Served& served) const;
-  AccessPath path(const Index& index, const Alternative* alternative, bool condition_value,
-                  Served& served) const;
-  std::vector<AccessPath> paths(const ListFilter* driving, Served& served) const;
+  AccessPath path(const Alternative& alternative, Served& served) const;
   // What rows must satisfy that all of so many paths serve.
-  Sql conditions_besides(const Served& served, std::size_t paths, bool has_prefix) const;
+  Sql conditions_besides(const Served& served, std::size_t paths) const;
+  Sql selection() const;  // SELECT and the columns
   PageRows join(const std::vector<AccessPath>& paths, const Sql& conditions,
                 const PageQuery& page) const;
-  Sql selection() const;  // SELECT and the columns
-  RowsByKey by_key(const Sql& conditions) const;
-  std::unique_ptr<Merge> merge_by_prefix(const Prefix& prefix, const PageQuery& page) const;
+  PageRows at_positions(Merge merge, const Sql& conditions, const PageQuery& page) const;
+  std::optional<Merge> merge_by_prefix(const Prefix& prefix, const PageQuery& page) const;
 
   std::string_view table_;
   std::string columns_;
-  std::size_t column_count_;
   std::optional<Value> column_value_;
   const Index& by_time_;
   CountWords count_words_;
@@ -203,8 +180,6 @@ class Listing {
   std::vector<ListFilter> filters_;
   std::optional<Prefix> prefix_;
   std::vector<Sql> conditions_;
-  std::string_view condition_column_;
-  std::vector<bool> condition_values_{true};
   TimeRange range_;
 };
 
@@ -221,7 +196,7 @@ std::span<const T> given_values(const std::optional<T>& value) {
 
 template <Record R>
 std::size_t count_words(std::string_view column) {
-  std::size_t count = 0;
+  std::size_t count = 2;  // of a condition
   for_each_field<R>([&]<class F>() {
     if (F::name == column) count = words_of<bare<typename F::Type>>.size();
   });
@@ -230,10 +205,9 @@ std::size_t count_words(std::string_view column) {
 
 // The list of R that a request asks for.
 template <Record R, Record Request>
-Listing make_listing(db::Connection& connection, const Request& request, Ownership ownership,
-                     std::string_view computed = "NULL") {
-  Listing listing(R::table, select_list<R>(computed), R::fields::count, Request::by_time,
-                  &count_words<R>, std::move(ownership), connection);
+Listing make_listing(db::Connection& connection, const Request& request, Ownership ownership) {
+  Listing listing(R::table, select_list<R>(), Request::by_time, &count_words<R>,
+                  std::move(ownership), connection);
   for_each_field<Request>([&]<class F>() {
     listing.add<typename F::Filter>(detail::given_values(request.*F::member));
   });

@@ -12,60 +12,30 @@ constexpr std::int64_t largest_batch = 256;
 }  // namespace
 
 Merge::Merge(Order order, std::size_t streams, Fetch fetch)
-    : order_(order), fetch_(std::move(fetch)), streams_(streams) {
-  std::vector<Position> head;
-  for (std::size_t stream = 0; stream < streams; ++stream) {
-    head.clear();
-    fetch_(stream, std::nullopt, 1, head);
-    if (!head.empty()) heads_.push_back({head.front(), stream});
-  }
-  std::ranges::make_heap(heads_, [this](const Head& left, const Head& right) {
-    return is_later(left.position, right.position);
-  });
+    : fetch_(std::move(fetch)), streams_(streams), heads_(IsLaterHead{{order}}) {
+  for (std::size_t number = 0; number < streams; ++number) push_next(number);
 }
 
-Merge::Merge(Order order, std::vector<Position> positions)
-    : order_(order), fetch_([](auto&&...) {}), streams_(1) {
-  if (positions.empty()) return;
-  std::ranges::sort(positions, [this](const Position& left, const Position& right) {
-    return is_later(right, left);
-  });
-  heads_.push_back({positions.front(), 0});
-  streams_.front().rows = std::move(positions);
-  streams_.front().used = 1;
-}
-
-void Merge::push(Head head) {
-  heads_.push_back(head);
-  std::ranges::push_heap(heads_, [this](const Head& left, const Head& right) {
-    return is_later(left.position, right.position);
-  });
-}
-
-void Merge::read_on(const Head& taken) {
-  Stream& stream = streams_[taken.stream];
-  if (stream.used == stream.rows.size()) {
+void Merge::push_next(std::size_t number) {
+  Stream& stream = streams_[number];
+  if (stream.used == stream.rows.size() && !stream.has_ended) {
+    const auto after = stream.rows.empty() ? std::nullopt : std::optional(stream.rows.back());
     stream.rows.clear();
     stream.used = 0;
-    fetch_(taken.stream, taken.position, stream.batch, stream.rows);
-    stream.batch = std::min(2 * stream.batch, largest_batch);
+    fetch_(number, after, stream.batch_size, stream.rows);
+    stream.has_ended = std::cmp_less(stream.rows.size(), stream.batch_size);
+    stream.batch_size = std::min(2 * stream.batch_size, largest_batch);
   }
-  if (stream.used < stream.rows.size()) {
-    push({stream.rows[stream.used], taken.stream});
-    ++stream.used;
-  }
+  if (stream.used < stream.rows.size()) heads_.push({stream.rows[stream.used++], number});
 }
 
 std::optional<Position> Merge::next() {
   while (!heads_.empty()) {
-    std::ranges::pop_heap(heads_, [this](const Head& left, const Head& right) {
-      return is_later(left.position, right.position);
-    });
-    const Head taken = heads_.back();
-    heads_.pop_back();
-    read_on(taken);
-    if (last_ == taken.position) continue;
-    last_ = taken.position;
+    const Head head = heads_.top();
+    heads_.pop();
+    push_next(head.stream);
+    if (last_ == head.position) continue;
+    last_ = head.position;
     return last_;
   }
   return std::nullopt;

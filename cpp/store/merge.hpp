@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <queue>
 #include <vector>
 
 #include "model/enums.hpp"
@@ -18,42 +19,50 @@ struct Position {
   friend auto operator<=>(const Position&, const Position&) = default;
 };
 
-// The positions of all streams in one order, each once even if several streams have it. Reads the
-// first row of every stream at the start; a stream that wins is read on in batches of 1, 2, 4, ...
-// rows, so a merge reads at most about twice the rows it gives.
+// Whether a position is later than another in a list of this order.
+struct IsLater {
+  Order order = Order::descending;
+  bool operator()(const Position& left, const Position& right) const {
+    return order == Order::descending ? left < right : right < left;
+  }
+};
+
+// The positions of all streams in one order, each once even if several streams have it. Reads every
+// stream in batches of 2, 4, 8, ... rows, the first at the start, so a merge reads at most two rows
+// of each stream and about twice the rows it gives.
 class Merge {
  public:
   // Appends up to `limit` positions of a stream to `out`, in order, behind `after` if there is one.
+  // Fewer end the stream.
   using Fetch = std::function<void(std::size_t stream, const std::optional<Position>& after,
                                    std::int64_t limit, std::vector<Position>& out)>;
 
   Merge(Order order, std::size_t streams, Fetch fetch);
-  // Of one stream that was read whole, in any order.
-  Merge(Order order, std::vector<Position> positions);
 
   std::optional<Position> next();
 
  private:
   struct Stream {
-    std::vector<Position> rows;  // empty while only the head was read
+    std::vector<Position> rows;  // the last batch
     std::size_t used = 0;
-    std::int64_t batch = 1;
+    std::int64_t batch_size = 2;
+    bool has_ended = false;
   };
   struct Head {
     Position position;
     std::size_t stream = 0;
   };
+  struct IsLaterHead : IsLater {
+    bool operator()(const Head& left, const Head& right) const {
+      return IsLater::operator()(left.position, right.position);
+    }
+  };
 
-  bool is_later(const Position& left, const Position& right) const {
-    return order_ == Order::descending ? left < right : right < left;
-  }
-  void push(Head head);
-  void read_on(const Head& taken);
+  void push_next(std::size_t number);
 
-  Order order_;
   Fetch fetch_;
   std::vector<Stream> streams_;
-  std::vector<Head> heads_;  // a heap
+  std::priority_queue<Head, std::vector<Head>, IsLaterHead> heads_;
   std::optional<Position> last_;
 };
 

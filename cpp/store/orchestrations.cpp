@@ -1,7 +1,5 @@
 #include "store/orchestrations.hpp"
 
-#include <array>
-
 namespace comptroller::store {
 
 namespace {
@@ -16,11 +14,6 @@ Value destination_profile(const Orchestration& orchestration, BoundValues& param
 
 }  // namespace
 
-Listing orchestrations_listing(db::Connection& connection, const ListOrchestrations& request,
-                               Ownership ownership) {
-  return make_listing<Orchestration>(connection, request, std::move(ownership));
-}
-
 std::vector<bool> insert_orchestrations(db::Connection& connection,
                                         std::span<const Orchestration* const> orchestrations) {
   return insert_new_many<Orchestration>(
@@ -30,11 +23,6 @@ std::vector<bool> insert_orchestrations(db::Connection& connection,
       [&](std::size_t row, BoundValues& parameters) {
         return destination_profile(*orchestrations[row], parameters);
       });
-}
-
-bool insert_orchestration(db::Connection& connection, const Orchestration& orchestration) {
-  const std::array one{&orchestration};
-  return insert_orchestrations(connection, one).front();
 }
 
 void update_orchestration(db::Connection& connection, std::int64_t key,

@@ -1,10 +1,8 @@
 // The rows of a page, and their JSON.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "store/columns.hpp"
 #include "store/merge.hpp"
@@ -12,13 +10,10 @@
 
 namespace comptroller::store {
 
-// A statement that gives rows by their keys: a JSON array, the value at `keys` of its values. The
-// column at `key_column` is the key.
-struct RowsByKey {
+// A statement that gives the row of a key, which is the value at `key` of its values.
+struct RowByKey {
   Sql sql;
-  std::size_t keys = 0;
-  int key_column = 0;
-  bool may_pass_over = false;  // whether it has conditions
+  std::size_t key = 0;
 };
 
 // The rows of a page in order: the selected columns, then created_at and key. The listing and the
@@ -27,27 +22,23 @@ class PageRows {
  public:
   PageRows() = default;
   explicit PageRows(db::Query query) : query_(std::move(query)) {}
-  // At most `most_rows` at the positions of a merge.
-  PageRows(db::Connection& connection, std::unique_ptr<Merge> merge, RowsByKey rows,
-           std::int64_t most_rows);
+  // At most `most_rows` of those at the positions of a merge that the statement gives.
+  PageRows(db::Connection& connection, Merge merge, RowByKey row_by_key, std::int64_t most_rows)
+      : merge_(std::move(merge)),
+        connection_(&connection),
+        row_by_key_(std::move(row_by_key)),
+        rows_left_(most_rows) {}
 
   bool step();
   // After a step that gave a row.
   db::Query& row() { return *query_; }  // NOLINT(bugprone-unchecked-optional-access)
 
  private:
-  bool read_chunk();
-  void check_order(std::int64_t key);
-
   std::optional<db::Query> query_;
-  std::unique_ptr<Merge> merge_;  // what follows belongs to it
+  std::optional<Merge> merge_;  // what follows belongs to it
   db::Connection* connection_ = nullptr;
-  RowsByKey rows_;
+  RowByKey row_by_key_;
   std::int64_t rows_left_ = 0;
-  std::size_t chunk_size_ = 0;
-  std::vector<std::int64_t> keys_;  // of the chunk, in order
-  std::size_t next_key_ = 0;
-  std::string keys_text_;
 };
 
 // Appends `"items":[...]` of at most `limit` rows of R to `out`; gives the position of the last row

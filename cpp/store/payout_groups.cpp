@@ -8,6 +8,11 @@ namespace comptroller::store {
 
 namespace {
 
+// The latest confirmation among the CLAIM_ALL claims of group ?1; 2 is CONFIRMED.
+constexpr std::string_view latest_claim_all =
+    "SELECT max(confirmed_at) FROM claims WHERE payout_group_id = ?1 AND onchain_status = 2"
+    " AND claim_type = (SELECT key FROM symbols WHERE text = 'CLAIM_ALL')";
+
 void check_claims_agree(db::Connection& connection, std::int64_t group, std::int64_t customer) {
   db::Query query = connection.query(
       "SELECT 1 FROM claims WHERE payout_group_id = $group AND customer_id <> $customer"
@@ -31,21 +36,13 @@ void check_ledger_agrees(db::Connection& connection, std::int64_t group, Ledger 
                          std::string(word(static_cast<Ledger>(query.column(0).integer))));
 }
 
-std::optional<Timestamp> read_time(db::Query& query) {
+std::optional<Timestamp> read_time(db::Connection& connection, std::string_view sql,
+                                   std::int64_t group) {
+  db::Query query = connection.query(sql);
+  query.bind(1, Value::of(group));
   const Value time = query.step() ? query.column(0) : Value::null();
   if (time.is_null()) return std::nullopt;
   return Timestamp{time.integer};
-}
-
-// The latest confirmation among the group's CLAIM_ALL claims.
-std::optional<Timestamp> latest_claim_all(db::Connection& connection, std::int64_t group) {
-  db::Query query = connection.query(
-      "SELECT max(confirmed_at) FROM claims WHERE payout_group_id = $group"
-      " AND onchain_status = $confirmed AND claim_type = $claim_all");
-  query.bind("$group", Value::of(group))
-      .bind("$confirmed", Value::of(static_cast<std::int64_t>(ClaimStatus::confirmed)))
-      .bind("$claim_all", Value::of(connection.symbols().find("CLAIM_ALL").value_or(0)));
-  return read_time(query);
 }
 
 Value nullable(const std::optional<Timestamp>& time) {
@@ -76,7 +73,7 @@ bool insert_payout_group(db::Connection& connection, PayoutGroup group) {
   if (named) {  // else no claim or address refers to it
     check_claims_agree(connection, *named, connection.symbols().intern(customer_of(group)));
     check_ledger_agrees(connection, *named, group.ledger);
-    confirmed_at = latest_claim_all(connection, *named);
+    confirmed_at = read_time(connection, latest_claim_all, *named);
     raise(group, confirmed_at);
   }
   insert(connection, group, {{"claim_all_confirmed_at", nullable(confirmed_at)}});
@@ -93,10 +90,9 @@ bool update_payout_group(db::Connection& connection, const Stored<PayoutGroup>& 
 }
 
 void raise_to_claims(db::Connection& connection, PayoutGroup& group) {
-  db::Query query =
-      connection.query("SELECT claim_all_confirmed_at FROM payout_groups WHERE id = $group");
-  query.bind("$group", Value::of(connection.symbols().find(group.id.value).value_or(0)));
-  raise(group, read_time(query));
+  raise(group,
+        read_time(connection, "SELECT claim_all_confirmed_at FROM payout_groups WHERE id = ?1",
+                  connection.symbols().find(group.id.value).value_or(0)));
 }
 
 void raise_last_claim_all(db::Connection& connection, std::int64_t group, Timestamp at) {
@@ -111,16 +107,10 @@ void raise_last_claim_all(db::Connection& connection, std::int64_t group, Timest
 }
 
 void withdraw_claim_all(db::Connection& connection, std::int64_t group, Timestamp at) {
-  {
-    db::Query later = connection.query(
-        "SELECT 1 FROM payout_groups WHERE id = $group AND claim_all_confirmed_at > $at");
-    later.bind("$group", Value::of(group)).bind("$at", Value::of(at.microseconds));
-    if (later.step()) return;
-  }
-  connection.query("UPDATE payout_groups SET claim_all_confirmed_at = $at WHERE id = $group")
-      .bind("$at", nullable(latest_claim_all(connection, group)))
-      .bind("$group", Value::of(group))
-      .run();
+  static const std::string sql = "UPDATE payout_groups SET claim_all_confirmed_at = (" +
+                                 std::string(latest_claim_all) +
+                                 ") WHERE id = ?1 AND (claim_all_confirmed_at > ?2) IS NOT TRUE";
+  connection.query(sql).bind(1, Value::of(group)).bind(2, Value::of(at.microseconds)).run();
 }
 
 GroupFacts group_facts(db::Connection& connection, std::int64_t group_symbol) {

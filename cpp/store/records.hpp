@@ -6,6 +6,7 @@
 
 #include "model/error.hpp"
 #include "store/columns.hpp"
+#include "store/sql.hpp"
 
 namespace comptroller::store {
 
@@ -22,11 +23,20 @@ struct MoreColumn {
   Value value;
 };
 
+// The one record that satisfies a condition, if there is one.
+template <Record R>
+std::optional<Stored<R>> find_where(db::Connection& connection, const Sql& condition) {
+  static const std::string select =
+      "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table) + " WHERE ";
+  db::Query query = Sql{select, {}}.add(condition).query(connection);
+  if (!query.step()) return std::nullopt;
+  return Stored<R>{query.column(static_cast<int>(R::fields::count)).integer,
+                   read_row<R>(query, connection.symbols())};
+}
+
 // The record with this id, if there is one.
 template <Record R>
 std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
-  static const std::string sql =
-      "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table) + " WHERE id = ?1";
   BoundValues parameters(connection.symbols());
   Value value;
   if constexpr (storage_class<decltype(R::id)>() == StorageClass::symbol) {
@@ -34,10 +44,7 @@ std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   } else {
     value = parameters.identifier(id);
   }
-  db::Query query = connection.query(sql);
-  if (!query.bind(1, value).step()) return std::nullopt;
-  return Stored<R>{query.column(static_cast<int>(R::fields::count)).integer,
-                   read_row<R>(query, connection.symbols())};
+  return find_where<R>(connection, {"id = ?", {value}});
 }
 
 // Looks up ids, all different and stored; visits the record of each with its position, in order.
@@ -51,35 +58,12 @@ void find_many(db::Connection& connection, std::span<const std::string_view> ids
   }
 }
 
-// INSERT INTO the table of R of its columns and then `more`, each from a numbered parameter.
+// The names of the columns of R and then of `more`.
 template <Record R>
-std::string insert_sql(std::initializer_list<MoreColumn> more, std::string_view ending) {
+std::vector<std::string_view> column_names(std::initializer_list<MoreColumn> more) {
   std::vector<std::string_view> names = stored_names<R>();
   for (const MoreColumn& column : more) names.push_back(column.name);
-  std::string columns;
-  std::string values;
-  for (std::size_t index = 0; index < names.size(); ++index) {
-    if (index > 0) columns += ", ";
-    if (index > 0) values += ", ";
-    columns += names[index];
-    values += '?' + std::to_string(index + 1);
-  }
-  return "INSERT INTO " + std::string(R::table) + " (" + columns + ") VALUES (" + values + ") " +
-         std::string(ending);
-}
-
-// UPDATE of all columns of R and then `more` by key, which is the last parameter.
-template <Record R>
-std::string update_sql(std::initializer_list<MoreColumn> more) {
-  std::vector<std::string_view> names = stored_names<R>();
-  for (const MoreColumn& column : more) names.push_back(column.name);
-  std::string sets;
-  for (std::size_t index = 0; index < names.size(); ++index) {
-    if (index > 0) sets += ", ";
-    sets.append(names[index]).append(" = ?").append(std::to_string(index + 1));
-  }
-  return "UPDATE " + std::string(R::table) + " SET " + sets + " WHERE key = ?" +
-         std::to_string(names.size() + 1);
+  return names;
 }
 
 // Binds the columns of a record and then `more` to parameters 1, 2, ...; gives the last.
@@ -91,25 +75,27 @@ int bind_columns(db::Query& query, const R& record, BoundValues& parameters,
   return index;
 }
 
-// Inserts a record unless a unique value of it is taken; gives whether it was inserted. The names
-// of `more` must be the same at every call for R.
+// Inserts a record whose unique values are known to be free; gives its key. The names of `more`
+// must be the same at every call for R.
 template <Record R>
-bool insert_new(db::Connection& connection, const R& record,
-                std::initializer_list<MoreColumn> more = {}) {
-  static const std::string sql = insert_sql<R>(more, "ON CONFLICT DO NOTHING");
+std::int64_t insert(db::Connection& connection, const R& record,
+                    std::initializer_list<MoreColumn> more = {}) {
+  static const std::string sql = insert_sql(R::table, column_names<R>(more)) + " RETURNING key";
   BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   bind_columns(query, record, parameters, more);
-  return query.run() > 0;
+  if (!query.step()) throw Error(Code::internal, "a unique value was taken");
+  return query.column(0).integer;
 }
 
-// The same for records in order, which a driver may send together; gives of each whether it was
-// inserted. They have one further column, whose value `value_of(position, parameters)` gives.
+// Inserts records in order, each unless a unique value of it is taken; gives of each whether it was
+// inserted. A driver may send many together. They have one further column, whose value
+// `value_of(position, parameters)` gives.
 template <Record R, class RecordOf, class ValueOf>
 std::vector<bool> insert_new_many(db::Connection& connection, std::size_t count,
                                   const RecordOf& record_of, std::string_view column,
                                   const ValueOf& value_of) {
-  static const std::string sql = insert_sql<R>({{column, {}}}, "ON CONFLICT DO NOTHING");
+  static const std::string sql = insert_sql(R::table, column_names<R>({{column, {}}}));
   std::optional<BoundValues> parameters;  // of one row
   return connection.run_for_each(sql, count, [&](db::Query& query, std::size_t row) {
     parameters.emplace(connection.symbols());
@@ -117,32 +103,12 @@ std::vector<bool> insert_new_many(db::Connection& connection, std::size_t count,
   });
 }
 
-// Inserts a record whose unique values are known to be free.
-template <Record R>
-void insert(db::Connection& connection, const R& record,
-            std::initializer_list<MoreColumn> more = {}) {
-  if (insert_new(connection, record, more)) return;
-  throw Error(Code::internal, "a unique value was taken");
-}
-
-// The same; gives the key of the new record.
-template <Record R>
-std::int64_t insert_for_key(db::Connection& connection, const R& record,
-                            std::initializer_list<MoreColumn> more = {}) {
-  static const std::string sql = insert_sql<R>(more, "RETURNING key");
-  BoundValues parameters(connection.symbols());
-  db::Query query = connection.query(sql);
-  bind_columns(query, record, parameters, more);
-  query.step();
-  return query.column(0).integer;
-}
-
 // Replaces the record with this key. Columns that are no fields keep their values, except `more`,
 // whose names must be the same at every call for R.
 template <Record R>
 void update(db::Connection& connection, std::int64_t key, const R& record,
             std::initializer_list<MoreColumn> more = {}) {
-  static const std::string sql = update_sql<R>(more);
+  static const std::string sql = update_sql(R::table, column_names<R>(more));
   BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   const int last = bind_columns(query, record, parameters, more);

@@ -20,8 +20,6 @@ Listing reward_addresses_listing(db::Connection& connection, ListRewardAddresses
 std::optional<Stored<RewardAddress>> find_address(db::Connection& connection, Ledger ledger,
                                                   std::string_view canonical);
 
-Listing balances_listing(db::Connection& connection, const ListBalances& request);
-
 // What was recorded for an address at exactly this moment.
 std::optional<Balance> find_balance(db::Connection& connection, const Uuid& address_id,
                                     Timestamp at);

@@ -12,6 +12,25 @@ db::Query bound_query(db::Connection& connection, const std::string& text,
   return query;
 }
 
+std::string insert_sql(std::string_view table, const std::vector<std::string_view>& columns) {
+  std::string names;
+  std::string values;
+  for (const std::string_view column : columns) {
+    names.append(names.empty() ? "" : ", ").append(column);
+    values.append(values.empty() ? "?" : ", ?");
+  }
+  return "INSERT INTO " + std::string(table) + " (" + names + ") VALUES (" + values +
+         ") ON CONFLICT DO NOTHING";
+}
+
+std::string update_sql(std::string_view table, const std::vector<std::string_view>& columns) {
+  std::string sets;
+  for (const std::string_view column : columns) {
+    sets.append(sets.empty() ? "" : ", ").append(column).append(" = ?");
+  }
+  return "UPDATE " + std::string(table) + " SET " + sets + " WHERE key = ?";
+}
+
 std::string unindexed(std::string_view column) {
   return "COALESCE(" + std::string(column) + ", NULL)";
 }

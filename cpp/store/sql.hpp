@@ -1,6 +1,7 @@
 // SQL text and the values of its ? parameters, in the order of the text.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,10 @@ using db::Value;
 // A statement with values bound to its ? in order. Their bytes must live until it is reset.
 db::Query bound_query(db::Connection& connection, const std::string& text,
                       const std::vector<Value>& values);
+
+inline Value nullable(std::optional<std::int64_t> number) {
+  return number ? Value::of(*number) : Value::null();
+}
 
 struct Sql {
   std::string text;
@@ -37,6 +42,12 @@ struct Sql {
     return bound_query(connection, text, values);
   }
 };
+
+// INSERT of a row of these columns unless a unique value of it is taken.
+std::string insert_sql(std::string_view table, const std::vector<std::string_view>& columns);
+
+// UPDATE of these columns by key, which is the last parameter.
+std::string update_sql(std::string_view table, const std::vector<std::string_view>& columns);
 
 // An expression equal to the column that no index serves. Filters are written with it, so that the
 // rows come from the index, or the range of keys, that gives them in order.

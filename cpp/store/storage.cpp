@@ -16,14 +16,11 @@ PackedAddresses require_addresses(const Value& value) {
 }
 
 std::string_view BoundValues::keep(std::string_view bytes) {
-  char* copy = nullptr;
-  if (used_ + bytes.size() <= space_bytes) {
-    if (!space_) space_ = std::make_unique_for_overwrite<char[]>(space_bytes);
-    copy = space_.get() + used_;
-    used_ += bytes.size();
-  } else {
-    copy = more_space_.emplace_back(std::make_unique_for_overwrite<char[]>(bytes.size())).get();
+  constexpr std::size_t ids_and_hashes_of_a_record = 512;
+  if (!memory_) {
+    memory_ = std::make_unique<std::pmr::monotonic_buffer_resource>(ids_and_hashes_of_a_record);
   }
+  auto* const copy = static_cast<char*>(memory_->allocate(bytes.size(), 1));
   std::ranges::copy(bytes, copy);
   return {copy, bytes.size()};
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <memory_resource>
 #include <string_view>
-#include <vector>
 
 #include "db/database.hpp"
 #include "json/reader.hpp"
@@ -41,11 +41,8 @@ class BoundValues {
   // A copy that stays where it is, even when this object moves.
   std::string_view keep(std::string_view bytes);
 
-  static constexpr std::size_t space_bytes = 512;
   db::Symbols& symbols_;
-  std::unique_ptr<char[]> space_;  // enough for the ids and hashes of a record
-  std::size_t used_ = 0;
-  std::vector<std::unique_ptr<char[]>> more_space_;
+  std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_;
 };
 
 // The bytes of a blob; throws unavailable unless there are `length` of them.

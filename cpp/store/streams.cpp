@@ -1,54 +1,53 @@
 #include "store/streams.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace comptroller::store {
 
 namespace {
 
-// Whether at most one row has the values of all columns.
-bool is_unique(const Index& index) {
-  return index.name.empty() && index.columns.find(index.time) == std::string_view::npos;
-}
-
-// The streams of several paths, each with the statement for its first rows and that for more.
+// Reads the positions of the streams of several paths.
 class StreamReader {
  public:
-  StreamReader(db::Connection& connection, std::vector<AccessPath> paths, TimeRange range,
-               const PageQuery& page)
-      : connection_(connection), paths_(std::move(paths)) {
-    const std::string end = order_and_limit(0, page.order);
-    PageQuery behind = page;
-    behind.position.emplace();
+  StreamReader(db::Connection& connection, std::vector<AccessPath> paths, const PageQuery& page)
+      : connection_(connection), paths_(std::move(paths)), start_(page.position) {
     for (const AccessPath& path : paths_) {
-      first_.emplace_back(path, columns_, conditions_, range, page, end);
-      more_.emplace_back(path, columns_, conditions_, range, behind, end);
+      first_.emplace_back(path, columns_, conditions_, page.order, false);
+      behind_.emplace_back(path, columns_, conditions_, page.order, true);
+      ends_.push_back(order_and_limit(*path.index, page.order));
     }
+  }
+
+  std::size_t stream_count() const {
+    std::size_t count = 0;
+    for (const AccessPath& path : paths_) count += path.stream_count();
+    return count;
   }
 
   void read(std::size_t stream, const std::optional<Position>& after, std::int64_t limit,
             std::vector<Position>& out) {
     std::size_t path = 0;
     for (; stream >= paths_[path].stream_count(); ++path) stream -= paths_[path].stream_count();
-    if (after && is_unique(*paths_[path].index)) return;
-    StreamSelect& select = (after ? more_ : first_)[path];
-    if (after) select.set_position(*after);
-    values_.clear();
-    select.add_values(stream, values_);
-    values_.push_back(Value::of(limit));
-    db::Query rows = bound_query(connection_, select.text(), values_);
+    const std::optional<Position>& position = after ? after : start_;
+    const StreamSelect& select = (position ? behind_ : first_)[path];
+    Sql sql{select.text() + ends_[path], {}};
+    select.add_values(stream, position, sql.values);
+    sql.values.push_back(Value::of(limit));
+    db::Query rows = sql.query(connection_);
     while (rows.step()) out.push_back({rows.column(0).integer, rows.column(1).integer});
   }
 
  private:
   db::Connection& connection_;
   std::vector<AccessPath> paths_;
+  std::optional<Position> start_;
   Sql columns_{"SELECT ", {}};
   Sql conditions_;
   std::vector<StreamSelect> first_;
-  std::vector<StreamSelect> more_;
-  std::vector<Value> values_;
+  std::vector<StreamSelect> behind_;
+  std::vector<std::string> ends_;
 };
 
 }  // namespace
@@ -68,70 +67,57 @@ std::size_t AccessPath::stream_count() const {
 }
 
 StreamSelect::StreamSelect(const AccessPath& path, const Sql& columns, const Sql& conditions,
-                           TimeRange range, const PageQuery& page, std::string_view end)
-    : path_(path),
-      columns_(columns),
-      conditions_(conditions),
-      range_(range),
-      position_(page.position),
-      is_descending_(page.order == Order::descending) {
+                           Order order, bool is_behind_position)
+    : path_(path), columns_(columns), conditions_(conditions), order_(order) {
   const std::string time(path.index->time);
   const std::string key(path.index->key);
   const std::string start =
       columns.text + time + ", " + key + " FROM " + std::string(path.table) + " WHERE " + time;
-  const std::string conditions_text = path.condition + path.filter.text + conditions.text;
-  if (position_) {
-    text_ = start + " = ? AND " + key + (is_descending_ ? " < ?" : " > ?") + conditions_text +
+  const std::string end = path.condition + path.filter.text + conditions.text;
+  if (is_behind_position) {
+    text_ = start + " = ? AND " + key + (order == Order::descending ? " < ?" : " > ?") + end +
             " UNION ALL ";
   }
-  text_ += start + " >= ? AND " + time + " < ?" + conditions_text;
-  text_ += end;
+  text_ += start + " >= ? AND " + time + " < ?" + end;
 }
 
-void StreamSelect::add_values(std::size_t stream, std::vector<Value>& out) const {
-  TimeRange beyond = range_;
-  if (position_) {
-    add(stream, position_->created_at, position_->key, out);
-    if (is_descending_) {
-      beyond.before = std::min(beyond.before, position_->created_at);
-    } else {
-      beyond.from = std::max(beyond.from, position_->created_at + 1);
-    }
-  }
-  add(stream, beyond.from, beyond.before, out);
-}
-
-void StreamSelect::add(std::size_t stream, std::int64_t first, std::int64_t second,
-                       std::vector<Value>& out) const {
+void StreamSelect::add_values(std::size_t stream, const std::optional<Position>& position,
+                              std::vector<Value>& out) const {
   const auto append = [&](const Sql& sql) {
     out.insert(out.end(), sql.values.begin(), sql.values.end());
   };
-  append(columns_);
-  out.push_back(Value::of(first));
-  out.push_back(Value::of(second));
-  for (const auto& values : path_.dimensions) {
-    out.push_back(values[stream % values.size()]);
-    stream /= values.size();
+  const auto add = [&](std::int64_t first, std::int64_t second) {
+    append(columns_);
+    out.push_back(Value::of(first));
+    out.push_back(Value::of(second));
+    std::size_t combination = stream;
+    for (const auto& values : path_.dimensions) {
+      out.push_back(values[combination % values.size()]);
+      combination /= values.size();
+    }
+    append(path_.filter);
+    append(conditions_);
+  };
+  TimeRange beyond = path_.range;
+  if (position) {
+    add(position->created_at, position->key);
+    const Timestamp time{position->created_at};
+    beyond.narrow(order_ == Order::descending ? Bound::before : Bound::after, time);
   }
-  append(path_.filter);
-  append(conditions_);
+  add(beyond.from, beyond.before);
 }
 
-std::string order_and_limit(std::size_t columns, Order order) {
+std::string order_and_limit(const Index& index, Order order) {
   const std::string direction = order == Order::descending ? " DESC" : "";
-  return " ORDER BY " + std::to_string(columns + 1) + direction + ", " +
-         std::to_string(columns + 2) + direction + " LIMIT ?";
+  return " ORDER BY " + std::string(index.time) + direction + ", " + std::string(index.key) +
+         direction + " LIMIT ?";
 }
 
-std::unique_ptr<Merge> merge_streams(db::Connection& connection, std::vector<AccessPath> paths,
-                                     TimeRange range, const PageQuery& page) {
-  std::size_t count = 0;
-  for (const AccessPath& path : paths) count += path.stream_count();
-  const auto reader = std::make_shared<StreamReader>(connection, std::move(paths), range, page);
-  return std::make_unique<Merge>(
-      page.order, count,
-      [reader](std::size_t stream, const std::optional<Position>& after, std::int64_t limit,
-               std::vector<Position>& out) { reader->read(stream, after, limit, out); });
+Merge merge_streams(db::Connection& connection, std::vector<AccessPath> paths,
+                    const PageQuery& page) {
+  const auto reader = std::make_shared<StreamReader>(connection, std::move(paths), page);
+  return {page.order, reader->stream_count(),
+          [reader](auto&&... what) { reader->read(std::forward<decltype(what)>(what)...); }};
 }
 
 }  // namespace comptroller::store

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +24,7 @@ struct TimeRange {
 // A page of a list.
 struct PageQuery {
   Order order = Order::descending;
-  std::optional<Position> position;  // where the page before it ended
+  std::optional<Position> position = std::nullopt;  // where the page before it ended
   std::int64_t most_rows = 0;
 };
 
@@ -34,6 +33,7 @@ struct PageQuery {
 struct AccessPath {
   const Index* index = nullptr;
   std::string_view table;
+  TimeRange range;
   std::string condition;                       // begins with " AND " unless it is empty
   std::vector<std::vector<Value>> dimensions;  // of each ?, its values
   Sql filter;                                  // of its rows besides; begins with " AND " as well
@@ -41,37 +41,33 @@ struct AccessPath {
   std::size_t stream_count() const;
 };
 
-// Selects rows of the streams of a path, in one or, behind a position, two SELECTs.
+// Selects rows of the streams of a path, in one or, behind a position, two SELECTs: SQLite searches
+// an index by the first column of a row value comparison alone.
 class StreamSelect {
  public:
-  // `columns` begins with SELECT, `conditions` with AND; `end` ends the text. The path, columns and
-  // conditions must outlive it.
-  StreamSelect(const AccessPath& path, const Sql& columns, const Sql& conditions, TimeRange range,
-               const PageQuery& page, std::string_view end = "");
+  // `columns` begins with SELECT, `conditions` with AND. The path, columns and conditions must
+  // outlive it.
+  StreamSelect(const AccessPath& path, const Sql& columns, const Sql& conditions, Order order,
+               bool is_behind_position);
 
   const std::string& text() const { return text_; }
-  void add_values(std::size_t stream, std::vector<Value>& out) const;
-  // Of one that has a position.
-  void set_position(const Position& position) { position_ = position; }
+  // Appends the values of the text's ?; `position` is set if the rows are behind one.
+  void add_values(std::size_t stream, const std::optional<Position>& position,
+                  std::vector<Value>& out) const;
 
  private:
-  void add(std::size_t stream, std::int64_t first, std::int64_t second,
-           std::vector<Value>& out) const;
-
   const AccessPath& path_;
   const Sql& columns_;
   const Sql& conditions_;
-  TimeRange range_;
-  std::optional<Position> position_;
-  bool is_descending_;
+  Order order_;
   std::string text_;
 };
 
-// Ends a statement of streams whose order follows `columns` columns; its ? is the most rows.
-std::string order_and_limit(std::size_t columns, Order order);
+// Ends a statement of streams of an index; its ? is the most rows.
+std::string order_and_limit(const Index& index, Order order);
 
 // The positions of all streams of the paths, by a small statement for each stream.
-std::unique_ptr<Merge> merge_streams(db::Connection& connection, std::vector<AccessPath> paths,
-                                     TimeRange range, const PageQuery& page);
+Merge merge_streams(db::Connection& connection, std::vector<AccessPath> paths,
+                    const PageQuery& page);
 
 }  // namespace comptroller::store

@@ -1,6 +1,7 @@
 // A small store of claims to stream from.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -36,10 +37,15 @@ inline Claim claim_at(std::int64_t moment) {
   return owned_by_default(claim);
 }
 
+inline void insert_claim(db::Connection& connection, const Claim& claim) {
+  const std::array claims{store::NewClaim{&claim, std::nullopt}};
+  store::insert_claims(connection, claims);
+}
+
 inline void add(const Database& database, const Claim& claim) {
   database->write([&](db::Connection& connection) {
     store::ensure_customer(connection, claim.customer_id->value);
-    store::insert_claim(connection, claim, std::nullopt);
+    insert_claim(connection, claim);
   });
 }
 
@@ -48,7 +54,7 @@ inline void add_claims(const Database& database, std::int64_t count) {
   database->write([&](db::Connection& connection) {
     store::ensure_customer(connection, "default");
     for (std::int64_t i = 1; i <= count; ++i) {
-      store::insert_claim(connection, claim_at(i), std::nullopt);
+      insert_claim(connection, claim_at(i));
     }
   });
 }

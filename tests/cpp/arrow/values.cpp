@@ -1,4 +1,5 @@
 // Every kind, every type of column: values, nulls and schemas.
+#include <array>
 #include <string>
 
 #include "arrow/consumer.hpp"
@@ -21,6 +22,11 @@ void write(const Database& database, const std::function<void(db::Connection&)>&
     store::ensure_customer(connection, "default");
     work(connection);
   });
+}
+
+void insert_orchestration(db::Connection& connection, const Orchestration& orchestration) {
+  const std::array orchestrations{&orchestration};
+  store::insert_orchestrations(connection, orchestrations);
 }
 
 // Of every column: name:format, with a ? where it may be null, and what it contains.
@@ -146,7 +152,7 @@ TEST_CASE("many symbols keep their texts") {
     for (int i = 0; i < 10000; ++i) {
       Claim claim = claim_at(i);
       claim.asset_type = Term{"asset " + std::to_string(i % 9000)};
-      store::insert_claim(connection, claim, std::nullopt);
+      insert_claim(connection, claim);
       expected.push_back("{asset " + std::to_string(i % 9000) + "}");
     }
   });
@@ -159,7 +165,7 @@ TEST_CASE("an orchestration's nested records are structs") {
     Orchestration bare_one;
     bare_one.id = Id{"bare"};
     bare_one.status = Word{"PENDING"};
-    store::insert_orchestration(connection, owned_by_default(bare_one));
+    insert_orchestration(connection, owned_by_default(bare_one));
     Orchestration full = bare_one;
     full.id = Id{"full"};
     full.source_amount = Amount{"-0.10"};
@@ -171,10 +177,11 @@ TEST_CASE("an orchestration's nested records are structs") {
     full.destination = Destination{};
     full.destination->profile = ProfileEndpoint{Id{"p1"}};
     full.metadata = Metadata{{{"k", "v"}, {"empty", ""}}};
-    store::insert_orchestration(connection, owned_by_default(full));
+    insert_orchestration(connection, owned_by_default(full));
   });
   const RowSource source = source_of(database, [](db::Connection& connection) {
-    return store::orchestrations_listing(connection, {}, everyone(connection));
+    return store::make_listing<Orchestration>(connection, ListOrchestrations{},
+                                              everyone(connection));
   });
   CHECK(rows_of(make_table("orchestrations",
                            {{"id", "source_amount", "source_transfer", "destination_transfer",
@@ -221,7 +228,7 @@ TEST_CASE("an address shows its balance as of the listing's moment, when that is
   CHECK(
       rows_of(make_table(
           "balances", {}, provider, source_of(database, [](auto& connection) {
-            return store::balances_listing(connection, {});
+            return store::make_listing<Balance>(connection, ListBalances{}, {});
           }))) == Rows{"{" + uuid + ", 5, 5}", "{" + uuid + ", 10, 10}", "{" + uuid + ", 20, 20}"});
 }
 
@@ -263,7 +270,7 @@ TEST_CASE("an identity shows what follows from its active controls") {
     store::insert_control(connection, owned_by_default(control), {key, identity});
   });
   const RowSource identities = source_of(database, [](db::Connection& connection) {
-    return store::identities_listing(connection, {}, everyone(connection));
+    return store::make_listing<StoredIdentity>(connection, ListIdentities{}, everyone(connection));
   });
   const std::string shown_control =
       "{active, SELL_ONLY, CLIENT, true, null, null, 0, null, bound, null, null, null";
@@ -294,7 +301,7 @@ TEST_CASE("nulls and booleans keep their places over many rows") {
       Claim claim = claim_at(i);
       if (i % 9 > 2) claim.submitted_at = Timestamp{i};
       if (i > 90) claim.error_message = Note{std::to_string(i)};
-      store::insert_claim(connection, claim, std::nullopt);
+      insert_claim(connection, claim);
       expected.push_back("{" + (i % 9 > 2 ? std::to_string(i) : "null") + ", " +
                          (i > 90 ? std::to_string(i) : "null") + "}");
     }

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "store/brute_force.hpp"
+#include "store/jurisdiction_changes.hpp"
+#include "store/payout_groups.hpp"
 #include "store/statements.hpp"
 
 namespace comptroller::store {
@@ -242,7 +244,7 @@ void check_growth(const std::vector<std::int64_t>& few, const std::vector<std::i
 }
 
 // The steps of the first page and of one behind a cursor, in both orders.
-std::vector<std::int64_t> steps_of_pages(StatementRecorder& recorder, Store& store,
+std::vector<std::int64_t> steps_of_pages(StatementRecorder& recorder, World& store,
                                          const Principal& who, const std::string& list,
                                          const Parameters& filter) {
   std::vector<std::int64_t> steps;
@@ -308,6 +310,54 @@ TEST_CASE("lists: the test above holds every filter") {
       CHECK((filters().at(list).contains(name) || not_held.contains(name)));
     });
   });
+}
+
+// A group with so many claims on its way from DE to FR, half of them rewritten, and in either
+// jurisdiction that many others with ten older claims each.
+struct Transition : World {
+  Transition(int claim_count, int others) {
+    std::vector<PayoutGroup> groups;
+    std::vector<Claim> claims;
+    const auto add_claim = [&](int group) {
+      const auto number = static_cast<int>(claims.size());
+      claims.push_back(Store::claim(number, "acme", {start.microseconds + number * 1'000'000LL}));
+      claims.back().payout_group_id = groups[static_cast<std::size_t>(group)].id;
+    };
+    for (int group = 0; group <= 2 * others; ++group) {
+      groups.push_back(Store::group(group, "acme", start));
+      groups.back().jurisdiction = Term{group % 2 == 0 ? "DE" : "FR"};
+    }
+    for (int claim = 0; claim < 20 * others; ++claim) add_claim(1 + claim % (2 * others));
+    for (int claim = 0; claim < claim_count; ++claim) add_claim(0);
+    arrive(*this, groups);
+    arrive(*this, claims);
+    service.database()->write([&](db::Connection& connection) {
+      const auto stored = find<PayoutGroup>(connection, groups.front().id.value);
+      PayoutGroup changed = stored->record;
+      changed.jurisdiction = Term{"FR"};
+      update_payout_group(connection, *stored, changed);
+      for (int part = 1; part < claim_count / 1000; ++part) {
+        CHECK(continue_jurisdiction_changes(connection));
+      }
+    });
+  }
+};
+
+// The jurisdiction that a group is leaving is bounded up to 100 groups.
+TEST_CASE("lists: a page by jurisdiction costs the same however many claims are in transition") {
+  StatementRecorder recorder;
+  for (const int others : {40, 150}) {
+    CAPTURE(others);
+    Transition small(2'000, others);
+    Transition large(20'000, others);
+    for (const char* jurisdiction : {"DE", "FR"}) {
+      if (others > 100 && *jurisdiction == 'D') continue;
+      CAPTURE(jurisdiction);
+      const Parameters request{{"jurisdiction", jurisdiction}};
+      check_growth(steps_of_pages(recorder, small, small.acme, "claims.list", request),
+                   steps_of_pages(recorder, large, large.acme, "claims.list", request));
+    }
+  }
 }
 
 TEST_CASE("lists: the cost of a page grows slowly with the number of a filter's values") {

@@ -48,6 +48,7 @@ inline void check_plans(db::Connection& connection) {
       CAPTURE(line);
       // A table with a row for each change in progress.
       if (line == "SCAN jurisdiction_changes") continue;
+      if (line.starts_with("SCAN json_each")) continue;  // given keys
       if (sql.find("FROM customers LIMIT 17") != std::string::npos) continue;
       CHECK_FALSE(line.starts_with("SCAN "));
     }
