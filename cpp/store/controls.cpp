@@ -196,19 +196,30 @@ std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t
   return types;
 }
 
-void insert_control(db::Connection& connection, const Control& control,
-                    const Stored<StoredIdentity>& identity) {
+bool insert_new_control(db::Connection& connection, const Control& control,
+                        const Stored<StoredIdentity>& identity) {
   const Series series{identity.key, control.type, control.set_by};
   const auto last = last_control(connection, series, never);
+  // The last control is covered without an end if and only if one of its series is active.
+  if (last && last->until == never && end_of(control) == never) return false;
   const bool is_last = !last || last->created_at <= control.created_at.microseconds;
   std::int64_t covered = unsettled;
   if (is_last) covered = last ? std::max(end_of(control), last->until) : end_of(control);
-  insert(connection, control,
-         {{"identity_key", Value::of(identity.key)},
-          {"identity_created_at", Value::of(identity.record.created_at.microseconds)},
-          {"covered_until", Value::of(covered)}});
-  if (is_last) return;
-  settle(connection, series, control.created_at, place_of(connection, control.id).key);
+  const bool is_new =
+      insert_new(connection, control,
+                 {{"identity_key", Value::of(identity.key)},
+                  {"identity_created_at", Value::of(identity.record.created_at.microseconds)},
+                  {"covered_until", Value::of(covered)}});
+  if (is_new && !is_last) {
+    settle(connection, series, control.created_at, place_of(connection, control.id).key);
+  }
+  return is_new;
+}
+
+void insert_control(db::Connection& connection, const Control& control,
+                    const Stored<StoredIdentity>& identity) {
+  if (insert_new_control(connection, control, identity)) return;
+  throw Error(Code::internal, "a unique value was taken");
 }
 
 void update_control(db::Connection& connection, const Control& control) {

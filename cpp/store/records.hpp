@@ -40,17 +40,6 @@ std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
                    read_row<R>(query, connection.symbols())};
 }
 
-// Looks up ids, all different and stored; visits the record of each with its position, in order.
-template <Record R, class Visit>
-void find_many(db::Connection& connection, std::span<const std::string_view> ids,
-               const Visit& visit) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const auto stored = find<R>(connection, ids[i]);
-    if (!stored) throw Error(Code::internal, "an id is taken and not stored");
-    visit(i, *stored);
-  }
-}
-
 // INSERT INTO the table of R of its columns and then `more`, each from a numbered parameter.
 template <Record R>
 std::string insert_sql(std::initializer_list<MoreColumn> more, std::string_view ending) {
@@ -110,10 +99,10 @@ std::vector<bool> insert_new_many(db::Connection& connection, std::size_t count,
                                   const RecordOf& record_of, std::string_view column,
                                   const ValueOf& value_of) {
   static const std::string sql = insert_sql<R>({{column, {}}}, "ON CONFLICT DO NOTHING");
-  std::optional<BoundValues> parameters;  // of one row
+  BoundValues parameters(connection.symbols());  // of one row
   return connection.run_for_each(sql, count, [&](db::Query& query, std::size_t row) {
-    parameters.emplace(connection.symbols());
-    bind_columns(query, record_of(row), *parameters, {{column, value_of(row, *parameters)}});
+    parameters.clear();
+    bind_columns(query, record_of(row), parameters, {{column, value_of(row, parameters)}});
   });
 }
 
@@ -129,12 +118,11 @@ void insert(db::Connection& connection, const R& record,
 template <Record R>
 std::int64_t insert_for_key(db::Connection& connection, const R& record,
                             std::initializer_list<MoreColumn> more = {}) {
-  static const std::string sql = insert_sql<R>(more, "RETURNING key");
+  static const std::string sql = insert_sql<R>(more, "");
   BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   bind_columns(query, record, parameters, more);
-  query.step();
-  return query.column(0).integer;
+  return query.insert();
 }
 
 // Replaces the record with this key. Columns that are no fields keep their values, except `more`,
