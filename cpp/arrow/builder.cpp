@@ -1,16 +1,67 @@
 #include "arrow/builder.hpp"
 
 #include <algorithm>
+#include <array>
+#include <memory>
+#include <new>
 
 namespace comptroller::arrow {
 
 namespace {
+
+constexpr std::size_t buffer_alignment = 64;
+constexpr std::size_t least_capacity = 1024;
+
+alignas(buffer_alignment) constexpr std::array<char, buffer_alignment> nothing{};
+
+// What the pointers of a structure lead to, owned by its private_data. A child that a consumer
+// moved out has no release callback and is not released.
+template <class Raw>
+struct Node {
+  std::vector<Owned<Raw>> children;
+  Owned<Raw> dictionary;
+  std::vector<Raw*> child_addresses;
+};
+struct ArrayNode : Node<ArrowArray> {
+  std::vector<Buffer> buffers;
+  std::vector<const void*> addresses;
+};
+struct SchemaNode : Node<ArrowSchema> {
+  std::string name;
+  std::string format;
+};
+
+// Completes a structure by the members that arrays and schemas share.
+template <class Raw, class RawNode>
+Owned<Raw> assemble(Raw raw, std::unique_ptr<RawNode> node) {
+  for (Owned<Raw>& child : node->children) node->child_addresses.push_back(child.get());
+  raw.n_children = static_cast<std::int64_t>(node->children.size());
+  raw.children = node->child_addresses.data();
+  raw.dictionary = node->dictionary.get();
+  raw.release = [](Raw* self) {
+    delete static_cast<RawNode*>(self->private_data);
+    self->release = nullptr;
+  };
+  raw.private_data = node.release();
+  return Owned<Raw>(raw);
+}
 
 Builder text_builder() {
   return Builder({.name = "", .format = "u", .layout = BufferLayout::text});
 }
 
 }  // namespace
+
+void Buffer::grow(std::size_t count) {
+  const std::size_t wanted = std::max({size_ + count, 2 * capacity_, expected_, least_capacity});
+  const std::size_t rounded = (wanted + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+  auto* grown = static_cast<char*>(std::aligned_alloc(buffer_alignment, rounded));
+  if (grown == nullptr) throw std::bad_alloc();
+  if (size_ > 0) std::memcpy(grown, data_, size_);
+  std::free(data_);
+  data_ = grown;
+  capacity_ = rounded;
+}
 
 void Builder::append_null() {
   switch (column_.layout) {
@@ -58,37 +109,50 @@ std::size_t Builder::size() const {
 }
 
 Array Builder::take() {
-  ArrayParts parts;
-  parts.length = std::exchange(length_, 0);
-  parts.null_count = std::exchange(null_count_, 0);
-  parts.buffers.push_back(validity_.take());
+  auto node = std::make_unique<ArrayNode>();
+  std::vector<Buffer>& buffers = node->buffers;
+  buffers.push_back(validity_.take());
   const bool is_view = column_.layout == BufferLayout::view;
-  if (has_ends() || is_view) parts.buffers.push_back(places_.take());
+  if (has_ends() || is_view) buffers.push_back(places_.take());
   Buffer sizes;  // of the buffers of texts; comes after them
   if (is_view) sizes.push(static_cast<std::int64_t>(values_.size()));
   if (column_.layout != BufferLayout::list && column_.layout != BufferLayout::record) {
-    parts.buffers.push_back(values_.take());
+    buffers.push_back(values_.take());
   }
-  if (is_view) parts.buffers.push_back(std::move(sizes));
-  for (Builder& child : children_) parts.children.push_back(child.take());
-  begin();
+  if (is_view) buffers.push_back(std::move(sizes));
+  for (const Buffer& buffer : buffers) {
+    // Some readers do not expect a null address of an empty buffer.
+    const bool is_empty = buffer.address() == nullptr;
+    node->addresses.push_back(is_empty ? nothing.data() : buffer.address());
+  }
+  // The validity bitmap may be absent if there are no nulls.
+  if (null_count_ == 0) node->addresses.front() = nullptr;
+  for (Builder& child : children_) node->children.push_back(child.take());
   if (!column_.words.empty()) {
     Builder words = text_builder();
     for (const std::string_view word : column_.words) words.append_text(word);
-    parts.dictionary = words.take();
+    node->dictionary = words.take();
   }
-  return make_array(std::move(parts));
+  ArrowArray raw{};
+  raw.length = std::exchange(length_, 0);
+  raw.null_count = std::exchange(null_count_, 0);
+  raw.n_buffers = static_cast<std::int64_t>(buffers.size());
+  raw.buffers = node->addresses.data();
+  begin();
+  return assemble(raw, std::move(node));
 }
 
 Schema Builder::describe() const {
-  std::vector<Schema> children;
-  children.reserve(children_.size());
-  for (const Builder& child : children_) children.push_back(child.describe());
-  return make_schema({.name = column_.name,
-                      .format = std::string(column_.format),
-                      .is_nullable = column_.is_nullable,
-                      .children = std::move(children),
-                      .dictionary = column_.words.empty() ? Schema() : text_builder().describe()});
+  auto node = std::make_unique<SchemaNode>();
+  node->name = column_.name;
+  node->format = column_.format;
+  for (const Builder& child : children_) node->children.push_back(child.describe());
+  if (!column_.words.empty()) node->dictionary = text_builder().describe();
+  ArrowSchema raw{};
+  raw.format = node->format.c_str();
+  raw.name = node->name.c_str();
+  raw.flags = column_.is_nullable ? ARROW_FLAG_NULLABLE : 0;
+  return assemble(raw, std::move(node));
 }
 
 }  // namespace comptroller::arrow

@@ -14,12 +14,11 @@
 namespace comptroller::arrow {
 
 template <class V>
-struct Kind {};
+Builder make_column(std::string name, bool is_nullable, Audience audience);
 
 template <class T>
-Builder make_builder(std::string_view name, Audience audience, bool is_nullable = false) {
-  return make_column(Kind<View<bare<T>>>{}, std::string(name), is_nullable || is_optional<T>,
-                     audience);
+Builder make_builder(std::string_view name, Audience audience) {
+  return make_column<View<bare<T>>>(std::string(name), is_optional<T>, audience);
 }
 
 // A struct of the fields that the audience sees.
@@ -34,51 +33,41 @@ std::vector<Builder> make_members(Audience audience) {
 }
 
 // The column of each kind of view. Elements of lists, keys and values are never null.
-inline Builder make_column(Kind<std::string_view>, std::string name, bool is_nullable, Audience) {
-  return Builder({std::move(name), "u", BufferLayout::text, is_nullable});
-}
-inline Builder make_column(Kind<Decimal>, std::string name, bool is_nullable, Audience) {
-  return Builder({std::move(name), "d:38,18", BufferLayout::number, is_nullable, sizeof(Int128)});
-}
-inline Builder make_column(Kind<Timestamp>, std::string name, bool is_nullable, Audience) {
-  return Builder(
-      {std::move(name), "tsu:UTC", BufferLayout::number, is_nullable, sizeof(std::int64_t)});
-}
-inline Builder make_column(Kind<bool>, std::string name, bool is_nullable, Audience) {
-  return Builder({std::move(name), "b", BufferLayout::boolean, is_nullable});
-}
-template <ClosedSet E>
-Builder make_column(Kind<E>, std::string name, bool is_nullable, Audience) {
-  return Builder(
-      {std::move(name), "c", BufferLayout::number, is_nullable, sizeof(std::int8_t), words_of<E>});
-}
 template <class V>
-Builder make_column(Kind<std::optional<V>>, std::string name, bool, Audience audience) {
-  return make_column(Kind<V>{}, std::move(name), true, audience);
-}
-// Words in a list are plain text.
-template <List L>
-Builder make_column(Kind<L>, std::string name, bool is_nullable, Audience audience) {
-  using Element = View<std::ranges::range_value_t<L>>;
-  using Item = std::conditional_t<ClosedSet<Element>, std::string_view, Element>;
-  std::vector<Builder> items;
-  items.push_back(make_column(Kind<Item>{}, "item", false, audience));
-  return Builder({std::move(name), "+l", BufferLayout::list, is_nullable}, std::move(items));
-}
-template <Pairs P>
-Builder make_column(Kind<P>, std::string name, bool is_nullable, Audience audience) {
-  std::vector<Builder> pair;
-  for (const char* part : {"key", "value"}) {
-    pair.push_back(make_column(Kind<std::string_view>{}, part, false, audience));
+Builder make_column(std::string name, bool is_nullable, Audience audience) {
+  const auto column = [&](std::string_view format, BufferLayout layout, std::size_t width = 0) {
+    return Column{std::move(name), format, layout, is_nullable, width};
+  };
+  std::vector<Builder> children;
+  if constexpr (std::same_as<V, std::string_view>) {
+    return Builder(column("u", BufferLayout::text));
+  } else if constexpr (std::same_as<V, Decimal>) {
+    return Builder(column("d:38,18", BufferLayout::number, sizeof(Int128)));
+  } else if constexpr (std::same_as<V, Timestamp>) {
+    return Builder(column("tsu:UTC", BufferLayout::number, sizeof(std::int64_t)));
+  } else if constexpr (std::same_as<V, bool>) {
+    return Builder(column("b", BufferLayout::boolean));
+  } else if constexpr (ClosedSet<V>) {
+    Column codes = column("c", BufferLayout::number, sizeof(std::int8_t));
+    codes.words = words_of<V>;
+    return Builder(std::move(codes));
+  } else if constexpr (is_optional<V>) {
+    return make_column<typename V::value_type>(std::move(name), true, audience);
+  } else if constexpr (Pairs<V>) {
+    std::vector<Builder> pair;
+    pair.push_back(make_column<std::string_view>("key", false, audience));
+    pair.push_back(make_column<std::string_view>("value", false, audience));
+    children.emplace_back(Column{"entries", "+s", BufferLayout::record}, std::move(pair));
+    return Builder(column("+m", BufferLayout::list), std::move(children));
+  } else if constexpr (List<V>) {
+    // Words in a list are plain text.
+    using Element = View<std::ranges::range_value_t<V>>;
+    using Item = std::conditional_t<ClosedSet<Element>, std::string_view, Element>;
+    children.push_back(make_column<Item>("item", false, audience));
+    return Builder(column("+l", BufferLayout::list), std::move(children));
+  } else {
+    return Builder(column("+s", BufferLayout::record), make_members<V>(audience));
   }
-  std::vector<Builder> entries;
-  entries.emplace_back(Column{"entries", "+s", BufferLayout::record}, std::move(pair));
-  return Builder({std::move(name), "+m", BufferLayout::list, is_nullable}, std::move(entries));
-}
-template <Record R>
-Builder make_column(Kind<R>, std::string name, bool is_nullable, Audience audience) {
-  return Builder({std::move(name), "+s", BufferLayout::record, is_nullable},
-                 make_members<R>(audience));
 }
 
 // Appends a member of a record or a column of a row.
@@ -149,6 +138,21 @@ template <class T>
 void append(Builder& builder, const JsonText<T>& document, Audience audience) {
   append(builder, Scalar<T>::view(json::read_stored<T>(document.text)), audience);
 }
-void append(Builder& builder, const JsonText<Addresses>& addresses, Audience audience);
+// A compact JSON array of strings without escapes is split in place: no string contains a quote.
+inline void append(Builder& builder, const JsonText<Addresses>& addresses, Audience audience) {
+  constexpr std::string_view between = "\",\"";
+  std::string_view rest = addresses.text;
+  const bool is_plain = rest.size() >= std::string_view(R"([""])").size() &&
+                        rest.starts_with("[\"") && rest.ends_with("\"]") &&
+                        rest.find('\\') == std::string_view::npos;
+  if (!is_plain) return append(builder, json::read_stored<Addresses>(rest), audience);
+  rest = rest.substr(2, rest.size() - 4);
+  for (std::size_t end = 0; end != std::string_view::npos;) {
+    end = rest.find(between);
+    append(builder.elements(), rest.substr(0, end), audience);
+    if (end != std::string_view::npos) rest.remove_prefix(end + between.size());
+  }
+  builder.end_list();
+}
 
 }  // namespace comptroller::arrow

@@ -5,15 +5,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "arrow/abi.hpp"
 
 namespace comptroller::arrow {
-
-inline constexpr std::size_t buffer_alignment = 64;
 
 // A growing array of bytes, aligned as Arrow recommends. It remembers the size that was taken, so
 // that the next batch, which is about as large, is allocated once.
@@ -47,10 +43,13 @@ class Buffer {
   }
 
   std::size_t size() const { return size_; }
-  // Never null: some readers do not expect a null address of an empty buffer.
-  const void* address() const;
+  // Null if nothing was ever added.
+  const void* address() const { return data_; }
   // Moves the bytes out; the buffer is empty then.
-  Buffer take();
+  Buffer take() {
+    expected_ = size_ + size_ / 16;
+    return std::move(*this);
+  }
 
  private:
   void grow(std::size_t count);
@@ -86,25 +85,5 @@ class Owned {
 
 using Array = Owned<ArrowArray>;
 using Schema = Owned<ArrowSchema>;
-
-// The parts of an Arrow array. The validity bitmap, the first buffer, may be empty if there are no
-// nulls; all other buffers must be present.
-struct ArrayParts {
-  std::int64_t length = 0;
-  std::int64_t null_count = 0;
-  std::vector<Buffer> buffers;
-  std::vector<Array> children;
-  Array dictionary;
-};
-Array make_array(ArrayParts parts);
-
-struct SchemaParts {
-  std::string name;
-  std::string format;
-  bool is_nullable = false;
-  std::vector<Schema> children;
-  Schema dictionary;
-};
-Schema make_schema(SchemaParts parts);
 
 }  // namespace comptroller::arrow

@@ -37,8 +37,7 @@ int attempt(ArrowArrayStream* stream, Action action) {
 }
 
 int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
-  return attempt(stream,
-                 [&](TableReader& reader) { reader.layout().make_batch().describe().give(out); });
+  return attempt(stream, [&](TableReader& reader) { reader.table().export_schema(out); });
 }
 
 int get_next(ArrowArrayStream* stream, ArrowArray* out) {
@@ -61,24 +60,21 @@ void release(ArrowArrayStream* stream) {
 }  // namespace
 
 Table Table::with_views() const {
-  return {std::make_shared<const Layout>(layout_->with_views()), source_, limits_};
+  return {std::make_shared<const Layout>(layout->with_views()), source, limits};
 }
 
 void Table::export_schema(ArrowSchema* out) const {
-  layout_->make_batch().describe().give(out);
+  layout->make_batch().describe().give(out);
 }
 
 void Table::open(ArrowArrayStream* out) const {
-  source_.check();
-  *out = {get_schema, get_next, get_last_error, release,
-          new OpenStream{TableReader(layout_, source_, limits_), {}}};
+  source.check();
+  *out = {get_schema, get_next, get_last_error, release, new OpenStream{TableReader(*this), {}}};
 }
 
-std::unique_ptr<Table> make_table(std::string_view kind,
-                                  const std::optional<std::vector<std::string>>& columns,
-                                  Audience audience, RowSource source, Limits limits) {
-  return std::make_unique<Table>(std::make_shared<const Layout>(kind, columns, audience),
-                                 std::move(source), limits);
+Table make_table(std::string_view kind, const std::optional<std::vector<std::string>>& columns,
+                 Audience audience, RowSource source, Limits limits) {
+  return {std::make_shared<const Layout>(kind, columns, audience), std::move(source), limits};
 }
 
 }  // namespace comptroller::arrow

@@ -12,7 +12,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "arrow/abi.hpp"
@@ -43,10 +42,11 @@ struct Limits {
   std::chrono::milliseconds longest_idle = std::chrono::minutes(10);
 };
 
-class Table {
- public:
-  Table(std::shared_ptr<const Layout> layout, RowSource source, Limits limits)
-      : layout_(std::move(layout)), source_(std::move(source)), limits_(limits) {}
+// Records of one kind with the requested columns.
+struct Table {
+  std::shared_ptr<const Layout> layout;
+  RowSource source;
+  Limits limits;
 
   // The same rows with texts as views (utf8_view), which some readers import without a copy.
   Table with_views() const;
@@ -55,19 +55,13 @@ class Table {
   // first get_next, and may be used from any thread, one at a time. Throws what RowSource::check
   // throws; failures of the stream are EIO, ENOMEM or EINVAL and a message.
   void open(ArrowArrayStream* out) const;
-
- private:
-  std::shared_ptr<const Layout> layout_;
-  RowSource source_;
-  Limits limits_;
 };
 
 // The records of a kind (claims, orchestrations, reward_addresses, payout_groups, controls,
 // identities, balances) with these columns in this order, or all columns. The client audience does
 // not see the customer. Throws invalid_request for an unknown kind and for unknown, repeated or no
 // columns.
-std::unique_ptr<Table> make_table(std::string_view kind,
-                                  const std::optional<std::vector<std::string>>& columns,
-                                  Audience audience, RowSource source, Limits limits = {});
+Table make_table(std::string_view kind, const std::optional<std::vector<std::string>>& columns,
+                 Audience audience, RowSource source, Limits limits = {});
 
 }  // namespace comptroller::arrow

@@ -25,65 +25,7 @@ std::exception_ptr idleness() {
 
 }  // namespace
 
-class TableReader::ChunkReader {
- public:
-  ChunkReader(TableReader& reader, db::Connection& connection)
-      : reader_(reader),
-        connection_(connection),
-        listing_(reader.source_.listing(connection)),
-        batch_(reader.layout_->make_batch()) {
-    reader.layout_->select(listing_);
-  }
-
-  Chunk read(std::int64_t index) {
-    const std::int64_t keys = reader_.limits_.keys_a_chunk;
-    db::Query query = listing_.scan(index * keys + 1, (index + 1) * keys + 1);
-    Chunk chunk;
-    while (reader_.layout_->append(batch_, query, connection_, rows_between_checks) ==
-           rows_between_checks) {
-      if (reader_.is_stopping_) break;
-      if (batch_.size() >= reader_.limits_.bytes_a_batch) chunk.push_back(batch_.take());
-    }
-    if (batch_.length() > 0) chunk.push_back(batch_.take());
-    return chunk;
-  }
-
- private:
-  TableReader& reader_;
-  db::Connection& connection_;
-  store::Listing listing_;
-  Builder batch_;
-};
-
-class TableReader::PendingCall {
- public:
-  explicit PendingCall(TableReader& reader) : reader_(reader) {
-    const std::lock_guard lock(reader_.mutex_);
-    const bool has_snapshot = reader_.next_to_read_ < reader_.chunk_count_;
-    if (has_snapshot && Clock::now() - reader_.idle_since_ >= reader_.limits_.longest_idle) {
-      reader_.fail(idleness());
-    }
-    if (reader_.failure_) std::rethrow_exception(reader_.failure_);
-    reader_.has_pending_call_ = true;
-  }
-  ~PendingCall() {
-    const std::lock_guard lock(reader_.mutex_);
-    reader_.has_pending_call_ = false;
-    reader_.idle_since_ = Clock::now();
-    reader_.changed_.notify_all();
-  }
-  PendingCall(const PendingCall&) = delete;
-  PendingCall& operator=(const PendingCall&) = delete;
-
- private:
-  TableReader& reader_;
-};
-
-TableReader::TableReader(std::shared_ptr<const Layout> layout, RowSource source, Limits limits)
-    : layout_(std::move(layout)),
-      source_(std::move(source)),
-      limits_(limits),
-      process_(::getpid()) {}
+TableReader::TableReader(Table table) : table_(std::move(table)), process_(::getpid()) {}
 
 TableReader::~TableReader() {
   {
@@ -99,31 +41,44 @@ bool TableReader::is_of_this_process() const {
 }
 
 Array TableReader::next() {
-  source_.check();
-  const PendingCall call(*this);
-  if (!is_begun_) {
-    is_begun_ = true;
-    try {
-      begin();
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      fail(std::current_exception());
-      throw;
-    }
+  table_.source.check();
+  std::unique_lock lock(mutex_);
+  const bool has_snapshot = next_to_read_ < chunk_count_;
+  if (!failure_ && has_snapshot && Clock::now() - *idle_since_ >= table_.limits.longest_idle) {
+    fail(idleness());
   }
-  if (ready_.empty() && !fetch()) return {};
+  if (failure_) std::rethrow_exception(failure_);
+  idle_since_.reset();
+  try {
+    if (!is_begun_) begin(lock);
+    while (ready_.empty() && next_to_fetch_ < chunk_count_) {
+      changed_.wait(lock, [&] { return failure_ || chunks_.contains(next_to_fetch_); });
+      if (failure_) std::rethrow_exception(failure_);
+      ready_ = std::move(chunks_.extract(next_to_fetch_++).mapped());
+      changed_.notify_all();
+    }
+  } catch (...) {
+    fail(std::current_exception());
+    throw;
+  }
+  idle_since_ = Clock::now();
+  changed_.notify_all();
+  if (ready_.empty()) return {};
   Array batch = std::move(ready_.front());
   ready_.pop_front();
   return batch;
 }
 
-void TableReader::begin() {
+void TableReader::begin(std::unique_lock<std::mutex>& lock) {
+  is_begun_ = true;
   {
-    const db::Lease lease = source_.database->reader();
+    const db::Lease lease = table_.source.database->reader();
     const db::Snapshot snapshot(*lease);
-    if (newest_key(*lease, layout_->table()) <= limits_.keys_a_chunk) {
-      for (Array& batch : ChunkReader(*this, *lease).read(0)) ready_.push_back(std::move(batch));
-      return;
+    if (newest_key(*lease, table_.layout->table()) <= table_.limits.keys_a_chunk) {
+      chunk_count_ = 1;
+      lock.unlock();
+      work(*lease);
+      return lock.lock();
     }
   }
   start_threads();
@@ -131,14 +86,11 @@ void TableReader::begin() {
 
 void TableReader::start_threads() {
   const std::size_t count =
-      std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, limits_.most_threads);
-  std::vector<db::Lease> snapshots = source_.database->readers_of_one_snapshot(count);
-  {
-    const std::lock_guard lock(mutex_);
-    const std::int64_t newest = newest_key(*snapshots.front(), layout_->table());
-    chunk_count_ = (newest + limits_.keys_a_chunk - 1) / limits_.keys_a_chunk;
-    most_ahead_ = chunks_ahead_a_thread * static_cast<std::int64_t>(count);
-  }
+      std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, table_.limits.most_threads);
+  std::vector<db::Lease> snapshots = table_.source.database->readers_of_one_snapshot(count);
+  const std::int64_t keys = table_.limits.keys_a_chunk;
+  chunk_count_ = (newest_key(*snapshots.front(), table_.layout->table()) + keys - 1) / keys;
+  most_ahead_ = chunks_ahead_a_thread * static_cast<std::int64_t>(count);
   for (db::Lease& snapshot : snapshots) {
     threads_.emplace_back([this, mine = std::move(snapshot)] { work(*mine); });
   }
@@ -146,9 +98,23 @@ void TableReader::start_threads() {
 
 void TableReader::work(db::Connection& connection) {
   try {
-    ChunkReader reader(*this, connection);
+    const Limits& limits = table_.limits;
+    store::Listing listing = table_.source.listing(connection);
+    table_.layout->select(listing);
+    Builder batch = table_.layout->make_batch();
     while (const std::optional<std::int64_t> index = take_chunk()) {
-      give_chunk(*index, reader.read(*index));
+      Batches batches;
+      db::Query rows =
+          listing.scan(*index * limits.keys_a_chunk + 1, (*index + 1) * limits.keys_a_chunk + 1);
+      while (table_.layout->append(batch, rows, connection, rows_between_checks) ==
+             rows_between_checks) {
+        if (is_stopping_) return;
+        if (batch.size() >= limits.bytes_a_batch) batches.push_back(batch.take());
+      }
+      if (batch.length() > 0) batches.push_back(batch.take());
+      const std::lock_guard lock(mutex_);
+      chunks_.emplace(*index, std::move(batches));
+      changed_.notify_all();
     }
   } catch (...) {
     const std::lock_guard lock(mutex_);
@@ -160,35 +126,16 @@ std::optional<std::int64_t> TableReader::take_chunk() {
   std::unique_lock lock(mutex_);
   while (!is_stopping_ && !failure_ && next_to_read_ < chunk_count_) {
     if (next_to_read_ < next_to_fetch_ + most_ahead_) return next_to_read_++;
-    const Clock::time_point deadline = idle_since_ + limits_.longest_idle;
-    if (has_pending_call_) {
+    if (!idle_since_) {
       changed_.wait(lock);
-    } else if (Clock::now() < deadline) {
+    } else if (const auto deadline = *idle_since_ + table_.limits.longest_idle;
+               Clock::now() < deadline) {
       changed_.wait_until(lock, deadline);
     } else {
       fail(idleness());
     }
   }
   return std::nullopt;
-}
-
-void TableReader::give_chunk(std::int64_t index, Chunk chunk) {
-  const std::lock_guard lock(mutex_);
-  chunks_.emplace(index, std::move(chunk));
-  changed_.notify_all();
-}
-
-bool TableReader::fetch() {
-  std::unique_lock lock(mutex_);
-  while (ready_.empty()) {
-    if (next_to_fetch_ == chunk_count_) return false;
-    changed_.wait(lock, [&] { return failure_ != nullptr || chunks_.contains(next_to_fetch_); });
-    if (failure_) std::rethrow_exception(failure_);
-    auto chunk = chunks_.extract(next_to_fetch_++);
-    for (Array& batch : chunk.mapped()) ready_.push_back(std::move(batch));
-    changed_.notify_all();
-  }
-  return true;
 }
 
 void TableReader::fail(std::exception_ptr failure) {

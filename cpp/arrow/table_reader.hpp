@@ -6,17 +6,12 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
-#include <cstdint>
 #include <deque>
 #include <exception>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
-#include <vector>
 
 #include "arrow/layout.hpp"
 #include "arrow/stream.hpp"
@@ -25,7 +20,7 @@ namespace comptroller::arrow {
 
 class TableReader {
  public:
-  TableReader(std::shared_ptr<const Layout> layout, RowSource source, Limits limits);
+  explicit TableReader(Table table);
   // Waits for the threads, which stop soon. Must not run in a forked child, which has no such
   // threads.
   ~TableReader();
@@ -34,47 +29,39 @@ class TableReader {
 
   // The next batch, in order of keys; empty at the end. A failure is thrown again by later calls.
   Array next();
-  const Layout& layout() const { return *layout_; }
+  const Table& table() const { return table_; }
   bool is_of_this_process() const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Chunk = std::vector<Array>;
+  using Batches = std::deque<Array>;
 
-  // Reads chunks on one connection.
-  class ChunkReader;
-  // A call of next(), during which the caller is not idle.
-  class PendingCall;
-
-  void begin();
+  // These three require mutex_.
+  void begin(std::unique_lock<std::mutex>& lock);
   void start_threads();
+  void fail(std::exception_ptr failure);
+  // Reads chunks on one connection until there are no more.
   void work(db::Connection& connection);
   // The next chunk to read; nullopt if there is none.
   std::optional<std::int64_t> take_chunk();
-  void give_chunk(std::int64_t index, Chunk chunk);
-  // Moves the next chunk to ready_; false at the end.
-  bool fetch();
-  void fail(std::exception_ptr failure);  // requires mutex_
 
-  std::shared_ptr<const Layout> layout_;
-  RowSource source_;
-  Limits limits_;
+  Table table_;
   pid_t process_;
-  bool is_begun_ = false;
-  std::deque<Array> ready_;
   std::vector<std::thread> threads_;
   std::atomic<bool> is_stopping_ = false;
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
+  bool is_begun_ = false;
   std::int64_t chunk_count_ = 0;
-  std::int64_t most_ahead_ = 0;
+  std::int64_t most_ahead_ = 1;
   std::int64_t next_to_read_ = 0;
   std::int64_t next_to_fetch_ = 0;
-  std::map<std::int64_t, Chunk> chunks_;  // read, not yet fetched
+  std::map<std::int64_t, Batches> chunks_;  // read, not yet fetched
+  Batches ready_;                           // of the chunks that were fetched
   std::exception_ptr failure_;
-  bool has_pending_call_ = false;
-  Clock::time_point idle_since_ = Clock::now();
+  // nullopt during a call, and after one that failed
+  std::optional<Clock::time_point> idle_since_ = Clock::now();
 };
 
 }  // namespace comptroller::arrow

@@ -161,7 +161,7 @@ std::uint64_t export_rows(const Store& store, const Principal& principal, std::s
 
 // An Arrow table that can be read any number of times, by many threads.
 struct ArrowSource {
-  std::shared_ptr<const arrow::Table> table;
+  arrow::Table table;
 };
 
 ArrowSource stream(const Store& store, const Principal& principal, const std::string& kind,
@@ -199,16 +199,16 @@ py::capsule to_capsule(const char* name, Fill fill) {
 
 py::capsule arrow_stream(const ArrowSource& source, const py::object&) {
   return to_capsule<ArrowArrayStream>("arrow_array_stream",
-                                      [&](ArrowArrayStream* out) { source.table->open(out); });
+                                      [&](ArrowArrayStream* out) { source.table.open(out); });
 }
 
 py::capsule arrow_schema(const ArrowSource& source) {
   return to_capsule<ArrowSchema>("arrow_schema",
-                                 [&](ArrowSchema* out) { source.table->export_schema(out); });
+                                 [&](ArrowSchema* out) { source.table.export_schema(out); });
 }
 
 ArrowSource with_string_views(const ArrowSource& source) {
-  return {std::make_shared<const arrow::Table>(source.table->with_views())};
+  return {source.table.with_views()};
 }
 
 }  // namespace

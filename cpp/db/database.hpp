@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,7 +41,11 @@ class Statement {
   virtual void bind(int index, const Value& value) = 0;              // index from 1
   virtual void bind(std::string_view name, const Value& value) = 0;  // as written: "$name"
   virtual bool step() = 0;                                           // whether there is a row
-  virtual std::int64_t run() = 0;       // to the end; the rows inserted, updated or deleted
+  // Runs to the end and returns the rows inserted, updated or deleted. Parameters may be bound
+  // again then.
+  virtual std::int64_t run() = 0;
+  // Runs an INSERT of one row; returns its key unless ON CONFLICT DO NOTHING left it out.
+  virtual std::optional<std::int64_t> insert() = 0;
   virtual Value column(int index) = 0;  // index from 0
   virtual void reset() = 0;             // ends the run and clears the parameters
 };
@@ -59,6 +64,8 @@ class Query {
   bool step() { return statement_->step(); }
   // Runs a statement that gives no rows; returns how many it inserted, updated or deleted.
   std::int64_t run() { return statement_->run(); }
+  // Runs an INSERT of one row without a conflict clause; returns the row's integer key.
+  std::optional<std::int64_t> insert() { return statement_->insert(); }
   Value column(int index) { return statement_->column(index); }
 
  private:
@@ -85,8 +92,8 @@ class Connection {
   virtual std::vector<bool> run_for_each(std::string_view sql, std::size_t rows,
                                          const BindRow& bind) {
     std::vector<bool> are_changed(rows);
+    Query run = query(sql);
     for (std::size_t row = 0; row < rows; ++row) {
-      Query run = query(sql);
       bind(run, row);
       are_changed[row] = run.run() > 0;
     }

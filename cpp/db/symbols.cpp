@@ -41,9 +41,10 @@ std::optional<std::int64_t> Symbols::search(std::string_view text) {
 
 std::int64_t Symbols::intern(std::string_view text) {
   if (const auto key = find(text)) return *key;
-  Query query = connection_.query("INSERT INTO symbols (text) VALUES ($text) RETURNING key");
-  query.bind("$text", Value::of(text)).step();
-  const std::int64_t key = query.column(0).integer;
+  const std::int64_t key = connection_.query("INSERT INTO symbols (text) VALUES ($text)")
+                               .bind("$text", Value::of(text))
+                               .insert()
+                               .value();
   remember(text, key);
   return key;
 }

@@ -34,20 +34,13 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+// Waits until the disk has what was written to a descriptor; returns 0 or errno.
 int synchronise_descriptor(int descriptor) {
   while (::fsync(descriptor) != 0) {
     if (errno == EINVAL || errno == ENOTSUP) return 0;  // it has nothing to make durable
     if (errno != EINTR) return errno;
   }
   return 0;
-}
-
-int synchronise_folder_of(const std::string& path) {
-  const int descriptor = ::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return errno;
-  const int failure = synchronise_descriptor(descriptor);
-  ::close(descriptor);
-  return failure;
 }
 
 // A descriptor of a new file in the folder of `path` that has no name; -1 where that, or giving it
@@ -61,8 +54,9 @@ int open_nameless([[maybe_unused]] const std::string& path, [[maybe_unused]] mod
 #endif
 }
 
-// Renames unless `to` exists; gives 0 or errno.
-int rename_to_free_name(const std::string& from, const std::string& to) {
+// Renames, over an existing file only if `may_replace`; returns 0 or errno.
+int rename_file(const std::string& from, const std::string& to, bool may_replace) {
+  if (may_replace) return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 #ifdef RENAME_NOREPLACE
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
@@ -78,29 +72,30 @@ WholeFile::WholeFile(std::string path, Existing existing)
     : path_(std::move(path)), existing_(existing) {
   buffer_.reserve(piece + piece / 4);
   if (path_ == "-") {
-    is_direct_ = true;
-    descriptor_ = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-    if (descriptor_ < 0) fail(errno);
+    open_direct(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     return;
   }
   struct stat present{};
-  if (existing_ == Existing::refuse && ::lstat(path_.c_str(), &present) == 0) fail_existing();
-  const bool is_present = ::stat(path_.c_str(), &present) == 0;
-  if (is_present && S_ISDIR(present.st_mode)) fail(EISDIR);
-  if (is_present && !S_ISREG(present.st_mode)) {
-    is_direct_ = true;
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
-    if (descriptor_ < 0) fail(errno);
-    return;
-  }
-  if (is_present) {
+  if (existing_ == Existing::refuse && ::lstat(path_.c_str(), &present) == 0) fail(EEXIST);
+  if (::stat(path_.c_str(), &present) == 0) {
+    if (S_ISDIR(present.st_mode)) fail(EISDIR);
+    if (!S_ISREG(present.st_mode)) {
+      open_direct(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+      return;
+    }
     std::error_code failure;
     const auto target = std::filesystem::canonical(path_, failure);
     if (failure) fail(failure.value());
     path_ = target.string();
     permissions_ = present.st_mode & permission_bits;
   }
-  open_unfinished(is_present ? mode_to_replace : mode_of_new);
+  open_unfinished(permissions_ ? mode_to_replace : mode_of_new);
+}
+
+void WholeFile::open_direct(int descriptor) {
+  if (descriptor < 0) fail(errno);
+  is_direct_ = true;
+  descriptor_ = descriptor;
 }
 
 void WholeFile::open_unfinished(mode_t mode) {
@@ -156,22 +151,24 @@ void WholeFile::synchronise() {
 void WholeFile::commit() {
   flush();
   if (is_direct_) return close();
-  if (permissions_ != 0 && ::fchmod(descriptor_, permissions_) != 0) fail(errno);
+  if (permissions_ && ::fchmod(descriptor_, *permissions_) != 0) fail(errno);
   synchronise();
-  take_name();
-  close();
-  if (const int failure = synchronise_folder_of(path_)) fail(failure);
-}
-
-void WholeFile::take_name() {
   const std::string& name = unfinished_path();
-  if (existing_ == Existing::replace) {
-    if (std::rename(name.c_str(), path_.c_str()) != 0) fail(errno);
-  } else if (const int failure = rename_to_free_name(name, path_)) {
-    if (failure == EEXIST) fail_existing();
-    fail(failure);
+  // A folder that cannot be opened is known before the file has its name.
+  const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0 && errno != EACCES) fail(errno);
+  int failure = rename_file(name, path_, existing_ == Existing::replace);
+  if (failure == 0) {
+    unfinished_path_.clear();
+    if (folder >= 0) {
+      failure = synchronise_descriptor(folder);
+    } else {
+      ::sync();  // a folder that may be written, but not read, has no descriptor to synchronise
+    }
   }
-  unfinished_path_.clear();
+  if (folder >= 0) ::close(folder);
+  if (failure != 0) fail(failure);
+  close();
 }
 
 void WholeFile::close() noexcept {
@@ -183,14 +180,12 @@ void WholeFile::close() noexcept {
 
 void WholeFile::fail(int reason) {
   close();
+  if (reason == EEXIST && existing_ == Existing::refuse) {
+    throw Error(Code::unavailable, path_ + " exists already; choose another name");
+  }
   const std::string name = path_ == "-" ? "the standard output" : path_;
   throw Error(Code::unavailable,
               name + " cannot be written: " + std::generic_category().message(reason));
-}
-
-void WholeFile::fail_existing() {
-  close();
-  throw Error(Code::unavailable, path_ + " exists already; choose another name");
 }
 
 }  // namespace comptroller::files

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace comptroller::files {
@@ -43,16 +44,15 @@ class WholeFile {
   void commit();
 
  private:
+  void open_direct(int descriptor);
   void open_unfinished(mode_t mode);
-  void take_name();
   void flush();
   void close() noexcept;
   [[noreturn]] void fail(int reason);  // of errno
-  [[noreturn]] void fail_existing();
 
   std::string path_;
   Existing existing_;
-  mode_t permissions_ = 0;  // of the file that is replaced; 0: there is none
+  std::optional<mode_t> permissions_;  // of the file that is replaced
   int descriptor_ = -1;
   bool is_direct_ = false;
   std::string unfinished_path_;  // empty while the unfinished file has no name

@@ -114,12 +114,6 @@ std::size_t nesting(const dom::element& element) {
   return deepest + 1;
 }
 
-bool is_too_deep(std::string_view document, const dom::element& root) {
-  const auto opens = [](char character) { return character == '{' || character == '['; };
-  return std::cmp_greater(std::ranges::count_if(document, opens), deepest_nesting) &&
-         nesting(root) > deepest_nesting;
-}
-
 [[noreturn]] void throw_parse_failure(simdjson::error_code failure) {
   switch (failure) {
     case simdjson::CAPACITY:
@@ -160,7 +154,9 @@ dom::object Reader::State::parse(std::string_view document, bool is_padded) {
   }
   dom::element root;
   auto failure = parser.parse(document.data(), document.size(), !is_padded).get(root);
-  if (failure == simdjson::SUCCESS && is_too_deep(document, root)) failure = simdjson::DEPTH_ERROR;
+  if (failure == simdjson::SUCCESS && nesting(root) > deepest_nesting) {
+    failure = simdjson::DEPTH_ERROR;
+  }
   if (failure == simdjson::NUMBER_ERROR) refuse_numbers(document);
   if (failure != simdjson::SUCCESS) throw_parse_failure(failure);
   // The parser validated the UTF-8 of the document; only escapes can produce surrogates.

@@ -27,17 +27,19 @@ class Loader {
       : service_(service), principal_(principal), options_(options), source_(input) {}
 
   Result load() {
-    if (options_.keep_going && !options_.dry_run) {
-      load_in_parts();
-    } else {
-      service_.database()->write_bulk([&](db::Connection& connection) {
-        store::defer_operator_indexes(connection);
-        if (needs_no_index) connection.drop_indexes_of_empty(Line::table);
-        take_lines(connection, std::numeric_limits<std::uint64_t>::max());
-        if (result_.committed) build_operator_indexes(connection);
-        check_interrupt();
-        return result_.committed;
-      });
+    while (!is_at_end_) {
+      const Result before = result_;
+      try {
+        service_.database()->write_bulk([&](db::Connection& connection) {
+          write_part(connection);
+          check_interrupt();
+          return result_.committed;
+        });
+      } catch (...) {
+        service_.resume_background_work();
+        if (!before.committed) throw;
+        throw Interrupted(std::current_exception(), before);
+      }
     }
     service_.resume_background_work();
     result_.unknown_members = source_.unknown_members();
@@ -49,28 +51,18 @@ class Loader {
   static constexpr bool needs_no_index =
       std::same_as<Line, Claim> || std::same_as<Line, Orchestration>;
 
-  static void build_operator_indexes(db::Connection& connection) {
-    store::resume_operator_indexes(connection);
-    store::make_operator_indexes(connection);
-  }
-
-  void load_in_parts() {
-    result_.committed = true;
-    while (!is_at_end_) {
-      const Result before = result_;
-      try {
-        service_.database()->write_bulk([&](db::Connection& connection) {
-          take_lines(connection, rows_per_commit);
-          if (is_at_end_) store::make_operator_indexes(connection);
-          check_interrupt();
-          return true;
-        });
-      } catch (...) {
-        service_.resume_background_work();
-        if (before.read == 0) throw;
-        throw Interrupted(std::current_exception(), before);
-      }
+  // Writes all lines, or those up to the next commit of keep_going.
+  void write_part(db::Connection& connection) {
+    const bool is_in_parts = options_.keep_going && !options_.dry_run;
+    if (!is_in_parts) {
+      store::defer_operator_indexes(connection);
+      if (needs_no_index) connection.drop_indexes_of_empty(Line::table);
     }
+    take_lines(connection,
+               is_in_parts ? rows_per_commit : std::numeric_limits<std::uint64_t>::max());
+    if (!result_.committed || !is_at_end_) return;
+    if (!is_in_parts) store::resume_operator_indexes(connection);
+    store::make_operator_indexes(connection);
   }
 
   void take_lines(db::Connection& connection, std::uint64_t most) {

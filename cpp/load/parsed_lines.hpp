@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -26,21 +27,14 @@ template <Record Line>
 class ParsedLines {
  public:
   explicit ParsedLines(Input& input) : input_(input), documents_(input) {
-    if (!input.is_for_loading_thread()) thread_ = std::thread([this] { run(); });
+    if (input.is_for_loading_thread()) return;
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
 
   // Ends the thread, also before the end of the input.
   ~ParsedLines() {
-    if (!thread_.joinable()) return;
-    bool is_reading = false;
-    {
-      const std::lock_guard guard(mutex_);
-      is_abandoned_ = true;
-      is_reading = !is_finished_;
-    }
-    changed_.notify_all();
-    if (is_reading) input_.abandon();
-    thread_.join();
+    thread_.request_stop();
+    if (thread_.joinable() && !is_finished_) input_.abandon();
   }
   ParsedLines(const ParsedLines&) = delete;
   ParsedLines& operator=(const ParsedLines&) = delete;
@@ -51,9 +45,7 @@ class ParsedLines {
   template <class WhileWaiting>
   std::vector<ParsedLine<Line>> next(std::vector<ParsedLine<Line>> done,
                                      const WhileWaiting& while_waiting) {
-    if (!thread_.joinable()) {
-      return parse(documents_.next());
-    }
+    if (!thread_.joinable()) return parse(documents_.next());
     std::unique_lock lock(mutex_);
     done_.push_back(std::move(done));
     while (!changed_.wait_for(lock, callback_interval,
@@ -81,18 +73,16 @@ class ParsedLines {
   static constexpr std::chrono::milliseconds callback_interval{100};
   static constexpr std::size_t most_ready = 4;  // batches of at most 1.25 MiB
 
-  void run() {
+  void run(const std::stop_token& stop) {
     try {
-      for (auto batch = documents_.next(); !batch.empty() && hand_over(parse(batch));) {
+      for (auto batch = documents_.next(); !batch.empty() && hand_over(parse(batch), stop);) {
         batch = documents_.next();
       }
     } catch (...) {
       failure_ = std::current_exception();
     }
-    {
-      const std::lock_guard guard(mutex_);
-      is_finished_ = true;
-    }
+    const std::lock_guard guard(mutex_);
+    is_finished_ = true;
     changed_.notify_all();
   }
 
@@ -121,14 +111,12 @@ class ParsedLines {
   }
 
   // False once this object is being destroyed.
-  bool hand_over(std::vector<ParsedLine<Line>> lines) {
-    std::vector<std::vector<ParsedLine<Line>>> done;
+  bool hand_over(std::vector<ParsedLine<Line>> lines, const std::stop_token& stop) {
+    std::vector<std::vector<ParsedLine<Line>>> done;  // freed after the lock is released
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return ready_.size() < most_ready || is_abandoned_; });
-    if (is_abandoned_) return false;
+    if (!changed_.wait(lock, stop, [&] { return ready_.size() < most_ready; })) return false;
     ready_.push_back(std::move(lines));
     done.swap(done_);
-    lock.unlock();
     changed_.notify_all();
     return true;
   }
@@ -138,13 +126,12 @@ class ParsedLines {
   json::Reader reader_;
   json::UnknownMembers unknown_members_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   std::deque<std::vector<ParsedLine<Line>>> ready_;
   std::vector<std::vector<ParsedLine<Line>>> done_;
   std::exception_ptr failure_;
-  bool is_finished_ = false;
-  bool is_abandoned_ = false;
-  std::thread thread_;
+  std::atomic<bool> is_finished_ = false;
+  std::jthread thread_;  // the first member to be destroyed, which ends the thread
 };
 
 }  // namespace comptroller::load

@@ -1,7 +1,6 @@
 #include "service/ingestion.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "model/error.hpp"
 #include "rules/attribution.hpp"
@@ -37,37 +36,25 @@ std::vector<bool> insert_new(db::Connection& connection,
   return store::insert_orchestrations(connection, orchestrations);
 }
 
-}  // namespace
+// The record whose id the line has, which could not be inserted.
+template <Record R>
+store::Stored<R> stored_record(db::Connection& connection, const R& line) {
+  if (auto stored = store::find<R>(connection, line.id.value)) return *std::move(stored);
+  throw Error(Code::internal, "an id is taken and not stored");
+}
 
-Ingestion::Ingestion(db::Connection& connection, const Principal& principal,
-                     std::optional<std::string> customer, Timestamp now, rules::MakeId make_id,
-                     std::size_t batch_size)
-    : connection_(connection),
-      principal_(principal),
-      customer_(std::move(customer)),
-      now_(now),
-      make_id_(std::move(make_id)),
-      batch_size_(batch_size) {}
+}  // namespace
 
 template <Record Line>
 std::vector<LineResult> Ingestion::take(std::span<Line* const> lines) {
   std::vector<LineResult> results(lines.size());
-  for (std::size_t begin = 0; begin < lines.size(); begin += batch_size_) {
-    const std::size_t count = std::min(batch_size_, lines.size() - begin);
-    take_batch(lines.subspan(begin, count), std::span(results).subspan(begin, count));
-  }
-  return results;
-}
-
-template <Record R>
-void Ingestion::take_batch(std::span<R* const> lines, std::span<LineResult> results) {
   if constexpr (requires { take_line(*lines[0]); }) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       attempt(results[i], [&] { return take_line(*lines[i]); });
     }
   } else {
     std::vector<decltype(prepare(*lines[0]))> rows;
-    std::vector<std::size_t> places;  // of the rows in the batch
+    std::vector<std::size_t> places;  // of the rows among the lines
     rows.reserve(lines.size());
     places.reserve(lines.size());
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -78,31 +65,12 @@ void Ingestion::take_batch(std::span<R* const> lines, std::span<LineResult> resu
       });
     }
     const std::vector<bool> are_new = insert_new(connection_, rows);
-    std::size_t kept = 0;  // the rows whose ids were taken move to the front
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (are_new[i]) {
-        inserted(*lines[places[i]]);
-      } else {
-        rows[kept] = rows[i];
-        places[kept++] = places[i];
-      }
-    }
-    std::vector<std::string_view> ids;
-    std::unordered_set<std::string_view> distinct;
-    for (std::size_t begin = 0; begin < kept; begin += ids.size()) {
-      // A repeated id is looked up after its earlier line was merged.
-      ids.clear();
-      distinct.clear();
-      for (std::size_t i = begin; i < kept; ++i) {
-        const std::string_view id = lines[places[i]]->id.value;
-        if (!distinct.insert(id).second) break;
-        ids.push_back(id);
-      }
-      store::find_many<R>(connection_, ids, [&](std::size_t i, const store::Stored<R>& stored) {
-        attempt(results[places[begin + i]], [&] { return merge(rows[begin + i], stored); });
-      });
+      attempt(results[places[i]],
+              [&] { return are_new[i] ? inserted(*lines[places[i]]) : merge(rows[i]); });
     }
   }
+  return results;
 }
 
 template <Record R>
@@ -118,7 +86,7 @@ Outcome Ingestion::inserted(const R& line) {
     store::ensure_customer(connection_, customer);
     last_customer_ = customer;
   }
-  if constexpr (std::same_as<R, Claim>) note_confirmation(line);
+  if constexpr (std::same_as<R, Claim>) note(line, &Group::confirmed_at);
   return Outcome::inserted;
 }
 
@@ -157,6 +125,7 @@ Outcome Ingestion::take_line(IdentityLine& line) {
     store::update_identity(connection_, *stored);
     outcome = Outcome::updated;
   }
+  if (!line.user_disabled.value_or(false) && !line.admin_disabled.value_or(false)) return outcome;
   const std::vector<Control> made = rules::load_legacy_flags(
       {line.user_disabled, line.admin_disabled}, identity.id,
       store::active_controls(connection_, stored->key), principal_, now_, make_id_);
@@ -168,13 +137,7 @@ Outcome Ingestion::take_line(IdentityLine& line) {
   return outcome;
 }
 
-store::Stored<StoredIdentity> Ingestion::identity_of(const Control& line) {
-  if (const auto stored = store::find_identity(connection_, line.identity_id.value)) {
-    if (stored->record.customer_id.value != customer_of(line)) {
-      throw Error(Code::already_exists, "the identity belongs to another customer");
-    }
-    return {stored->key, stored->record};
-  }
+store::StoredIdentityRow Ingestion::insert_implied_identity(const Control& line) {
   StoredIdentity identity;
   identity.id = line.identity_id;
   identity.customer_id.value = customer_of(line);
@@ -183,25 +146,33 @@ store::Stored<StoredIdentity> Ingestion::identity_of(const Control& line) {
   const std::int64_t key =
       store::insert_identity(connection_, identity, store::Provenance::implied);
   inserted(identity);
-  return {key, std::move(identity)};
+  return {{key, std::move(identity)}, store::Provenance::implied};
 }
 
 Outcome Ingestion::take_line(Control& line) {
-  if (customer_of(line).empty() && !customer_) {
-    const auto identity = store::find_identity(connection_, line.identity_id.value);
-    if (identity) customer_of(line) = identity->record.customer_id.value;
+  auto identity = store::find_identity(connection_, line.identity_id.value);
+  if (customer_of(line).empty() && !customer_ && identity) {
+    customer_of(line) = identity->record.customer_id.value;
   }
   set_default_customer(line);
+  const bool is_identity_known =
+      identity && identity->record.customer_id.value == customer_of(line);
+  if (is_identity_known && store::insert_new_control(connection_, line, *identity)) {
+    return Outcome::inserted;
+  }
   if (const auto stored = store::find<Control>(connection_, line.id.value)) {
     const auto merged = rules::merge(stored->record, line);
     if (!merged) return Outcome::unchanged;
     store::update_control(connection_, *merged);
     return Outcome::updated;
   }
-  const store::Stored<StoredIdentity> identity = identity_of(line);
+  if (!identity) identity = insert_implied_identity(line);
+  if (identity->record.customer_id.value != customer_of(line)) {
+    throw Error(Code::already_exists, "the identity belongs to another customer");
+  }
   if (!line.deleted_at.value) {
     if (const auto active =
-            store::active_control(connection_, identity.key, line.type, line.set_by)) {
+            store::active_control(connection_, identity->key, line.type, line.set_by)) {
       if (!rules::is_legacy_control(*active)) {
         throw Error::conflict("a control of this type and setter is active for the identity",
                               active->id.value);
@@ -209,7 +180,7 @@ Outcome Ingestion::take_line(Control& line) {
       store::remove_control(connection_, active->id);
     }
   }
-  store::insert_control(connection_, line, identity);
+  store::insert_control(connection_, line, *identity);
   return Outcome::inserted;
 }
 
@@ -218,7 +189,8 @@ const Orchestration* Ingestion::prepare(Orchestration& line) {
   return &line;
 }
 
-Outcome Ingestion::merge(const Orchestration* line, const store::Stored<Orchestration>& stored) {
+Outcome Ingestion::merge(const Orchestration* line) {
+  const auto stored = stored_record(connection_, *line);
   const auto merged = rules::merge(stored.record, *line);
   if (!merged) return Outcome::unchanged;
   store::update_orchestration(connection_, stored.key, *merged);
@@ -283,22 +255,11 @@ void Ingestion::check_customer(const store::GroupFacts& group, std::string_view 
   throw Error(Code::already_exists, "the payout group belongs to another customer");
 }
 
-void Ingestion::note_confirmation(const Claim& claim) {
-  const auto confirmed_at = rules::claims_all_at(claim);
-  if (!confirmed_at) return;
-  std::optional<Timestamp>& latest = group(claim.payout_group_id).confirmed_at;
-  latest = std::max(latest, confirmed_at);
-}
-
-void Ingestion::note_correction(const Claim& before, const Claim& after) {
-  const auto confirmed_at = rules::claims_all_at(before);
-  if (!confirmed_at) return;
-  if (before.payout_group_id == after.payout_group_id &&
-      confirmed_at <= rules::claims_all_at(after)) {
-    return;
-  }
-  std::optional<Timestamp>& latest = group(before.payout_group_id).withdrawn_at;
-  latest = std::max(latest, confirmed_at);
+void Ingestion::note(const Claim& claim, std::optional<Timestamp> Group::* latest) {
+  const auto at = rules::claims_all_at(claim);
+  if (!at) return;
+  std::optional<Timestamp>& time = group(claim.payout_group_id).*latest;
+  time = std::max(time, at);
 }
 
 store::NewClaim Ingestion::prepare(Claim& line) {
@@ -308,12 +269,16 @@ store::NewClaim Ingestion::prepare(Claim& line) {
   return {&line, facts.jurisdiction};
 }
 
-Outcome Ingestion::merge(const store::NewClaim& line, const store::Stored<Claim>& stored) {
+Outcome Ingestion::merge(const store::NewClaim& line) {
+  const auto stored = stored_record(connection_, *line.claim);
   const auto merged = rules::merge(stored.record, *line.claim);
   if (!merged) return Outcome::unchanged;
   store::update_claim(connection_, stored.key, *merged, line.jurisdiction);
-  note_correction(stored.record, *merged);
-  note_confirmation(*merged);
+  if (stored.record.payout_group_id != merged->payout_group_id ||
+      rules::claims_all_at(*merged) < rules::claims_all_at(stored.record)) {
+    note(stored.record, &Group::withdrawn_at);
+  }
+  note(*merged, &Group::confirmed_at);
   return Outcome::updated;
 }
 

@@ -28,16 +28,18 @@ struct LineResult {
 // it is written, so the transaction can continue. Failures of the store are thrown.
 class Ingestion {
  public:
-  static constexpr std::size_t usual_batch_size = 1000;
-
   // `customer` is the one of lines that name none, by default `default`; a control has the customer
   // of its identity.
   Ingestion(db::Connection& connection, const Principal& principal,
-            std::optional<std::string> customer, Timestamp now, rules::MakeId make_id,
-            std::size_t batch_size = usual_batch_size);
+            std::optional<std::string> customer, Timestamp now, rules::MakeId make_id)
+      : connection_(connection),
+        principal_(principal),
+        customer_(std::move(customer)),
+        now_(now),
+        make_id_(std::move(make_id)) {}
 
-  // Takes lines in order and gives the result of each. Batches change the number of round trips to
-  // the database, never a result. A line without a customer gets it.
+  // Takes lines and gives the result that each has if they are taken one by one. A line without a
+  // customer gets it.
   template <Record Line>
   std::vector<LineResult> take(std::span<Line* const> lines);
   // Takes one line; throws what it is rejected with.
@@ -59,14 +61,12 @@ class Ingestion {
     std::optional<Timestamp> withdrawn_at;  // the latest that a line corrected
   };
 
-  template <Record R>
-  void take_batch(std::span<R* const> lines, std::span<LineResult> results);
   // Claims and orchestrations are inserted together: `prepare` rejects a line by itself, `merge`
-  // takes one whose id is stored already.
+  // takes one whose id is taken.
   store::NewClaim prepare(Claim& line);
   const Orchestration* prepare(Orchestration& line);
-  Outcome merge(const store::NewClaim& line, const store::Stored<Claim>& stored);
-  Outcome merge(const Orchestration* line, const store::Stored<Orchestration>& stored);
+  Outcome merge(const store::NewClaim& line);
+  Outcome merge(const Orchestration* line);
   // The other kinds line by line: one may read what the line before it wrote.
   Outcome take_line(IdentityLine& line);
   Outcome take_line(Control& line);
@@ -79,11 +79,11 @@ class Ingestion {
   // Makes the customer of an inserted line if it is new.
   template <Record R>
   Outcome inserted(const R& line);
-  store::Stored<StoredIdentity> identity_of(const Control& line);
+  store::StoredIdentityRow insert_implied_identity(const Control& line);
   Group& group(const GroupId& id);
   void check_customer(const store::GroupFacts& group, std::string_view customer);
-  void note_confirmation(const Claim& claim);
-  void note_correction(const Claim& before, const Claim& after);
+  // Raises `latest` of the claim's group to the confirmation of the claim, if it claims all.
+  void note(const Claim& claim, std::optional<Timestamp> Group::* latest);
   bool adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line);
 
   db::Connection& connection_;
@@ -93,7 +93,6 @@ class Ingestion {
   rules::MakeId make_id_;
   std::unordered_map<std::int64_t, Group> groups_;  // by the symbol of the id
   std::string last_customer_;                       // is known to exist
-  std::size_t batch_size_;
 };
 
 }  // namespace comptroller::service

@@ -148,19 +148,31 @@ std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t
   return types;
 }
 
-void insert_control(db::Connection& connection, const Control& control,
-                    const Stored<StoredIdentity>& identity) {
+bool insert_new_control(db::Connection& connection, const Control& control,
+                        const Stored<StoredIdentity>& identity) {
   Place place{Value::of(identity.key), code_of(control.type), code_of(control.set_by)};
   const Covered last = last_before(connection, place);
+  // The last control is covered without an end if and only if one of the same place is active.
+  if (last.until == never && end_of(control) == never) return false;
   place.created_at = Value::of(control.created_at.microseconds);
   const bool is_last = last.created_at <= control.created_at.microseconds;
   const std::int64_t covered = is_last ? std::max(end_of(control), last.until) : unsettled;
-  place.key =
-      Value::of(insert(connection, control,
-                       {{"identity_key", place.identity_key},
-                        {"identity_created_at", Value::of(identity.record.created_at.microseconds)},
-                        {"covered_until", Value::of(covered)}}));
-  if (!is_last) settle(connection, place);
+  const auto key =
+      insert_new(connection, control,
+                 {{"identity_key", place.identity_key},
+                  {"identity_created_at", Value::of(identity.record.created_at.microseconds)},
+                  {"covered_until", Value::of(covered)}});
+  if (key && !is_last) {
+    place.key = Value::of(*key);
+    settle(connection, place);
+  }
+  return key.has_value();
+}
+
+void insert_control(db::Connection& connection, const Control& control,
+                    const Stored<StoredIdentity>& identity) {
+  if (insert_new_control(connection, control, identity)) return;
+  throw Error(Code::internal, "a unique value was taken");
 }
 
 void update_control(db::Connection& connection, const Control& control) {

@@ -20,6 +20,11 @@ std::optional<Control> active_control(db::Connection& connection, std::int64_t i
 std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t identity_key,
                                         Timestamp at);
 
+// Inserts a control unless its id is taken, or it and another of its type and setter are active;
+// returns whether it was inserted.
+bool insert_new_control(db::Connection& connection, const Control& control,
+                        const Stored<StoredIdentity>& identity);
+// The same for a control that nothing prevents.
 void insert_control(db::Connection& connection, const Control& control,
                     const Stored<StoredIdentity>& identity);
 // Replaces the control with this id; identity, type, setter and created_at must be the stored ones.

@@ -47,17 +47,6 @@ std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   return find_where<R>(connection, {"id = ?", {value}});
 }
 
-// Looks up ids, all different and stored; visits the record of each with its position, in order.
-template <Record R, class Visit>
-void find_many(db::Connection& connection, std::span<const std::string_view> ids,
-               const Visit& visit) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const auto stored = find<R>(connection, ids[i]);
-    if (!stored) throw Error(Code::internal, "an id is taken and not stored");
-    visit(i, *stored);
-  }
-}
-
 // The names of the columns of R and then of `more`.
 template <Record R>
 std::vector<std::string_view> column_names(std::initializer_list<MoreColumn> more) {
@@ -75,32 +64,38 @@ int bind_columns(db::Query& query, const R& record, BoundValues& parameters,
   return index;
 }
 
-// Inserts a record whose unique values are known to be free; gives its key. The names of `more`
-// must be the same at every call for R.
+// Inserts a record unless a unique value of it is taken; returns its key if it was inserted. The
+// names of `more` must be the same at every call for R.
 template <Record R>
-std::int64_t insert(db::Connection& connection, const R& record,
-                    std::initializer_list<MoreColumn> more = {}) {
-  static const std::string sql = insert_sql(R::table, column_names<R>(more)) + " RETURNING key";
+std::optional<std::int64_t> insert_new(db::Connection& connection, const R& record,
+                                       std::initializer_list<MoreColumn> more = {}) {
+  static const std::string sql = insert_sql(R::table, column_names<R>(more));
   BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   bind_columns(query, record, parameters, more);
-  if (!query.step()) throw Error(Code::internal, "a unique value was taken");
-  return query.column(0).integer;
+  return query.insert();
 }
 
-// Inserts records in order, each unless a unique value of it is taken; gives of each whether it was
-// inserted. A driver may send many together. They have one further column, whose value
-// `value_of(position, parameters)` gives.
+// The same for records in order, which a driver may send together; returns of each whether it was
+// inserted. They have one further column, whose value `value_of(position, parameters)` gives.
 template <Record R, class RecordOf, class ValueOf>
 std::vector<bool> insert_new_many(db::Connection& connection, std::size_t count,
                                   const RecordOf& record_of, std::string_view column,
                                   const ValueOf& value_of) {
   static const std::string sql = insert_sql(R::table, column_names<R>({{column, {}}}));
-  std::optional<BoundValues> parameters;  // of one row
+  BoundValues parameters(connection.symbols());  // of one row
   return connection.run_for_each(sql, count, [&](db::Query& query, std::size_t row) {
-    parameters.emplace(connection.symbols());
-    bind_columns(query, record_of(row), *parameters, {{column, value_of(row, *parameters)}});
+    parameters.clear();
+    bind_columns(query, record_of(row), parameters, {{column, value_of(row, parameters)}});
   });
+}
+
+// Inserts a record whose unique values are known to be free; returns its key.
+template <Record R>
+std::int64_t insert(db::Connection& connection, const R& record,
+                    std::initializer_list<MoreColumn> more = {}) {
+  if (const auto key = insert_new(connection, record, more)) return *key;
+  throw Error(Code::internal, "a unique value was taken");
 }
 
 // Replaces the record with this key. Columns that are no fields keep their values, except `more`,

@@ -34,6 +34,10 @@ class BoundValues {
   Value identifier(std::string_view id);
   Value hash(std::string_view hash);
   Value addresses(const Addresses& addresses);
+  // Releases the bytes of all values.
+  void clear() {
+    if (memory_) memory_->release();
+  }
   // A copy of a text that the caller does not keep.
   Value own(std::string_view text) { return Value::of(keep(text)); }
 

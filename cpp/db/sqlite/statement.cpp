@@ -80,7 +80,14 @@ bool SqliteStatement::step() {
 std::int64_t SqliteStatement::run() {
   while (step()) {
   }
+  sqlite3_reset(statement_.get());
   return sqlite3_changes64(connection_.handle());
+}
+
+// A RETURNING clause would collect the rows in a temporary table, which costs more than the INSERT.
+std::optional<std::int64_t> SqliteStatement::insert() {
+  if (run() == 0) return std::nullopt;
+  return sqlite3_last_insert_rowid(connection_.handle());
 }
 
 Value SqliteStatement::column(int index) {

@@ -25,6 +25,7 @@ class SqliteStatement final : public Statement {
   void bind(std::string_view name, const Value& value) override;
   bool step() override;
   std::int64_t run() override;
+  std::optional<std::int64_t> insert() override;
   Value column(int index) override;
   void reset() override;
 

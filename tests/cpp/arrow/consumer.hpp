@@ -147,9 +147,9 @@ class Consumer {
 };
 
 // The same with texts as views.
-inline std::vector<std::string> rows_of(const std::unique_ptr<Table>& table) {
-  std::vector<std::string> rows = Consumer(*table).all();
-  CHECK(Consumer(table->with_views()).all() == rows);
+inline std::vector<std::string> rows_of(const Table& table) {
+  std::vector<std::string> rows = Consumer(table).all();
+  CHECK(Consumer(table.with_views()).all() == rows);
   return rows;
 }
 

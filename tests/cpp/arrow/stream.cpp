@@ -16,8 +16,7 @@ namespace {
 
 constexpr json::Audience provider = json::Audience::provider;
 
-std::unique_ptr<Table> claims(const RowSource& source, std::vector<std::string> columns,
-                              Limits limits = {}) {
+Table claims(const RowSource& source, std::vector<std::string> columns, Limits limits = {}) {
   return make_table("claims", std::move(columns), provider, source, limits);
 }
 
@@ -41,7 +40,7 @@ std::string refusal(const std::vector<std::string>& columns, json::Audience audi
 }
 
 TEST_CASE("an empty table is a schema and an end") {
-  Consumer consumer(*make_table("claims", {}, provider, claims_of(temporary_database())));
+  Consumer consumer(make_table("claims", {}, provider, claims_of(temporary_database())));
   CHECK(consumer.next() == 0);
   CHECK(consumer.next() == 0);
   CHECK(consumer.message().empty());
@@ -87,7 +86,7 @@ TEST_CASE("a stream shows one moment") {
   const auto database = temporary_database();
   add_claims(database, 1000);
   const auto table = claims(claims_of(database), {"id"}, small_chunks());
-  Consumer consumer(*table);
+  Consumer consumer(table);
   CHECK(consumer.next() == 16);
   database->write([](db::Connection& connection) { connection.execute("DELETE FROM claims"); });
   CHECK(consumer.all().size() == 1000);
@@ -99,7 +98,7 @@ TEST_CASE("a batch is cut when its values are long") {
   add_claims(database, 3000);
   Limits limits;
   limits.bytes_a_batch = 1;
-  Consumer consumer(*claims(claims_of(database), {"id"}, limits));
+  Consumer consumer(claims(claims_of(database), {"id"}, limits));
   CHECK(consumer.next() == 1024);
   CHECK(consumer.next() == 1024);
   CHECK(consumer.next() == 952);
@@ -116,7 +115,7 @@ TEST_CASE("several streams are read at once, in several threads") {
   for (std::size_t& count : counts) {
     threads.emplace_back([&] {
       ArrowArrayStream stream{};
-      table->open(&stream);
+      table.open(&stream);
       ArrowArray array{};
       while (stream.get_next(&stream, &array) == 0 && array.release != nullptr) {
         count += static_cast<std::size_t>(array.length);
@@ -133,10 +132,10 @@ TEST_CASE("a stream may be left at any time, and outlives its table") {
   const auto database = temporary_database();
   add_claims(database, 500);
   {
-    Consumer unread(*claims(claims_of(database), {"id"}, small_chunks()));
+    Consumer unread(claims(claims_of(database), {"id"}, small_chunks()));
   }
   {
-    Consumer begun(*claims(claims_of(database), {"id"}, small_chunks()));
+    Consumer begun(claims(claims_of(database), {"id"}, small_chunks()));
     CHECK(begun.next() == 16);
   }
   // What it lent came back, without a transaction: the log can be folded into the file.
@@ -150,7 +149,7 @@ TEST_CASE("a batch outlives its stream, and a column its batch") {
   ArrowArray batch{};
   ArrowSchema schema{};
   {
-    Consumer consumer(*claims(claims_of(database), {"amount", "id"}));
+    Consumer consumer(claims(claims_of(database), {"amount", "id"}));
     REQUIRE(consumer.stream().get_next(&consumer.stream(), &batch) == 0);
     REQUIRE(consumer.stream().get_schema(&consumer.stream(), &schema) == 0);
   }
@@ -169,7 +168,7 @@ TEST_CASE("a stream that is idle for too long ends with an error, and its snapsh
   add_claims(database, 500);
   Limits limits = small_chunks();
   limits.longest_idle = std::chrono::milliseconds(0);
-  Consumer consumer(*claims(claims_of(database), {"id"}, limits));
+  Consumer consumer(claims(claims_of(database), {"id"}, limits));
   CHECK(consumer.next() == 16);
 
   // The log can be folded into the file, and is empty then, once nobody reads an earlier moment.
@@ -197,7 +196,7 @@ TEST_CASE("a stream that holds no snapshot may be idle") {
   Limits limits;
   limits.bytes_a_batch = 1;
   limits.longest_idle = std::chrono::milliseconds(0);
-  CHECK(Consumer(*claims(claims_of(database), {"id"}, limits)).all().size() == 3000);
+  CHECK(Consumer(claims(claims_of(database), {"id"}, limits)).all().size() == 3000);
 }
 
 TEST_CASE("what closes the service ends its streams") {
@@ -209,13 +208,13 @@ TEST_CASE("what closes the service ends its streams") {
     if (is_closed) throw Error(Code::unavailable, "the service is closed");
   };
   const auto table = claims(source, {"id"}, small_chunks());
-  Consumer consumer(*table);
+  Consumer consumer(table);
   CHECK(consumer.next() == 16);
   is_closed = true;
   CHECK(consumer.next() == -EIO);
   CHECK(consumer.message() == "the service is closed");
   ArrowArrayStream stream{};
-  CHECK_THROWS_AS(table->open(&stream), Error);
+  CHECK_THROWS_AS(table.open(&stream), Error);
 }
 
 TEST_CASE("what goes wrong in a thread is told, again and again") {
@@ -225,7 +224,7 @@ TEST_CASE("what goes wrong in a thread is told, again and again") {
     connection.execute("UPDATE claims SET onchain_status = 9 WHERE key = 150");
   });
   for (const Limits& limits : {Limits{}, small_chunks()}) {
-    Consumer consumer(*claims(claims_of(database), {"onchain_status"}, limits));
+    Consumer consumer(claims(claims_of(database), {"onchain_status"}, limits));
     while (consumer.next() > 0) {
     }
     CHECK(consumer.next() == -EIO);
@@ -235,7 +234,7 @@ TEST_CASE("what goes wrong in a thread is told, again and again") {
   source.listing = [](db::Connection&) -> store::Listing {
     throw Error::invalid("chain", "is refused");
   };
-  CHECK(Consumer(*claims(source, {"id"})).next() == -EINVAL);
+  CHECK(Consumer(claims(source, {"id"})).next() == -EINVAL);
 }
 
 }  // namespace

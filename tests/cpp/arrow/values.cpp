@@ -45,7 +45,7 @@ std::string describe(const ArrowSchema& schema) {
 
 std::string schema_of(std::string_view kind, json::Audience audience = provider) {
   ArrowSchema schema{};
-  make_table(kind, {}, audience, {})->export_schema(&schema);
+  make_table(kind, {}, audience, {}).export_schema(&schema);
   const std::string text = describe(schema);
   schema.release(&schema);
   return text;

@@ -177,6 +177,25 @@ TEST_CASE("a new file has the permissions that the umask leaves") {
   CHECK((status.st_mode & 0777U) == 0640U);
 }
 
+TEST_CASE("a folder that may be written, but not read, takes a file") {
+  const load::Folder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // The superuser may read any folder.
+    constexpr uid_t nobody = 65534;
+    bool is_written = ::chown(folder.path().c_str(), nobody, nobody) == 0 || ::geteuid() != 0;
+    is_written = is_written && (::geteuid() != 0 || ::seteuid(nobody) == 0);
+    is_written = is_written && ::chmod(folder.path().c_str(), 0300) == 0;
+    ::_exit(is_written && refusal(folder / "claims") == "written" ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  REQUIRE(::chmod(folder.path().c_str(), 0700) == 0);
+  CHECK(content(folder / "claims") == "new");
+}
+
 TEST_CASE("a killed process leaves nothing of a file that has no name yet") {
   const load::Folder folder;
   {

@@ -88,7 +88,7 @@ TEST_CASE("texts are quoted where they must be and defused where they begin a fo
   for (const Case& row : cases) {
     CAPTURE(row.text);
     std::string out = "before,";
-    append_csv_text(out, row.text);
+    append_csv_cell(out, row.text);
     CHECK(out == "before," + std::string(row.cell));
   }
 }

@@ -143,15 +143,19 @@ std::string transcript(const std::vector<File>& files, std::size_t batch_size) {
   for (File file : files) {
     world.service.database()->write([&](db::Connection& connection) {
       Ingestion ingestion(connection, world.provider, "default", world.now,
-                          world.service.environment().make_id, batch_size);
+                          world.service.environment().make_id);
       std::visit(
           [&]<class Line>(std::vector<Line>& lines) {
             std::vector<Line*> pointers;
             for (Line& line : lines) pointers.push_back(&line);
-            for (const LineResult& result : ingestion.take(std::span<Line* const>(pointers))) {
-              text += std::to_string(static_cast<int>(result.outcome));
-              if (result.rejection) text += " " + std::string(result.rejection->detail());
-              text += "\n";
+            for (std::span<Line* const> rest(pointers); !rest.empty();) {
+              const auto batch = rest.first(std::min(batch_size, rest.size()));
+              rest = rest.subspan(batch.size());
+              for (const LineResult& result : ingestion.take(batch)) {
+                text += std::to_string(static_cast<int>(result.outcome));
+                if (result.rejection) text += " " + std::string(result.rejection->detail());
+                text += "\n";
+              }
             }
           },
           file);
