@@ -40,7 +40,9 @@ class Statement {
   virtual void bind(int index, const Value& value) = 0;              // index from 1
   virtual void bind(std::string_view name, const Value& value) = 0;  // as written: "$name"
   virtual bool step() = 0;                                           // whether there is a row
-  virtual std::int64_t run() = 0;       // to the end; the rows inserted, updated or deleted
+  // Runs to the end; then parameters can be bound for another run. Returns the number of rows
+  // inserted, updated or deleted.
+  virtual std::int64_t run() = 0;
   virtual Value column(int index) = 0;  // index from 0
   virtual void reset() = 0;             // ends the run and clears the parameters
 };
@@ -57,7 +59,8 @@ class Query {
     return *this;
   }
   bool step() { return statement_->step(); }
-  // Runs a statement that gives no rows; returns how many it inserted, updated or deleted.
+  // Runs a statement to its end; returns how many rows it inserted, updated or deleted. Then it can
+  // be bound and run again.
   std::int64_t run() { return statement_->run(); }
   Value column(int index) { return statement_->column(index); }
 
@@ -85,8 +88,8 @@ class Connection {
   virtual std::vector<bool> run_for_each(std::string_view sql, std::size_t rows,
                                          const BindRow& bind) {
     std::vector<bool> are_changed(rows);
+    Query run = query(sql);
     for (std::size_t row = 0; row < rows; ++row) {
-      Query run = query(sql);
       bind(run, row);
       are_changed[row] = run.run() > 0;
     }
