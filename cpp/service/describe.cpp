@@ -85,10 +85,7 @@ std::string describe() {
                                            Order, IdentityStatus, Action>();
   description.operations = operations();
   description.problems = problems;
-  for (const Scope& scope : client_scopes)
-    description.scopes.emplace_back(scope.name, scope.grants);
-  for (const Scope& scope : operator_scopes)
-    description.scopes.emplace_back(scope.name, scope.grants);
+  for (const Scope& scope : all_scopes) description.scopes.emplace_back(scope.name, scope.grants);
   return json::to_text(description);
 }
 
