@@ -1,12 +1,10 @@
-#include "bindings/errors.hpp"
-
-#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include <exception>
 #include <system_error>
 #include <utility>
 
+#include "bindings/bindings.hpp"
 #include "model/error.hpp"
 
 namespace py = pybind11;
@@ -22,8 +20,7 @@ void set_python_error(const Error& error) {
     fields.append(py::make_tuple(field.field, field.message));
   }
   const Problem& described = problem(error.code());
-  const py::object existing =
-      error.existing().empty() ? py::object(py::none()) : py::object(py::str(error.existing()));
+  const py::object existing = error.existing().empty() ? py::none() : py::cast(error.existing());
   const py::object raised =
       py::module_::import("comptroller.errors")
           .attr("make")(described.code, described.status, error.detail(), fields, existing);

@@ -1,10 +1,7 @@
 // comptroller._core: the contents of the extension module (_core.pyi).
-#include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include "bindings/errors.hpp"
-#include "bindings/sample.hpp"
-#include "bindings/store.hpp"
+#include "bindings/bindings.hpp"
 #include "model/timestamp.hpp"
 #include "service/describe.hpp"
 

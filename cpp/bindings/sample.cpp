@@ -1,11 +1,9 @@
-#include "bindings/sample.hpp"
-
 #include <pybind11/stl.h>
 
 #include <memory>
 #include <mutex>
 
-#include "bindings/sealed.hpp"
+#include "bindings/bindings.hpp"
 #include "sample/generator.hpp"
 
 namespace py = pybind11;

@@ -1,13 +1,11 @@
-#include "bindings/store.hpp"
-
 #include <pybind11/stl.h>
 
 #include <memory>
 #include <mutex>
 
 #include "arrow/stream.hpp"
+#include "bindings/bindings.hpp"
 #include "bindings/python_input.hpp"
-#include "bindings/sealed.hpp"
 #include "db/sqlite/database.hpp"
 #include "load/exporter.hpp"
 #include "load/loader.hpp"
@@ -49,6 +47,13 @@ class InterruptibleCall {
   bool was_ = may_handle_signals;
   py::gil_scoped_release released_;
 };
+
+// Runs `call` of the core and returns what it returns.
+template <class Call>
+auto interruptibly(const Call& call) {
+  const InterruptibleCall interruptible;
+  return call();
+}
 
 // Runs Python's signal handlers, which may raise.
 void handle_signals() {
@@ -109,11 +114,8 @@ py::tuple call(const Store& store, const Principal& principal, std::string opera
                std::optional<std::string> idempotency_key) {
   service::Call call{std::move(operation), to_parameters(parameters),
                      body ? std::string(*body) : std::string(), std::move(idempotency_key)};
-  service::Answer answer;
-  {
-    const InterruptibleCall interruptible;
-    answer = store.service()->call(principal, call);
-  }
+  const service::Answer answer =
+      interruptibly([&] { return store.service()->call(principal, call); });
   return py::make_tuple(py::bytes(answer.body), answer.is_replay);
 }
 
@@ -138,11 +140,8 @@ void load(const Store& store, const Principal& principal, const std::string& kin
     };
   }
   try {
-    load::Result result;
-    {
-      const InterruptibleCall interruptible;
-      result = load::load(*store.service(), principal, *input, options);
-    }
+    const load::Result result =
+        interruptibly([&] { return load::load(*store.service(), principal, *input, options); });
     account(py::bytes(load::to_json(result)));
   } catch (const load::Interrupted& interrupted) {
     account(py::bytes(load::to_json(interrupted.result)));
@@ -152,11 +151,11 @@ void load(const Store& store, const Principal& principal, const std::string& kin
 
 std::uint64_t export_rows(const Store& store, const Principal& principal, std::string kind,
                           std::string path, std::string format, const Parameters& parameters) {
-  const std::vector<service::Parameter> filters = to_parameters(parameters);
   load::ExportOptions options{std::move(kind), std::move(path), std::move(format),
                               [](std::uint64_t) { handle_signals(); }};
-  const InterruptibleCall interruptible;
-  return load::export_rows(*store.service(), principal, options, filters);
+  const std::vector<service::Parameter> filters = to_parameters(parameters);
+  return interruptibly(
+      [&] { return load::export_rows(*store.service(), principal, options, filters); });
 }
 
 // An Arrow table that can be read any number of times, by many threads.
@@ -245,10 +244,8 @@ void bind_store(py::module_& module) {
                arg("path"), py::call_guard<py::gil_scoped_release>())
            .def("commits",
                 [](const Store& store) {
-                  const db::Commits commits = [&] {
-                    const py::gil_scoped_release release;
-                    return store.service()->database()->commits();
-                  }();
+                  const db::Commits commits =
+                      interruptibly([&] { return store.service()->database()->commits(); });
                   return py::make_tuple(commits.by_size, commits.writes);
                 })
            .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"),
@@ -262,12 +259,8 @@ void bind_store(py::module_& module) {
            .def(
                "check",
                [](const Store& store, const Principal& principal) {
-                 std::string findings;
-                 {
-                   const InterruptibleCall interruptible;
-                   findings = service::check(*store.service(), principal);
-                 }
-                 return py::bytes(findings);
+                 return py::bytes(
+                     interruptibly([&] { return service::check(*store.service(), principal); }));
                },
                arg("principal"))
            .def("close", &Store::close, py::call_guard<py::gil_scoped_release>()));

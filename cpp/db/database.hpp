@@ -41,8 +41,8 @@ class Statement {
   virtual void bind(int index, const Value& value) = 0;              // index from 1
   virtual void bind(std::string_view name, const Value& value) = 0;  // as written: "$name"
   virtual bool step() = 0;                                           // whether there is a row
-  // Runs to the end and returns the rows inserted, updated or deleted. Parameters may be bound
-  // again then.
+  // Runs to the end; then parameters can be bound for another run. Returns the number of rows
+  // inserted, updated or deleted.
   virtual std::int64_t run() = 0;
   // Runs an INSERT of one row; returns its key unless ON CONFLICT DO NOTHING left it out.
   virtual std::optional<std::int64_t> insert() = 0;
@@ -62,9 +62,10 @@ class Query {
     return *this;
   }
   bool step() { return statement_->step(); }
-  // Runs a statement that gives no rows; returns how many it inserted, updated or deleted.
+  // Runs a statement to its end; returns how many rows it inserted, updated or deleted. Then it can
+  // be bound and run again.
   std::int64_t run() { return statement_->run(); }
-  // Runs an INSERT of one row without a conflict clause; returns the row's integer key.
+  // Runs an INSERT of one row; returns its key unless ON CONFLICT DO NOTHING left it out.
   std::optional<std::int64_t> insert() { return statement_->insert(); }
   Value column(int index) { return statement_->column(index); }
 

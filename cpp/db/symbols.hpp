@@ -17,6 +17,14 @@ namespace comptroller::db {
 
 class Connection;
 
+// Finds a std::string in an unordered container by a view.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>{}(text);
+  }
+};
+
 // One connection's cache of symbols, of bounded size.
 class Symbols {
  public:
@@ -41,13 +49,6 @@ class Symbols {
   void forget();
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-
   // A recently used text, owned by keys_: loads bind the same few repeatedly.
   struct Recent {
     std::string_view text;
@@ -69,7 +70,7 @@ class Symbols {
 
   Connection& connection_;
   std::array<Recent, recent_count> recent_{};
-  std::unordered_map<std::string, std::int64_t, Hash, std::equal_to<>> keys_;
+  std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> keys_;
   std::vector<std::string> texts_;  // by key; empty if not cached
   std::string beyond_;              // the last text of a key too large to be cached
 };

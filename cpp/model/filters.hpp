@@ -2,6 +2,8 @@
 // that a page costs the same whatever the size of the store.
 #pragma once
 
+#include <optional>
+
 #include "model/fields.hpp"
 
 namespace comptroller {
@@ -47,6 +49,27 @@ struct Created {
 // A condition that no index serves, added by the repository. It is applied to the rows that another
 // index finds, so a page may pass over many rows.
 struct Narrows {};
+
+// A condition that every index of the list continues with, added by the repository.
+struct Continues : Narrows {};
+
+// How many ranges of indexes, each in the order of the list, one value of a filter adds to a page.
+// 0: it only narrows the rows that other filters or the time find, so that a page may pass over any
+// number of rows. nullopt: it costs nothing, or selects no rows.
+template <class F>
+inline constexpr std::optional<std::size_t> ranges_a_value;
+template <Literal Column, class T, const Index& By>
+inline constexpr std::optional<std::size_t> ranges_a_value<Equals<Column, T, By>> = 1;
+template <class... F>
+inline constexpr std::optional<std::size_t> ranges_a_value<AnyOf<F...>> =
+    (*ranges_a_value<F> + ...);
+template <>
+inline constexpr std::optional<std::size_t> ranges_a_value<Continues> = 1;
+template <>
+inline constexpr std::optional<std::size_t> ranges_a_value<Narrows> = 0;
+// Many rows that share a prefix are found by time.
+template <Literal Column, const Index& By>
+inline constexpr std::optional<std::size_t> ranges_a_value<BeginsWith<Column, By>> = 0;
 
 // The type of a column that holds the key of the row of R with the given id.
 template <class R>

@@ -90,7 +90,7 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
   using fields = Concatenate<
       FilterBy<&ListControls::identity_id, "of this identity",
                Equals<"identity_key", KeyOf<StoredIdentity>, by_identity>>,
-      FilterBy<&ListControls::include_deleted, "default false", Narrows>,
+      FilterBy<&ListControls::include_deleted, "default false", Continues>,
       FilterBy<&ListControls::active_at, "in force at that moment", Narrows>,
       FilterBy<&ListControls::type, "of one of these types", Equals<"type", ControlType, by_type>>,
       FilterBy<&ListControls::set_by, "set by one of these", Equals<"set_by", SetBy, by_set_by>>,

@@ -1,24 +1,11 @@
 #include "service/authorisation.hpp"
 
 #include <algorithm>
-#include <span>
 
 #include "model/error.hpp"
 #include "model/wording.hpp"
 
 namespace comptroller::service {
-
-namespace {
-
-std::vector<std::string_view> scope_names(bool is_operator) {
-  const std::span<const Scope> scopes =
-      is_operator ? std::span<const Scope>(operator_scopes) : std::span<const Scope>(client_scopes);
-  std::vector<std::string_view> names;
-  for (const Scope& scope : scopes) names.push_back(scope.name);
-  return names;
-}
-
-}  // namespace
 
 Principal make_principal(const std::optional<std::string>& customer,
                          const std::optional<std::string>& client_id,
@@ -30,7 +17,10 @@ Principal make_principal(const std::optional<std::string>& customer,
   if (customer && principal.client_id == operator_name) {
     throw Error::invalid("client_id", "is what records say of the operator; choose another");
   }
-  const std::vector<std::string_view> known = scope_names(principal.is_operator());
+  std::vector<std::string_view> known;
+  for (const Scope& scope : all_scopes) {
+    if (scope.name.starts_with("operator:") == principal.is_operator()) known.push_back(scope.name);
+  }
   if (!scopes) principal.scopes.assign(known.begin(), known.end());
   for (const std::string& scope : scopes.value_or(std::vector<std::string>{})) {
     if (std::ranges::find(known, scope) == known.end()) {

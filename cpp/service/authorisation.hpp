@@ -1,4 +1,4 @@
-// Who may do what: scopes and tenancy, decided once, here, for every door (specification 5).
+// Who may do what: scopes and tenancy, for every caller of the service (specification 5).
 #pragma once
 
 #include <array>
@@ -14,12 +14,12 @@ namespace comptroller::service {
 inline constexpr std::string_view operator_read = "operator:read";
 inline constexpr std::string_view operator_write = "operator:write";
 
-// The scopes a client can have, each with what it grants.
+// A scope and what it grants. A client has those that do not begin with "operator:".
 struct Scope {
   std::string_view name;
   std::string_view grants;
 };
-inline constexpr std::array<Scope, 10> client_scopes{{
+inline constexpr std::array<Scope, 12> all_scopes{{
     {"identity:read_identity_control", "list identity controls"},
     {"identity:write_identity_control", "create and delete identity controls"},
     {"identity:read_identity", "get and list identities"},
@@ -30,21 +30,20 @@ inline constexpr std::array<Scope, 10> client_scopes{{
     {"rewards:read_claims", "list claims"},
     {"rewards:write_monitoring_address", "create and update reward addresses"},
     {"rewards:read_monitoring_address", "list reward addresses"},
-}};
-inline constexpr std::array<Scope, 2> operator_scopes{{
     {operator_read, "every read, of every customer"},
     {operator_write, "every write, for every customer"},
 }};
 
-// A principal with the scopes that are named, or with all of its kind. Refuses with invalid_request
-// a customer or client id that is none, and scopes its kind does not have.
+// A principal with the given scopes, by default all that it can have: an operator without a
+// customer, else a client. Throws invalid_request for an invalid customer or client id, and for
+// scopes that it cannot have.
 Principal make_principal(const std::optional<std::string>& customer,
                          const std::optional<std::string>& client_id,
                          const std::optional<std::vector<std::string>>& scopes);
 
-// Refuses, naming what is missing, a principal without the scope: insufficient_scope. The operator
-// needs operator:read or operator:write instead, and those are asked for by name where no client
-// may.
+// Throws insufficient_scope, naming the missing scope, unless the principal has it. An operator
+// needs operator:read or operator:write instead; an operation that names one of these itself is for
+// operators only.
 void require_scope(const Principal& principal, std::string_view scope, bool is_write);
 
 // The customer whose rows a list shows: a client's own, the one an operator names, or none for all.

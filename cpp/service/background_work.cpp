@@ -58,23 +58,15 @@ void BackgroundWork::run() {
   of_this_thread = this;
   milliseconds pause = first_pause;
   std::unique_lock lock(mutex_);
-  const auto rest = [&](milliseconds time) {
-    changed_.wait_for(lock, time, [&] { return is_stopping_; });
-  };
   while (is_wanted_ && !is_stopping_) {
     is_wanted_ = false;
     lock.unlock();
     const std::optional<bool> is_more = try_step();
     lock.lock();
-    if (!is_more) {
-      is_wanted_ = true;
-      rest(pause);
-      pause = std::min(pause * 2, longest_pause);
-    } else if (*is_more) {
-      is_wanted_ = true;
-      rest(between_steps);
-      pause = first_pause;
-    }
+    if (is_more == false) continue;
+    is_wanted_ = true;
+    changed_.wait_for(lock, is_more ? between_steps : pause, [&] { return is_stopping_; });
+    pause = is_more ? first_pause : std::min(pause * 2, longest_pause);
   }
   is_running_ = false;
 }

@@ -11,15 +11,6 @@
 
 namespace comptroller::service {
 
-// The canonical form of a given address; an invalid one is returned as it is, to be refused later.
-inline std::string address_form(Ledger ledger, const std::string& address) {
-  return canonical_address(ledger, address).value_or(address);
-}
-// The canonical form of an address in a filter, on one ledger or any.
-inline std::string address_form(const std::optional<Ledger>& ledger, const std::string& address) {
-  return sought_address(ledger.value_or(Ledger::ethereum), address);
-}
-
 // Replaces a value by the representation that all equal values share.
 template <class T>
 void canonicalise(T& value) {
@@ -38,14 +29,17 @@ void canonicalise(std::optional<T>& value) {
   if (value && !is_array<T>) canonicalise(*value);
 }
 
+// Addresses that are given, and those of filters, on one ledger or any. An invalid one stays as it
+// is, to be refused later.
 template <Record Request>
 void canonicalise_addresses(Request& request) {
   if constexpr (requires { request.ledger; }) {
     const auto convert = [&](auto& address) {
-      if constexpr (is_optional<std::remove_cvref_t<decltype(address)>>) {
-        if (address) address->value = address_form(request.ledger, address->value);
+      if constexpr (is_optional<decltype(request.ledger)>) {
+        const Ledger ledger = request.ledger.value_or(Ledger::ethereum);
+        if (address) address->value = sought_address(ledger, address->value);
       } else {
-        address.value = address_form(request.ledger, address.value);
+        address.value = canonical_address(request.ledger, address.value).value_or(address.value);
       }
     };
     if constexpr (requires { request.address; }) convert(request.address);

@@ -1,5 +1,5 @@
-// Page cursors: where a page ended, sealed with the store's secret so that none can be made up,
-// changed, or used with another list than the one that gave it.
+// Page cursors: where a page ended, sealed with the store's secret so that a cursor cannot be
+// forged, changed, or used with another list.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ using Secret = std::array<unsigned char, secret_bytes>;
 using Seal = std::array<unsigned char, 16>;
 Seal seal(const Secret& secret, std::string_view bytes);
 
-// `list` says which list it is: operation, customer, filters and order.
+// `list` identifies the list: operation, customer, filters and order.
 std::string seal_cursor(const Secret& secret, std::string_view list,
                         const store::Position& position);
-// The position of a cursor of the same list; none for an empty cursor, the first page. Refuses with
-// invalid_cursor whatever seal_cursor did not give for this list.
+// The position of a cursor of the same list; nullopt for an empty cursor, which is the first page.
+// Throws invalid_cursor for a text that seal_cursor did not return for this list.
 std::optional<store::Position> open_cursor(const Secret& secret, std::string_view list,
                                            std::string_view cursor);
 

@@ -9,6 +9,7 @@
 #include "model/type_name.hpp"
 #include "service/authorisation.hpp"
 #include "service/operations.hpp"
+#include "store/operator_indexes.hpp"
 
 namespace comptroller::service {
 
@@ -22,11 +23,12 @@ struct FieldDescription {
   bool required = false;
   std::optional<std::size_t> min_length;
   std::optional<std::size_t> max_length;
+  std::optional<std::size_t> index_ranges;  // of a list's filter: ranges_a_value
   std::string_view doc;
 
   using fields = Fields<Field<&FieldDescription::type>, Field<&FieldDescription::required>,
                         Field<&FieldDescription::min_length>, Field<&FieldDescription::max_length>,
-                        Field<&FieldDescription::doc>>;
+                        Field<&FieldDescription::index_ranges>, Field<&FieldDescription::doc>>;
 };
 
 struct Description {
@@ -36,10 +38,12 @@ struct Description {
   std::span<const Operation> operations;
   std::span<const Problem> problems;
   Named<std::string_view> scopes;
+  std::int64_t most_merged_customers = store::most_merged_customers;
 
   using fields = Fields<Field<&Description::records>, Field<&Description::requests>,
                         Field<&Description::enums>, Field<&Description::operations>,
-                        Field<&Description::problems>, Field<&Description::scopes>>;
+                        Field<&Description::problems>, Field<&Description::scopes>,
+                        Field<&Description::most_merged_customers>>;
 };
 
 template <Record R>
@@ -52,6 +56,7 @@ void describe_record(Named<Named<FieldDescription>>& records) {
     field.required = is_required<T>;
     if constexpr (requires { bare<T>::minimum_length; }) field.min_length = bare<T>::minimum_length;
     if constexpr (requires { bare<T>::maximum_length; }) field.max_length = bare<T>::maximum_length;
+    field.index_ranges = ranges_a_value<typename F::Filter>;
     field.doc = F::doc;
   });
 }
@@ -85,10 +90,7 @@ std::string describe() {
                                            Order, IdentityStatus, Action>();
   description.operations = operations();
   description.problems = problems;
-  for (const Scope& scope : client_scopes)
-    description.scopes.emplace_back(scope.name, scope.grants);
-  for (const Scope& scope : operator_scopes)
-    description.scopes.emplace_back(scope.name, scope.grants);
+  for (const Scope& scope : all_scopes) description.scopes.emplace_back(scope.name, scope.grants);
   return json::to_text(description);
 }
 

@@ -7,8 +7,10 @@
 
 namespace comptroller::service {
 
-// {"records": {name: {field: {type, required, min_length, max_length, doc}}}, "requests": the same,
-// "enums": {name: [word]}, "operations": [...], "problems": [...], "scopes": {name: doc}}
+// {"records": {name: {field: {type, required, min_length, max_length, doc}}}, "requests": the same
+// with the index_ranges of each filter, "enums": {name: [word]}, "operations": [...], "problems":
+// [...], "scopes": {name: doc},
+// "most_merged_customers": the customers whose rows a list of all customers merges}
 std::string describe();
 
 }  // namespace comptroller::service

@@ -1,13 +1,21 @@
-// What operations do, once their caller may do it and their request is read. Those that get,
-// list or put records as they are kept are in handling.hpp.
+// What operations do, once their caller may do it and their request is read.
 #pragma once
 
-#include "model/requests.hpp"
-#include "service/service.hpp"
+#include "model/error.hpp"
+#include "service/authorisation.hpp"
+#include "service/canonical.hpp"
+#include "service/ingestion.hpp"
+#include "service/scans.hpp"
+#include "store/claims.hpp"
+#include "store/customers.hpp"
+#include "store/identities.hpp"
+#include "store/orchestrations.hpp"
+#include "store/payout_groups.hpp"
+#include "store/reward_addresses.hpp"
 
 namespace comptroller::service {
 
-// Everything a handler works with. Reads see one moment; writes are in a transaction.
+// Everything a handler works with. A read sees one snapshot; a write is in a transaction.
 struct Context {
   db::Connection& connection;
   const Principal& principal;
@@ -24,6 +32,160 @@ struct PageOf {
   std::string json;
 };
 
+// The refusal of an id that is unknown, or another customer's, which is answered alike.
+inline Error not_found(std::string_view what, std::string_view id) {
+  return {Code::not_found, "there is no " + std::string(what) + " " + std::string(id)};
+}
+
+// What a refusal calls a record.
+template <Record R>
+inline constexpr std::string_view noun;
+template <>
+inline constexpr std::string_view noun<Control> = "control";
+template <>
+inline constexpr std::string_view noun<Orchestration> = "orchestration";
+template <>
+inline constexpr std::string_view noun<PayoutGroup> = "payout group";
+template <>
+inline constexpr std::string_view noun<RewardAddress> = "reward address";
+template <>
+inline constexpr std::string_view noun<Claim> = "claim";
+
+// The record with this id as the principal may see it; else not_found.
+template <Record R>
+store::Stored<R> require(Context& context, std::string_view id) {
+  auto stored = store::find<R>(context.connection, id);
+  if (!stored || !can_see(context.principal, customer_of(stored->record))) {
+    throw not_found(noun<R>, id);
+  }
+  return *std::move(stored);
+}
+
+// The customer whose rows a list shows, or none for all; see listed_customer.
+template <Record Request>
+std::optional<std::string> shown_customer(const Principal& principal, const Request& request) {
+  if constexpr (std::derived_from<Request, OfCustomer>) {
+    return listed_customer(principal, request.customer_id);
+  } else {
+    return std::nullopt;
+  }
+}
+
+// The rows of a list, for its pages and its scans. Balances are shown as of `now` unless the
+// request names another time.
+template <Record Request>
+store::Listing listing_of(db::Connection& connection, const Request& request,
+                          const std::optional<std::string>& customer, Timestamp now,
+                          Purpose purpose) {
+  if constexpr (std::same_as<Request, ListBalances>) {
+    return store::make_listing<Balance>(connection, request, {});
+  } else {
+    store::Ownership ownership = store::ownership(connection, customer);
+    if constexpr (std::same_as<Request, ListIdentities>) {
+      auto listing = store::make_listing<StoredIdentity>(connection, request, std::move(ownership));
+      if (purpose == Purpose::reload) listing.filter({"implied <> 1", {}});  // Provenance::implied
+      return listing;
+    } else if constexpr (std::same_as<Request, ListControls>) {
+      return store::controls_listing(connection, request, std::move(ownership));
+    } else if constexpr (std::same_as<Request, ListOrchestrations>) {
+      return store::make_listing<Orchestration>(connection, request, std::move(ownership));
+    } else if constexpr (std::same_as<Request, ListPayoutGroups>) {
+      return store::payout_groups_listing(connection, request, std::move(ownership));
+    } else if constexpr (std::same_as<Request, ListClaims>) {
+      return store::claims_listing(connection, request, std::move(ownership));
+    } else {
+      std::optional<Timestamp> balance_at;
+      if (purpose == Purpose::analysis && request.include_balance.value_or(false)) {
+        balance_at = request.balance_timestamp.value_or(now);
+      }
+      return store::reward_addresses_listing(connection, request, balance_at, std::move(ownership));
+    }
+  }
+}
+
+// Identifies the list that a cursor belongs to: operation, customer, filters with their defaults,
+// order.
+template <Record Request>
+std::string describe_list(const Context& context, Request filters) {
+  filters.limit.reset();
+  filters.page_cursor.reset();
+  if (!filters.order) filters.order = Order::descending;
+  if constexpr (std::same_as<Request, ListControls>) {
+    if (!filters.include_deleted) filters.include_deleted = false;
+  } else if constexpr (std::same_as<Request, ListRewardAddresses>) {
+    if (!filters.include_balance) filters.include_balance = false;
+  }
+  std::string list(context.operation);
+  list += '\n' + context.principal.customer.value_or("") + '\n';
+  list += canonical_text(std::move(filters), context.principal);
+  return list;
+}
+
+// Space reserved for an item, so that an answer seldom has to move while it grows.
+inline constexpr std::size_t usual_item_bytes = 800;
+
+// Answers a page. `append(answer, rows, limit)` appends its rows as the member "items" and returns
+// the position of the last one if another row follows.
+template <Record Request, class AppendItems>
+std::string answer_page(Context& context, const Request& request, const AppendItems& append) {
+  const std::string list = describe_list(context, request);
+  const std::int64_t limit = request.limit.value_or(PageLimit{}).value;
+  // One row more than the page has shows whether another page follows.
+  store::PageQuery page{request.order.value_or(Order::descending), std::nullopt, limit + 1};
+  if (request.page_cursor) {
+    page.position = open_cursor(context.secret, list, request.page_cursor->value);
+  }
+  const store::Listing listing =
+      listing_of(context.connection, request, shown_customer(context.principal, request),
+                 context.now, Purpose::analysis);
+  store::PageRows rows = listing.run(page);
+  std::string answer;
+  answer.reserve(static_cast<std::size_t>(limit) * usual_item_bytes);
+  answer += '{';
+  const std::optional<store::Position> next = append(answer, rows, limit);
+  answer += ",\"next_page_cursor\":\"";
+  if (next) answer += seal_cursor(context.secret, list, *next);
+  answer += "\"}";
+  return answer;
+}
+
+// The handlers of records that are shown as they are stored.
+template <Record R>
+R get(Context& context, const ById& request) {
+  return require<R>(context, request.id.value).record;
+}
+
+template <Record R, Record Request>
+PageOf<R> list(Context& context, const Request& request) {
+  const auto append = [&](std::string& answer, store::PageRows& rows, std::int64_t limit) {
+    return store::append_items<R>(answer, rows, context.connection.symbols(),
+                                  audience_of(context.principal), limit);
+  };
+  return {answer_page(context, request, append)};
+}
+
+// Stores one record as a load would.
+template <Record R>
+R put(Context& context, const R& request) {
+  R line = request;
+  Ingestion ingestion(context.connection, context.principal, std::nullopt, context.now,
+                      context.environment.make_id);
+  ingestion.take(line);
+  ingestion.finish();
+  return require<R>(context, request.id.value).record;
+}
+
+// Saves the new state of a stored record; returns it.
+Claim save(Context& context, const store::Stored<Claim>& before, Claim after);
+PayoutGroup save(Context& context, const store::Stored<PayoutGroup>& before, PayoutGroup after);
+
+// Saves the state that a rule derives from the stored record and the request.
+template <Record R, Record Request, R (*rule)(R, const Request&, Timestamp)>
+R change(Context& context, const Request& request) {
+  const auto stored = require<R>(context, request.id.value);
+  return save(context, stored, rule(stored.record, request, context.now));
+}
+
 Identity get_identity(Context& context, const ById& request);
 PageOf<Identity> list_identities(Context& context, const ListIdentities& request);
 Identity update_identity(Context& context, const UpdateIdentity& request);
@@ -34,19 +196,12 @@ Control create_control(Context& context, const CreateControl& request);
 Control delete_control(Context& context, const DeleteControl& request);
 
 PayoutGroup create_payout_group(Context& context, const CreatePayoutGroup& request);
-PayoutGroup update_payout_group(Context& context, const UpdatePayoutGroup& request);
 PayoutGroup observe_payout_group(Context& context, const ObservePayoutGroup& request);
 
-PageOf<RewardAddress> list_reward_addresses(Context& context, const ListRewardAddresses& request);
 RewardAddress create_reward_address(Context& context, const CreateRewardAddress& request);
 RewardAddress update_reward_address(Context& context, const UpdateRewardAddress& request);
 RewardAddress observe_reward_address(Context& context, const ObserveRewardAddress& request);
 
-PageOf<Balance> list_balances(Context& context, const ListBalances& request);
 Balance record_balance(Context& context, const Balance& request);
-
-Claim submit_claim(Context& context, const SubmitClaim& request);
-Claim confirm_claim(Context& context, const ConfirmClaim& request);
-Claim fail_claim(Context& context, const FailClaim& request);
 
 }  // namespace comptroller::service

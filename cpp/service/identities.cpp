@@ -2,7 +2,7 @@
 #include "store/identities.hpp"
 
 #include "rules/changes.hpp"
-#include "service/handling.hpp"
+#include "service/handlers.hpp"
 
 namespace comptroller::service {
 
@@ -47,31 +47,31 @@ Identity get_identity(Context& context, const ById& request) {
 
 PageOf<Identity> list_identities(Context& context, const ListIdentities& request) {
   constexpr int key_column = static_cast<int>(StoredIdentity::fields::count) + 1;
-  const PageRequest page = page_request(context, request);
-  const auto listing = store::make_listing<StoredIdentity>(context.connection, request,
-                                                           ownership_of(context, request));
-  store::PageRows rows = listing.run(page.query());
-  std::vector<StoredIdentity> identities;
-  std::vector<std::int64_t> keys;
-  std::optional<store::Position> next;
-  while (rows.step()) {
-    if (std::cmp_equal(keys.size(), page.limit)) {
-      next = {identities.back().created_at.microseconds, keys.back()};
-      break;
+  const auto append = [&](std::string& answer, store::PageRows& rows, std::int64_t limit) {
+    std::vector<StoredIdentity> identities;
+    std::vector<std::int64_t> keys;
+    std::optional<store::Position> next;
+    while (rows.step()) {
+      if (std::cmp_equal(keys.size(), limit)) {
+        next = {identities.back().created_at.microseconds, keys.back()};
+        break;
+      }
+      keys.push_back(rows.row().column(key_column).integer);
+      identities.push_back(
+          store::read_row<StoredIdentity>(rows.row(), context.connection.symbols()));
     }
-    keys.push_back(rows.row().column(key_column).integer);
-    identities.push_back(store::read_row<StoredIdentity>(rows.row(), context.connection.symbols()));
-  }
-  auto controls = store::active_controls(context.connection, keys);
-  std::string answer = R"({"items":[)";
-  for (std::size_t index = 0; index < keys.size(); ++index) {
-    if (index > 0) answer += ',';
-    json::append_record(answer, rules::show_identity(identities[index], std::move(controls[index])),
-                        audience_of(context.principal));
-  }
-  answer += ']';
-  append_next_cursor(answer, context, page, next);
-  return {std::move(answer)};
+    auto controls = store::active_controls(context.connection, keys);
+    answer += R"("items":[)";
+    for (std::size_t index = 0; index < keys.size(); ++index) {
+      if (index > 0) answer += ',';
+      json::append_record(answer,
+                          rules::show_identity(identities[index], std::move(controls[index])),
+                          audience_of(context.principal));
+    }
+    answer += ']';
+    return next;
+  };
+  return {answer_page(context, request, append)};
 }
 
 Identity update_identity(Context& context, const UpdateIdentity& request) {

@@ -37,8 +37,9 @@ std::string check(Service& service, const Principal& principal) {
   if (health.copies.size() > 1) {
     findings.push_back({"sqlite", "more than one copy of SQLite is in this process"});
   }
-  if (is_whole)
+  if (is_whole) {
     std::ranges::move(store::broken_invariants(*connection), std::back_inserter(findings));
+  }
   soundness.ok = findings.empty();
   return json::to_text(soundness);
 }
@@ -46,7 +47,6 @@ std::string check(Service& service, const Principal& principal) {
 void backup(Service& service, const Principal& principal, const std::string& destination) {
   service.check_usable();
   require_scope(principal, operator_read, false);
-  if (destination.empty()) throw Error::invalid("destination", "must name a file");
   if (service.database()->owns(destination)) {
     throw Error::invalid("destination",
                          destination + " is a file of the store itself; name another file");

@@ -5,22 +5,13 @@
 
 #include "json/reader.hpp"
 #include "model/type_name.hpp"
-#include "service/handling.hpp"
-#include "store/claims.hpp"
-#include "store/identities.hpp"
-#include "store/orchestrations.hpp"
-#include "store/payout_groups.hpp"
+#include "rules/attribution.hpp"
+#include "rules/claims.hpp"
+#include "service/handlers.hpp"
 
 namespace comptroller::service {
 
 namespace {
-
-constexpr std::array<std::string_view, 1> path_names{"id"};
-
-json::Reader& reader_of_thread() {
-  thread_local json::Reader reader;
-  return reader;
-}
 
 // A malformed id in a path names nothing; elsewhere it is a malformed request.
 template <Record Request>
@@ -30,23 +21,6 @@ void check_path_id(const Call& call) {
       throw Error(Code::not_found, "there is no record of this id");
     }
   }
-}
-
-// The request of a read: parameters alone.
-template <Record Request>
-Request read_query(const Operation& operation, const Call& call) {
-  if constexpr (requires(Request query) { query.id; }) {
-    if (operation.request_source == RequestSource::path_id) check_path_id<Request>(call);
-  }
-  if (!call.body.empty()) throw Error(Code::invalid_request, "this operation takes no body");
-  Request request{};
-  read_parameters<Request>(call.parameters, request, field_names<Request>);
-  return request;
-}
-
-template <Record Request>
-void read_body(const Call& call, const json::ReadOptions& options, Request& request) {
-  reader_of_thread().read(call.body.empty() ? "{}" : std::string_view(call.body), request, options);
 }
 
 // Members that both a parameter and the body name must agree.
@@ -68,26 +42,42 @@ template <Record Request>
 inline constexpr bool is_in_envelope =
     std::same_as<Request, CreateRewardAddress> || std::same_as<Request, UpdateRewardAddress>;
 
-// The request of a write: its body, and the parameters that its source allows.
-template <Record Request, RequestSource source>
-Request read_command(const Call& call) {
-  json::ReadOptions options;
+json::Reader& reader_of_thread() {
+  thread_local json::Reader reader;
+  return reader;
+}
+
+template <Record Request>
+void read_body(const Call& call, json::ReadOptions options, Request& request) {
   if constexpr (is_in_envelope<Request>) options.envelope = "address";
+  reader_of_thread().read(call.body.empty() ? "{}" : std::string_view(call.body), request, options);
+}
+
+// The request of a call, from its parameters and its body as the source says.
+template <Record Request, RequestSource source>
+Request read_request(const Call& call) {
+  using enum RequestSource;
+  static constexpr std::array<std::string_view, 1> path_names{"id"};
   Request request{};
-  if constexpr (source == RequestSource::either) {
+  if constexpr (!has_body(source)) {
+    if constexpr (source == path_id) check_path_id<Request>(call);
+    if (!call.body.empty()) throw Error(Code::invalid_request, "this operation takes no body");
+    read_parameters<Request>(call.parameters, request, field_names<Request>);
+  } else if constexpr (source == either) {
     Request query{};
     read_parameters<Request>(call.parameters, query, field_names<Request>);
-    read_body(call, options, request);
+    read_body(call, {}, request);
     merge_agreeing(query, request);
-  } else if constexpr (source == RequestSource::body) {
-    refuse_parameters(call.parameters);
-    read_body(call, options, request);
+  } else if constexpr (source == body) {
+    read_parameters<Request>(call.parameters, request, {});
+    read_body(call, {}, request);
   } else {
     check_path_id<Request>(call);
     read_parameters<Request>(call.parameters, request, path_names);
     const Id id = request.id;
+    json::ReadOptions options;
     options.elsewhere = path_names;
-    options.may_repeat = source == RequestSource::id_in_both;
+    options.may_repeat = source == id_in_both;
     read_body(call, options, request);
     if (request.id != id) {
       throw Error::field(Code::id_mismatch, "address.id",
@@ -104,11 +94,13 @@ template <Record A, class R>
 struct Signature<A (*)(Context&, const R&)> {
   using Answered = A;
   using Request = R;
+  static constexpr bool is_page = false;
 };
 template <Record Item, class R>
 struct Signature<PageOf<Item> (*)(Context&, const R&)> {
   using Answered = Item;
   using Request = R;
+  static constexpr bool is_page = true;
 };
 
 template <Record R>
@@ -121,56 +113,45 @@ std::string to_json(PageOf<R> page, const Principal&) {
   return std::move(page.json);
 }
 
-template <auto Handler>
-Answer run_read(Service& service, const Principal& principal, const Operation& operation,
-                const Call& call) {
-  using Request = typename Signature<decltype(Handler)>::Request;
-  const auto request = read_query<Request>(operation, call);
-  const db::Lease connection = service.database()->reader();
-  const db::Snapshot snapshot(*connection);
-  Context context{
-      *connection,          principal,      service.environment(),      service.secret(),
-      service.background(), operation.name, service.environment().now()};
-  return {to_json(Handler(context, request), principal), false};
-}
-
 template <auto Handler, RequestSource source>
-Answer run_write(Service& service, const Principal& principal, const Operation& operation,
-                 const Call& call) {
-  using Request = typename Signature<decltype(Handler)>::Request;
-  const auto request = read_command<Request, source>(call);
-  const auto write = [&](db::Connection& connection) {
+Answer run(Service& service, const Principal& principal, const Operation& operation,
+           const Call& call) {
+  const auto request = read_request<typename Signature<decltype(Handler)>::Request, source>(call);
+  const auto handle = [&](db::Connection& connection) {
     Context context{
         connection,           principal,      service.environment(),      service.secret(),
         service.background(), operation.name, service.environment().now()};
     return to_json(Handler(context, request), principal);
   };
-  if (call.idempotency_key) {
-    return service.write_once(principal, call, canonical_text(request, principal), write);
-  }
   Answer answer;
-  service.database()->write([&](db::Connection& connection) { answer.body = write(connection); });
+  if constexpr (!has_body(source)) {
+    const db::Lease connection = service.database()->reader();
+    const db::Snapshot snapshot(*connection);
+    answer.body = handle(*connection);
+  } else if (call.idempotency_key) {
+    answer = service.write_once(principal, call, canonical_text(request, principal), handle);
+  } else {
+    service.database()->write(
+        [&](db::Connection& connection) { answer.body = handle(connection); });
+  }
   return answer;
 }
 
-template <auto Handler>
-constexpr Operation row(std::string_view name, std::string_view scope, bool is_write,
-                        RequestSource source, std::string_view doc, Run* run) {
+template <auto Handler, RequestSource source>
+constexpr Operation row(std::string_view name, std::string_view scope, std::string_view doc) {
   using Types = Signature<decltype(Handler)>;
   constexpr std::string_view request = type_name<typename Types::Request>();
   constexpr std::string_view answer = type_name<typename Types::Answered>();
-  return {name, scope, is_write, source, doc, request, answer, run};
+  return {name, scope,   has_body(source), !Types::is_page,      source,
+          doc,  request, answer,           &run<Handler, source>};
 }
 
 template <auto Handler>
-constexpr Operation read(std::string_view name, std::string_view scope, RequestSource source,
-                         std::string_view doc) {
-  return row<Handler>(name, scope, false, source, doc, &run_read<Handler>);
-}
-
-template <auto Handler, RequestSource source>
-constexpr Operation write(std::string_view name, std::string_view scope, std::string_view doc) {
-  return row<Handler>(name, scope, true, source, doc, &run_write<Handler, source>);
+constexpr Operation read(std::string_view name, std::string_view scope, std::string_view doc) {
+  constexpr bool names_record =
+      std::derived_from<typename Signature<decltype(Handler)>::Request, ById>;
+  return row<Handler, names_record ? RequestSource::path_id : RequestSource::parameters>(
+      name, scope, doc);
 }
 
 }  // namespace
@@ -188,60 +169,57 @@ std::span<const Operation> operations() {
   constexpr std::string_view write_addresses = "rewards:write_monitoring_address";
   constexpr std::string_view read_claims = "rewards:read_claims";
   static const std::array<Operation, 30> all{{
-      read<&get_identity>("identities.get", read_identity, path_id,
+      read<&get_identity>("identities.get", read_identity,
                           "One identity with its active controls."),
-      read<&list_identities>("identities.list", read_identity, parameters,
+      read<&list_identities>("identities.list", read_identity,
                              "Identities with their active controls."),
-      write<&update_identity, id_and_body>("identities.update", write_identity,
-                                           "Sets metadata or the deprecated booleans."),
-      write<&put_identity, body>("identities.put", operator_write,
-                                 "Makes an identity, or sets what is given."),
-      read<&permits>("identities.permits", read_identity, path_id,
+      row<&update_identity, id_and_body>("identities.update", write_identity,
+                                         "Sets metadata or the deprecated booleans."),
+      row<&put_identity, body>("identities.put", operator_write,
+                               "Makes an identity, or sets what is given."),
+      read<&permits>("identities.permits", read_identity,
                      "Whether an identity may do something, now or at a past moment."),
-      read<&get<Control>>("controls.get", read_control, path_id, "One control."),
-      read<&list<Control, ListControls, &store::controls_listing>>(
-          "controls.list", read_control, parameters, "Controls, active and deleted."),
-      write<&create_control, body>("controls.create", write_control, "Restricts an identity."),
-      write<&delete_control, either>("controls.delete", write_control, "Lifts a control."),
-      read<&get<Orchestration>>("orchestrations.get", read_orchestration, path_id,
-                                "One orchestration."),
+      read<&get<Control>>("controls.get", read_control, "One control."),
+      read<&list<Control, ListControls>>("controls.list", read_control,
+                                         "Controls, active and deleted."),
+      row<&create_control, body>("controls.create", write_control, "Restricts an identity."),
+      row<&delete_control, either>("controls.delete", write_control, "Lifts a control."),
+      read<&get<Orchestration>>("orchestrations.get", read_orchestration, "One orchestration."),
       read<&list<Orchestration, ListOrchestrations>>("orchestrations.list", read_orchestration,
-                                                     parameters, "Orchestrations."),
-      write<&put<Orchestration>, body>("orchestrations.put", operator_write,
-                                       "Loads one orchestration."),
-      read<&get<PayoutGroup>>("payout_groups.get", read_groups, path_id, "One payout group."),
-      read<&list<PayoutGroup, ListPayoutGroups, &store::payout_groups_listing>>(
-          "payout_groups.list", read_groups, parameters, "Payout groups."),
-      write<&create_payout_group, body>("payout_groups.create", write_groups,
-                                        "Creates a payout group."),
-      write<&update_payout_group, id_and_body>("payout_groups.update", write_groups,
-                                               "Sets name or jurisdiction of a payout group."),
-      write<&observe_payout_group, id_and_body>(
-          "payout_groups.observe", operator_write,
-          "Records what was seen of a payout group on chain."),
-      read<&get<RewardAddress>>("reward_addresses.get", read_addresses, path_id,
-                                "One reward address."),
-      read<&list_reward_addresses>("reward_addresses.list", read_addresses, parameters,
-                                   "Reward addresses."),
-      write<&create_reward_address, body>("reward_addresses.create", write_addresses,
-                                          "Registers an address for reward attribution."),
-      write<&update_reward_address, id_in_both>("reward_addresses.update", write_addresses,
-                                                "Sets name or payout group of a reward address."),
-      write<&observe_reward_address, id_and_body>("reward_addresses.observe", operator_write,
-                                                  "Records the status of a reward address."),
-      read<&list_balances>("balances.list", operator_read, parameters,
-                           "Recorded balances of reward addresses."),
-      write<&record_balance, body>("balances.record", operator_write,
-                                   "Records what an address held at a moment."),
-      read<&get<Claim>>("claims.get", read_claims, path_id, "One claim."),
-      read<&list<Claim, ListClaims, &store::claims_listing>>("claims.list", read_claims, parameters,
-                                                             "Reward claim transactions."),
-      write<&put<Claim>, body>("claims.put", operator_write, "Loads one claim."),
-      write<&submit_claim, id_and_body>("claims.submit", operator_write,
-                                        "A claim was sent to its chain."),
-      write<&confirm_claim, id_and_body>("claims.confirm", operator_write,
-                                         "The chain confirmed a claim."),
-      write<&fail_claim, id_and_body>("claims.fail", operator_write, "A claim failed."),
+                                                     "Orchestrations."),
+      row<&put<Orchestration>, body>("orchestrations.put", operator_write,
+                                     "Loads one orchestration."),
+      read<&get<PayoutGroup>>("payout_groups.get", read_groups, "One payout group."),
+      read<&list<PayoutGroup, ListPayoutGroups>>("payout_groups.list", read_groups,
+                                                 "Payout groups."),
+      row<&create_payout_group, body>("payout_groups.create", write_groups,
+                                      "Creates a payout group."),
+      row<&change<PayoutGroup, UpdatePayoutGroup, &rules::update_group>, id_and_body>(
+          "payout_groups.update", write_groups, "Sets name or jurisdiction of a payout group."),
+      row<&observe_payout_group, id_and_body>("payout_groups.observe", operator_write,
+                                              "Records what was seen of a payout group on chain."),
+      read<&get<RewardAddress>>("reward_addresses.get", read_addresses, "One reward address."),
+      read<&list<RewardAddress, ListRewardAddresses>>("reward_addresses.list", read_addresses,
+                                                      "Reward addresses."),
+      row<&create_reward_address, body>("reward_addresses.create", write_addresses,
+                                        "Registers an address for reward attribution."),
+      row<&update_reward_address, id_in_both>("reward_addresses.update", write_addresses,
+                                              "Sets name or payout group of a reward address."),
+      row<&observe_reward_address, id_and_body>("reward_addresses.observe", operator_write,
+                                                "Records the status of a reward address."),
+      read<&list<Balance, ListBalances>>("balances.list", operator_read,
+                                         "Recorded balances of reward addresses."),
+      row<&record_balance, body>("balances.record", operator_write,
+                                 "Records what an address held at a moment."),
+      read<&get<Claim>>("claims.get", read_claims, "One claim."),
+      read<&list<Claim, ListClaims>>("claims.list", read_claims, "Reward claim transactions."),
+      row<&put<Claim>, body>("claims.put", operator_write, "Loads one claim."),
+      row<&change<Claim, SubmitClaim, &rules::submit_claim>, id_and_body>(
+          "claims.submit", operator_write, "A claim was sent to its chain."),
+      row<&change<Claim, ConfirmClaim, &rules::confirm_claim>, id_and_body>(
+          "claims.confirm", operator_write, "The chain confirmed a claim."),
+      row<&change<Claim, FailClaim, &rules::fail_claim>, id_and_body>("claims.fail", operator_write,
+                                                                      "A claim failed."),
   }};
   return all;
 }

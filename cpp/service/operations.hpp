@@ -17,6 +17,11 @@ enum class RequestSource : std::uint8_t {
   either,       // from parameters or the body, which must agree
 };
 
+// An operation without a body only reads.
+constexpr bool has_body(RequestSource source) {
+  return source != RequestSource::parameters && source != RequestSource::path_id;
+}
+
 struct Operation;
 using Run = Answer(Service&, const Principal&, const Operation&, const Call&);
 
@@ -24,6 +29,9 @@ struct Operation {
   std::string_view name;
   std::string_view scope;  // that a client needs; the operator's follow from is_write
   bool is_write;
+  // Whether a call costs the same in a store of any size. The cost of a list depends on its
+  // filters (model/filters.hpp).
+  bool is_bounded;
   RequestSource request_source;
   std::string_view doc;
   std::string_view request;  // the type name of its request
@@ -32,8 +40,8 @@ struct Operation {
 
   using fields =
       Fields<Field<&Operation::name>, Field<&Operation::scope>, Field<&Operation::is_write>,
-             Field<&Operation::request_source>, Field<&Operation::request>,
-             Field<&Operation::answer>, Field<&Operation::doc>>;
+             Field<&Operation::is_bounded>, Field<&Operation::request_source>,
+             Field<&Operation::request>, Field<&Operation::answer>, Field<&Operation::doc>>;
 };
 
 std::span<const Operation> operations();

@@ -21,9 +21,6 @@ struct Parameter {
 // The most values an array parameter takes (specification 8).
 inline constexpr std::size_t most_array_values = 100;
 
-// Throws invalid_request unless there are none.
-void refuse_parameters(std::span<const Parameter> parameters);
-
 // Sets a member to the value of a parameter. Returns why the value is refused.
 template <class T>
 std::optional<std::string> set_member(T& member, std::string_view text, bool is_repeated) {

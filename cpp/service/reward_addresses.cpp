@@ -2,8 +2,7 @@
 #include "store/reward_addresses.hpp"
 
 #include "rules/attribution.hpp"
-#include "service/handling.hpp"
-#include "service/ingestion.hpp"
+#include "service/handlers.hpp"
 
 namespace comptroller::service {
 
@@ -18,14 +17,6 @@ void check_group(Context& context, const RewardAddress& address, const GroupId& 
 }
 
 }  // namespace
-
-PageOf<RewardAddress> list_reward_addresses(Context& context, const ListRewardAddresses& request) {
-  return answer_page<RewardAddress>(
-      context, request,
-      store::reward_addresses_listing(context.connection, request,
-                                      balance_moment(request, context.now),
-                                      ownership_of(context, request)));
-}
 
 RewardAddress create_reward_address(Context& context, const CreateRewardAddress& request) {
   RewardAddress address =
@@ -58,11 +49,6 @@ RewardAddress observe_reward_address(Context& context, const ObserveRewardAddres
   stored.record.status = request.status;
   store::update(context.connection, stored.key, stored.record);
   return stored.record;
-}
-
-PageOf<Balance> list_balances(Context& context, const ListBalances& request) {
-  return answer_page<Balance>(context, request,
-                              store::make_listing<Balance>(context.connection, request, {}));
 }
 
 Balance record_balance(Context& context, const Balance& request) {

@@ -33,29 +33,28 @@ std::optional<Secret> read_secret(db::Connection& connection) {
   return secret;
 }
 
-// Makes what every store has: its secret, the default customer, the readable views. Gives the
+// Makes what every store has: its secret, the default customer, the readable views. Returns the
 // secret.
 Secret initialise_store(db::Database& database) {
+  std::optional<Secret> secret;
   {
     const db::Lease reader = database.reader();
-    const auto secret = read_secret(*reader);
+    secret = read_secret(*reader);
     if (secret &&
         (!database.is_writable() || (reader->has_readable_views(store::readable_views()) &&
                                      !store::lacks_operator_indexes(*reader)))) {
       return *secret;
     }
   }
-  Secret secret{};
   database.write([&](db::Connection& connection) {
-    if (const auto present = read_secret(connection)) {
-      secret = *present;
-    } else {
-      randombytes_buf(secret.data(), secret.size());
-      const std::string_view bytes(reinterpret_cast<const char*>(secret.data()), secret.size());
-      connection.query("INSERT INTO secrets (name, value) VALUES ('cursor', $value)")
-          .bind("$value", db::Value::blob(bytes))
-          .run();
-    }
+    Secret made{};
+    randombytes_buf(made.data(), made.size());
+    const std::string_view bytes(reinterpret_cast<const char*>(made.data()), made.size());
+    connection
+        .query("INSERT INTO secrets (name, value) VALUES ('cursor', $value) ON CONFLICT DO NOTHING")
+        .bind("$value", db::Value::blob(bytes))
+        .run();
+    secret = read_secret(connection);
     store::ensure_customer(connection, default_customer);
     connection.make_readable_views(store::readable_views());
   });
@@ -66,7 +65,7 @@ Secret initialise_store(db::Database& database) {
       return true;
     });
   }
-  return secret;
+  return *secret;
 }
 
 void check_idempotency_key(std::string_view key) {
@@ -171,12 +170,12 @@ Answer Service::write_once(const Principal& principal, const Call& call, std::st
   Answer answer;
   database_->write([&](db::Connection& connection) {
     const Timestamp now = environment_.now();
-    if (const auto kept = store::find_answer(connection, key, now)) {
-      if (kept->fingerprint != mark) {
+    if (const auto stored = store::find_answer(connection, key, now)) {
+      if (stored->fingerprint != mark) {
         throw Error(Code::idempotency_key_reused,
                     "the key was used for another request in the last 24 hours");
       }
-      answer = {kept->answer, true};
+      answer = {stored->answer, true};
       return;
     }
     answer = {write(connection), false};

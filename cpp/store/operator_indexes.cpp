@@ -9,7 +9,6 @@ namespace comptroller::store {
 
 namespace {
 
-constexpr std::int64_t most_merged_customers = 16;
 constexpr std::string_view customer_prefix = "customer_id, ";
 
 // The row of operator_indexes: the indexes exist, or wait for the end of a load.

@@ -9,6 +9,9 @@
 
 namespace comptroller::store {
 
+// An operator's list merges the rows of so many customers; a store with more has the indexes.
+inline constexpr std::int64_t most_merged_customers = 16;
+
 bool has_operator_indexes(db::Connection& connection);
 
 // Whether a list has to read more customers than it should: make_operator_indexes makes the

@@ -103,15 +103,11 @@ class Operation(msgspec.Struct, frozen=True):
     name: str
     scope: str
     is_write: bool
+    is_bounded: bool
     request_source: str
     request: str
     answer: str
     doc: str
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it answers a page of records."""
-        return self.name.endswith(".list")
 
     def scope_of(self, is_operator: bool) -> str:
         """The scope that a caller needs."""
@@ -132,6 +128,19 @@ def operations() -> dict[str, Operation]:
     """The operations by name."""
     told = msgspec.convert(description()["operations"], list[Operation])
     return {operation.name: operation for operation in told}
+
+
+@cache
+def filters(request: str) -> dict[str, int]:
+    """How many ranges of indexes a value of each filter of a list adds to a page.
+
+    0: the filter only narrows the rows that others find, so a page may pass over any number of
+    them. What costs nothing, such as bounds of the time, is not in it.
+    """
+    members = description()["requests"][request]
+    return {
+        name: member["index_ranges"] for name, member in members.items() if "index_ranges" in member
+    }
 
 
 def paths() -> Iterator[tuple[str, dict[str, Row]]]:

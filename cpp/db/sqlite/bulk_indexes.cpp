@@ -18,19 +18,17 @@ std::string cache_size(SqliteConnection& connection) {
 
 void SqliteConnection::drop_indexes_of_empty(std::string_view table) {
   if (query("SELECT 1 FROM " + std::string(table) + " LIMIT 1").step()) return;
-  std::vector<std::string> names;
+  std::string drops;
   {
     // Those without SQL belong to a UNIQUE of the table itself, by which records are found.
     Query indexes = query(
-        "SELECT name, sql FROM sqlite_schema"
+        "SELECT group_concat('DROP INDEX ' || name, ';'), group_concat(sql, ';') FROM sqlite_schema"
         " WHERE type = 'index' AND tbl_name = $table AND sql IS NOT NULL");
-    indexes.bind("$table", Value::of(table));
-    while (indexes.step()) {
-      names.emplace_back(indexes.column(0).bytes);
-      dropped_indexes_.emplace_back(indexes.column(1).bytes);
-    }
+    indexes.bind("$table", Value::of(table)).step();
+    drops = indexes.column(0).bytes;
+    dropped_indexes_.append(indexes.column(1).bytes).append(";");
   }
-  for (const std::string& name : names) execute("DROP INDEX " + name);
+  execute(drops);
 }
 
 void SqliteConnection::build_dropped_indexes() {
@@ -43,7 +41,7 @@ void SqliteConnection::build_dropped_indexes() {
   };
   const std::unique_ptr<SqliteConnection, decltype(restore)> restored(this, restore);
   execute("PRAGMA cache_size = -8192");
-  for (const std::string& sql : dropped_indexes_) execute(sql);
+  execute(dropped_indexes_);
   dropped_indexes_.clear();
 }
 

@@ -1,6 +1,7 @@
 #include "db/sqlite/connection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <thread>
 #include <utility>
 
@@ -16,37 +17,29 @@ constexpr int operations_between_callbacks = 1000;
 constexpr std::chrono::seconds longest_busy{5};
 constexpr int longest_busy_pause_ms = 25;
 
-const char* reason(int result) {
-  switch (result & 0xFF) {
-    case SQLITE_FULL:
-      return "the disk is full; free some space and try again";
-    case SQLITE_IOERR:
-      return "the disk reported an I/O error";
-    case SQLITE_NOMEM:
-      return "out of memory";
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-      return "the store cannot be written; check the permissions of its file and folder";
-    case SQLITE_CANTOPEN:
-      return "the store cannot be opened; check that its folder exists and may be written";
-    case SQLITE_CORRUPT:
-      return "the store is damaged; restore a backup";
-    case SQLITE_NOTADB:
-      return "the file is not a comptroller store";
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return "another program holds the store; try again";
-    case SQLITE_INTERRUPT:
-      return "interrupted";
-    default:
-      return nullptr;
-  }
-}
+constexpr const char* busy = "another program holds the store; try again";
+constexpr const char* unwritable =
+    "the store cannot be written; check the permissions of its file and folder";
+constexpr std::pair<int, const char*> reasons[]{
+    {SQLITE_FULL, "the disk is full; free some space and try again"},
+    {SQLITE_IOERR, "the disk reported an I/O error"},
+    {SQLITE_NOMEM, "out of memory"},
+    {SQLITE_READONLY, unwritable},
+    {SQLITE_PERM, unwritable},
+    {SQLITE_CANTOPEN,
+     "the store cannot be opened; check that its folder exists and may be written"},
+    {SQLITE_CORRUPT, "the store is damaged; restore a backup"},
+    {SQLITE_NOTADB, "the file is not a comptroller store"},
+    {SQLITE_BUSY, busy},
+    {SQLITE_LOCKED, busy},
+    {SQLITE_INTERRUPT, "interrupted"}};
 
 }  // namespace
 
 void throw_failure(int result) {
-  if (const char* text = reason(result)) throw Error(Code::unavailable, text);
+  for (const auto& [code, text] : reasons) {
+    if (code == (result & 0xFF)) throw Error(Code::unavailable, text);
+  }
   throw Error(Code::internal, "the store failed with SQLite result " + std::to_string(result));
 }
 
@@ -56,17 +49,14 @@ void SqliteConnection::fail(int result) {
 }
 
 std::string immutable_uri(const std::string& path) {
-  constexpr std::string_view hexadecimal = "0123456789ABCDEF";
+  // SQLite takes everything else as it is.
+  constexpr std::array<std::pair<char, const char*>, 3> reserved{
+      {{'%', "%25"}, {'?', "%3F"}, {'#', "%23"}}};
   std::string uri = "file:";
   for (const char character : path) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte <= ' ' || byte >= 0x7F || character == '?' || character == '#' || character == '%') {
-      uri += '%';
-      uri += hexadecimal[byte >> 4U];
-      uri += hexadecimal[byte & 0xFU];
-    } else {
-      uri += character;
-    }
+    const auto* const found =
+        std::ranges::find(reserved, character, &std::pair<char, const char*>::first);
+    uri += found == reserved.end() ? std::string(1, character) : found->second;
   }
   return uri + "?immutable=1";
 }
@@ -80,8 +70,6 @@ SqliteConnection::SqliteConnection(const std::string& path, int flags) {
   wait_when_busy(true);
   sqlite3_progress_handler(handle, operations_between_callbacks, &on_progress, this);
 }
-
-SqliteConnection::~SqliteConnection() = default;
 
 void SqliteConnection::execute(const std::string& sql) {
   check(sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr));

@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "db/database.hpp"
 #include "db/sqlite/interrupt.hpp"
@@ -30,7 +29,6 @@ class SqliteConnection final : public Connection {
  public:
   // `flags` of sqlite3_open_v2; NOMUTEX is added.
   SqliteConnection(const std::string& path, int flags);
-  ~SqliteConnection() override;
 
   Query query(std::string_view sql) override {
     ++queries_;
@@ -78,7 +76,7 @@ class SqliteConnection final : public Connection {
 
   std::unique_ptr<sqlite3, CloseConnection> handle_;
   StatementCache statements_;
-  std::vector<std::string> dropped_indexes_;  // the SQL of each
+  std::string dropped_indexes_;  // the statements that create them
   const Interrupt* interrupt_ = nullptr;
   Deadline deadline_ = Deadline::max();
   Deadline busy_until_{};

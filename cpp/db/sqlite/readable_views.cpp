@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 
 #include "db/sqlite/connection.hpp"
 
@@ -10,35 +11,26 @@ std::string name_of(const ReadableView& view) {
   return "readable_" + std::string(view.table);
 }
 
-std::string uuid_expression(const std::string& column) {
-  const std::string digits = "lower(hex(" + column + "))";
-  return "CASE typeof(" + column + ") WHEN 'blob' THEN substr(" + digits +
-         ", 1, 8) || '-' || substr(" + digits + ", 9, 4) || '-' || substr(" + digits +
-         ", 13, 4) || '-' || substr(" + digits + ", 17, 4) || '-' || substr(" + digits +
-         ", 21) ELSE " + column + " END";
-}
+// Expressions that show the stored values of a class; @ stands for the column. Values of other
+// classes are shown as they are.
+constexpr std::pair<StorageClass, const char*> expressions[]{
+    {StorageClass::symbol, "(SELECT text FROM symbols WHERE symbols.key = @)"},
+    {StorageClass::identifier,
+     "CASE typeof(@) WHEN 'blob' THEN substr(lower(hex(@)), 1, 8) || '-' ||"
+     " substr(lower(hex(@)), 9, 4) || '-' || substr(lower(hex(@)), 13, 4) || '-' ||"
+     " substr(lower(hex(@)), 17, 4) || '-' || substr(lower(hex(@)), 21) ELSE @ END"},
+    {StorageClass::hash, "CASE typeof(@) WHEN 'blob' THEN '0x' || lower(hex(@)) ELSE @ END"},
+    // Division rounds towards zero, so the fraction of times before 1970 is made positive first.
+    {StorageClass::timestamp,
+     "strftime('%Y-%m-%dT%H:%M:%S', (@ - ((@ % 1000000 + 1000000) % 1000000)) / 1000000,"
+     " 'unixepoch') || printf('.%06dZ', ((@ % 1000000 + 1000000) % 1000000))"},
+    {StorageClass::addresses,
+     "CASE typeof(@) WHEN 'blob' THEN (WITH RECURSIVE place(n) AS (SELECT 0 UNION ALL SELECT n + 1"
+     " FROM place WHERE n < length(@) / 20 - 1) SELECT json_group_array('0x' ||"
+     " lower(hex(substr(@, n * 20 + 1, 20)))) FROM place WHERE length(@) > 0) ELSE @ END"}};
 
-std::string time_expression(const std::string& column) {
-  // Division rounds towards zero, so the fraction of times before 1970 is made positive first.
-  const std::string fraction = "((" + column + " % 1000000 + 1000000) % 1000000)";
-  return "strftime('%Y-%m-%dT%H:%M:%S', (" + column + " - " + fraction +
-         ") / 1000000, 'unixepoch') || printf('.%06dZ', " + fraction + ")";
-}
-
-std::string addresses_expression(const std::string& column) {
-  return "CASE typeof(" + column +
-         ") WHEN 'blob' THEN (WITH RECURSIVE place(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM "
-         "place"
-         " WHERE n < length(" +
-         column +
-         ") / 20 - 1) SELECT json_group_array('0x' ||"
-         " lower(hex(substr(" +
-         column + ", n * 20 + 1, 20)))) FROM place WHERE length(" + column + ") > 0) ELSE " +
-         column + " END";
-}
-
-std::string code_expression(const std::string& column, std::span<const std::string_view> words) {
-  std::string expression = "CASE " + column;
+std::string code_expression(std::span<const std::string_view> words) {
+  std::string expression = "CASE @";
   for (std::size_t code = 0; code < words.size(); ++code) {
     expression += " WHEN " + std::to_string(code) + " THEN '";
     expression.append(words[code]).append("'");
@@ -46,29 +38,16 @@ std::string code_expression(const std::string& column, std::span<const std::stri
   return expression + " END";
 }
 
-std::string expression_of(const ReadableColumn& shown) {
-  std::string column = "t." + std::string(shown.name);
-  switch (shown.storage) {
-    case StorageClass::symbol:
-      return "(SELECT text FROM symbols WHERE symbols.key = " + column + ")";
-    case StorageClass::identifier:
-      return uuid_expression(column);
-    case StorageClass::hash:
-      return "CASE typeof(" + column + ") WHEN 'blob' THEN '0x' || lower(hex(" + column +
-             ")) ELSE " + column + " END";
-    case StorageClass::timestamp:
-      return time_expression(column);
-    case StorageClass::addresses:
-      return addresses_expression(column);
-    case StorageClass::code:
-      return code_expression(column, shown.words);
-    case StorageClass::text:
-    case StorageClass::amount:
-    case StorageClass::boolean:
-    case StorageClass::document:
-      break;
+std::string expression_of(const ReadableColumn& column) {
+  std::string pattern = column.storage == StorageClass::code ? code_expression(column.words) : "@";
+  for (const auto& [storage, expression] : expressions) {
+    if (storage == column.storage) pattern = expression;
   }
-  return column;
+  std::string expression;
+  for (const char character : pattern) {
+    expression += character == '@' ? "t." + std::string(column.name) : std::string(1, character);
+  }
+  return expression;
 }
 
 std::string sql_of(const ReadableView& view) {

@@ -28,12 +28,8 @@ std::unique_ptr<SqliteConnection> open_reader(const std::string& path, bool is_i
 Readers::FileState Readers::state() const {
   struct stat found{};
   if (::stat(path_.c_str(), &found) != 0) return {};
-#ifdef __APPLE__
-  const timespec modified = found.st_mtimespec;
-#else
-  const timespec modified = found.st_mtim;
-#endif
-  return {found.st_ino, found.st_size, modified.tv_sec, modified.tv_nsec};
+  std::error_code ignored;
+  return {found.st_ino, found.st_size, filesystem::last_write_time(path_, ignored)};
 }
 
 // A store without a log can be read even if the log's index cannot be created.

@@ -3,10 +3,12 @@
 
 #include <sys/types.h>
 
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "db/sqlite/connection.hpp"
@@ -32,15 +34,8 @@ class Readers {
   void close();
 
  private:
-  // Changes when a file is written or replaced.
-  struct FileState {
-    ::ino_t node = 0;
-    ::off_t size = 0;
-    ::time_t modified_s = 0;
-    long modified_ns = 0;
-
-    friend bool operator==(const FileState&, const FileState&) = default;
-  };
+  // Changes when a file is written or replaced: inode, size, time of the last change.
+  using FileState = std::tuple<::ino_t, ::off_t, std::filesystem::file_time_type>;
 
   FileState state() const;
   bool needs_immutable() const;
@@ -52,7 +47,7 @@ class Readers {
   const Interrupt& interrupt_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<SqliteConnection>> idle_;
-  // The state of a file that is read as one that nobody changes; else nothing.
+  // The state of a file that is read as one that nobody changes, else nullopt.
   std::optional<FileState> immutable_;
   int opening_ = 0;  // connections from an earlier one are not used again
 };

@@ -13,15 +13,12 @@ std::int64_t read_number(SqliteConnection& connection, std::string_view sql) {
   return query.step() ? query.column(0).integer : 0;
 }
 
-std::int64_t count_objects(SqliteConnection& connection) {
-  return read_number(connection, "SELECT count(*) FROM sqlite_schema");
-}
-
-// Whether these numbers of a file's header are those of a store, or of a file without tables that
-// becomes one.
-bool is_store_or_empty(std::int64_t id, std::int64_t version, std::int64_t objects) {
-  if (id == 0 && version == 0) return objects == 0;
-  return id == application_id && version >= 0;
+// Whether a file is a store, or one without tables that becomes one.
+bool is_store_or_empty(SqliteConnection& connection) {
+  const auto id = read_number(connection, "PRAGMA application_id");
+  const auto version = read_number(connection, "PRAGMA user_version");
+  if (id != 0 || version != 0) return id == application_id && version >= 0;
+  return read_number(connection, "SELECT count(*) FROM sqlite_schema") == 0;
 }
 
 [[noreturn]] void throw_foreign(const std::string& path) {
@@ -35,9 +32,8 @@ int newest_schema_version() {
 }
 
 int schema_version(SqliteConnection& connection, const std::string& path) {
-  const auto id = read_number(connection, "PRAGMA application_id");
+  if (!is_store_or_empty(connection)) throw_foreign(path);
   const auto version = static_cast<int>(read_number(connection, "PRAGMA user_version"));
-  if (!is_store_or_empty(id, version, count_objects(connection))) throw_foreign(path);
   if (version > newest_schema_version()) {
     throw Error(Code::unavailable, path + " has schema version " + std::to_string(version) +
                                        ", newer than " + std::to_string(newest_schema_version()) +
@@ -52,10 +48,7 @@ void refuse_foreign(const std::string& path) {
   SqliteConnection connection(immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
   bool is_foreign = false;
   try {
-    const auto id = read_number(connection, "PRAGMA application_id");
-    const auto version = read_number(connection, "PRAGMA user_version");
-    const bool is_unmarked = id == 0 && version == 0;
-    is_foreign = !is_store_or_empty(id, version, is_unmarked ? count_objects(connection) : 0);
+    is_foreign = !is_store_or_empty(connection);
   } catch (const Error&) {
     // Other failures may come from another process that is writing: those are met on opening.
     is_foreign = sqlite3_errcode(connection.handle()) == SQLITE_NOTADB;

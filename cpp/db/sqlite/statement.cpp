@@ -1,7 +1,7 @@
 #include "db/sqlite/statement.hpp"
 
-#include <array>
-#include <cstring>
+#include <algorithm>
+#include <tuple>
 
 #include "db/sqlite/connection.hpp"
 #include "model/error.hpp"
@@ -13,6 +13,15 @@ namespace {
 // A prepared statement takes some 30 times the bytes of its text.
 constexpr std::size_t most_sql_bytes = std::size_t{256} * 1024;
 constexpr std::size_t large_sql_bytes = most_sql_bytes / 16;
+
+bool is_large(const auto& entry) {
+  return entry.first.size() >= large_sql_bytes;
+}
+
+bool is_idle(const std::pair<const std::string, SqliteStatement>& entry) {
+  return !entry.second.is_in_use();
+}
+
 std::size_t size_of(sqlite3_value* value) {
   return static_cast<std::size_t>(sqlite3_value_bytes(value));
 }
@@ -51,23 +60,9 @@ void SqliteStatement::bind(int index, const Value& value) {
 }
 
 void SqliteStatement::bind(std::string_view name, const Value& value) {
-  bind(index_of(name), value);
-}
-
-// SQLite searches its names from the first; most callers bind them in the order of the text.
-int SqliteStatement::index_of(std::string_view name) {
-  if (names_.empty()) {
-    const int count = sqlite3_bind_parameter_count(statement_.get());
-    for (int index = 1; index <= count; ++index) {
-      const char* known = sqlite3_bind_parameter_name(statement_.get(), index);
-      names_.emplace_back(known == nullptr ? "" : known);
-    }
-  }
-  for (std::size_t tried = 0; tried < names_.size(); ++tried) {
-    if (next_name_ >= names_.size()) next_name_ = 0;
-    if (names_[next_name_++] == name) return static_cast<int>(next_name_);
-  }
-  throw Error(Code::internal, "no parameter " + std::string(name));
+  const int index = sqlite3_bind_parameter_index(statement_.get(), std::string(name).c_str());
+  if (index == 0) throw Error(Code::internal, "no parameter " + std::string(name));
+  bind(index, value);
 }
 
 bool SqliteStatement::step() {
@@ -80,8 +75,9 @@ bool SqliteStatement::step() {
 std::int64_t SqliteStatement::run() {
   while (step()) {
   }
+  const std::int64_t changes = sqlite3_changes64(connection_.handle());
   sqlite3_reset(statement_.get());
-  return sqlite3_changes64(connection_.handle());
+  return changes;
 }
 
 // A RETURNING clause would collect the rows in a temporary table, which costs more than the INSERT.
@@ -112,80 +108,37 @@ void SqliteStatement::reset() {
   // The result repeats the failure of the last step, which was thrown there.
   sqlite3_reset(statement_.get());
   sqlite3_clear_bindings(statement_.get());
-  next_name_ = 0;
   is_in_use_ = false;
 }
 
-// Reads the whole text, in four independent lanes: a chain of multiplications would cost as much as
-// binding a row.
-std::size_t StatementCache::Hash::operator()(std::string_view sql) const {
-  constexpr std::uint64_t prime = 0x9E3779B97F4A7C15U;
-  std::array<std::uint64_t, 4> lanes{sql.size(), 1, 2, 3};
-  std::array<std::uint64_t, 4> words{};
-  for (; sql.size() >= sizeof words; sql.remove_prefix(sizeof words)) {
-    std::memcpy(words.data(), sql.data(), sizeof words);
-    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-      lanes[lane] = (lanes[lane] ^ words[lane]) * prime;
-      lanes[lane] ^= lanes[lane] >> 32U;
-    }
-  }
-  words = {};
-  if (!sql.empty()) std::memcpy(words.data(), sql.data(), sql.size());
-  std::uint64_t hash = 0;
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    hash = (hash ^ lanes[lane] ^ words[lane]) * prime;
-    hash ^= hash >> 32U;
-  }
-  return static_cast<std::size_t>(hash);
-}
-
-bool StatementCache::Entry::is_large() const {
-  return sql.size() >= large_sql_bytes;
-}
-
 SqliteStatement& StatementCache::take(SqliteConnection& connection, std::string_view sql) {
-  const auto known = by_text_.equal_range(sql);
-  for (auto place = known.first; place != known.second; ++place) {
-    const Entries::iterator entry = place->second;
-    if (entry->statement.is_in_use()) continue;
-    if (!entry->is_large()) entries_.splice(entries_.begin(), entries_, entry);
-    entry->statement.use();
-    return entry->statement;
+  const auto [first, last] = statements_.equal_range(sql);
+  auto idle = std::find_if(first, last, is_idle);
+  if (idle == last) {
+    make_room(sql.size());
+    idle = statements_.emplace(std::string(sql), SqliteStatement(connection, sql));
   }
-  const bool is_large = sql.size() >= large_sql_bytes;
-  make_room(is_large);
-  const auto entry = entries_.insert(is_large ? entries_.end() : entries_.begin(),
-                                     Entry{std::string(sql), SqliteStatement(connection, sql)});
-  try {
-    by_text_.emplace(entry->sql, entry);
-  } catch (...) {
-    entries_.erase(entry);
-    throw;
-  }
-  if (!is_large) sql_bytes_ += sql.size();
-  entry->statement.use();
-  return entry->statement;
+  idle->second.use(++uses_);
+  return idle->second;
 }
 
-void StatementCache::make_room(bool for_large) {
-  for (auto place = entries_.end(); place != entries_.begin();) {
-    const auto entry = std::prev(place);
-    const bool is_full = entries_.size() >= most_statements || sql_bytes_ > most_sql_bytes;
-    if (!is_full && !(for_large && entry->is_large())) return;
-    if (entry->statement.is_in_use()) {
-      place = entry;
-    } else {
-      erase(entry);
-    }
+void StatementCache::make_room(std::size_t bytes) {
+  if (bytes >= large_sql_bytes) {
+    std::erase_if(statements_, [](const auto& entry) { return is_large(entry) && is_idle(entry); });
   }
-}
-
-void StatementCache::erase(Entries::iterator entry) {
-  auto known = by_text_.equal_range(entry->sql);
-  while (known.first->second != entry) ++known.first;
-  by_text_.erase(known.first);
-  if (!entry->is_large()) sql_bytes_ -= entry->sql.size();
-  entries_.erase(entry);
+  const auto is_full = [this] {
+    std::size_t sql_bytes = 0;
+    for (const auto& entry : statements_) sql_bytes += is_large(entry) ? 0 : entry.first.size();
+    return statements_.size() >= most_statements || sql_bytes > most_sql_bytes;
+  };
+  const auto rank = [](const auto& entry) {
+    return std::tuple(!is_idle(entry), !is_large(entry), entry.second.last_use());
+  };
+  while (is_full()) {
+    const auto first = std::ranges::min_element(statements_, {}, rank);
+    if (!is_idle(*first)) return;
+    statements_.erase(first);
+  }
 }
 
 }  // namespace comptroller::db::sqlite

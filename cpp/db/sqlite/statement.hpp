@@ -3,12 +3,10 @@
 
 #include <sqlite3.h>
 
-#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "db/database.hpp"
 
@@ -30,25 +28,24 @@ class SqliteStatement final : public Statement {
   void reset() override;
 
   bool is_in_use() const { return is_in_use_; }
-  void use() { is_in_use_ = true; }
+  void use(std::uint64_t number) {
+    is_in_use_ = true;
+    last_use_ = number;
+  }
+  std::uint64_t last_use() const { return last_use_; }
 
  private:
-  int index_of(std::string_view name);
-
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
   };
   SqliteConnection& connection_;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
-  // Of the parameters, copied since a schema change frees SQLite's; empty until one is bound by
-  // name.
-  std::vector<std::string> names_;
-  std::size_t next_name_ = 0;
   bool is_in_use_ = false;
+  std::uint64_t last_use_ = 0;
 };
 
-// Evicts one idle statement at a time, the least recently used first. A large statement is evicted
-// first and evicts only other large ones. A text that is in use is prepared a second time.
+// Evicts idle statements, the least recently used first. A large statement is evicted before the
+// others and evicts only other large ones. A text that is in use is prepared a second time.
 class StatementCache {
  public:
   static constexpr std::size_t most_statements = 256;
@@ -57,23 +54,11 @@ class StatementCache {
   SqliteStatement& take(SqliteConnection& connection, std::string_view sql);
 
  private:
-  struct Entry {
-    std::string sql;
-    SqliteStatement statement;
+  // For a text of so many bytes.
+  void make_room(std::size_t bytes);
 
-    bool is_large() const;
-  };
-  using Entries = std::list<Entry>;
-  struct Hash {
-    std::size_t operator()(std::string_view sql) const;
-  };
-
-  void make_room(bool for_large);
-  void erase(Entries::iterator entry);
-
-  Entries entries_;  // the most recently used first, large ones last
-  std::unordered_multimap<std::string_view, Entries::iterator, Hash> by_text_;
-  std::size_t sql_bytes_ = 0;  // of the texts of entries_ that are not large
+  std::unordered_multimap<std::string, SqliteStatement, TextHash, std::equal_to<>> statements_;
+  std::uint64_t uses_ = 0;
 };
 
 }  // namespace comptroller::db::sqlite

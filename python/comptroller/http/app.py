@@ -169,7 +169,7 @@ class App:
             body or None,
             exchange.idempotency_key(),
         )
-        answer, is_replay = await self._threads.run(operation, parameters, call)
+        answer, is_replay = await self._threads.run(operation, parameters, caller.customer, call)
         await self._send(exchange, *self._dressed(row, answer, is_replay))
 
     async def _in_bulk(

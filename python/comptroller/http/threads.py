@@ -7,17 +7,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from comptroller import routes
 from comptroller.routes import Operation
 
 _MOST_WRITERS = 64  # what is queued together is committed together
 _MOST_READERS = 4
 
-# A list takes no longer than its page where these and at most one more narrow it: there is an
-# index for each, but for the moment at which something was in force.
-_OF_PAGE = frozenset({"limit", "order", "page_cursor", "customer_id", "start_time", "end_time"})
-_BOUND = "created_at."
-_SCANNING = "active_at"
-_LARGEST_SHORT = 100  # records
+# Within these a page is one statement, which takes a fraction of a millisecond.
+_MOST_RECORDS = 100
+_MOST_RANGES = 16
 
 
 class Threads:
@@ -28,22 +26,44 @@ class Threads:
         self._readers = ThreadPoolExecutor(_MOST_READERS, "comptroller-read")
 
     async def run(
-        self, operation: Operation, parameters: list[tuple[str, str]], call: Callable[[], Any]
+        self,
+        operation: Operation,
+        parameters: list[tuple[str, str]],
+        customer: str | None,
+        call: Callable[[], Any],
     ) -> Any:
-        """What `call` returns, which calls the operation with these parameters."""
+        """What `call` returns, which calls the operation with these parameters.
+
+        Args:
+            customer: the caller's; None for an operator.
+        """
         if operation.is_write:
             return await asyncio.get_running_loop().run_in_executor(self._writers, call)
-        if _is_short(operation, parameters):  # a thread would cost more than it does
+        if is_short(operation, parameters, customer):  # a thread would cost more than it does
             return call()
         return await asyncio.get_running_loop().run_in_executor(self._readers, call)
 
 
-def _is_short(operation: Operation, parameters: list[tuple[str, str]]) -> bool:
-    """Whether a read takes about as long in a store of any size."""
-    if not operation.is_list:
+def is_short(operation: Operation, parameters: list[tuple[str, str]], customer: str | None) -> bool:
+    """Whether a read takes a fraction of a millisecond in a store of any size.
+
+    A list does if its page is small and has at most one filter, which an index in the order of the
+    page serves. Each value of the filter is a range of that index, or several, for each customer
+    whose rows are merged.
+    """
+    if operation.is_bounded:
         return True
-    named = dict(parameters)
-    choices = [name for name in named.keys() - _OF_PAGE if not name.startswith(_BOUND)]
-    limit = named.get("limit", "")
-    is_small = len(limit) < 3 or limit == str(_LARGEST_SHORT)
-    return is_small and len(choices) <= 1 and _SCANNING not in choices
+    filters = routes.filters(operation.request)
+    given = [name for name, _ in parameters if name in filters]
+    ranges = sum(filters[name] for name in given) if given else 1
+    if customer is None and "customer_id" not in dict(parameters):
+        ranges *= routes.description()["most_merged_customers"]
+    return (
+        len(set(given)) <= 1
+        and 0 < ranges <= _MOST_RANGES
+        and all(_is_small(value) for name, value in parameters if name == "limit")
+    )
+
+
+def _is_small(limit: str) -> bool:
+    return len(limit) <= 3 and limit.isdecimal() and int(limit) <= _MOST_RECORDS

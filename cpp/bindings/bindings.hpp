@@ -1,9 +1,17 @@
-// What every class of the module has in common.
+// The parts of the extension module, as _core.pyi describes them.
 #pragma once
 
 #include <pybind11/pybind11.h>
 
 namespace comptroller::bindings {
+
+// Translates every Error of the core that leaves a binding: Python gets what
+// comptroller.errors.make makes of it.
+void register_errors();
+// The class Store: a service on one file.
+void bind_store(pybind11::module_& module);
+// The class Sample: generated records as a file.
+void bind_sample(pybind11::module_& module);
 
 // What pybind11's own tp_new does. As it is another function, Python refuses `__new__` (whose
 // object would have uninitialised content) and makes objects by a call of the class alone.

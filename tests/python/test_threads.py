@@ -1,0 +1,105 @@
+"""Which calls an application makes on its event loop, and which in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+pytest.importorskip("prometheus_client")
+
+from comptroller import routes
+from comptroller.http.threads import Threads, is_short
+
+OPERATIONS = routes.operations()
+CUSTOMER = "acme"
+MANY = 16  # ranges of indexes
+
+Parameters = list[tuple[str, str]]
+
+
+def is_short_list(name: str, parameters: Parameters, customer: str | None = CUSTOMER) -> bool:
+    return is_short(OPERATIONS[name], parameters, customer)
+
+
+def repeated(name: str, count: int) -> Parameters:
+    return [(name, str(number)) for number in range(count)]
+
+
+def thread_of(name: str, parameters: Parameters) -> threading.Thread:
+    """The thread in which an application calls this operation."""
+    call = threading.current_thread
+    thread: threading.Thread = asyncio.run(
+        Threads().run(OPERATIONS[name], parameters, CUSTOMER, call)
+    )
+    return thread
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_every_operation_is_bounded_or_a_list(name: str) -> None:
+    described = {each["name"]: each for each in routes.description()["operations"]}
+    assert described[name]["is_bounded"] == (not name.endswith(".list"))
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATIONS if name.endswith(".list")])
+def test_a_list_without_filters_is_short(name: str) -> None:
+    assert is_short_list(name, [])
+    assert is_short_list(name, [], customer=None)
+
+
+def test_every_filter_has_a_cost_or_bounds_the_time() -> None:
+    free = {"limit", "order", "page_cursor", "customer_id", "start_time", "end_time"}
+    free |= {"include_balance", "balance_timestamp"}
+    for name, operation in OPERATIONS.items():
+        if name.endswith(".list"):
+            fields = routes.description()["requests"][operation.request]
+            without = {field for field in fields if not field.startswith("created_at.")}
+            assert without - routes.filters(operation.request).keys() <= free
+
+
+def test_one_filter_with_an_index_is_short_and_two_are_not() -> None:
+    assert is_short_list("claims.list", [("chain", "base")])
+    assert is_short_list("claims.list", [("chain", "base"), ("start_time", "2026-01-01T00:00:00Z")])
+    assert not is_short_list("claims.list", [("chain", "base"), ("jurisdiction", "DE")])
+
+
+@pytest.mark.parametrize(
+    ("name", "filter"),
+    [("controls.list", "active_at"), ("payout_groups.list", "name_prefix")],
+)
+def test_a_filter_that_only_narrows_is_not_short(name: str, filter: str) -> None:
+    assert not is_short_list(name, [(filter, "2026-01-01T00:00:00Z")])
+
+
+def test_each_value_of_a_filter_counts() -> None:
+    assert is_short_list("orchestrations.list", repeated("status", MANY))
+    assert not is_short_list("orchestrations.list", repeated("status", MANY + 1))
+    # A profile is that of the orchestration, or of its destination: two indexes.
+    assert is_short_list("orchestrations.list", repeated("profile_id", MANY // 2))
+    assert not is_short_list("orchestrations.list", repeated("profile_id", MANY // 2 + 1))
+
+
+def test_each_value_counts_once_for_each_customer() -> None:
+    one, two = repeated("status", 1), repeated("status", 2)
+    assert is_short_list("orchestrations.list", one, customer=None)
+    assert not is_short_list("orchestrations.list", two, customer=None)
+    assert is_short_list("orchestrations.list", [*two, ("customer_id", "acme")], customer=None)
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [("1", True), ("100", True), ("101", False), ("1000", False), ("x", False)],
+)
+def test_a_large_page_is_not_short(limit: str, expected: bool) -> None:
+    assert is_short_list("claims.list", [("limit", limit)]) == expected
+
+
+def test_what_is_short_runs_on_the_event_loop_and_the_rest_in_threads() -> None:
+    here = threading.current_thread()
+    assert thread_of("claims.get", [("id", "c1")]) is here
+    assert thread_of("claims.list", [("chain", "base")]) is here
+    reader = thread_of("controls.list", [("active_at", "2026-01-01T00:00:00Z")])
+    assert reader.name.startswith("comptroller-read")
+    writer = thread_of("claims.put", [])
+    assert writer.name.startswith("comptroller-write")
