@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/errors.hpp"
+#include "bindings/lane.hpp"
 #include "bindings/sample.hpp"
 #include "bindings/store.hpp"
 #include "model/timestamp.hpp"
@@ -14,6 +15,7 @@ using namespace comptroller;  // NOLINT(google-build-using-namespace): this file
 PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   bindings::register_errors();
   bindings::bind_store(module);
+  bindings::bind_lane(module);
   bindings::bind_sample(module);
   module.def(
       "microseconds",

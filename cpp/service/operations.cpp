@@ -121,56 +121,60 @@ std::string to_json(PageOf<R> page, const Principal&) {
   return std::move(page.json);
 }
 
+// Everything a handler works with.
+Context make_context(Service& service, const Principal& principal, const Operation& operation,
+                     db::Connection& connection) {
+  return {connection,           principal,      service.environment(),      service.secret(),
+          service.background(), operation.name, service.environment().now()};
+}
+
 template <auto Handler>
-Answer run_read(Service& service, const Principal& principal, const Operation& operation,
-                const Call& call) {
+std::string run_read(Service& service, const Principal& principal, const Operation& operation,
+                     const Call& call) {
   using Request = typename Signature<decltype(Handler)>::Request;
   const auto request = read_query<Request>(operation, call);
   const db::Lease connection = service.database()->reader();
   const db::Snapshot snapshot(*connection);
-  Context context{
-      *connection,          principal,      service.environment(),      service.secret(),
-      service.background(), operation.name, service.environment().now()};
-  return {to_json(Handler(context, request), principal), false};
+  Context context = make_context(service, principal, operation, *connection);
+  return to_json(Handler(context, request), principal);
 }
 
 template <auto Handler, RequestSource source>
-Answer run_write(Service& service, const Principal& principal, const Operation& operation,
-                 const Call& call) {
+PreparedWrite prepare_write(const Operation& operation, const Principal& principal,
+                            const Call& call) {
   using Request = typename Signature<decltype(Handler)>::Request;
-  const auto request = read_command<Request, source>(call);
-  const auto write = [&](db::Connection& connection) {
-    Context context{
-        connection,           principal,      service.environment(),      service.secret(),
-        service.background(), operation.name, service.environment().now()};
-    return to_json(Handler(context, request), principal);
-  };
-  if (call.idempotency_key) {
-    return service.write_once(principal, call, canonical_text(request, principal), write);
-  }
-  Answer answer;
-  service.database()->write([&](db::Connection& connection) { answer.body = write(connection); });
-  return answer;
+  auto request = read_command<Request, source>(call);
+  std::string canonical = call.idempotency_key ? canonical_text(request, principal) : "";
+  return {std::move(canonical),
+          [request = std::move(request), &operation](Service& service, const Principal& caller,
+                                                     db::Connection& connection) {
+            Context context = make_context(service, caller, operation, connection);
+            return to_json(Handler(context, request), caller);
+          }};
 }
 
 template <auto Handler>
 constexpr Operation row(std::string_view name, std::string_view scope, bool is_write,
-                        RequestSource source, std::string_view doc, Run* run) {
+                        RequestSource source, std::string_view doc) {
   using Types = Signature<decltype(Handler)>;
   constexpr std::string_view request = type_name<typename Types::Request>();
   constexpr std::string_view answer = type_name<typename Types::Answered>();
-  return {name, scope, is_write, source, doc, request, answer, run};
+  return {name, scope, is_write, source, doc, request, answer};
 }
 
 template <auto Handler>
 constexpr Operation read(std::string_view name, std::string_view scope, RequestSource source,
                          std::string_view doc) {
-  return row<Handler>(name, scope, false, source, doc, &run_read<Handler>);
+  Operation operation = row<Handler>(name, scope, false, source, doc);
+  operation.read = &run_read<Handler>;
+  return operation;
 }
 
 template <auto Handler, RequestSource source>
 constexpr Operation write(std::string_view name, std::string_view scope, std::string_view doc) {
-  return row<Handler>(name, scope, true, source, doc, &run_write<Handler, source>);
+  Operation operation = row<Handler>(name, scope, true, source, doc);
+  operation.prepare = &prepare_write<Handler, source>;
+  return operation;
 }
 
 }  // namespace
@@ -250,6 +254,10 @@ const Operation* find_operation(std::string_view name) {
   const auto all = operations();
   const auto found = std::ranges::find(all, name, &Operation::name);
   return found == all.end() ? nullptr : &*found;
+}
+
+bool is_short(const Principal&, const Call&) {
+  return true;
 }
 
 void require_operation_scope(const Principal& principal, const Operation& operation) {

@@ -18,7 +18,9 @@ enum class RequestSource : std::uint8_t {
 };
 
 struct Operation;
-using Run = Answer(Service&, const Principal&, const Operation&, const Call&);
+// Gives the answer of a read.
+using Read = std::string(Service&, const Principal&, const Operation&, const Call&);
+using Prepare = PreparedWrite(const Operation&, const Principal&, const Call&);
 
 struct Operation {
   std::string_view name;
@@ -26,9 +28,10 @@ struct Operation {
   bool is_write;
   RequestSource request_source;
   std::string_view doc;
-  std::string_view request;  // the type name of its request
-  std::string_view answer;   // the type name of its answer, or of the items of a page
-  Run* run;
+  std::string_view request;    // the type name of its request
+  std::string_view answer;     // the type name of its answer, or of the items of a page
+  Read* read = nullptr;        // of a read
+  Prepare* prepare = nullptr;  // of a write
 
   using fields =
       Fields<Field<&Operation::name>, Field<&Operation::scope>, Field<&Operation::is_write>,
@@ -41,6 +44,9 @@ const Operation* find_operation(std::string_view name);
 
 // Throws insufficient_scope if the principal may not call the operation.
 void require_operation_scope(const Principal& principal, const Operation& operation);
+
+// Whether a read takes less than a millisecond in a store of any size.
+bool is_short(const Principal& principal, const Call& call);
 
 }  // namespace comptroller::service
 

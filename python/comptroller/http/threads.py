@@ -9,7 +9,6 @@ from typing import Any
 
 from comptroller.routes import Operation
 
-_MOST_WRITERS = 64  # what is queued together is committed together
 _MOST_READERS = 4
 
 # A list takes no longer than its page where these and at most one more narrow it: there is an
@@ -24,15 +23,12 @@ class Threads:
     """Threads for what waits for the disk, or may read much of the store."""
 
     def __init__(self) -> None:
-        self._writers = ThreadPoolExecutor(_MOST_WRITERS, "comptroller-write")
         self._readers = ThreadPoolExecutor(_MOST_READERS, "comptroller-read")
 
     async def run(
         self, operation: Operation, parameters: list[tuple[str, str]], call: Callable[[], Any]
     ) -> Any:
         """What `call` returns, which calls the operation with these parameters."""
-        if operation.is_write:
-            return await asyncio.get_running_loop().run_in_executor(self._writers, call)
         if _is_short(operation, parameters):  # a thread would cost more than it does
             return call()
         return await asyncio.get_running_loop().run_in_executor(self._readers, call)
