@@ -53,7 +53,7 @@ UNDOCUMENTED: dict[str, frozenset[str]] = {
         {"on_message_begin", "on_header", "on_headers_complete", "on_body", "on_message_complete"}
     ),
     "cycle": frozenset({"response_started", "response_complete"}),
-    "flow": frozenset({"read_paused"}),
+    "flow": frozenset({"read_paused", "pause_reading", "resume_reading"}),
 }
 
 
