@@ -3,13 +3,19 @@
 
 #include <pybind11/pybind11.h>
 
+#include <exception>
+
 namespace comptroller::bindings {
 
 // Translates every Error of the core that leaves a binding: Python gets what
 // comptroller.errors.make makes of it.
 void register_errors();
+// The Python exception for an exception of the core. With the GIL.
+pybind11::object to_python_error(const std::exception_ptr& thrown);
 // The class Store: a service on one file.
 void bind_store(pybind11::module_& module);
+// The classes DeferredWrites and Lane: the short way of requests over HTTP.
+void bind_lane(pybind11::module_& module);
 // The class Sample: generated records as a file.
 void bind_sample(pybind11::module_& module);
 

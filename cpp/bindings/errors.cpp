@@ -13,33 +13,36 @@ namespace comptroller::bindings {
 
 namespace {
 
-// Sets the Python exception for an Error. With the GIL.
-void set_python_error(const Error& error) {
+py::object make_python_error(const Error& error) {
   py::list fields;
   for (const FieldError& field : error.errors()) {
     fields.append(py::make_tuple(field.field, field.message));
   }
   const Problem& described = problem(error.code());
   const py::object existing = error.existing().empty() ? py::none() : py::cast(error.existing());
-  const py::object raised =
-      py::module_::import("comptroller.errors")
-          .attr("make")(described.code, described.status, error.detail(), fields, existing);
-  PyErr_SetObject(py::type::of(raised).ptr(), raised.ptr());
+  return py::module_::import("comptroller.errors")
+      .attr("make")(described.code, described.status, error.detail(), fields, existing);
 }
 
 }  // namespace
 
+py::object to_python_error(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    return make_python_error(error);
+  } catch (const std::system_error& error) {  // what a file system refuses
+    return make_python_error(Error(Code::unavailable, error.what()));
+  } catch (const std::bad_alloc&) {
+    return make_python_error(Error(Code::unavailable, "out of memory"));
+  }
+}
+
 void register_errors() {
+  // What is not translated here is pybind11's to translate.
   py::register_local_exception_translator([](std::exception_ptr thrown) {
-    try {
-      std::rethrow_exception(std::move(thrown));
-    } catch (const Error& error) {
-      set_python_error(error);
-    } catch (const std::system_error& error) {  // what a file system refuses
-      set_python_error(Error(Code::unavailable, error.what()));
-    } catch (const std::bad_alloc&) {
-      set_python_error(Error(Code::unavailable, "out of memory"));
-    }
+    const py::object raised = to_python_error(thrown);
+    PyErr_SetObject(py::type::of(raised).ptr(), raised.ptr());
   });
 }
 

@@ -11,6 +11,7 @@ using namespace comptroller;  // NOLINT(google-build-using-namespace): this file
 PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   bindings::register_errors();
   bindings::bind_store(module);
+  bindings::bind_lane(module);
   bindings::bind_sample(module);
   module.def(
       "microseconds",

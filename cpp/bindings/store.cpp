@@ -1,7 +1,6 @@
-#include <pybind11/stl.h>
+#include "bindings/store.hpp"
 
-#include <memory>
-#include <mutex>
+#include <pybind11/stl.h>
 
 #include "arrow/stream.hpp"
 #include "bindings/bindings.hpp"
@@ -21,15 +20,7 @@ namespace comptroller::bindings {
 
 namespace {
 
-using Parameters = std::vector<std::pair<std::string, std::string>>;
 using service::Service;
-
-std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
-  std::vector<service::Parameter> parameters;
-  parameters.reserve(pairs.size());
-  for (const auto& [name, value] : pairs) parameters.push_back({name, value});
-  return parameters;
-}
 
 thread_local bool may_handle_signals = false;
 
@@ -72,42 +63,43 @@ void delete_service(Service* service) {
   delete service;
 }
 
-// A service that can be closed while other threads use it: their calls finish, and the file is
-// closed with the last of them. Safe for many threads.
-class Store {
- public:
-  Store(const std::string& path, bool read_only) {
-    const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
-    service::Environment environment = service::system_environment();
-    service_ = {new Service(db::sqlite::open(path, options), std::move(environment)),
-                &delete_service};
-  }
-  ~Store() {
-    const py::gil_scoped_release released;
-    close();
-  }
-  Store(const Store&) = delete;
-  Store& operator=(const Store&) = delete;
+}  // namespace
 
-  std::shared_ptr<Service> service() const {
+std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
+  std::vector<service::Parameter> parameters;
+  parameters.reserve(pairs.size());
+  for (const auto& [name, value] : pairs) parameters.push_back({name, value});
+  return parameters;
+}
+
+Store::Store(const std::string& path, bool read_only) {
+  const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
+  service::Environment environment = service::system_environment();
+  service_ = {new Service(db::sqlite::open(path, options), std::move(environment)),
+              &delete_service};
+}
+
+Store::~Store() {
+  const py::gil_scoped_release released;
+  close();
+}
+
+std::shared_ptr<Service> Store::service() const {
+  const std::lock_guard guard(mutex_);
+  if (!service_) throw Error(Code::unavailable, "the service is closed");
+  return service_;
+}
+
+void Store::close() {
+  std::shared_ptr<Service> closing;
+  {
     const std::lock_guard guard(mutex_);
-    if (!service_) throw Error(Code::unavailable, "the service is closed");
-    return service_;
+    closing.swap(service_);
   }
+  if (closing && !closing->is_forked()) closing->close();
+}
 
-  void close() {
-    std::shared_ptr<Service> closing;
-    {
-      const std::lock_guard guard(mutex_);
-      closing.swap(service_);
-    }
-    if (closing && !closing->is_forked()) closing->close();
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<Service> service_;
-};
+namespace {
 
 py::tuple call(const Store& store, const Principal& principal, std::string operation,
                const Parameters& parameters, const std::optional<py::bytes>& body,

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -171,6 +172,12 @@ class Database {
   // Throws unavailable if the wait for other writers exceeds 30 s or the commit fails; nothing is
   // kept then.
   virtual void write(const std::function<void(Connection&)>& work) = 0;
+
+  // Queues the same, and returns. `done` is called once, on any thread, when `work` is durable, or
+  // with the exception that prevented it; it must not throw or write. Writes that have not begun
+  // when the database is closed are unavailable.
+  virtual void write_later(std::function<void(Connection&)> work,
+                           std::function<void(std::exception_ptr)> done) = 0;
 
   // The same for a bulk write, alone in its transaction and without a limit on its duration. `work`
   // returns whether to keep its changes.

@@ -9,7 +9,6 @@
 #include "model/type_name.hpp"
 #include "service/authorisation.hpp"
 #include "service/operations.hpp"
-#include "store/operator_indexes.hpp"
 
 namespace comptroller::service {
 
@@ -38,12 +37,10 @@ struct Description {
   std::span<const Operation> operations;
   std::span<const Problem> problems;
   Named<std::string_view> scopes;
-  std::int64_t most_merged_customers = store::most_merged_customers;
 
   using fields = Fields<Field<&Description::records>, Field<&Description::requests>,
                         Field<&Description::enums>, Field<&Description::operations>,
-                        Field<&Description::problems>, Field<&Description::scopes>,
-                        Field<&Description::most_merged_customers>>;
+                        Field<&Description::problems>, Field<&Description::scopes>>;
 };
 
 template <Record R>

@@ -8,6 +8,7 @@
 #include "rules/attribution.hpp"
 #include "rules/claims.hpp"
 #include "service/handlers.hpp"
+#include "store/operator_indexes.hpp"
 
 namespace comptroller::service {
 
@@ -113,43 +114,93 @@ std::string to_json(PageOf<R> page, const Principal&) {
   return std::move(page.json);
 }
 
+template <auto Handler>
+using RequestOf = typename Signature<decltype(Handler)>::Request;
+
+template <auto Handler, Record Request>
+std::string handle(Service& service, const Principal& principal, const Operation& operation,
+                   const Request& request, db::Connection& connection) {
+  Context context{connection,           principal,      service.environment(),
+                  service.secret(),     service.background(), operation.name,
+                  service.environment().now()};
+  return to_json(Handler(context, request), principal);
+}
+
 template <auto Handler, RequestSource source>
-Answer run(Service& service, const Principal& principal, const Operation& operation,
-           const Call& call) {
-  const auto request = read_request<typename Signature<decltype(Handler)>::Request, source>(call);
-  const auto handle = [&](db::Connection& connection) {
-    Context context{
-        connection,           principal,      service.environment(),      service.secret(),
-        service.background(), operation.name, service.environment().now()};
-    return to_json(Handler(context, request), principal);
-  };
-  Answer answer;
-  if constexpr (!has_body(source)) {
-    const db::Lease connection = service.database()->reader();
-    const db::Snapshot snapshot(*connection);
-    answer.body = handle(*connection);
-  } else if (call.idempotency_key) {
-    answer = service.write_once(principal, call, canonical_text(request, principal), handle);
-  } else {
-    service.database()->write(
-        [&](db::Connection& connection) { answer.body = handle(connection); });
+std::string run_read(Service& service, const Principal& principal, const Operation& operation,
+                     const Call& call) {
+  const auto request = read_request<RequestOf<Handler>, source>(call);
+  const db::Lease connection = service.database()->reader();
+  const db::Snapshot snapshot(*connection);
+  return handle<Handler>(service, principal, operation, request, *connection);
+}
+
+template <auto Handler, RequestSource source>
+PreparedWrite prepare_write(const Operation& operation, const Principal& principal,
+                            const Call& call) {
+  auto request = read_request<RequestOf<Handler>, source>(call);
+  std::string canonical = call.idempotency_key ? canonical_text(request, principal) : "";
+  return {std::move(canonical),
+          [request = std::move(request), &operation](Service& service, const Principal& caller,
+                                                     db::Connection& connection) {
+            return handle<Handler>(service, caller, operation, request, connection);
+          }};
+}
+
+// What one parameter adds to the ranges of indexes that a page reads; see ranges_a_value.
+template <Record Request>
+std::optional<std::size_t> ranges_of(std::string_view parameter) {
+  std::optional<std::size_t> ranges;
+  for_each_field<Request>([&]<class F>() {
+    if (F::name == parameter) ranges = ranges_a_value<typename F::Filter>;
+  });
+  return ranges;
+}
+
+// A small page that at most one filter narrows, by an index in the order of the page. Each value of
+// the filter is a range of that index, for each customer whose rows are merged.
+template <Record Request>
+bool is_short_page(const Principal& principal, std::span<const Parameter> parameters) {
+  constexpr std::int64_t most_records = 100;
+  constexpr std::size_t most_ranges = 16;  // of one statement
+  std::size_t ranges = 0;
+  std::string_view filter;
+  bool names_customer = !principal.is_operator();
+  for (const Parameter& parameter : parameters) {
+    if (parameter.name == "limit") {
+      const auto limit = Scalar<PageLimit>::parse(parameter.value);
+      if (!limit || limit->value > most_records) return false;
+    }
+    if (parameter.name == "customer_id") names_customer = true;
+    const auto added = ranges_of<Request>(parameter.name);
+    if (!added) continue;
+    if (*added == 0 || (!filter.empty() && filter != parameter.name)) return false;
+    filter = parameter.name;
+    ranges += *added;
   }
-  return answer;
+  if (filter.empty()) ranges = 1;
+  if (!names_customer) ranges *= static_cast<std::size_t>(store::most_merged_customers);
+  return ranges <= most_ranges;
 }
 
 template <auto Handler, RequestSource source>
 constexpr Operation row(std::string_view name, std::string_view scope, std::string_view doc) {
   using Types = Signature<decltype(Handler)>;
-  constexpr std::string_view request = type_name<typename Types::Request>();
-  constexpr std::string_view answer = type_name<typename Types::Answered>();
-  return {name, scope,   has_body(source), !Types::is_page,      source,
-          doc,  request, answer,           &run<Handler, source>};
+  using Request = typename Types::Request;
+  Operation operation{name,   scope, has_body(source), !Types::is_page,
+                      source, doc,   type_name<Request>(), type_name<typename Types::Answered>()};
+  if constexpr (has_body(source)) {
+    operation.prepare = &prepare_write<Handler, source>;
+  } else {
+    operation.read = &run_read<Handler, source>;
+  }
+  if constexpr (Types::is_page) operation.is_short_page = &is_short_page<Request>;
+  return operation;
 }
 
 template <auto Handler>
 constexpr Operation read(std::string_view name, std::string_view scope, std::string_view doc) {
-  constexpr bool names_record =
-      std::derived_from<typename Signature<decltype(Handler)>::Request, ById>;
+  constexpr bool names_record = std::derived_from<RequestOf<Handler>, ById>;
   return row<Handler, names_record ? RequestSource::path_id : RequestSource::parameters>(
       name, scope, doc);
 }
@@ -228,6 +279,12 @@ const Operation* find_operation(std::string_view name) {
   const auto all = operations();
   const auto found = std::ranges::find(all, name, &Operation::name);
   return found == all.end() ? nullptr : &*found;
+}
+
+bool is_short(const Principal& principal, std::string_view operation,
+              std::span<const Parameter> parameters) {
+  const Operation* found = find_operation(operation);
+  return found == nullptr || found->is_bounded || found->is_short_page(principal, parameters);
 }
 
 void require_operation_scope(const Principal& principal, const Operation& operation) {

@@ -23,7 +23,10 @@ constexpr bool has_body(RequestSource source) {
 }
 
 struct Operation;
-using Run = Answer(Service&, const Principal&, const Operation&, const Call&);
+// Gives the answer of a read.
+using Read = std::string(Service&, const Principal&, const Operation&, const Call&);
+using IsShortPage = bool(const Principal&, std::span<const Parameter>);
+using Prepare = PreparedWrite(const Operation&, const Principal&, const Call&);
 
 struct Operation {
   std::string_view name;
@@ -34,9 +37,11 @@ struct Operation {
   bool is_bounded;
   RequestSource request_source;
   std::string_view doc;
-  std::string_view request;  // the type name of its request
-  std::string_view answer;   // the type name of its answer, or of the items of a page
-  Run* run;
+  std::string_view request;    // the type name of its request
+  std::string_view answer;     // the type name of its answer, or of the items of a page
+  Read* read = nullptr;                   // of a read
+  Prepare* prepare = nullptr;             // of a write
+  IsShortPage* is_short_page = nullptr;  // of a list
 
   using fields =
       Fields<Field<&Operation::name>, Field<&Operation::scope>, Field<&Operation::is_write>,
@@ -49,6 +54,10 @@ const Operation* find_operation(std::string_view name);
 
 // Throws insufficient_scope if the principal may not call the operation.
 void require_operation_scope(const Principal& principal, const Operation& operation);
+
+// Whether a read takes less than a millisecond in a store of any size; also if it is refused.
+bool is_short(const Principal& principal, std::string_view operation,
+              std::span<const Parameter> parameters);
 
 }  // namespace comptroller::service
 

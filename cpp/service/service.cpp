@@ -105,6 +105,11 @@ Service::Service(std::unique_ptr<db::Database> database, Environment environment
   resume_background_work();
 }
 
+Service::~Service() {
+  background_.stop();
+  database_.reset();  // ends queued writes, which use the other members
+}
+
 void Service::resume_background_work() noexcept {
   try {
     if (!database_->is_writable()) return;
@@ -131,7 +136,7 @@ void Service::check_usable() const {
   }
 }
 
-Answer Service::call(const Principal& principal, const Call& call) {
+const Operation& Service::admit(const Principal& principal, const Call& call) const {
   check_usable();
   const Operation* operation = find_operation(call.operation);
   if (operation == nullptr) {
@@ -144,45 +149,15 @@ Answer Service::call(const Principal& principal, const Call& call) {
     }
     check_idempotency_key(*call.idempotency_key);
   }
-  return operation->run(*this, principal, *operation, call);
+  return *operation;
 }
 
-Answer Service::write_once(const Principal& principal, const Call& call, std::string_view request,
-                           const Write& write) {
-  const store::IdempotencyKey key{principal.customer.value_or(""), call.operation,
-                                  call.idempotency_key.value_or("")};
-  const auto in_flight = std::tuple(key.customer, key.operation, key.key);
-  {
-    const std::lock_guard guard(mutex_);
-    if (!keys_in_flight_.insert(in_flight).second) {
-      throw Error(Code::idempotency_in_flight, "a request with this key is still running");
-    }
-  }
-  const auto release = [&](Service* service) {
-    const std::lock_guard guard(service->mutex_);
-    service->keys_in_flight_.erase(in_flight);
-  };
-  const std::unique_ptr<Service, decltype(release)> flight(this, release);
-
-  const Seal fingerprint = seal(Secret{}, request);
-  const std::string_view mark(reinterpret_cast<const char*>(fingerprint.data()),
-                              fingerprint.size());
-  Answer answer;
-  database_->write([&](db::Connection& connection) {
-    const Timestamp now = environment_.now();
-    if (const auto stored = store::find_answer(connection, key, now)) {
-      if (stored->fingerprint != mark) {
-        throw Error(Code::idempotency_key_reused,
-                    "the key was used for another request in the last 24 hours");
-      }
-      answer = {stored->answer, true};
-      return;
-    }
-    answer = {write(connection), false};
-    store::keep_answer(connection, key, {std::string(mark), answer.body}, now);
-    if (store::delete_expired_answers(connection, now)) background_.start();
-  });
-  return answer;
+Answer Service::call(const Principal& principal, const Call& call) {
+  const Operation& operation = admit(principal, call);
+  if (!operation.is_write) return {operation.read(*this, principal, operation, call), false};
+  PendingWrite write(*this, principal, operation, call);
+  database_->write([&](db::Connection& connection) { write.run(connection); });
+  return std::move(write.answer());
 }
 
 }  // namespace comptroller::service

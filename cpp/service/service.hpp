@@ -6,10 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "db/database.hpp"
@@ -19,6 +16,7 @@
 #include "service/background_work.hpp"
 #include "service/cursor.hpp"
 #include "service/parameters.hpp"
+#include "service/pending_write.hpp"
 
 namespace comptroller::service {
 
@@ -36,17 +34,18 @@ struct Call {
   std::optional<std::string> idempotency_key;
 };
 
-struct Answer {
-  std::string body;  // a JSON object
-  bool is_replay = false;
-};
-
 class Service {
  public:
   Service(std::unique_ptr<db::Database> database, Environment environment);
+  // Ends what is queued or runs in the background. No call may run.
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
 
   // Runs an operation; returns its answer or throws its Error. A write is durable on return.
   Answer call(const Principal& principal, const Call& call);
+  // The operation of a call that the principal may make. Throws what refuses it.
+  const Operation& admit(const Principal& principal, const Call& call) const;
 
   // Throws unavailable once closed, and in a forked child of the process that opened the store.
   void check_usable() const;
@@ -55,27 +54,21 @@ class Service {
   void close();
   bool is_forked() const;
 
-  const std::shared_ptr<db::Database>& database() const { return database_; }
+  const std::unique_ptr<db::Database>& database() const { return database_; }
   const Environment& environment() const { return environment_; }
   const Secret& secret() const { return secret_; }
   BackgroundWork& background() { return background_; }
   // Starts what a load, or a process that ended, left to do in the background.
   void resume_background_work() noexcept;
-
-  // Runs a write under an idempotency key: its answer is stored for a day with the request's
-  // fingerprint and returned again for the same request.
-  using Write = std::function<std::string(db::Connection&)>;
-  Answer write_once(const Principal& principal, const Call& call, std::string_view request,
-                    const Write& write);
+  KeysInFlight& keys_in_flight() { return keys_in_flight_; }
 
  private:
-  std::shared_ptr<db::Database> database_;
+  std::unique_ptr<db::Database> database_;
   Environment environment_;
   Secret secret_{};
   pid_t process_;
   std::atomic<bool> is_closed_ = false;
-  std::mutex mutex_;
-  std::set<std::tuple<std::string, std::string, std::string>> keys_in_flight_;
+  KeysInFlight keys_in_flight_;
   BackgroundWork background_;
 };
 

@@ -1,7 +1,9 @@
 """The C++ core. Every function raises what `comptroller.errors.make` returns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol, final
+
+from comptroller.errors import Error
 
 class Readable(Protocol):
     def readinto(self, buffer: memoryview, /) -> int | None: ...
@@ -88,6 +90,81 @@ class Store:
     def backup(self, principal: Principal, destination: str) -> None: ...
     def check(self, principal: Principal) -> bytes: ...
     def close(self) -> None: ...
+
+@final
+class DeferredWrites:
+    """Writes that no thread waits for. May be used from many threads."""
+
+    def submit(
+        self,
+        store: Store,
+        principal: Principal,
+        operation: str,
+        parameters: list[tuple[str, str]],
+        body: bytes | None = None,
+        idempotency_key: str | None = None,
+    ) -> int:
+        """Queues a write; its ticket. Raises what refuses the request before."""
+
+    def fileno(self) -> int:
+        """Readable when there is something to take."""
+
+    def take(self) -> list[tuple[int, tuple[bytes, bool] | Error]]:
+        """The tickets and outcomes of the writes that ended since the last call."""
+
+class _Route(Protocol):
+    @property
+    def method(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def is_operators(self) -> bool: ...
+    @property
+    def envelope(self) -> str | None: ...
+    @property
+    def items_alias(self) -> str | None: ...
+    @property
+    def head(self) -> bytes: ...
+    @property
+    def log_line(self) -> bytes: ...
+
+@final
+class Lane:
+    """Answers requests from their bytes. May be used from many threads."""
+
+    def __init__(
+        self,
+        routes: Iterable[_Route],
+        *,
+        bounds_s: list[float],
+        large_bytes: int,
+        large_body_header: bytes,
+        replay_header: bytes,
+    ) -> None: ...
+    def read(self, store: Store, data: bytes) -> bytes | None: ...
+    def submit(self, store: Store, writes: DeferredWrites, data: bytes) -> int | None: ...
+    def finish(self, ticket: int, body: bytes, is_replay: bool) -> bytes | None: ...
+    def discard(self, ticket: int) -> None: ...
+    # `client` and `customer` are JSON; `until_s` is since 1970.
+    def admit(
+        self, token: bytes, principal: Principal, client: bytes, customer: bytes, until_s: float
+    ) -> None: ...
+    def forget(self) -> None: ...
+    def set_default_headers(self, headers: bytes) -> None: ...
+    def take_log(self) -> bytes: ...
+    # Of each route: how many answers took how long, and their seconds in all.
+    def counts(self) -> list[tuple[list[int], float]]: ...
+    @staticmethod
+    def parse(data: bytes) -> tuple[bytes, bytes, bytes, bytes, bytes] | None:
+        """Method, path, query, token and body of a request that it may answer."""
+
+def is_short(principal: Principal, operation: str, parameters: list[tuple[str, str]]) -> bool:
+    """Whether a read takes less than a millisecond in a store of any size."""
+
+def dress(answer: bytes, envelope: str | None, items_alias: str | None) -> bytes:
+    """The body of an answer: in its envelope, or with its items under a second name too."""
 
 def describe() -> bytes: ...
 def microseconds(text: str) -> int | None: ...

@@ -130,19 +130,6 @@ def operations() -> dict[str, Operation]:
     return {operation.name: operation for operation in told}
 
 
-@cache
-def filters(request: str) -> dict[str, int]:
-    """How many ranges of indexes a value of each filter of a list adds to a page.
-
-    0: the filter only narrows the rows that others find, so a page may pass over any number of
-    them. What costs nothing, such as bounds of the time, is not in it.
-    """
-    members = description()["requests"][request]
-    return {
-        name: member["index_ranges"] for name, member in members.items() if "index_ranges" in member
-    }
-
-
 def paths() -> Iterator[tuple[str, dict[str, Row]]]:
     """Each path once, with its rows by method."""
     by_path: dict[str, dict[str, Row]] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shlex
 import signal
 import ssl
 import subprocess
@@ -30,18 +31,18 @@ for needed in ("uvicorn", "joserfc", "httpx2"):
 import httpx2  # noqa: E402
 from comptroller.http import clients  # noqa: E402
 
-# A server for each store that is named on standard input. They end with the process.
+# A server for each line on standard input: a store and options. They end with the process.
 PROGRAM = """
-import os, signal, sys
+import os, shlex, signal, sys
 import uvloop
 from comptroller.cli import main, program, serve
 from comptroller.http import app, authority, log, server, token_endpoint
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-for path in sys.stdin:
+for line in sys.stdin:
     if os.fork() == 0:
         print(os.getpid(), flush=True)
-        code = main(["serve", "--db", path.rstrip(), "--port", "0"])
+        code = main(["serve", "--port", "0", "--db", *shlex.split(line)])
         print("ended with", code, flush=True)
         os._exit(code)
 os.killpg(0, signal.SIGKILL)
@@ -56,12 +57,14 @@ HASH = clients.SecretHash(
 # Reading the certificates of the world takes as long as a test.
 TLS = ssl.create_default_context()
 
-Start = Callable[[Path], Any]
+Start = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
 def start() -> Iterator[Start]:
-    """Serves a store for as long as the context that this gives; that is the server's address."""
+    """Serves a store, with options of the command line, while the context lasts that this returns:
+    the server's address.
+    """
     with (
         TemporaryFile("w+") as log,
         subprocess.Popen(
@@ -75,10 +78,10 @@ def start() -> Iterator[Start]:
     ):
 
         @contextmanager
-        def served(path: Path) -> Iterator[str]:
+        def served(path: Path, *options: str) -> Iterator[str]:
             assert process.stdin
             assert process.stdout
-            print(path, file=process.stdin, flush=True)
+            print(shlex.join([str(path), *options]), file=process.stdin, flush=True)
             said = [process.stdout.readline() for _ in range(3)]
             found = re.search(r" at (http://\S+)$", said[1].rstrip())
             log.seek(0)

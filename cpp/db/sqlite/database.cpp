@@ -49,6 +49,10 @@ class SqliteDatabase final : public Database {
   std::vector<Lease> readers_of_one_snapshot(std::size_t count) override;
   bool is_writable() const override { return writer_ != nullptr; }
   void write(const std::function<void(Connection&)>& work) override { writer().write(work); }
+  void write_later(std::function<void(Connection&)> work,
+                   std::function<void(std::exception_ptr)> done) override {
+    writer().write_later(std::move(work), std::move(done));
+  }
   void write_bulk(const std::function<bool(Connection&)>& work) override {
     writer().write_bulk(work);
   }

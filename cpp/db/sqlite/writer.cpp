@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <csignal>
+#include <memory>
 #include <optional>
 
 #include "model/error.hpp"
@@ -17,6 +19,10 @@ constexpr int frames_to_checkpoint = 4000;  // about 16 MB of log
 // The writer that this thread waits for or works with. A signal handler that runs meanwhile, on the
 // same thread, cannot write with it: it would wait for itself.
 thread_local const Writer* writer_of_thread = nullptr;
+
+[[noreturn]] void throw_busy() {
+  throw Error(Code::unavailable, "the writer is busy; try again later");
+}
 
 class Writing {
  public:
@@ -70,6 +76,15 @@ Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& com
       &frames_in_log_);
 }
 
+Writer::~Writer() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+    later_turn_.notify_one();
+  }
+  if (later_thread_.joinable()) later_thread_.join();
+}
+
 void Writer::refuse_nesting() const {
   if (writer_of_thread == this && in_bulk_ != std::this_thread::get_id()) {
     throw Error(Code::unavailable, "this thread is writing; write once that has ended");
@@ -90,7 +105,7 @@ void Writer::wait_for_turn(Task& task) {
     const auto now = Clock::now();
     if (now >= task.deadline) {
       queue_.remove(task);
-      throw Error(Code::unavailable, "the writer is busy; try again later");
+      throw_busy();
     }
     const bool is_notified =
         task.turn.wait_until(lock, std::min(task.deadline, now + check_interval),
@@ -118,33 +133,120 @@ void Writer::check_interrupt(Task& task, std::unique_lock<std::mutex>& lock) {
   }
 }
 
-void Writer::stop_leading(Task& task, const Queue& finished) noexcept {
-  const std::lock_guard lock(mutex_);
-  queue_.remove(task);  // it is there still unless it was run in a batch
-  for (Task* each = finished.first(); each != nullptr; each = each->next) {
-    assert(each->is_committed != (each->failure != nullptr));
-    each->state = Task::State::done;
-    each->turn.notify_one();
+// Ends the turn of the thread that leads, and reports the outcome of what it ran.
+void Writer::stop_leading(Queue finished) noexcept {
+  Queue later;
+  {
+    const std::lock_guard lock(mutex_);
+    while (!finished.is_empty()) {
+      Task& task = finished.pop();
+      task.state = Task::State::done;
+      if (task.done) {
+        later.push(task);
+      } else {
+        task.turn.notify_one();  // its thread may destroy it as soon as the mutex is free
+      }
+    }
+    hand_on();
   }
-  hand_on();
+  report(later);
 }
 
 // The first in line leads now. The caller has the mutex.
 void Writer::hand_on() noexcept {
   is_led_ = !queue_.is_empty();
   if (!is_led_) return;
-  queue_.first()->state = Task::State::leading;
-  queue_.first()->turn.notify_one();
+  Task& first = *queue_.first();
+  first.state = Task::State::leading;
+  (first.done ? later_turn_ : first.turn).notify_one();
+}
+
+void Writer::report(Queue later) noexcept {
+  while (!later.is_empty()) {
+    const std::unique_ptr<Task> task(&later.pop());
+    task->done(task->failure);
+  }
 }
 
 void Writer::write(const std::function<void(Connection&)>& work) {
   refuse_nesting();
   const Writing writing(this);
   Task task;
-  task.work = &work;
+  task.work = std::ref(work);
   wait_for_turn(task);
   if (task.state == Task::State::leading) lead(task);
   if (task.failure) std::rethrow_exception(task.failure);
+}
+
+void Writer::write_later(std::function<void(Connection&)> work,
+                         std::function<void(std::exception_ptr)> done) {
+  auto task = std::make_unique<Task>();
+  task->work = std::move(work);
+  task->done = std::move(done);
+  task->deadline = Clock::now() + longest_wait_;
+  const std::lock_guard lock(mutex_);
+  if (!later_thread_.joinable()) later_thread_ = std::thread([this] { run_later(); });
+  const bool has_waiting = has_later_;
+  has_later_ = true;
+  queue_.push(*task.release());  // NOLINT(bugprone-unused-return-value): the queue's now
+  if (!is_led_) return hand_on();
+  if (!has_waiting) later_turn_.notify_one();  // it watches deadlines from now on
+}
+
+// Leads when the first in line is a write that no thread waits for; ends those that wait too long.
+void Writer::run_later() noexcept {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are for the program's own threads
+  const Writing writing(this);
+  const auto leads = [&] {
+    return !queue_.is_empty() && queue_.first()->done &&
+           queue_.first()->state == Task::State::leading;
+  };
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const auto is_called = [&] { return is_ending_ || leads(); };
+    if (has_later_) {
+      later_turn_.wait_for(lock, check_interval, is_called);
+    } else {
+      later_turn_.wait(lock, [&] { return has_later_ || is_called(); });
+    }
+    if (leads() && !is_ending_) {
+      Task& task = *queue_.first();
+      lock.unlock();
+      lead(task);
+      lock.lock();
+    }
+    Queue overdue = take_overdue();
+    if (overdue.is_empty() && is_ending_) return;
+    lock.unlock();
+    report(overdue);
+    lock.lock();
+  }
+}
+
+// Takes the writes of write_later that are not run any more from the queue. The caller has the
+// mutex.
+Writer::Queue Writer::take_overdue() noexcept {
+  Queue overdue;
+  has_later_ = false;
+  const auto now = Clock::now();
+  for (Task *each = queue_.first(), *next = nullptr; each != nullptr; each = next) {
+    next = each->next;
+    if (!each->done) continue;
+    try {
+      if (is_ending_) throw Error(Code::unavailable, "the service is closed");
+      interrupt_.check_open();
+      if (now >= each->deadline && each->state == Task::State::queued) throw_busy();
+      has_later_ = true;
+    } catch (...) {
+      each->failure = std::current_exception();
+      queue_.remove(*each);
+      if (each->state == Task::State::leading) hand_on();
+      overdue.push(*each);
+    }
+  }
+  return overdue;
 }
 
 void Writer::lead(Task& task) noexcept {
@@ -155,19 +257,28 @@ void Writer::lead(Task& task) noexcept {
     run(batch, task);
   } catch (...) {
     task.failure = std::current_exception();  // the lock was not free: nobody else's failure
+    batch = take_alone(task);
   }
-  stop_leading(task, batch);
+  stop_leading(batch);
 }
 
 Writer::Queue Writer::take_batch() {
   const std::lock_guard lock(mutex_);
   Queue batch;
   for (std::size_t size = 0; size < largest_batch && !queue_.is_empty(); ++size) {
-    if (queue_.first()->work == nullptr) break;
+    if (!queue_.first()->work) break;
     Task& task = queue_.pop();
     task.state = Task::State::running;
     batch.push(task);
   }
+  return batch;
+}
+
+Writer::Queue Writer::take_alone(Task& task) {
+  const std::lock_guard lock(mutex_);
+  queue_.remove(task);
+  Queue batch;
+  batch.push(task);
   return batch;
 }
 
@@ -202,7 +313,7 @@ void Writer::run_one(Task& task, bool is_alone) {
   try {
     // An interrupted statement undoes the whole transaction, so only the leader's own is.
     if (is_alone) connection_.set_interrupt(&interrupt_);
-    (*task.work)(connection_);
+    task.work(connection_);
   } catch (...) {
     task.failure = std::current_exception();
     connection_.symbols().forget();
@@ -272,7 +383,7 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
     undo();
   }
   guard.reset();
-  stop_leading(task, {});
+  stop_leading(take_alone(task));
   if (task.failure) std::rethrow_exception(task.failure);
 }
 

@@ -1,5 +1,6 @@
-// The one connection that writes, with group commit: threads queue, the first in line runs what is
-// queued in one transaction (a savepoint each), commits once and wakes the rest.
+// The one connection that writes, with group commit: writes queue, the thread of the first in line
+// runs what is queued in one transaction (a savepoint each), commits once and reports to the rest.
+// A thread of the writer's own stands in line for the writes that no thread waits for.
 #pragma once
 
 #include <atomic>
@@ -22,20 +23,27 @@ class Writer {
   // All must outlive the writer.
   Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
          const Interrupt& interrupt, std::chrono::milliseconds longest_wait);
+  // Ends the writes of write_later that have not begun.
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
 
-  // See Database::write and Database::write_bulk. What `work` of the latter calls may not write
+  // See Database::write, write_later and write_bulk. What `work` of the last calls may not write
   // itself: that is unavailable.
   void write(const std::function<void(Connection&)>& work);
+  void write_later(std::function<void(Connection&)> work,
+                   std::function<void(std::exception_ptr)> done);
   void write_bulk(const std::function<bool(Connection&)>& work);
   Commits commits() const;
 
  private:
-  // A write that a thread waits for, on its stack. The writer's mutex guards it, but for the fields
-  // that the leader has to itself while the task is running.
+  // A write: on the stack of the thread that waits for it, or on the heap if it has `done`. The
+  // writer's mutex guards it, but for the fields that the leader has to itself while it is running.
   struct Task {
     enum class State : std::uint8_t { queued, leading, running, done };
 
-    const std::function<void(Connection&)>* work = nullptr;  // null: a write in bulk
+    std::function<void(Connection&)> work;         // empty: a write in bulk
+    std::function<void(std::exception_ptr)> done;  // empty: a thread waits for its turn
     Deadline deadline;  // for all waits together: for its turn, the locks and other programs
     State state = State::queued;
     bool is_committed = false;
@@ -63,9 +71,13 @@ class Writer {
   void wait_for_turn(Task& task);
   void check_interrupt(Task& task, std::unique_lock<std::mutex>& lock);
   void lead(Task& task) noexcept;
-  void stop_leading(Task& task, const Queue& finished) noexcept;
+  void stop_leading(Queue finished) noexcept;
   void hand_on() noexcept;
+  static void report(Queue later) noexcept;
+  void run_later() noexcept;
+  Queue take_overdue() noexcept;
   Queue take_batch();
+  Queue take_alone(Task& task);
   void run(const Queue& batch, const Task& leader) noexcept;
   void run_one(Task& task, bool is_alone);
   void run_bulk(const std::function<bool(Connection&)>& work);
@@ -88,6 +100,10 @@ class Writer {
   Commits commits_;
   Queue queue_;
   bool is_led_ = false;
+  bool has_later_ = false;  // whether writes of write_later may be queued
+  bool is_ending_ = false;
+  std::condition_variable later_turn_;
+  std::thread later_thread_;              // from the first write_later on
   std::atomic<std::thread::id> in_bulk_;  // the thread that has the writer for itself
 };
 

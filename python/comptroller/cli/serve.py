@@ -20,6 +20,8 @@ from comptroller.cli.screen import db_option
 if TYPE_CHECKING:
     from comptroller.http.app import App
     from comptroller.http.authority import Authority
+    from comptroller.http.lane import Lane
+    from comptroller.http.log import Log
 
 _AUTH = {
     "local": "tokens of this server (comptroller clients add)",
@@ -79,6 +81,7 @@ _IGNORED = {
     help="Seconds that the issuer's clock may differ.",
 )
 @click.option("--rate", type=click.FloatRange(0, min_open=True), help="Requests/s of a client.")
+@click.option("--no-lane", is_flag=True, help="Answer every request by the application.")
 @click.option("--tls-cert", type=click.Path(exists=True), help="Certificate chain, PEM.")
 @click.option("--tls-key", type=click.Path(exists=True), help="Its private key, PEM.")
 @click.option("--behind-proxy", is_flag=True, help="A proxy before this server ends TLS.")
@@ -108,10 +111,11 @@ def serve(context: click.Context, /, **options: Any) -> None:
         scheme = "https" if options["tls_cert"] else "http"
         address = _address(scheme, *bound.getsockname()[:2])
         authority = None if options["auth"] == "off" else _authority(path, address, options)
-        app = _app(service, authority, options)
+        app, log = _app(service, authority, options)
         server.serve(
             app,
             bound,
+            lane=_lane(app, authority, log, options),
             tls_cert=options["tls_cert"],
             tls_key=options["tls_key"],
             behind_proxy=options["behind_proxy"],
@@ -192,7 +196,9 @@ def _store(options: dict[str, Any]) -> Iterator[tuple[comptroller.Service, str]]
             yield service, path
 
 
-def _app(service: comptroller.Service, authority: Authority | None, options: dict[str, Any]) -> App:
+def _app(
+    service: comptroller.Service, authority: Authority | None, options: dict[str, Any]
+) -> tuple[App, Log]:
     import logging
 
     from comptroller.http import EveryoneIsOperator, app
@@ -201,7 +207,7 @@ def _app(service: comptroller.Service, authority: Authority | None, options: dic
     log = Log()
     logging.basicConfig(handlers=[log.handler()], level=logging.WARNING)
     sunset = options["sunset"]
-    return app(
+    served = app(
         service,
         authenticator=authority.authenticator if authority else EveryoneIsOperator(),
         drop_deprecated=options["drop_deprecated"],
@@ -210,6 +216,18 @@ def _app(service: comptroller.Service, authority: Authority | None, options: dic
         collectors=(log,),
         resources=authority.resources if authority else None,
     )
+    return served, log
+
+
+def _lane(app: App, authority: Authority | None, log: Log, options: dict[str, Any]) -> Lane | None:
+    """The lane, where it fits: it knows callers by their tokens alone, and counts no rate."""
+    from comptroller.http.bearer import Bearer
+    from comptroller.http.lane import Lane
+
+    if options["no_lane"] or options["rate"] or authority is None:
+        return None
+    assert isinstance(authority.authenticator, Bearer)
+    return Lane(app, authority.authenticator, log)
 
 
 def _authority(path: str, address: str, options: dict[str, Any]) -> Authority:

@@ -17,18 +17,27 @@ from urllib.parse import quote
 
 from prometheus_client.registry import Collector
 
-from comptroller import routes
+from comptroller import _core, routes
 from comptroller._core import Principal
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import openapi, pages, problems
 from comptroller.http.bulk import Bulk
 from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator, require_scope
-from comptroller.http.exchange import Disconnected, Exchange, Headers, Receive, Scope, Send
+from comptroller.http.exchange import (
+    OUTCOME,
+    Disconnected,
+    Exchange,
+    Headers,
+    Receive,
+    Scope,
+    Send,
+)
 from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
 from comptroller.http.remembered import Remembered
 from comptroller.http.routing import Answers, Router
 from comptroller.http.threads import Threads
+from comptroller.http.writes import Outcome, WritesByLoop
 from comptroller.local import LocalHost
 from comptroller.routes import Row
 from comptroller.service import Service
@@ -41,13 +50,15 @@ Resources = Mapping[str, Answers]
 Observer = Callable[[Exchange, float], None]
 
 _MOST_EXPORTS = 8
-_WORTH_PACKING = 16 << 10  # bytes
+#: Bytes; an answer from this size on is compressed for clients that accept it.
+WORTH_PACKING = 16 << 10
+LARGE_BODY_HEADERS = [(b"vary", b"accept-encoding")]
+REPLAY_HEADERS = [(b"idempotent-replayed", b"true")]
 _STOPPING = (
     "the server is stopping; whether a write was done is not known: look before trying again"
 )
 # When `orchestrations` was deprecated in favour of `items` (RFC 9745).
 _DEPRECATED_AT = datetime(2026, 11, 21, tzinfo=UTC)
-_CURSOR = b',"next_page_cursor":'
 _NO_WEIGHT = re.compile(rb"\s*q\s*=\s*0(\.0*)?\s*")
 _log = logging.getLogger(__name__)
 
@@ -83,14 +94,15 @@ class App:
     ) -> None:
         if not isinstance(service.host, LocalHost) or service.host.principal.customer is not None:
             raise invalid("service", "must be a store that was opened here as its operator")
-        self._store = service.host.store
+        self.store = service.host.store
+        self.writes = WritesByLoop(self.store)
         self._authenticator = authenticator
-        self._metrics = Metrics(service.host, clock, collectors)
+        self.metrics = Metrics(service.host, clock, collectors)
         self._is_ready = Remembered(self._read_one, clock)
-        self._observers: tuple[Observer, ...] = (self._metrics, *observers)
+        self._observers: tuple[Observer, ...] = (self.metrics, *observers)
         self._threads = Threads()
         exports = ThreadPoolExecutor(_MOST_EXPORTS, "comptroller-export")
-        self._bulk = Bulk(service.host, exports, self._metrics.loaded)
+        self._bulk = Bulk(service.host, exports, self.metrics.loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
         document = openapi.document(
             _told_apart(authenticator, resources or {}), drop_deprecated=drop_deprecated
@@ -114,7 +126,7 @@ class App:
             "/operator/export/{kind}": {"GET": partial(self._in_bulk, "export", self._bulk.export)},
             "/healthz": {"GET": _alive},
             "/readyz": {"GET": self._ready},
-            **self._metrics.resources(),
+            **self.metrics.resources(),
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -161,16 +173,28 @@ class App:
         if row.names_id:
             parameters.insert(0, ("id", exchange.path_parameter("id")))
         body = await exchange.body()
-        call = partial(
-            self._store.call,
+        request = (
             caller.principal,
             row.operation,
             parameters,
             body or None,
             exchange.idempotency_key(),
         )
-        answer, is_replay = await self._threads.run(operation, parameters, caller.customer, call)
-        await self._send(exchange, *self._dressed(row, answer, is_replay))
+        outcome: Outcome
+        if OUTCOME in exchange.scope:
+            outcome = exchange.scope[OUTCOME]
+        elif operation.is_write:
+            outcome = await self.writes.current().call(*request)
+        else:
+            is_short = _core.is_short(caller.principal, row.operation, parameters)
+            read = partial(self.store.call, *request)
+            outcome = await self._threads.run(is_short, read)
+        if isinstance(outcome, Error):
+            raise outcome
+        answer, is_replay = outcome
+        items_alias, extra = self.extras(row)
+        answer = _core.dress(answer, row.envelope, items_alias)
+        await self._send(exchange, answer, [*(REPLAY_HEADERS if is_replay else []), *extra])
 
     async def _in_bulk(
         self, operation: str, answer: Callable[[Exchange, Caller], Any], exchange: Exchange
@@ -183,26 +207,17 @@ class App:
         exchange.client_id, exchange.customer = caller.client_id, caller.customer
         return caller
 
-    def _dressed(
-        self, row: Row, answer: bytes, is_replay: bool
-    ) -> tuple[bytes, list[tuple[bytes, bytes]]]:
-        """The body and the headers of an answer of the core."""
-        headers: list[tuple[bytes, bytes]] = []
-        if is_replay:
-            headers.append((b"idempotent-replayed", b"true"))
-        if row.envelope is not None:
-            answer = b'{"%s":%s}' % (row.envelope.encode(), answer)
-        elif row.operation == "orchestrations.list" and self._deprecation is not None:
-            items = answer[len(b'{"items":') : answer.rindex(_CURSOR)]
-            answer = b'%s,"orchestrations":%s}' % (answer[:-1], items)
-            headers += self._deprecation
-        return answer, headers
+    def extras(self, row: Row) -> tuple[str | None, list[tuple[bytes, bytes]]]:
+        """Under which second name an answer has its items, and the headers that go with it."""
+        if row.operation == "orchestrations.list" and self._deprecation is not None:
+            return "orchestrations", self._deprecation
+        return None, []
 
     async def _send(
         self, exchange: Exchange, answer: bytes, headers: list[tuple[bytes, bytes]]
     ) -> None:
-        if len(answer) >= _WORTH_PACKING:
-            headers.append((b"vary", b"accept-encoding"))
+        if len(answer) >= WORTH_PACKING:
+            headers += LARGE_BODY_HEADERS
             if _takes_gzip(exchange.headers.get(b"accept-encoding", b"")):
                 answer = await asyncio.to_thread(gzip.compress, answer, 1, mtime=0)
                 headers.append((b"content-encoding", b"gzip"))
@@ -221,7 +236,7 @@ class App:
 
     def _read_one(self) -> None:
         # Of one customer: the operator's list has as many parts as there are customers.
-        self._store.call(Principal("default"), "claims.list", [("limit", "1")], None, None)
+        self.store.call(Principal("default"), "claims.list", [("limit", "1")], None, None)
 
     async def _ready(self, exchange: Exchange) -> None:
         self._is_ready()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from comptroller.errors import Error, invalid
 from comptroller.http.callers import Caller
 from comptroller.http.exchange import Exchange
 from comptroller.http.problems import Refusal, problem
 from comptroller.http.rate import Rate
-from comptroller.http.tokens import Rejected, Verifier
+from comptroller.http.tokens import Rejected, Taken, Verifier
 
 _SCHEME = b"bearer"
 # The name of a field of the query string, each letter of it percent-encoded or not.
@@ -21,27 +22,34 @@ _CREDENTIALS = re.compile(rb"[A-Za-z]+ +([A-Za-z0-9._~+/-]+=*)")  # section 2.1
 
 
 class Bearer:
-    """An authenticator: takes a valid token in the Authorization header, and nothing else."""
+    """An authenticator: takes a valid token in the Authorization header, and nothing else.
+
+    Attributes:
+        on_taken: called with every token that is taken.
+    """
 
     def __init__(self, verifier: Verifier, rate: Rate | None = None) -> None:
-        self._verifier = verifier
-        self._rate = rate
+        self.verifier = verifier
+        self.rate = rate
+        self.on_taken: Callable[[bytes, Taken], None] = lambda token, taken: None
 
     async def caller(self, exchange: Exchange) -> Caller:
         """The caller of the token. Raises Refusal as section 3 says, and 429 above the rate."""
         token = _token(exchange)
         try:
-            caller = await self._verifier.caller(token)
+            taken = await self.verifier.taken(token)
         except Rejected as rejected:
             raise _refusal(
                 problem("unauthenticated", str(rejected)),
                 f'Bearer error="invalid_token", error_description="{rejected}"',
             ) from None
-        wait_s = self._rate.wait_s(caller.client_id) if self._rate else 0
+        caller = taken.caller
+        wait_s = self.rate.wait_s(caller.client_id) if self.rate else 0
         if wait_s:
             exchange.client_id, exchange.customer = caller.client_id, caller.customer
             error = problem("rate-limited", f"ask again in {wait_s} s")
             raise Refusal(error, [(b"retry-after", b"%d" % wait_s)])
+        self.on_taken(token, taken)
         return caller
 
 

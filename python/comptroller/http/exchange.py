@@ -25,6 +25,9 @@ MOST_FIELDS = 2000
 #: A key of a scope that an answer sets: the deadline of the body is of each piece, not the whole.
 PIECEWISE = "comptroller.piecewise"
 
+#: A key of a scope with the outcome of the request's write, which was called before it came here.
+OUTCOME = "comptroller.outcome"
+
 #: A % that two hexadecimal digits do not follow.
 BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -221,16 +224,20 @@ class Exchange:
     async def start(self, status: int, content_type: bytes, headers: Headers = ()) -> None:
         """Sends the head of an answer whose body follows in pieces."""
         self.status = status
-        named = {
-            b"content-type": content_type,
-            b"x-content-type-options": b"nosniff",
-            b"x-request-id": self.request_id.encode(),
-            b"cache-control": b"no-store",
-        }
-        named.update(headers)
-        await self.send(
-            {"type": "http.response.start", "status": status, "headers": list(named.items())}
-        )
+        named = head_of(content_type, self.request_id.encode(), headers)
+        await self.send({"type": "http.response.start", "status": status, "headers": named})
+
+
+def head_of(content_type: bytes, request_id: bytes, headers: Headers) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer: those of every answer, and more or others."""
+    named = {
+        b"content-type": content_type,
+        b"x-content-type-options": b"nosniff",
+        b"x-request-id": request_id,
+        b"cache-control": b"no-store",
+    }
+    named.update(headers)
+    return list(named.items())
 
 
 def _too_large(largest: int) -> Exception:

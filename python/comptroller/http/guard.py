@@ -6,22 +6,28 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from uvicorn import Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from comptroller.errors import make
 from comptroller.http import problems
-from comptroller.http.exchange import PIECEWISE
+from comptroller.http.exchange import OUTCOME, PIECEWISE
 from comptroller.routes import METHOD_OVERRIDE
+
+if TYPE_CHECKING:
+    from comptroller.http.lane import Lane
+    from comptroller.http.writes import Outcome
 
 LARGEST_HEAD = 16 << 10  # bytes of the request line and all headers; of trailers too
 MOST_HEADERS = 64
 MOST_CONNECTIONS = 1000
 
 _MOST_GATHERED = 64 << 10  # bytes
+_MOST_KEPT = 16 << 10  # bytes behind a request whose answer is awaited
 _LONG = (
     f"the request line and the fields may have {LARGEST_HEAD:,} bytes, and there may be"
     f" {MOST_HEADERS} fields; send long filters as a form, by POST with {METHOD_OVERRIDE}: GET"
@@ -36,15 +42,18 @@ _log = logging.getLogger(__name__)
 
 #: What is used of uvicorn that it does not document. Its version is bounded for this.
 UNDOCUMENTED: dict[str, frozenset[str]] = {
-    "server": frozenset({"capture_signals", "started", "should_exit", "force_exit", "config"}),
+    "server": frozenset(
+        {"capture_signals", "started", "should_exit", "force_exit", "config", "server_state"}
+    ),
     "protocol": frozenset(
         {"connections", "cycle", "flow", "headers", "loop", "parser", "scope", "transport", "url"}
+        | {"timeout_keep_alive", "_unset_keepalive_if_required"}
     ),
     "callbacks": frozenset(
         {"on_message_begin", "on_header", "on_headers_complete", "on_body", "on_message_complete"}
     ),
     "cycle": frozenset({"response_started", "response_complete"}),
-    "flow": frozenset({"read_paused"}),
+    "flow": frozenset({"read_paused", "pause_reading", "resume_reading"}),
 }
 
 
@@ -102,6 +111,17 @@ class Outgoing:
         self._gathered = []
         self._gathered_bytes = 0
 
+    def write_now(self, data: bytes) -> None:
+        """Sends without waiting for the end of the turn."""
+        self.flush()
+        self._transport.write(data)
+        self._sent_bytes += len(data)
+        self._expect_reader()
+
+    def is_drained(self) -> bool:
+        """Whether the system has taken everything that was written."""
+        return not self._gathered and self._transport.get_write_buffer_size() == 0
+
     def close(self) -> None:
         """Sends what was written, and closes the connection."""
         self.flush()
@@ -133,14 +153,27 @@ class GuardedProtocol(HttpToolsProtocol):
 
     What is refused here never reaches the application: it is answered with a problem document, and
     its connection is closed. One connection too many is closed without an answer.
+
+    Whoever serves calls `sweep` about once a second: a deadline is looked at then.
+
+    Args:
+        receive_within_s: see `comptroller.http.server.serve`.
+        lane: is asked first, when nothing else is under way on the connection.
+        named: uvicorn's.
     """
 
     transport: Outgoing  # type: ignore[assignment]
 
-    def __init__(self, *, receive_within_s: float, **named: Any) -> None:
+    def __init__(self, *, receive_within_s: float, lane: Lane | None, **named: Any) -> None:
         super().__init__(**named)
         self._receive_within_s = receive_within_s
-        self._deadline: asyncio.TimerHandle | None = None
+        self._lane = lane
+        self._deadline = inf  # of what is being received
+        self._idle_until = inf  # since the lane answered
+        self._is_answer_awaited = False  # from the lane
+        self._kept = b""  # received meanwhile
+        self._outcome: Outcome | None = None  # of the write that is received again
+        self._is_stopping = False
         self._is_in_head = True
         self._bytes_beside_body = 0
         self._field_bytes = 0
@@ -163,6 +196,14 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Takes a piece of a request; its deadline is of the piece where the answer says so."""
+        if self._lane is not None:
+            if self._is_answer_awaited:
+                return self._keep(data)
+            if self._is_free() and self._lane.take(self, data):
+                return None
+        return self._receive(data)
+
+    def _receive(self, data: bytes) -> None:
         self._bytes_beside_body += len(data)
         # What is answered already, such as what was refused, has no more time.
         if not self._is_in_head and PIECEWISE in self.scope and not self.cycle.response_complete:
@@ -170,14 +211,17 @@ class GuardedProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._bytes_beside_body > LARGEST_HEAD:
             self._reject_head()
-        elif self._deadline is None and self._is_idle():
+        elif self._deadline == inf and self._is_idle():
             self._expect()  # of line ends alone, which begin nothing
+
+    def _is_free(self) -> bool:
+        return self._bytes_beside_body == 0 and self._is_idle() and self.transport.is_drained()
 
     def on_message_begin(self) -> None:
         """Starts the deadline of a request, unless it runs since the connection began."""
         super().on_message_begin()
         self._field_bytes = 0
-        if self._deadline is None:
+        if self._deadline == inf:
             self._expect()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -199,6 +243,9 @@ class GuardedProtocol(HttpToolsProtocol):
             self._reject(400)
         else:
             super().on_headers_complete()
+            if self._outcome is not None:
+                cast("dict[str, Any]", self.scope)[OUTCOME] = self._outcome
+                self._outcome = None
 
     def on_body(self, body: bytes) -> None:
         """Passes a piece of the body on; what follows a rejected head is ignored."""
@@ -218,14 +265,67 @@ class GuardedProtocol(HttpToolsProtocol):
         is_answered = self.cycle is None or self.cycle.response_complete
         return self._is_in_head and is_answered and not self.transport.is_closing()
 
-    def _expect(self) -> None:
+    def await_answer(self) -> None:
+        """Receives nothing until the lane answers."""
+        self._begin_answer()
+        self._is_answer_awaited = True
+
+    def answer(self, data: bytes) -> None:
+        """Sends the lane's answer."""
+        self._begin_answer()
+        if self.transport.is_closing():
+            return
+        self.transport.write_now(data)
+        self._idle_until = self.loop.time() + self.timeout_keep_alive
+        self._continue()
+
+    def receive_again(self, request: bytes, outcome: Outcome) -> None:
+        """Gives the application a write whose outcome is known, to answer it."""
+        self._begin_answer()
+        if self.transport.is_closing():
+            return
+        self._outcome = outcome
+        self._receive(request)
+        self._continue()
+
+    def _begin_answer(self) -> None:
         self._expect_nothing()
-        self._deadline = self.loop.call_later(self._receive_within_s, self._overdue)
+        self._unset_keepalive_if_required()
+        self._is_answer_awaited = False
+
+    def _keep(self, data: bytes) -> None:
+        self._kept += data
+        if len(self._kept) > _MOST_KEPT:
+            self.flow.pause_reading()
+
+    def _continue(self) -> None:
+        if self._is_stopping:
+            self.shutdown()
+        if self._kept:
+            kept, self._kept = self._kept, b""
+            self.flow.resume_reading()
+            if not self.transport.is_closing():
+                self.data_received(kept)
+
+    def shutdown(self) -> None:
+        """Closes the connection, after the answer that is awaited."""
+        self._is_stopping = True
+        if not self._is_answer_awaited:
+            super().shutdown()
+
+    def _expect(self) -> None:
+        self._idle_until = inf
+        self._deadline = self.loop.time() + self._receive_within_s
 
     def _expect_nothing(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._deadline = self._idle_until = inf
+
+    def sweep(self, now: float) -> None:
+        """Ends what is overdue, at a time of the loop."""
+        if now >= self._deadline:
+            self._overdue()
+        elif now >= self._idle_until:
+            self.transport.close()
 
     def _overdue(self) -> None:
         if self.flow.read_paused:  # the server has stopped reading

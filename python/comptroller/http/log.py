@@ -25,8 +25,8 @@ _MOST_AT_ONCE = 256
 class _Request(msgspec.Struct, kw_only=True):
     """The line of an answer."""
 
-    time: datetime
-    level: str
+    time: datetime | str
+    level: str = "info"
     event: str = "request"
     request_id: str
     client_id: str | None
@@ -66,9 +66,13 @@ class Log(Collector):
 
     def __call__(self, exchange: Exchange, seconds: float) -> None:
         """Writes the line of an answer."""
-        line = _Request(
+        refusal: dict[str, Any] = {}
+        if exchange.status >= _FAILED:
+            refusal["level"] = "error"
+        if exchange.refusal:
+            refusal |= {"error": exchange.refusal, "peer": exchange.peer}
+        line = self.line(
             time=datetime.now(UTC),
-            level="error" if exchange.status >= _FAILED else "info",
             request_id=exchange.request_id,
             client_id=exchange.client_id,
             customer=exchange.customer,
@@ -77,10 +81,13 @@ class Log(Collector):
             route=exchange.route or None,
             status=exchange.status or None,
             milliseconds=round(seconds * 1000, 3),
+            **refusal,
         )
-        if exchange.refusal:
-            line.error, line.peer = exchange.refusal, exchange.peer
-        self.write(msgspec.json.encode(line) + b"\n")
+        self.write(line)
+
+    def line(self, **members: Any) -> bytes:
+        """The line of an answer, from the members of its object."""
+        return msgspec.json.encode(_Request(**members)) + b"\n"
 
     def write(self, lines: bytes) -> None:
         """Hands whole lines on to be written, or drops them. For any thread."""

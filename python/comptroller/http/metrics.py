@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import os
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +20,8 @@ from comptroller.http.exchange import Answer, Exchange
 from comptroller.http.remembered import Remembered
 from comptroller.local import LocalHost
 
-_SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.5)
+#: The bounds of the durations that are counted.
+SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.5)
 _METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 _NOWHERE = "none"  # the route of what is at no path
 _NOBODY = 499  # the status of an answer for which nobody waited any more
@@ -72,6 +74,10 @@ class Metrics:
         method = exchange.method if exchange.method in _METHODS else "other"
         self._answers.count(exchange.route or _NOWHERE, method, exchange.status, seconds)
 
+    def add(self, counts: Counted) -> None:
+        """Adds answers that are counted elsewhere, all with status 200."""
+        self._answers.others.append(counts)
+
     def loaded(self, kind: str, rows: int) -> None:
         """Counts the records that a load kept. From any thread."""
         self._rows.labels(kind).inc(rows)
@@ -85,13 +91,17 @@ class Metrics:
         await exchange.answer(200, CONTENT_TYPE_PLAIN_0_0_4.encode(), text)
 
 
+#: Gives route, method, how many answers took how long as in _Times, and their seconds in all.
+Counted = Callable[[], Iterable[tuple[str, str, list[int], float]]]
+
+
 class _Times:
     """How many answers of a route took how long; the last count is of those above all bounds."""
 
     __slots__ = ("counts", "sum")
 
     def __init__(self) -> None:
-        self.counts = [0] * (len(_SECONDS) + 1)
+        self.counts = [0] * (len(SECONDS) + 1)
         self.sum = 0.0
 
 
@@ -101,6 +111,7 @@ class _Answers(Collector):
     def __init__(self) -> None:
         self._requests: dict[tuple[str, str, int], int] = {}
         self._times: dict[str, _Times] = {}
+        self.others: list[Counted] = []
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
         key = (route, method, status or _NOBODY)
@@ -108,7 +119,7 @@ class _Answers(Collector):
         times = self._times.get(route)
         if times is None:
             times = self._times[route] = _Times()
-        times.counts[bisect_left(_SECONDS, seconds)] += 1
+        times.counts[bisect_left(SECONDS, seconds)] += 1
         times.sum += seconds
 
     def collect(self) -> Iterator[Metric]:
@@ -118,7 +129,17 @@ class _Answers(Collector):
             labels=["route", "method", "status"],
         )
         # Copied in one step, since another thread counts meanwhile.
-        for (route, method, status), count in list(self._requests.items()):
+        counts = collections.Counter(dict(self._requests.items()))
+        times = {route: ([*each.counts], each.sum) for route, each in list(self._times.items())}
+        for route, method, by_duration, sum_s in (
+            row for others in self.others for row in others()
+        ):
+            if any(by_duration):
+                counts[route, method, 200] += sum(by_duration)
+                before, before_s = times.get(route, ([0] * len(by_duration), 0.0))
+                both = [a + b for a, b in zip(before, by_duration, strict=True)]
+                times[route] = both, before_s + sum_s
+        for (route, method, status), count in counts.items():
             requests.add_metric([route, method, str(status)], count)
         yield requests
         seconds = HistogramMetricFamily(
@@ -126,9 +147,8 @@ class _Answers(Collector):
             "Time from a request's head to the end of its answer, by route.",
             labels=["route"],
         )
-        for route, times in list(self._times.items()):
-            buckets = _buckets(_SECONDS, list(times.counts))
-            seconds.add_metric([route], buckets, times.sum)
+        for route, (by_duration, sum_s) in times.items():
+            seconds.add_metric([route], _buckets(SECONDS, by_duration), sum_s)
         yield seconds
 
 

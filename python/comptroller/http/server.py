@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from comptroller.errors import Unavailable, unavailable
 from comptroller.http.app import App
 from comptroller.http.exchange import Receive, Scope, Send
 from comptroller.http.guard import GuardedProtocol, GuardedServer
+from comptroller.http.lane import Lane
 
 _log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ def serve(
     tls_cert: str | None = None,
     tls_key: str | None = None,
     behind_proxy: bool = False,
+    lane: Lane | None = None,
     receive_within_s: float = RECEIVE_WITHIN_S,
     started: Callable[[], None] = lambda: None,
     reload: Callable[[], None] = lambda: None,
@@ -80,6 +82,7 @@ def serve(
     Args:
         behind_proxy: takes the address of a client from X-Forwarded-For, if the peer is this
             machine or in FORWARDED_ALLOW_IPS.
+        lane: answers what it can of the requests to `app`.
         receive_within_s: see RECEIVE_WITHIN_S.
         started: called when requests are taken.
         reload: loads again what else may be renewed.
@@ -92,7 +95,7 @@ def serve(
 
     config = uvicorn.Config(
         served,
-        http=partial(GuardedProtocol, receive_within_s=receive_within_s),  # type: ignore[arg-type]
+        http=partial(GuardedProtocol, receive_within_s=receive_within_s, lane=lane),  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
         interface="asgi3",
@@ -114,7 +117,12 @@ def serve(
 
     server = GuardedServer(config)
     with asyncio.Runner(loop_factory=partial(_Loop, receive_within_s)) as runner:
-        runner.run(_serve(server, app, bound, started, reload_all))
+        tasks: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        tasks.append(partial(_sweep, server, min(1.0, receive_within_s / 8)))
+        if lane is not None:
+            lane.begin(server.server_state)
+            tasks.append(lane.watch)
+        runner.run(_serve(server, app, bound, started, reload_all, tasks))
 
 
 def require_certificate(certificate: str, key: str) -> None:
@@ -153,6 +161,7 @@ async def _serve(
     bound: socket.socket,
     started: Callable[[], None],
     reload: Callable[[], None],
+    tasks: Iterable[Callable[[], Coroutine[Any, Any, None]]],
 ) -> None:
     loop = asyncio.get_running_loop()
     # Under nohup it outlives its terminal.
@@ -172,9 +181,22 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
     loop.add_signal_handler(signal.SIGHUP, hang_up)
+    beside = [loop.create_task(task()) for task in tasks]
     serving = loop.create_task(server.serve(sockets=[bound]))
     while not server.started and not serving.done():
         await asyncio.sleep(0.001)
     if server.started:
         started()
     await serving
+    for task in beside:
+        task.cancel()
+
+
+async def _sweep(server: GuardedServer, every_s: float) -> None:
+    """Ends what is overdue on a connection; to be cancelled."""
+    while True:
+        await asyncio.sleep(every_s)
+        now = asyncio.get_running_loop().time()
+        for connection in list(server.server_state.connections):
+            if isinstance(connection, GuardedProtocol):
+                connection.sweep(now)

@@ -85,7 +85,9 @@ class Claims(msgspec.Struct, frozen=True):
         return given.split() if isinstance(given, str) else given
 
 
-class _Taken(NamedTuple):
+class Taken(NamedTuple):
+    """A token that was taken: for whose, by which state of keys and clients, and until when."""
+
     caller: Caller
     mark: object
     until: float
@@ -101,9 +103,13 @@ class Verifier:
         self._registry = jws.JWSRegistry(
             algorithms=sorted(terms.algorithms), strict_check_header=False
         )
-        self._taken: OrderedDict[bytes, _Taken] = OrderedDict()
+        self._taken: OrderedDict[bytes, Taken] = OrderedDict()
 
-    async def caller(self, token: bytes) -> Caller:
+    async def mark(self) -> object:
+        """See :class:`Trust`."""
+        return await self._trust.mark()
+
+    async def taken(self, token: bytes) -> Taken:
         """Whom the token names.
 
         Raises Rejected for a token that is not to be taken, Unavailable where that cannot be told.
@@ -113,12 +119,12 @@ class Verifier:
         known = self._taken.get(digest)
         if known is not None and known.mark == mark and self._clock() < known.until:
             self._taken.move_to_end(digest)
-            return known.caller
+            return known
         caller, until = await self._looked_at(token)
-        self._taken[digest] = _Taken(caller, mark, until)
+        taken = self._taken[digest] = Taken(caller, mark, until)
         if len(self._taken) > _MOST_REMEMBERED:
             self._taken.popitem(last=False)
-        return caller
+        return taken
 
     async def _looked_at(self, token: bytes) -> tuple[Caller, float]:
         if len(token) > _LONGEST_TOKEN:

@@ -1,0 +1,40 @@
+// The class Store: a service on one file, as _core.pyi describes it.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "service/service.hpp"
+
+namespace comptroller::bindings {
+
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+std::vector<service::Parameter> to_parameters(const Parameters& pairs);
+
+// A service that can be closed while other threads use it: their calls finish, and the file is
+// closed with the last of them. Safe for many threads.
+class Store {
+ public:
+  Store(const std::string& path, bool read_only);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // Throws unavailable once closed.
+  std::shared_ptr<service::Service> service() const;
+  void close();
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<service::Service> service_;
+};
+
+
+
+}  // namespace comptroller::bindings

@@ -1,0 +1,58 @@
+#include "service/pending_write.hpp"
+
+#include "model/error.hpp"
+#include "service/operations.hpp"
+#include "store/idempotency.hpp"
+
+namespace comptroller::service {
+
+KeysInFlight::Reservation::Reservation(KeysInFlight& all, Key key) : all_(all) {
+  const std::lock_guard guard(all.mutex_);
+  const auto [inserted, is_new] = all.keys_.insert(std::move(key));
+  if (!is_new) {
+    throw Error(Code::idempotency_in_flight, "a request with this key is still running");
+  }
+  key_ = inserted;
+}
+
+KeysInFlight::Reservation::~Reservation() {
+  const std::lock_guard guard(all_.mutex_);
+  all_.keys_.erase(key_);
+}
+
+PendingWrite::PendingWrite(Service& service, Principal principal, const Operation& operation,
+                           const Call& call)
+    : service_(service),
+      principal_(std::move(principal)),
+      prepared_(operation.prepare(operation, principal_, call)) {
+  if (!call.idempotency_key) return;
+  reservation_.emplace(
+      service.keys_in_flight(),
+      KeysInFlight::Key{principal_.customer.value_or(""), operation.name, *call.idempotency_key});
+}
+
+void PendingWrite::run(db::Connection& connection) {
+  if (!reservation_) {
+    answer_ = {prepared_.run(service_, principal_, connection), false};
+    return;
+  }
+  const auto& [customer, operation, text] = reservation_->key();
+  const store::IdempotencyKey key{customer, operation, text};
+  const Seal seal_of_request = seal(Secret{}, prepared_.canonical_request);
+  const std::string fingerprint(reinterpret_cast<const char*>(seal_of_request.data()),
+                                seal_of_request.size());
+  const Timestamp now = service_.environment().now();
+  if (auto stored = store::find_answer(connection, key, now)) {
+    if (stored->fingerprint != fingerprint) {
+      throw Error(Code::idempotency_key_reused,
+                  "the key was used for another request in the last 24 hours");
+    }
+    answer_ = {std::move(stored->answer), true};
+    return;
+  }
+  answer_ = {prepared_.run(service_, principal_, connection), false};
+  store::keep_answer(connection, key, {fingerprint, answer_.body}, now);
+  if (store::delete_expired_answers(connection, now)) service_.background().start();
+}
+
+}  // namespace comptroller::service

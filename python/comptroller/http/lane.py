@@ -1,0 +1,236 @@
+"""Short requests of known callers, answered by one call of the core."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple, Protocol
+
+import msgspec
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+from uvicorn.server import ServerState
+
+from comptroller import _core, routes
+from comptroller.errors import Error
+from comptroller.http.app import (
+    JSON,
+    LARGE_BODY_HEADERS,
+    REPLAY_HEADERS,
+    WORTH_PACKING,
+    App,
+)
+from comptroller.http.bearer import Bearer
+from comptroller.http.exchange import Headers, head_of
+from comptroller.http.log import Log
+from comptroller.http.metrics import SECONDS
+from comptroller.http.tokens import Taken
+from comptroller.http.writes import Outcome
+
+_WATCH_EVERY_S = 1.0
+
+# The slots of a template of the core.
+_DEFAULT_HEADERS, _REQUEST_ID, _LENGTH, _REPLAY, _LARGE_BODY = (
+    b"\0" + letter for letter in (b"h", b"r", b"n", b"p", b"v")
+)
+_TIME, _CLIENT, _CUSTOMER, _DURATION = (b"\0" + letter for letter in (b"t", b"c", b"u", b"d"))
+_SWEEP_EVERY_S = 1.0
+
+
+class Connection(Protocol):
+    """A connection whose requests the lane may answer."""
+
+    def await_answer(self) -> None:
+        """Receives nothing until its request is answered."""
+
+    def answer(self, data: bytes) -> None:
+        """Sends the answer of its request."""
+
+    def receive_again(self, request: bytes, outcome: Outcome) -> None:
+        """Has the application answer a write whose outcome is known."""
+
+
+class _Route(NamedTuple):
+    """A route as the core takes it."""
+
+    method: str
+    path: str
+    operation: str
+    is_operators: bool
+    envelope: str | None
+    items_alias: str | None
+    head: bytes
+    log_line: bytes
+
+
+class Lane:
+    """Answers what it can of the requests of one server, and leaves the rest to its application.
+
+    The core reads the request, calls the operation and writes the answer, the line of the log and
+    the counts. It uses the routes, headers and envelopes of the application: their answers are
+    equal but for request id, date and duration.
+
+    Args:
+        app: the application.
+        bearer: its authenticator, without a rate. A token that it takes is known from then on.
+        log: gets the lines.
+    """
+
+    def __init__(self, app: App, bearer: Bearer, log: Log) -> None:
+        self._store = app.store
+        self._writes = app.writes
+        self._bearer = bearer
+        self._log = log
+        self._mark: object = None
+        self._is_flushing = False
+        self._server_state = ServerState()
+        self._headers: Headers = ()
+        self._lane = _core.Lane(
+            [_route(app, log, row) for row in routes.ROWS],
+            bounds_s=list(SECONDS),
+            large_bytes=WORTH_PACKING,
+            large_body_header=_lines(LARGE_BODY_HEADERS),
+            replay_header=_lines(REPLAY_HEADERS),
+        )
+        app.metrics.add(self._counts)
+        bearer.on_taken = self._admit
+
+    def take(self, connection: Connection, data: bytes) -> bool:
+        """Answers the bytes that a connection received, now or later; False: not its to answer."""
+        if self._headers is not self._server_state.default_headers:  # renewed each second
+            self._headers = self._server_state.default_headers
+            self._lane.set_default_headers(_lines(self._headers))
+        try:
+            answer = self._lane.read(self._store, data)
+            if answer is not None:
+                connection.answer(answer)
+                self._flush_soon()
+                return True
+            if data.startswith(b"GET"):
+                return False
+            writes = self._writes.current()
+            ticket = self._lane.submit(self._store, writes.deferred, data)
+        except Error:  # the store is closed: the application says so
+            return False
+        if ticket is None:
+            return False
+        connection.await_answer()
+        writes.expect(ticket, lambda outcome: self._finish(connection, data, ticket, outcome))
+        return True
+
+    def _finish(
+        self, connection: Connection, request: bytes, ticket: int, outcome: Outcome
+    ) -> None:
+        answer = None
+        if isinstance(outcome, Error):
+            self._lane.discard(ticket)
+        else:
+            answer = self._lane.finish(ticket, *outcome)
+        if answer is None:
+            connection.receive_again(request, outcome)
+        else:
+            connection.answer(answer)
+            self._flush_soon()
+
+    def begin(self, server_state: ServerState) -> None:
+        """Uses the headers of a server for its answers."""
+        self._server_state = server_state
+
+    async def watch(self) -> None:
+        """Forgets all callers when a key or a client changed; to be cancelled."""
+        while True:
+            try:
+                mark = await self._bearer.verifier.mark()
+            except Error:
+                mark = None
+            if mark is None or mark != self._mark:
+                self._lane.forget()
+                self._mark = mark
+            await asyncio.sleep(_WATCH_EVERY_S)
+
+    def _admit(self, token: bytes, taken: Taken) -> None:
+        if self._mark is None or taken.mark != self._mark:
+            return  # not known to be the present state
+        caller = taken.caller
+        self._lane.admit(
+            token,
+            caller.principal,
+            msgspec.json.encode(caller.client_id),
+            msgspec.json.encode(caller.customer),
+            taken.until,
+        )
+
+    def _flush_soon(self) -> None:
+        """Writes the lines of all answers of this turn of the loop together."""
+        if not self._is_flushing:
+            self._is_flushing = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._is_flushing = False
+        lines = self._lane.take_log()
+        if lines:
+            self._log.write(lines)
+
+    def _counts(self) -> list[tuple[str, str, list[int], float]]:
+        return [
+            (row.path, row.method, by_duration, seconds)
+            for row, (by_duration, seconds) in zip(routes.ROWS, self._lane.counts(), strict=True)
+        ]
+
+
+def _route(app: App, log: Log, row: routes.Row) -> _Route:
+    items_alias, extra = app.extras(row)
+    return _Route(
+        row.method,
+        row.path,
+        row.operation,
+        row.is_operators,
+        row.envelope,
+        items_alias,
+        _head(extra),
+        _log_line(log, row),
+    )
+
+
+def _head(extra: Headers) -> bytes:
+    """The head of an answer with status 200, as uvicorn writes it."""
+    headers = head_of(JSON, _REQUEST_ID, [(b"content-length", _LENGTH)])
+    return b"".join(
+        [
+            STATUS_LINE[200],
+            _DEFAULT_HEADERS,
+            _lines(headers),
+            _REPLAY,
+            _lines(extra),
+            _LARGE_BODY,
+            b"\r\n",
+        ]
+    )
+
+
+def _lines(headers: Headers) -> bytes:
+    return b"".join(b"%b: %b\r\n" % header for header in headers)
+
+
+def _log_line(log: Log, row: routes.Row) -> bytes:
+    """The line of an answer with status 200."""
+    slots = {
+        b'"<time>"': b'"%b"' % _TIME,
+        b'"<request_id>"': b'"%b"' % _REQUEST_ID,
+        b'"<client_id>"': _CLIENT,
+        b'"<customer>"': _CUSTOMER,
+        b"-1.0": _DURATION,
+    }
+    line = log.line(
+        time="<time>",
+        request_id="<request_id>",
+        client_id="<client_id>",
+        customer="<customer>",
+        operation=row.operation,
+        method=row.method,
+        route=row.path,
+        status=200,
+        milliseconds=-1.0,
+    )
+    for text, slot in slots.items():
+        line = line.replace(text, slot)
+    return line

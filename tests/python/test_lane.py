@@ -1,0 +1,357 @@
+"""Requests that the lane answers, on a server, in bytes: they cannot be told from the others."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import urlsplit
+
+import comptroller
+import pytest
+from comptroller import _core
+from comptroller.cli.bulk import KINDS
+from on_loopback import SECRET, TLS, Start, httpx2, register, start  # noqa: F401
+
+CLAIMS = "/rewards/claims"
+_OWN = re.compile(rb"(?<=date: )[^\r]+|(?<=x-request-id: )[^\r]+|(?<=\"request_id\":\")[^\"]+")
+_MADE = re.compile(
+    rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|2\d{3}-\d\d-\d\dT[0-9:.]+Z"
+)
+
+
+class Client:
+    """A connection to a server, spoken to in bytes."""
+
+    def __init__(self, address: str, token: str) -> None:
+        url = urlsplit(address)
+        self.token = token
+        self.socket = socket.create_connection((url.hostname, url.port), timeout=30)
+        self._file = self.socket.makefile("rb")
+
+    def request(self, method: str, target: str, body: bytes = b"", *headers: str) -> bytes:
+        lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *headers]
+        if self.token:
+            lines.append(f"Authorization: Bearer {self.token}")
+        if body:
+            lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+        return "\r\n".join([*lines, "", ""]).encode() + body
+
+    def read(self) -> bytes:
+        """One answer."""
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            line = self._file.readline()
+            assert line, "the connection was closed"
+            head += line
+        length = re.search(rb"(?i)content-length: (\d+)", head)
+        assert length, head
+        return head + self._file.read(int(length[1]))
+
+    def ask(self, *request: str | bytes) -> bytes:
+        """The answer to a request."""
+        self.socket.sendall(self.request(*request))  # type: ignore[arg-type]
+        return self.read()
+
+    def close(self) -> None:
+        self._file.close()
+        self.socket.close()
+
+
+Opened = Callable[..., Client]
+
+
+def token_of(address: str, client_id: str) -> str:
+    with httpx2.Client(verify=TLS) as client:
+        answer = client.post(
+            address + "/oauth2/token",
+            data={"grant_type": "client_credentials"},
+            auth=(client_id, SECRET),
+        )
+    told: dict[str, str] = answer.json()
+    return told["access_token"]
+
+
+def known(client: Client) -> Client:
+    """A client whose token the lane knows."""
+    for _ in range(2):
+        client.ask("GET", CLAIMS + "?limit=1")
+    return client
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with records of every resource, of two customers."""
+    folder = tmp_path_factory.mktemp("furnished")
+    path = folder / "furnished.db"
+    comptroller.sample("all", 300, out=folder / "sample")
+    with comptroller.open(path) as service:
+        for kind in KINDS:
+            service.load(kind, folder / "sample" / f"{kind}.ndjson")
+        for customer in ("default", "acme"):
+            service.identities.put(id="alice-" + customer, customer_id=customer)
+        service.identities.put(id="mallory", customer_id="globex")
+    return path
+
+
+@pytest.fixture(scope="module")
+def serve(
+    tmp_path_factory: pytest.TempPathFactory,
+    template: Path,
+    start: Start,  # noqa: F811
+) -> Iterator[Callable[..., Opened]]:
+    """Starts a server of a furnished store of its own, with options; connects to it."""
+    with ExitStack() as stack:
+
+        def served(*options: str) -> Opened:
+            path = Path(shutil.copyfile(template, tmp_path_factory.mktemp("own") / "store.db"))
+            address = stack.enter_context(start(path, *options))
+
+            def opened(customer: str | None = None, scopes: list[str] | None = None) -> Client:
+                name = register(path, customer or "desk", customer, scopes)
+                client = Client(address, token_of(address, name))
+                return known(stack.enter_context(closing(client)))
+
+            return opened
+
+        yield served
+
+
+@pytest.fixture(scope="module")
+def both(serve: Callable[..., Opened]) -> tuple[Opened, Opened]:
+    """A server with the lane and one without it; their stores are equal and stay so."""
+    return serve(), serve("--no-lane")
+
+
+@pytest.fixture(scope="module")
+def opened(serve: Callable[..., Opened]) -> Opened:
+    """A server with the lane."""
+    return serve()
+
+
+def ids(client: Client, path: str) -> list[str]:
+    body = client.ask("GET", path + "?limit=3").partition(b"\r\n\r\n")[2]
+    return [each["id"] for each in json.loads(body)["items"]]
+
+
+LISTS = (
+    "/v2/identity/identities",
+    "/v2/identity/controls",
+    "/v2/orchestration/orchestrations",
+    "/rewards/payout-groups",
+    "/v2/rewards/addresses",
+    CLAIMS,
+    "/v2/rewards/claims",
+    "/operator/rewards/balances",
+)
+QUERIES = (
+    "",
+    "?limit=5",
+    "?limit=100",
+    "?limit=101",
+    "?limit=0",
+    "?limit=x",
+    "?limit=5&order=ASC",
+    "?limit=5&limit=6",
+    "?limit",
+    "?limit=",
+    "?=5",
+    "?limit=5&",
+    "?customer_id=default",
+    "?customer_id=acme&limit=2",
+    "?unknown=1",
+    "?page_cursor=none",
+    "?start_time=2026-01-01T00:00:00Z&limit=3",
+    "?include_balance=true",
+    "?ledger=ETHEREUM&asset_type=ETH",
+    "?access_token=x",
+    "?limit=%35",
+)
+
+
+@pytest.mark.parametrize("customer", [None, "default", "acme"])
+def test_reads_are_answered_alike(both: tuple[Opened, Opened], customer: str | None) -> None:
+    with_lane, without = (opened(customer) for opened in both)
+    targets = [path + query for path in LISTS for query in QUERIES]
+    for path in LISTS[:6]:
+        targets += [f"{path}/{id}" for id in [*ids(with_lane, path), "none", "a:b", "", "x/y"]]
+    targets += [
+        f"/v2/identity/identities/{id}/permits?action={action}"
+        for id in ["alice-default", "mallory", "x"]
+        for action in ["REWARDS", "TRANSFER", "none"]
+    ]
+    headers = [[], ["Accept-Encoding: gzip"], ["Connection: keep-alive", "X-Any: 1"]]
+    for target in targets:
+        for more in headers:
+            answers = [each.ask("GET", target, b"", *more) for each in (with_lane, without)]
+            first, second = (_OWN.sub(b"", answer) for answer in answers)
+            assert first == second, target
+
+
+@pytest.mark.parametrize("scopes", [[], ["rewards:read_claims"]])
+def test_scopes_are_required_alike(both: tuple[Opened, Opened], scopes: list[str]) -> None:
+    clients = [opened("acme", scopes) for opened in both]
+    for path in LISTS:
+        first, second = (_OWN.sub(b"", each.ask("GET", path)) for each in clients)
+        assert first == second, path
+
+
+def test_writes_are_answered_alike(serve: Callable[..., Opened]) -> None:
+    clients = [opened() for opened in (serve(), serve("--no-lane"))]
+    control = b'{"identity_id":"alice-acme","type":"CLOSED","reason_code":"X"}'
+    group = (
+        b'{"ledger":"ETHEREUM","asset_type":"ETH","jurisdiction":"CH","name":"n",'
+        b'"claimer_address":"0xde0b295669a9fd93d5f28d9ec85e40f4cb697bae","customer_id":"acme"}'
+    )
+    requests: list[tuple[str, str, bytes, list[str]]] = [
+        ("PUT", "/operator/identity/identities", b'{"id":"new"}', []),
+        ("PUT", "/operator/identity/identities", b'{"id":"new","metadata":{"a":"1"}}', []),
+        ("PUT", "/operator/identity/identities", b'{"id":1}', []),
+        ("PUT", "/operator/identity/identities", b"{", []),
+        ("PUT", "/operator/identity/identities", b"", []),
+        ("POST", "/operator/identity/controls", control, ["Idempotency-Key: a"]),
+        ("POST", "/operator/identity/controls", control, ["Idempotency-Key: a"]),
+        ("POST", "/operator/identity/controls", control, ["Idempotency-Key: b"]),
+        ("POST", "/operator/identity/controls", control, []),
+        ("POST", "/operator/identity/controls", b'{"type":"CLOSED"}', ["Idempotency-Key: a"]),
+        ("DELETE", "/operator/identity/controls", control[:-19] + b"}", []),
+        ("POST", "/v2/identity/controls?limit=1", control, []),
+        ("POST", "/rewards/payout-groups", group, []),
+        ("POST", "/v2/rewards/payout-groups", group, ["Accept-Encoding: gzip"]),
+        ("PUT", "/rewards/payout-groups/none", b'{"name":"m"}', []),
+        ("POST", "/operator/rewards/claims/none/confirm", b"", []),
+        ("POST", CLAIMS, b"{}", []),
+        (
+            "PUT",
+            "/operator/identity/identities",
+            b'{"id":"big","metadata":{"a":"%s"}}' % (b"x" * 400),
+            [],
+        ),
+    ]
+    for method, target, body, headers in requests:
+        answers = [each.ask(method, target, body, *headers) for each in clients]
+        first, second = (_MADE.sub(b"", _OWN.sub(b"", answer)) for answer in answers)
+        assert first == second, (method, target, body)
+        assert first.startswith(b"HTTP/1.1 ")
+
+
+def test_a_client_cannot_call_what_is_the_operators(both: tuple[Opened, Opened]) -> None:
+    for opened in both:
+        answer = opened("acme").ask("POST", "/operator/identity/controls", b"{}")
+        assert answer.startswith(b"HTTP/1.1 403 ")
+
+
+def test_requests_behind_one_another_are_answered_in_their_order(opened: Opened) -> None:
+    client = opened()
+    asked = [
+        client.request("PUT", "/operator/identity/identities", b'{"id":"first"}'),
+        client.request("GET", "/v2/identity/identities/first"),
+        client.request("PUT", "/operator/identity/identities", b'{"id":"second"}'),
+        client.request("GET", "/v2/identity/identities/second"),
+        client.request("GET", CLAIMS + "?limit=1"),
+    ]
+    for sent in (asked, [b"".join(asked)]):
+        for piece in sent:
+            client.socket.sendall(piece)
+        answers = [client.read() for _ in asked]
+        assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
+        assert [b'"first"' in answers[1], b'"second"' in answers[3]] == [True, True]
+
+
+def test_a_request_in_pieces_is_answered(opened: Opened) -> None:
+    client = opened()
+    request = client.request("PUT", "/operator/identity/identities", b'{"id":"pieces"}')
+    for at in (1, 30, len(request) - 3):
+        client.socket.sendall(request[:at])
+        client.socket.sendall(request[at:])
+        assert client.read().startswith(b"HTTP/1.1 200 ")
+
+
+def test_clients_that_leave_take_no_answer_from_others(opened: Opened) -> None:
+    leaving, staying = ([opened() for _ in range(4)] for _ in range(2))
+
+    def write(number: int) -> bytes:
+        client = staying[number % 4]
+        for each in leaving:
+            if each.socket.fileno() >= 0:
+                each.socket.sendall(
+                    each.request("PUT", "/operator/identity/identities", b'{"id":"gone"}')
+                )
+                each.close()
+        return client.ask("PUT", "/operator/identity/identities", b'{"id":"s%d"}' % number)
+
+    for number in range(8):
+        assert write(number).startswith(b"HTTP/1.1 200 ")
+
+
+def test_many_clients_write_at_once_and_each_gets_its_own_answer(opened: Opened) -> None:
+    clients = [opened() for _ in range(16)]
+
+    def write(number: int) -> None:
+        for turn in range(20):
+            id = f"w-{number}-{turn}"
+            body = json.dumps({"id": id}).encode()
+            answer = clients[number].ask("PUT", "/operator/identity/identities", body)
+            assert json.loads(answer.partition(b"\r\n\r\n")[2])["id"] == id
+            assert b"200 OK" in clients[number].ask("GET", f"/v2/identity/identities/{id}")
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(write, range(16)))
+
+
+def test_a_revoked_client_is_refused_within_seconds(
+    tmp_path: Path,
+    template: Path,
+    start: Start,  # noqa: F811
+) -> None:
+    from comptroller.http import clients
+
+    path = Path(shutil.copyfile(template, tmp_path / "store.db"))
+    with start(path) as address:
+        name = register(path, "acme", "acme", None)
+        with closing(Client(address, token_of(address, name))) as client:
+            assert b"200 OK" in known(client).ask("GET", CLAIMS)
+            clients.revoke(clients.file_of(str(path)), name)
+            for _ in range(200_000):
+                if client.ask("GET", CLAIMS + "?limit=1").startswith(b"HTTP/1.1 401 "):
+                    break
+            else:
+                pytest.fail("the token is taken for ever")
+
+
+def test_an_expired_or_forgotten_token_is_unknown(store_path: Path) -> None:
+    store = _core.Store(str(store_path))
+    made = SimpleNamespace(
+        method="GET",
+        path=CLAIMS,
+        operation="claims.list",
+        is_operators=False,
+        envelope=None,
+        items_alias=None,
+        head=b"\0n ",
+        log_line=b"\0c\0u\0d\0t\0r\n",
+    )
+    lane = _core.Lane(
+        [made], bounds_s=[1.0], large_bytes=100, large_body_header=b"", replay_header=b""
+    )
+    request = b"GET %s HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\n\r\n" % CLAIMS.encode()
+    assert lane.read(store, request) is None
+    lane.admit(b"t", _core.Principal(), b'"c"', b"null", 4e9)
+    answer = lane.read(store, request)
+    assert answer is not None
+    length, _, body = answer.partition(b" ")
+    assert int(length) == len(body)
+    assert lane.counts()[0][0] == [1, 0]
+    assert lane.take_log().startswith(b'"c"null')
+    lane.admit(b"t", _core.Principal(), b'"c"', b"null", 1.0)
+    assert lane.read(store, request) is None
+    lane.admit(b"t", _core.Principal(), b'"c"', b"null", 4e9)
+    lane.forget()
+    assert lane.read(store, request) is None
+    store.close()
