@@ -157,9 +157,9 @@ Outcome Ingestion::take_line(IdentityLine& line) {
     store::update_identity(connection_, *stored);
     outcome = Outcome::updated;
   }
-  const std::vector<Control> made = rules::load_legacy_flags(
-      {line.user_disabled, line.admin_disabled}, identity.id,
-      store::active_controls(connection_, stored->key), principal_, now_, make_id_);
+  const std::vector<Control> made =
+      rules::load_legacy_flags(line, identity.id, store::active_controls(connection_, stored->key),
+                               principal_, now_, make_id_);
   for (Control control : made) {
     customer_of(control) = identity.customer_id.value;
     store::insert_control(connection_, control, *stored);
