@@ -53,7 +53,7 @@ std::vector<ShownColumn> choose(std::vector<ShownColumn> known,
       throw Error::invalid("columns", shorten(name) + " " + unknown_name_message(name, all));
     }
     if (std::ranges::find(chosen, name, &ShownColumn::name) != chosen.end()) {
-      throw Error::invalid("columns", name + " is there twice");
+      throw Error::invalid("columns", name + " appears more than once");
     }
     chosen.push_back(*found);
   }

@@ -1,7 +1,7 @@
 #include "json/document.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -13,28 +13,15 @@ namespace dom = simdjson::dom;
 
 // Whether an escape produced half of a surrogate pair, U+D800 to U+DFFF: ED A0..BF in UTF-8.
 bool has_surrogate(std::string_view text) {
-  for (std::size_t at = text.find('\xED'); at != std::string_view::npos;
-       at = text.find('\xED', at + 1)) {
-    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xA0) return true;
-  }
-  return false;
+  const auto is_half = [](char first, char second) {
+    return first == '\xED' && static_cast<unsigned char>(second) >= 0xA0;
+  };
+  return std::ranges::adjacent_find(text, is_half) != text.end();
 }
 
 void refuse_surrogates(std::string_view text) {
   if (has_surrogate(text)) {
     throw Error(Code::malformed_json, "an escape in a string is no Unicode scalar value");
-  }
-}
-
-// Calls `visit` with the key and value of each member or element; the key of an element is empty.
-template <class Visit>
-void for_each_child(const dom::element& element, Visit visit) {
-  if (element.is_array()) {
-    const dom::array array = element.get_array().value_unsafe();
-    for (const dom::element child : array) visit(std::string_view(), child);
-  } else if (element.is_object()) {
-    const dom::object object = element.get_object().value_unsafe();
-    for (const auto& [key, child] : object) visit(key, child);
   }
 }
 
@@ -46,62 +33,23 @@ void refuse_surrogates(const dom::element& element) {
   });
 }
 
-bool is_digit(char character) {
-  return character >= '0' && character <= '9';
-}
-
-std::size_t skip_digits(std::string_view text, std::size_t position) {
-  while (position < text.size() && is_digit(text[position])) ++position;
-  return position;
-}
-
-// The end of the RFC 8259 number that begins at `begin`, or `begin` if there is none.
-std::size_t end_of_number(std::string_view text, std::size_t begin) {
-  std::size_t position = begin;
-  if (position < text.size() && text[position] == '-') ++position;
-  const std::size_t integer = position;
-  position = skip_digits(text, position);
-  if (position == integer || (text[integer] == '0' && position > integer + 1)) return begin;
-  if (position < text.size() && text[position] == '.') {
-    const std::size_t fraction = position + 1;
-    position = skip_digits(text, fraction);
-    if (position == fraction) return begin;
-  }
-  if (position < text.size() && (text[position] == 'e' || text[position] == 'E')) {
-    std::size_t exponent = position + 1;
-    if (exponent < text.size() && (text[exponent] == '+' || text[exponent] == '-')) ++exponent;
-    position = skip_digits(text, exponent);
-    if (position == exponent) return begin;
-  }
-  return position;
-}
-
-// The document with each number replaced by 0 and spaces; nullopt if a number is malformed. Strings
-// are skipped.
-std::optional<std::string> with_plain_numbers(std::string_view document) {
-  constexpr std::string_view may_follow = ",]} \t\r\n";
-  std::string plain(document);
-  for (std::size_t position = 0; position < document.size();) {
+// The document with the digits of each number cut to two a part (integer, fraction, exponent), so
+// that every number that is JSON is in range and no other becomes JSON.
+std::string with_short_numbers(std::string_view document) {
+  std::string result;
+  std::size_t digits = 0;
+  bool is_in_string = false;
+  for (std::size_t position = 0; position < document.size(); ++position) {
     const char character = document[position];
-    if (character == '"') {
-      for (++position; position < document.size() && document[position] != '"'; ++position) {
-        if (document[position] == '\\') ++position;
-      }
-      ++position;
-    } else if (character == '-' || is_digit(character)) {
-      const std::size_t end = end_of_number(document, position);
-      if (end == position) return std::nullopt;
-      if (end < document.size() && may_follow.find(document[end]) == std::string_view::npos) {
-        return std::nullopt;
-      }
-      plain.replace(position, end - position, end - position, ' ');
-      plain[position] = '0';
-      position = end;
-    } else {
-      ++position;
+    const bool is_digit = character >= '0' && character <= '9';
+    digits = is_digit && !is_in_string ? digits + 1 : 0;
+    if (digits <= 2) result += character;
+    if (character == '"') is_in_string = !is_in_string;
+    if (is_in_string && character == '\\' && ++position < document.size()) {
+      result += document[position];
     }
   }
-  return plain;
+  return result;
 }
 
 // The depth of containers: 1 for a container without another inside.
@@ -114,29 +62,21 @@ std::size_t nesting(const dom::element& element) {
   return deepest + 1;
 }
 
-[[noreturn]] void throw_parse_failure(simdjson::error_code failure) {
-  switch (failure) {
-    case simdjson::CAPACITY:
-      throw Error(Code::content_too_large, "the document is larger than 1 MiB");
-    case simdjson::MEMALLOC:
-      throw Error(Code::unavailable, "out of memory");
-    case simdjson::DEPTH_ERROR:
-      throw Error(Code::malformed_json, "values are nested deeper than 32");
-    case simdjson::UTF8_ERROR:
-      throw Error(Code::malformed_json, "the text is not valid UTF-8");
-    case simdjson::STRING_ERROR:
-      throw Error(Code::malformed_json, "a string has an invalid escape");
-    case simdjson::UNESCAPED_CHARS:
-      throw Error(Code::malformed_json, "a string has a control character that is not escaped");
-    case simdjson::UNCLOSED_STRING:
-      throw Error(Code::malformed_json, "a string is not closed");
-    case simdjson::EMPTY:
-      throw Error(Code::malformed_json, "there is no JSON value");
-    case simdjson::NUMBER_ERROR:
-      throw Error(Code::malformed_json, "a number is malformed");
-    default:
-      throw Error(Code::malformed_json, "the text is not a JSON value");
+Error parse_failure(simdjson::error_code failure) {
+  if (failure == simdjson::MEMALLOC) return {Code::unavailable, "out of memory"};
+  constexpr auto messages = std::to_array<std::pair<simdjson::error_code, const char*>>({
+      {simdjson::DEPTH_ERROR, "values are nested deeper than 32"},
+      {simdjson::UTF8_ERROR, "the text is not valid UTF-8"},
+      {simdjson::STRING_ERROR, "a string has an invalid escape"},
+      {simdjson::UNESCAPED_CHARS, "a string has a control character that is not escaped"},
+      {simdjson::UNCLOSED_STRING, "a string is not closed"},
+      {simdjson::EMPTY, "there is no JSON value"},
+      {simdjson::NUMBER_ERROR, "a number is malformed"},
+  });
+  for (const auto& [code, message] : messages) {
+    if (code == failure) return {Code::malformed_json, message};
   }
+  return {Code::malformed_json, "the text is not a JSON value"};
 }
 
 }  // namespace
@@ -144,7 +84,7 @@ std::size_t nesting(const dom::element& element) {
 Reader::State::State() {
   // The parser allows only empty containers at its last level, so it gets one more.
   if (parser.allocate(largest_document, deepest_nesting + 1) != simdjson::SUCCESS) {
-    throw Error(Code::unavailable, "out of memory");
+    throw parse_failure(simdjson::MEMALLOC);
   }
 }
 
@@ -153,12 +93,13 @@ dom::object Reader::State::parse(std::string_view document, bool is_padded) {
     throw Error(Code::content_too_large, "the document is larger than 1 MiB");
   }
   dom::element root;
-  auto failure = parser.parse(document.data(), document.size(), !is_padded).get(root);
-  if (failure == simdjson::SUCCESS && nesting(root) > deepest_nesting) {
-    failure = simdjson::DEPTH_ERROR;
+  if (parser.parse(document.data(), document.size(), !is_padded).get(root) != simdjson::SUCCESS) {
+    // The parser also rejects JSON whose numbers exceed every machine type.
+    const auto failure = parser.parse(with_short_numbers(document)).error();
+    if (failure != simdjson::SUCCESS) throw parse_failure(failure);
+    throw Error(Code::invalid_request, "a number is out of range");
   }
-  if (failure == simdjson::NUMBER_ERROR) refuse_numbers(document);
-  if (failure != simdjson::SUCCESS) throw_parse_failure(failure);
+  if (nesting(root) > deepest_nesting) throw parse_failure(simdjson::DEPTH_ERROR);
   // The parser validated the UTF-8 of the document; only escapes can produce surrogates.
   if (document.find('\\') != std::string_view::npos) refuse_surrogates(root);
   dom::object object;
@@ -168,15 +109,6 @@ dom::object Reader::State::parse(std::string_view document, bool is_padded) {
   return object;
 }
 
-// The parser reports numbers that exceed every machine type as malformed; only malformed ones are
-// not JSON.
-void Reader::State::refuse_numbers(std::string_view document) {
-  const std::optional<std::string> plain = with_plain_numbers(document);
-  if (!plain) throw_parse_failure(simdjson::NUMBER_ERROR);
-  if (const auto failure = parser.parse(*plain).error()) throw_parse_failure(failure);
-  throw Error(Code::invalid_request, "a number is out of range");
-}
-
 void refuse_duplicates(const dom::element& element) {
   std::vector<std::string_view> keys;
   for_each_child(element, [&](std::string_view key, const dom::element& child) {
@@ -184,8 +116,8 @@ void refuse_duplicates(const dom::element& element) {
     refuse_duplicates(child);
   });
   std::ranges::sort(keys);
-  if (const auto twice = std::ranges::adjacent_find(keys); twice != keys.end()) {
-    throw Error::invalid(*twice, "is there twice");
+  if (const auto repeated = std::ranges::adjacent_find(keys); repeated != keys.end()) {
+    throw Error::invalid(*repeated, "appears more than once");
   }
 }
 

@@ -18,10 +18,19 @@ struct Reader::State {
   State();
   // Parses and validates; throws the errors of Reader for text that is not a JSON object.
   simdjson::dom::object parse(std::string_view document, bool is_padded);
-
- private:
-  [[noreturn]] void refuse_numbers(std::string_view document);
 };
+
+// Calls `visit` with the key and value of each member or element; the key of an element is empty.
+template <class Visit>
+void for_each_child(const simdjson::dom::element& element, Visit visit) {
+  if (element.is_array()) {
+    const simdjson::dom::array array = element.get_array().value_unsafe();
+    for (const simdjson::dom::element child : array) visit(std::string_view(), child);
+  } else if (element.is_object()) {
+    const simdjson::dom::object object = element.get_object().value_unsafe();
+    for (const auto& [key, child] : object) visit(key, child);
+  }
+}
 
 // Refuses a duplicate member at any depth.
 void refuse_duplicates(const simdjson::dom::element& element);

@@ -1,5 +1,4 @@
-// Reads a record from a parsed object. Included by the files that instantiate Reader::read, one a
-// group of records.
+// Reads a record from a parsed object. Included only by the files that instantiate Reader::read.
 #pragma once
 
 #include <bitset>
@@ -30,7 +29,7 @@ class RecordReader {
         continue;
       }
       if (seen[position]) {
-        refuse(key, "is there twice");
+        refuse(key, "appears more than once");
         continue;
       }
       seen.set(position);
@@ -83,27 +82,23 @@ class RecordReader {
   void refuse_repeated(std::vector<std::string_view>& unknown) {
     if (options_.unknown == nullptr) return;
     std::ranges::sort(unknown);
-    const auto twice = std::ranges::adjacent_find(unknown);
-    if (twice != unknown.end()) refuse(*twice, "is there twice");
+    const auto repeated = std::ranges::adjacent_find(unknown);
+    if (repeated != unknown.end()) refuse(*repeated, "appears more than once");
   }
 
   template <Record R>
-  void read_at(std::size_t wanted, const simdjson::dom::element& value, R& record) {
+  void read_at(std::size_t position, const simdjson::dom::element& value, R& record) {
     for_each_indexed_field<R>([&]<class F, std::size_t I>() {
-      if (I == wanted) read_field<F>(value, record);
+      if (I != position) return;
+      using T = typename F::Type;
+      if constexpr (is_computed<bare<T>>) {
+        refuse_duplicates(value);
+      } else if constexpr (is_optional<T>) {
+        read_value(F::name, value, (record.*F::member).emplace());
+      } else {
+        read_value(F::name, value, record.*F::member);
+      }
     });
-  }
-
-  template <class F, Record R>
-  void read_field(const simdjson::dom::element& value, R& record) {
-    using T = typename F::Type;
-    if constexpr (is_computed<bare<T>>) {
-      refuse_duplicates(value);
-    } else if constexpr (is_optional<T>) {
-      read_value(F::name, value, (record.*F::member).emplace());
-    } else {
-      read_value(F::name, value, record.*F::member);
-    }
   }
 
   template <Parsed T>

@@ -1,4 +1,4 @@
-// Records as a load reads them, and documents as the store holds them.
+// The lines of loads, and the documents of stored records.
 #include "json/read.hpp"
 
 namespace comptroller::json {
@@ -19,15 +19,18 @@ template Destination read_stored(std::string_view);
 
 namespace {
 
-void require_stored(simdjson::error_code failure) {
-  if (failure != simdjson::SUCCESS) throw Error::damaged(simdjson::error_message(failure));
-}
-
-simdjson::dom::element parse_stored(std::string_view document) {
+// Calls `take` with the key and text of each child of a container of strings.
+void read_texts(std::string_view document, simdjson::dom::element_type container, auto take) {
   thread_local simdjson::dom::parser parser;
-  simdjson::dom::element root;
-  require_stored(parser.parse(document.data(), document.size()).get(root));
-  return root;
+  try {
+    const simdjson::dom::element root = parser.parse(document.data(), document.size());
+    if (root.type() != container) throw Error::damaged("a document is of the wrong type");
+    for_each_child(root, [&](std::string_view key, const simdjson::dom::element& child) {
+      take(key, child.get_string());
+    });
+  } catch (const simdjson::simdjson_error& error) {
+    throw Error::damaged(error.what());
+  }
 }
 
 }  // namespace
@@ -35,26 +38,19 @@ simdjson::dom::element parse_stored(std::string_view document) {
 template <>
 Metadata read_stored(std::string_view document) {
   Metadata metadata;
-  simdjson::dom::object object;
-  require_stored(parse_stored(document).get_object().get(object));
-  for (const auto& [key, value] : object) {
-    std::string_view text;
-    require_stored(value.get_string().get(text));
-    metadata.pairs.emplace_back(key, text);
-  }
+  read_texts(
+      document, simdjson::dom::element_type::OBJECT,
+      [&](std::string_view key, std::string_view text) { metadata.pairs.emplace_back(key, text); });
   return metadata;
 }
 
 template <>
 Addresses read_stored(std::string_view document) {
   Addresses addresses;
-  simdjson::dom::array array;
-  require_stored(parse_stored(document).get_array().get(array));
-  for (const simdjson::dom::element element : array) {
-    std::string_view text;
-    require_stored(element.get_string().get(text));
-    addresses.push_back(Label{std::string(text)});
-  }
+  read_texts(document, simdjson::dom::element_type::ARRAY,
+             [&](std::string_view, std::string_view text) {
+               addresses.push_back(Label{std::string(text)});
+             });
   return addresses;
 }
 

@@ -49,18 +49,10 @@ class JsonWriter {
   void write(std::string_view text);
   void write(Decimal number) { write_plain(number.text); }
   void write(const Packed auto& packed) {
-    char* const at = room(packed.size() + 2);
-    *at = '"';
-    packed.write(at + 1);
-    at[packed.size() + 1] = '"';
-    at_ = at + packed.size() + 2;
+    write_quoted(packed.size(), [&](char* at) { packed.write(at); });
   }
   void write(Timestamp time) {
-    char* const at = room(timestamp_length + 2);
-    *at = '"';
-    format_timestamp(time, at + 1);
-    at[timestamp_length + 1] = '"';
-    at_ = at + timestamp_length + 2;
+    write_quoted(timestamp_length, [&](char* at) { format_timestamp(time, at); });
   }
   void write(ClosedSet auto value) { write_plain(word(value)); }
   template <std::integral N>
@@ -81,22 +73,14 @@ class JsonWriter {
     put("null");
   }
   void write(const List auto& values) {
-    put("[");
-    for (bool is_first = true; const auto& value : values) {
-      if (!std::exchange(is_first, false)) put(",");
-      write_value(value);
-    }
-    put("]");
+    write_children("[]", values, [&](const auto& value) { write_value(value); });
   }
   void write(const Pairs auto& pairs) {
-    put("{");
-    for (bool is_first = true; const auto& [name, value] : pairs) {
-      if (!std::exchange(is_first, false)) put(",");
-      write(std::string_view(name));
+    write_children("{}", pairs, [&](const auto& pair) {
+      write(std::string_view(pair.first));
       put(":");
-      write_value(value);
-    }
-    put("}");
+      write_value(pair.second);
+    });
   }
   template <Record R>
   void write(const R& record) {
@@ -124,13 +108,26 @@ class JsonWriter {
   void write_value(const T& value) {
     write(Scalar<T>::view(value));
   }
+  // Values between brackets, separated by commas.
+  void write_children(std::string_view brackets, const auto& children, auto write_child) {
+    put(brackets.substr(0, 1));
+    for (bool is_first = true; const auto& child : children) {
+      if (!std::exchange(is_first, false)) put(",");
+      write_child(child);
+    }
+    put(brackets.substr(1));
+  }
   // Text in which nothing needs an escape.
   void write_plain(std::string_view text) {
-    char* const at = room(text.size() + 2);
+    write_quoted(text.size(), [&](char* at) { std::memcpy(at, text.data(), text.size()); });
+  }
+  // A string of `size` bytes that `write_at` writes.
+  void write_quoted(std::size_t size, auto write_at) {
+    char* const at = room(size + 2);
     *at = '"';
-    std::memcpy(at + 1, text.data(), text.size());
-    at[text.size() + 1] = '"';
-    at_ = at + text.size() + 2;
+    write_at(at + 1);
+    at[size + 1] = '"';
+    at_ = at + size + 2;
   }
   // The comma of the first member is written over the brace, which then replaces it: a copy of
   // constant size is faster than one that depends on the position.

@@ -240,7 +240,7 @@ void Documents::take_mark(char mark, Expected next) {
 void Documents::take_value(Role role) {
   if (role == Role::member && is_items_) {
     refuse(line_, 0, Code::invalid_request,
-           has_items_ ? "items: is there twice in an answer" : "items: must be an array");
+           has_items_ ? "items: appears more than once in an answer" : "items: must be an array");
     has_items_ = true;
   }
   role_ = role;

@@ -18,7 +18,15 @@ inline constexpr std::size_t packed_address_length = 20;
 
 // 20 bytes an address if each is "0x" and 40 lower-case hexadecimal digits (no bytes for an empty
 // list), else nullopt.
-std::optional<std::string> pack_addresses(const Addresses& addresses);
+inline std::optional<std::string> pack_addresses(const Addresses& addresses) {
+  std::string packed(addresses.size() * packed_address_length, '\0');
+  char* out = packed.data();
+  for (const Label& address : addresses) {
+    if (!read_prefixed_hexadecimal(address.value, packed_address_length, out)) return std::nullopt;
+    out += packed_address_length;
+  }
+  return packed;
+}
 
 // The addresses of such bytes as a list of views.
 inline auto packed_addresses(std::string_view bytes) {

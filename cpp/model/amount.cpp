@@ -103,35 +103,20 @@ Int128 scaled(std::string_view text) {
 }
 
 std::string format_scaled(Int128 value) {
-  // A sign, 39 digits of 128 bits and a dot.
-  std::array<char, 41> buffer{};
-  char* const end = buffer.data() + buffer.size();
-  char* begin = end;
   const bool negative = value < 0;
   auto magnitude = static_cast<UnsignedInt128>(value);
   if (negative) magnitude = -magnitude;
 
-  const UnsignedInt128 whole = magnitude / one;
-  auto fraction = static_cast<std::uint64_t>(magnitude - whole * one);
-  if (fraction != 0) {
-    std::size_t digits = amount_fraction_digits;
-    for (; fraction % 10 == 0; fraction /= 10) --digits;
-    for (; digits > 0; --digits, fraction /= 10) *--begin = static_cast<char>('0' + fraction % 10);
-    *--begin = '.';
+  std::string text;  // the last digit first
+  for (; magnitude != 0 || text.size() <= amount_fraction_digits; magnitude /= 10) {
+    text += static_cast<char>('0' + static_cast<int>(magnitude % 10));
   }
-  // The largest whole part has 21 digits, two more than 64 bits always hold.
-  auto high = static_cast<std::uint64_t>(whole / 100);
-  const auto low = static_cast<std::uint64_t>(whole - UnsignedInt128{high} * 100);
-  if (high != 0) {
-    *--begin = static_cast<char>('0' + low % 10);
-    *--begin = static_cast<char>('0' + low / 10);
-    for (; high != 0; high /= 10) *--begin = static_cast<char>('0' + high % 10);
-  } else {
-    *--begin = static_cast<char>('0' + low % 10);
-    if (low >= 10) *--begin = static_cast<char>('0' + low / 10);
-  }
-  if (negative) *--begin = '-';
-  return {begin, end};
+  text.insert(amount_fraction_digits, ".");
+  text.erase(0, text.find_first_not_of('0'));
+  if (text.starts_with('.')) text.erase(0, 1);
+  if (negative) text += '-';
+  std::ranges::reverse(text);
+  return text;
 }
 
 bool same_value(std::string_view a, std::string_view b) {

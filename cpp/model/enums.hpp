@@ -1,5 +1,5 @@
-// Closed sets of words. The position of a word is the code that the store holds, so a released list
-// only ever grows at its end.
+// Closed sets of values. The position of a value is the code that the store holds, so a released
+// list only grows at its end.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ enum class Order : std::uint8_t { descending, ascending };
 enum class IdentityStatus : std::uint8_t { approved, disabled, error };
 enum class Action : std::uint8_t { buy, sell, deposit, withdraw };
 
-// The words of an enum, in the order of its enumerators; none of any other type.
+// The texts of the values of an enum, in the order of its enumerators; empty for other types.
 template <class E>
 inline constexpr std::array<std::string_view, 0> words_of{};
 

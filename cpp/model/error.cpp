@@ -1,7 +1,5 @@
 #include "model/error.hpp"
 
-#include <algorithm>
-
 #include "model/wording.hpp"
 
 namespace comptroller {
@@ -14,17 +12,17 @@ Error Error::field(Code code, std::string_view field, std::string message) {
 
 Error Error::fields(std::vector<FieldError> errors) {
   constexpr std::size_t most_in_detail = 5;
-  constexpr std::size_t most_told = 20;
+  constexpr std::size_t most_reported = 20;
   std::string detail;
-  for (FieldError& error : errors) error.field = shorten(error.field);
-  for (std::size_t index = 0; index < std::min(errors.size(), most_in_detail); ++index) {
-    if (index > 0) detail += "; ";
-    detail += errors[index].field + ": " + errors[index].message;
+  for (std::size_t index = 0; index < errors.size(); ++index) {
+    errors[index].field = shorten(errors[index].field);
+    if (index >= most_in_detail) continue;
+    detail += (index > 0 ? "; " : "") + errors[index].field + ": " + errors[index].message;
   }
   if (errors.size() > most_in_detail) {
     detail += "; and " + std::to_string(errors.size() - most_in_detail) + " more";
   }
-  if (errors.size() > most_told) errors.erase(errors.begin() + most_told, errors.end());
+  if (errors.size() > most_reported) errors.resize(most_reported);
   return {Code::invalid_request, std::move(detail), std::move(errors)};
 }
 

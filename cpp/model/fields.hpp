@@ -71,27 +71,18 @@ using Concatenate = decltype((detail::list_of(Parts{}) + ...));
 template <class R>
 concept Record = requires { R::fields::count; };
 
-namespace detail {
-template <class Visitor, class... F>
-constexpr void visit(Visitor& visitor, Fields<F...>) {
-  (visitor.template operator()<F>(), ...);
-}
-template <class Visitor, class... F, std::size_t... I>
-constexpr void visit(Visitor& visitor, Fields<F...>, std::index_sequence<I...>) {
-  (visitor.template operator()<F, I>(), ...);
-}
-}  // namespace detail
-
 // Calls `visitor.operator()<F>()` for every field of R, in order.
 template <Record R, class Visitor>
 constexpr void for_each_field(Visitor&& visitor) {
-  detail::visit(visitor, typename R::fields{});
+  [&]<class... F>(Fields<F...>) { (visitor.template operator()<F>(), ...); }(typename R::fields{});
 }
 
 // The same with the field's position: `visitor.operator()<F, I>()`.
 template <Record R, class Visitor>
 constexpr void for_each_indexed_field(Visitor&& visitor) {
-  detail::visit(visitor, typename R::fields{}, std::make_index_sequence<R::fields::count>{});
+  [&]<class... F, std::size_t... I>(Fields<F...>, std::index_sequence<I...>) {
+    (visitor.template operator()<F, I>(), ...);
+  }(typename R::fields{}, std::make_index_sequence<R::fields::count>{});
 }
 
 // The names of all fields of R, in order.

@@ -76,23 +76,14 @@ template <class R>
 struct KeyOf {};
 
 namespace detail {
-// clang-tidy takes an index as a template argument for a parenthesis.
-// NOLINTBEGIN(readability-redundant-parentheses)
-template <Literal Column, class T, const Index& By, class Visit>
-void visit_indexes(Equals<Column, T, By>, Visit& visit) {
-  visit(By);
+template <class F, class Visit>
+void visit_indexes(F, Visit& visit) {
+  if constexpr (requires { F::index; }) visit(F::index);
 }
 template <class... F, class Visit>
 void visit_indexes(AnyOf<F...>, Visit& visit) {
   (visit_indexes(F{}, visit), ...);
 }
-template <Literal Column, const Index& By, class Visit>
-void visit_indexes(BeginsWith<Column, By>, Visit& visit) {
-  visit(By);
-}
-template <class F, class Visit>
-void visit_indexes(F, Visit&) {}
-// NOLINTEND(readability-redundant-parentheses)
 }  // namespace detail
 
 // Calls `visit(index)` for the index that gives a list its order and those of its filters.

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
 
 namespace comptroller {
@@ -23,16 +22,6 @@ inline constexpr std::array<std::uint8_t, 256> hexadecimal_values = [] {
     values[static_cast<unsigned char>(hexadecimal_digits[i])] = i;
   }
   return values;
-}();
-
-// The two digits of each byte.
-inline constexpr std::array<char, 512> hexadecimal_pairs = [] {
-  std::array<char, 512> pairs{};
-  for (std::size_t byte = 0; byte < 256; ++byte) {
-    pairs[2 * byte] = hexadecimal_digits[byte / 16];
-    pairs[2 * byte + 1] = hexadecimal_digits[byte % 16];
-  }
-  return pairs;
 }();
 
 // Writes the 32 digits of 16 bytes at once.
@@ -73,8 +62,9 @@ inline bool read_lower_hexadecimal(const char* digits, std::size_t bytes, char* 
 inline void write_hexadecimal(const char* bytes, std::size_t count, char* out) {
   for (; count >= 16; count -= 16, bytes += 16, out += 32) detail::write_block(bytes, out);
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t byte = static_cast<unsigned char>(bytes[i]);
-    std::memcpy(out + 2 * i, &detail::hexadecimal_pairs[2 * byte], 2);
+    const unsigned byte = static_cast<unsigned char>(bytes[i]);
+    out[2 * i] = detail::hexadecimal_digits[byte / 16];
+    out[2 * i + 1] = detail::hexadecimal_digits[byte % 16];
   }
 }
 
@@ -84,24 +74,16 @@ inline bool read_prefixed_hexadecimal(std::string_view text, std::size_t bytes, 
          read_lower_hexadecimal(text.data() + 2, bytes, out);
 }
 
-// Writes "0x" and 2 * bytes.size() digits.
-inline void write_prefixed_hexadecimal(std::string_view bytes, char* out) {
-  out[0] = '0';
-  out[1] = 'x';
-  write_hexadecimal(bytes.data(), bytes.size(), out + 2);
-}
-inline std::string prefixed_hexadecimal(std::string_view bytes) {
-  std::string text(2 + 2 * bytes.size(), '\0');
-  write_prefixed_hexadecimal(bytes, text.data());
-  return text;
-}
-
-// The text of a hash or address from its bytes.
+// The text of a hash or address from its bytes: "0x" and two digits a byte.
 struct PackedHexadecimal {
   std::string_view bytes;
 
   std::size_t size() const { return 2 + 2 * bytes.size(); }
-  void write(char* out) const { write_prefixed_hexadecimal(bytes, out); }
+  void write(char* out) const {
+    out[0] = '0';
+    out[1] = 'x';
+    write_hexadecimal(bytes.data(), bytes.size(), out + 2);
+  }
 };
 
 }  // namespace comptroller

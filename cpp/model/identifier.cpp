@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "model/hexadecimal.hpp"
 
@@ -15,15 +16,8 @@ constexpr std::int64_t microseconds_per_millisecond = 1'000;
 constexpr std::size_t time_bytes = 6;
 
 // The five groups of a UUID: the position in the text and the number of bytes of each.
-struct Group {
-  std::size_t position;
-  std::size_t bytes;
-};
-constexpr std::array<Group, 5> groups{{{.position = 0, .bytes = 4},
-                                       {.position = 9, .bytes = 2},
-                                       {.position = 14, .bytes = 2},
-                                       {.position = 19, .bytes = 2},
-                                       {.position = 24, .bytes = 6}}};
+constexpr std::array<std::pair<std::size_t, std::size_t>, 5> groups{
+    {{0, 4}, {9, 2}, {14, 2}, {19, 2}, {24, 6}}};
 
 bool is_visible(char c) {
   return c >= 0x21 && c <= 0x7e;
@@ -71,10 +65,10 @@ std::string Uuid::expectation() {
 
 bool pack_uuid(std::string_view text, char* out16) {
   if (text.size() != uuid_length) return false;
-  for (const Group& group : groups) {
-    if (group.position > 0 && text[group.position - 1] != '-') return false;
-    if (!read_lower_hexadecimal(text.data() + group.position, group.bytes, out16)) return false;
-    out16 += group.bytes;
+  for (const auto& [position, bytes] : groups) {
+    if (position > 0 && text[position - 1] != '-') return false;
+    if (!read_lower_hexadecimal(text.data() + position, bytes, out16)) return false;
+    out16 += bytes;
   }
   return true;
 }
@@ -82,6 +76,7 @@ bool pack_uuid(std::string_view text, char* out16) {
 void format_uuid(const char* bytes16, char* out36) {
   std::array<char, 2 * packed_uuid_length> digits{};
   write_hexadecimal(bytes16, packed_uuid_length, digits.data());
+  // Written out, because copies of constant size are faster than a loop over the groups.
   std::memcpy(out36, digits.data(), 8);
   out36[8] = '-';
   std::memcpy(out36 + 9, digits.data() + 8, 4);
@@ -94,20 +89,17 @@ void format_uuid(const char* bytes16, char* out36) {
 }
 
 std::string make_uuid_v7(Timestamp now, std::span<const unsigned char, 10> random) {
-  std::array<unsigned char, packed_uuid_length> bytes{};
+  std::array<char, packed_uuid_length> bytes{};
   auto milliseconds = static_cast<std::uint64_t>(std::max<std::int64_t>(now.microseconds, 0) /
                                                  microseconds_per_millisecond);
   for (std::size_t i = time_bytes; i-- > 0; milliseconds >>= 8U) {
-    bytes[i] = static_cast<unsigned char>(milliseconds & 0xffU);
+    bytes[i] = static_cast<char>(milliseconds);
   }
   std::ranges::copy(random, bytes.begin() + time_bytes);
-  bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0fU) | 0x70U);  // version 7
-  bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3fU) | 0x80U);  // the RFC's variant
-
-  std::array<char, packed_uuid_length> packed{};
-  std::memcpy(packed.data(), bytes.data(), packed.size());
+  bytes[6] = static_cast<char>((random[0] & 0x0fU) | 0x70U);  // version 7
+  bytes[8] = static_cast<char>((random[2] & 0x3fU) | 0x80U);  // the RFC's variant
   std::string text(uuid_length, '\0');
-  format_uuid(packed.data(), text.data());
+  format_uuid(bytes.data(), text.data());
   return text;
 }
 

@@ -1,8 +1,10 @@
 #include "model/keccak.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace comptroller {
 
@@ -23,59 +25,35 @@ constexpr std::array<std::uint64_t, 24> round_constants{
     0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008};
 
 // Rho and pi permute the lanes in one cycle from lane 1: the target lane and rotation of each step.
-struct Step {
-  std::size_t lane;
-  int rotation;
-};
-constexpr std::array<Step, 24> steps = [] {
-  std::array<Step, 24> result{};
-  std::size_t x = 1;
-  std::size_t y = 0;
-  for (int i = 0; i < 24; ++i) {
-    const std::size_t next_y = (2 * x + 3 * y) % 5;
-    x = y;
-    y = next_y;
-    result[static_cast<std::size_t>(i)] = {.lane = x + 5 * y,
-                                           .rotation = (i + 1) * (i + 2) / 2 % 64};
-  }
-  return result;
-}();
-
-void theta(State& state) {
-  std::array<std::uint64_t, 5> parity{};
-  for (std::size_t x = 0; x < 5; ++x) {
-    parity[x] = state[x] ^ state[x + 5] ^ state[x + 10] ^ state[x + 15] ^ state[x + 20];
-  }
-  for (std::size_t x = 0; x < 5; ++x) {
-    const std::uint64_t change = parity[(x + 4) % 5] ^ std::rotl(parity[(x + 1) % 5], 1);
-    for (std::size_t row = 0; row < state.size(); row += 5) state[row + x] ^= change;
-  }
-}
-
-void rho_and_pi(State& state) {
-  std::uint64_t carried = state[1];
-  for (const Step& step : steps) {
-    const std::uint64_t next = state[step.lane];
-    state[step.lane] = std::rotl(carried, step.rotation);
-    carried = next;
-  }
-}
-
-void chi(State& state) {
-  for (std::size_t row = 0; row < state.size(); row += 5) {
-    std::array<std::uint64_t, 5> lanes{};
-    for (std::size_t x = 0; x < 5; ++x) lanes[x] = state[row + x];
-    for (std::size_t x = 0; x < 5; ++x) {
-      state[row + x] = lanes[x] ^ (~lanes[(x + 1) % 5] & lanes[(x + 2) % 5]);
-    }
-  }
-}
+constexpr std::array<std::size_t, 24> cycle{10, 7,  11, 17, 18, 3, 5,  16, 8,  21, 24, 4,
+                                            15, 23, 19, 13, 12, 2, 20, 14, 22, 9,  6,  1};
+constexpr std::array<int, 24> rotations{1,  3,  6,  10, 15, 21, 28, 36, 45, 55, 2,  14,
+                                        27, 41, 56, 8,  25, 43, 62, 18, 39, 61, 20, 44};
 
 void permute(State& state) {
+  std::array<std::uint64_t, 5> lanes{};
   for (const std::uint64_t constant : round_constants) {
-    theta(state);
-    rho_and_pi(state);
-    chi(state);
+    // Theta.
+    for (std::size_t x = 0; x < 5; ++x) {
+      lanes[x] = state[x] ^ state[x + 5] ^ state[x + 10] ^ state[x + 15] ^ state[x + 20];
+    }
+    for (std::size_t x = 0; x < 5; ++x) {
+      const std::uint64_t change = lanes[(x + 4) % 5] ^ std::rotl(lanes[(x + 1) % 5], 1);
+      for (std::size_t row = 0; row < state.size(); row += 5) state[row + x] ^= change;
+    }
+    // Rho and pi.
+    std::uint64_t carried = state[1];
+    for (std::size_t step = 0; step < cycle.size(); ++step) {
+      carried = std::exchange(state[cycle[step]], std::rotl(carried, rotations[step]));
+    }
+    // Chi.
+    for (std::size_t row = 0; row < state.size(); row += 5) {
+      std::copy_n(&state[row], 5, lanes.begin());
+      for (std::size_t x = 0; x < 5; ++x) {
+        state[row + x] = lanes[x] ^ (~lanes[(x + 1) % 5] & lanes[(x + 2) % 5]);
+      }
+    }
+    // Iota.
     state[0] ^= constant;
   }
 }
@@ -87,7 +65,7 @@ void absorb(State& state, std::size_t position, unsigned char byte) {
 
 }  // namespace
 
-std::array<unsigned char, 32> keccak256(std::string_view message) {
+std::array<char, 32> keccak256(std::string_view message) {
   State state{};
   std::size_t position = 0;
   for (const char c : message) {
@@ -101,9 +79,9 @@ std::array<unsigned char, 32> keccak256(std::string_view message) {
   absorb(state, rate_bytes - 1, 0x80);
   permute(state);
 
-  std::array<unsigned char, 32> digest{};
+  std::array<char, 32> digest{};
   for (std::size_t i = 0; i < digest.size(); ++i) {
-    digest[i] = static_cast<unsigned char>(state[i / lane_bytes] >> (8 * (i % lane_bytes)));
+    digest[i] = static_cast<char>(state[i / lane_bytes] >> (8 * (i % lane_bytes)));
   }
   return digest;
 }

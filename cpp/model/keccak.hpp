@@ -6,6 +6,6 @@
 
 namespace comptroller {
 
-std::array<unsigned char, 32> keccak256(std::string_view message);
+std::array<char, 32> keccak256(std::string_view message);
 
 }  // namespace comptroller

@@ -2,77 +2,80 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <ranges>
 
-#include "model/base58.hpp"
+#include "model/hexadecimal.hpp"
 #include "model/keccak.hpp"
 
 namespace comptroller {
 
 namespace {
 
-constexpr std::size_t evm_digits = 40;
+constexpr std::size_t evm_bytes = 20;
 constexpr std::size_t solana_bytes = 32;
-constexpr std::size_t solana_longest = 44;  // 58^43 < 2^256 < 58^44
-
-bool is_decimal(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_lower(char c) {
-  return c >= 'a' && c <= 'f';
-}
-bool is_upper(char c) {
-  return c >= 'A' && c <= 'F';
-}
 
 char to_lower(char c) {
-  return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+  return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 char to_upper(char c) {
-  return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c;
+  return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
-// EIP-55: a letter is upper case where the nibble of the hash of the lower-case digits is 8 or
-// more.
-std::string with_checksum(std::string_view digits) {
-  std::string lower_digits(digits);
-  std::ranges::transform(digits, lower_digits.begin(), to_lower);
-  const std::array<unsigned char, 32> hash = keccak256(lower_digits);
-  std::string address = "0x" + lower_digits;
-  for (std::size_t i = 0; i < evm_digits; ++i) {
-    const unsigned nibble = (unsigned{hash[i / 2]} >> (i % 2 == 0 ? 4U : 0U)) & 0xfU;
-    if (nibble >= 8) address[2 + i] = to_upper(address[2 + i]);
+// EIP-55: a letter is upper case where the digit of the hash of the lower-case digits is 8 or more.
+std::string with_checksum(std::string address) {
+  const std::array<char, 32> hash = keccak256(std::string_view(address).substr(2));
+  std::array<char, 2 * evm_bytes> digits{};
+  write_hexadecimal(hash.data(), evm_bytes, digits.data());
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (digits[i] >= '8') address[2 + i] = to_upper(address[2 + i]);
   }
   return address;
 }
 
 std::optional<std::string> canonical_evm_address(std::string_view text) {
-  if (text.size() != 2 + evm_digits || !text.starts_with("0x")) return std::nullopt;
-  const std::string_view digits = text.substr(2);
-  bool any_lower = false;
-  bool any_upper = false;
-  for (const char c : digits) {
-    if (is_decimal(c)) continue;
-    if (!is_lower(c) && !is_upper(c)) return std::nullopt;
-    any_lower |= is_lower(c);
-    any_upper |= is_upper(c);
-  }
-  std::string address = with_checksum(digits);
-  if (any_lower && any_upper && address != text) return std::nullopt;
+  if (!text.starts_with("0x")) return std::nullopt;
+  std::string lower(text);
+  std::string upper(text);
+  std::ranges::transform(text.substr(2), lower.begin() + 2, to_lower);
+  std::ranges::transform(text.substr(2), upper.begin() + 2, to_upper);
+  std::array<char, evm_bytes> bytes{};
+  if (!read_prefixed_hexadecimal(lower, evm_bytes, bytes.data())) return std::nullopt;
+  std::string address = with_checksum(lower);
+  if (text != lower && text != upper && text != address) return std::nullopt;
   return address;
 }
 
-std::optional<std::string> canonical_solana_address(std::string_view text) {
-  if (text.size() > solana_longest) return std::nullopt;
-  const auto bytes = decode_base58(text);
-  if (!bytes || bytes->size() != solana_bytes) return std::nullopt;
-  return std::string(text);
+// Whether `text` is exactly 32 bytes in base58. Each leading '1' is a zero byte.
+bool is_solana_address(std::string_view text) {
+  constexpr std::string_view alphabet =
+      "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+  std::array<std::uint32_t, solana_bytes / 4> number{};  // the least significant part first
+  for (const char c : text) {
+    std::uint64_t carry = alphabet.find(c);
+    if (carry == std::string_view::npos) return false;
+    for (std::uint32_t& part : number) {
+      carry += alphabet.size() * part;
+      part = static_cast<std::uint32_t>(carry);
+      carry >>= 32U;
+    }
+    if (carry != 0) return false;
+  }
+  std::size_t zero_bits = 0;
+  for (const std::uint32_t part : number | std::views::reverse) {
+    zero_bits += static_cast<std::size_t>(std::countl_zero(part));
+    if (part != 0) break;
+  }
+  return zero_bits / 8 == std::min(text.find_first_not_of('1'), text.size());
 }
 
 }  // namespace
 
 std::optional<std::string> canonical_address(Ledger ledger, std::string_view text) {
-  return ledger == Ledger::solana ? canonical_solana_address(text) : canonical_evm_address(text);
+  if (ledger != Ledger::solana) return canonical_evm_address(text);
+  return is_solana_address(text) ? std::optional(std::string(text)) : std::nullopt;
 }
 
 std::string sought_address(Ledger ledger, std::string_view text) {

@@ -1,4 +1,4 @@
-// What lists take: filters, paging and time bounds, each filter with the index that serves it.
+// Requests of lists: filters, paging and time bounds, each filter with the index that serves it.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace comptroller {
 
-// How every list is paged: page size, direction of created_at, where to go on.
+// Page size, direction of created_at, and the page to continue from.
 struct Paging {
   std::optional<PageLimit> limit;
   std::optional<Order> order;
   std::optional<PageCursor> page_cursor;
   using fields = Fields<Field<&Paging::limit, "page size, 1 to 1000, default 100">,
                         Field<&Paging::order, "by created_at, default DESC">,
-                        Field<&Paging::page_cursor, "where the last page ended">>;
+                        Field<&Paging::page_cursor, "next_page_cursor of the last page">>;
 };
 
 struct OfCustomer {
@@ -57,14 +57,13 @@ struct ListIdentities : OfCustomer, CreatedAtBounds, Paging {
       "identities_by_reason_code", "customer_id, reason_code, identity_created_at, identity_key",
       "deleted_at IS NULL",        "controls",
       "identity_created_at",       "identity_key"};
-  using fields =
-      Concatenate<FilterBy<&ListIdentities::control_types, "an active control has one",
-                           Equals<"type", ControlType, by_control_type>>,
-                  FilterBy<&ListIdentities::control_reason_codes, "an active control has one",
-                           Equals<"reason_code", Word, by_reason_code>>,
-                  FilterBy<&ListIdentities::ref_id, "reference id given by the client",
-                           Equals<"ref_id", Label, by_ref_id>>,
-                  OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
+  using fields = Concatenate<FilterBy<&ListIdentities::control_types, "of an active control",
+                                      Equals<"type", ControlType, by_control_type>>,
+                             FilterBy<&ListIdentities::control_reason_codes, "of an active control",
+                                      Equals<"reason_code", Word, by_reason_code>>,
+                             FilterBy<&ListIdentities::ref_id, "reference id given by the client",
+                                      Equals<"ref_id", Label, by_ref_id>>,
+                             OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
 };
 
 struct ListControls : OfCustomer, CreatedAtBounds, Paging {
@@ -75,7 +74,7 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
   std::vector<SetBy> set_by;
   std::vector<Word> reason_code;
 
-  // Every index goes on with this, so that deleted controls cost a list of active ones nothing.
+  // Every index contains this, so that a list of active controls skips deleted ones.
   static constexpr std::string_view is_active = "(deleted_at IS NULL)";
   static constexpr Index by_time{"controls_by_customer",
                                  "customer_id, (deleted_at IS NULL), created_at"};
@@ -91,7 +90,7 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
       FilterBy<&ListControls::identity_id, "of this identity",
                Equals<"identity_key", KeyOf<StoredIdentity>, by_identity>>,
       FilterBy<&ListControls::include_deleted, "default false", Continues>,
-      FilterBy<&ListControls::active_at, "in force at that moment", Narrows>,
+      FilterBy<&ListControls::active_at, "in force at that time", Narrows>,
       FilterBy<&ListControls::type, "of one of these types", Equals<"type", ControlType, by_type>>,
       FilterBy<&ListControls::set_by, "set by one of these", Equals<"set_by", SetBy, by_set_by>>,
       FilterBy<&ListControls::reason_code, "with one of these reason codes",
@@ -100,13 +99,9 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
 };
 
 struct ListOrchestrations : OfCustomer, CreatedAtBounds, Paging {
-  std::vector<Id> orchestration_rule_id;
-  std::vector<Label> source_asset;
-  std::vector<Label> destination_asset;
+  std::vector<Id> orchestration_rule_id, orchestration_id, profile_id;
+  std::vector<Label> source_asset, destination_asset, ref_id;
   std::vector<Word> status;
-  std::vector<Id> orchestration_id;
-  std::vector<Id> profile_id;
-  std::vector<Label> ref_id;
 
   static constexpr Index by_time{"orchestrations_by_customer", "customer_id, created_at"};
   static constexpr Index by_rule{"orchestrations_by_rule",
@@ -133,7 +128,7 @@ struct ListOrchestrations : OfCustomer, CreatedAtBounds, Paging {
                Equals<"destination_asset", Term, by_destination_asset>>,
       FilterBy<&ListOrchestrations::status, "statuses", Equals<"status", Word, by_status>>,
       FilterBy<&ListOrchestrations::orchestration_id, "ids", Equals<"id", Id, by_id>>,
-      FilterBy<&ListOrchestrations::profile_id, "profiles, its own or that of its destination",
+      FilterBy<&ListOrchestrations::profile_id, "profiles, own or of the destination",
                AnyOf<Equals<"profile_id", Id, by_profile>,
                      Equals<"destination_profile_id", Id, by_destination_profile>>>,
       FilterBy<&ListOrchestrations::ref_id, "reference ids given by the client",
@@ -144,9 +139,7 @@ struct ListOrchestrations : OfCustomer, CreatedAtBounds, Paging {
 struct ListPayoutGroups : OfCustomer, Paging {
   std::optional<Uuid> id;
   std::optional<Ledger> ledger;
-  std::optional<Label> asset_type;
-  std::optional<Label> jurisdiction;
-  std::optional<Label> claimer_address;
+  std::optional<Label> asset_type, jurisdiction, claimer_address;
   std::vector<Word> onchain_status;
   std::optional<Name> name_prefix;
 
@@ -172,7 +165,8 @@ struct ListPayoutGroups : OfCustomer, Paging {
                Equals<"claimer_address", Label, by_claimer>>,
       FilterBy<&ListPayoutGroups::onchain_status, "with one of these statuses",
                Equals<"onchain_status", Word, by_status>>,
-      FilterBy<&ListPayoutGroups::name_prefix, "whose name begins so", BeginsWith<"name", by_name>>,
+      FilterBy<&ListPayoutGroups::name_prefix, "whose name begins with it",
+               BeginsWith<"name", by_name>>,
       OfCustomer::fields, Paging::fields>;
 };
 
@@ -196,7 +190,7 @@ struct ListRewardAddresses : OfCustomer, Paging {
       FilterBy<&ListRewardAddresses::payout_group_id, "of this group",
                Equals<"payout_group_id", GroupId, by_group>>,
       Field<&ListRewardAddresses::include_balance, "show each address's balance">,
-      Field<&ListRewardAddresses::balance_timestamp, "the balance as of this moment, default now">,
+      Field<&ListRewardAddresses::balance_timestamp, "time of the balance, default now">,
       OfCustomer::fields, Paging::fields>;
 };
 
@@ -213,13 +207,11 @@ struct ListBalances : Paging {
 struct ListClaims : OfCustomer, Paging {
   std::optional<GroupId> payout_group_id;
   std::vector<ClaimStatus> statuses;
-  std::optional<Label> chain;
-  std::optional<Label> jurisdiction;
-  std::optional<Timestamp> start_time;
-  std::optional<Timestamp> end_time;
+  std::optional<Label> chain, jurisdiction;
+  std::optional<Timestamp> start_time, end_time;
   std::optional<Id> id;
 
-  // Three go on with the status, so that a rare one is found among many rows.
+  // Three contain the status, so that a rare one is found among many rows.
   static constexpr Index by_time{"claims_by_customer", "customer_id, created_at"};
   static constexpr Index by_group{"claims_by_group", "payout_group_id, onchain_status, created_at"};
   static constexpr Index by_status{"claims_by_status", "customer_id, onchain_status, created_at"};
@@ -233,7 +225,7 @@ struct ListClaims : OfCustomer, Paging {
       FilterBy<&ListClaims::statuses, "with one of these onchain_status",
                Equals<"onchain_status", ClaimStatus, by_status>>,
       FilterBy<&ListClaims::chain, "on this blockchain", Equals<"blockchain", Term, by_chain>>,
-      FilterBy<&ListClaims::jurisdiction, "present one of the group",
+      FilterBy<&ListClaims::jurisdiction, "current jurisdiction of the group",
                Equals<"jurisdiction", Term, by_jurisdiction>>,
       FilterBy<&ListClaims::start_time, "created at or after", Created<Bound::from>>,
       FilterBy<&ListClaims::end_time, "created at or before", Created<Bound::until>>,

@@ -1,7 +1,7 @@
 // The records of the service (specification 2). Each ends with its field table; a member that is
 // not std::optional is always set. The name of a field is its JSON key, column, Arrow field and
 // Python attribute. A record that can be loaded and listed names its table, which is also the name
-// of its kind.
+// of its resource type.
 #pragma once
 
 #include <optional>
@@ -18,25 +18,22 @@ namespace comptroller {
 struct Control {
   static constexpr std::string_view table = "controls";
 
-  Id id;
+  Id id, identity_id;
   ControlType type{};
   SetBy set_by{};
   bool is_overridable = false;
   std::optional<Word> reason_code;
-  std::optional<Note> reason;
   Timestamp created_at;
   NullableTimestamp deleted_at;
-  Id identity_id;
-  std::optional<Label> created_by;
-  std::optional<Label> deleted_by;
-  std::optional<Note> deletion_reason;
+  std::optional<Label> created_by, deleted_by;
+  std::optional<Note> reason, deletion_reason;
   std::optional<OwnerId> customer_id;
 
   using fields = Fields<Field<&Control::id, "identifies the control">,
                         Field<&Control::type, "what the identity may no longer do">,
                         Field<&Control::set_by, "CLIENT, or PROVIDER: the operator of the service">,
                         Field<&Control::is_overridable, "true: a client may delete it">,
-                        Field<&Control::reason_code, "coded reason, a word of an open set">,
+                        Field<&Control::reason_code, "coded reason">,
                         Field<&Control::reason, "reason in prose">,
                         Field<&Control::created_at, "when it came into force">,
                         Field<&Control::deleted_at, "when it was lifted; null while it is active">,
@@ -44,7 +41,17 @@ struct Control {
                         Field<&Control::created_by, "client id that created it, or operator">,
                         Field<&Control::deleted_by, "client id that deleted it, or operator">,
                         Field<&Control::deletion_reason, "why it was deleted, in prose">,
-                        Field<&Control::customer_id, "whose it is; shown to the operator">>;
+                        Field<&Control::customer_id, "the customer it belongs to; operator only">>;
+};
+
+// The deprecated booleans of an identity; each stands for a SELL_ONLY control.
+struct LegacyFlags {
+  std::optional<bool> user_disabled, admin_disabled;
+
+  using fields =
+      Fields<Field<&LegacyFlags::user_disabled, "deprecated; true: a client's SELL_ONLY">,
+             Field<&LegacyFlags::admin_disabled,
+                   "deprecated; true: an enforced SELL_ONLY of the operator">>;
 };
 
 // An identity as it is stored, exported and loaded.
@@ -58,25 +65,21 @@ struct StoredIdentity {
   Timestamp created_at;
   UpdatedAt updated_at;
 
-  using fields = Fields<Field<&StoredIdentity::id, "identifies the identity">,
-                        Field<&StoredIdentity::customer_id, "the customer it belongs to">,
-                        Field<&StoredIdentity::ref_id, "reference id given by the client">,
-                        Field<&StoredIdentity::metadata, "the client's own keys and values">,
-                        Field<&StoredIdentity::created_at, "creation time">,
-                        Field<&StoredIdentity::updated_at, "time of the last change">>;
+  using first_fields = Fields<Field<&StoredIdentity::id, "identifies the identity">,
+                              Field<&StoredIdentity::customer_id, "the customer it belongs to">,
+                              Field<&StoredIdentity::ref_id, "reference id given by the client">>;
+  using last_fields = Fields<Field<&StoredIdentity::metadata, "the client's own keys and values">,
+                             Field<&StoredIdentity::created_at, "creation time">,
+                             Field<&StoredIdentity::updated_at, "time of the last change">>;
+  using fields = Concatenate<first_fields, last_fields>;
 };
 
 // A line of a load of identities: the stored members, and the deprecated booleans, which create
 // controls. Members that follow from controls are ignored.
-struct IdentityLine : StoredIdentity {
-  std::optional<bool> user_disabled;
-  std::optional<bool> admin_disabled;
-  std::optional<Ignored> status;
-  std::optional<Ignored> status_details;
+struct IdentityLine : StoredIdentity, LegacyFlags {
+  std::optional<Ignored> status, status_details;
 
-  using fields = Concatenate<StoredIdentity::fields,
-                             Field<&IdentityLine::user_disabled, "true makes the control">,
-                             Field<&IdentityLine::admin_disabled, "true makes the control">,
+  using fields = Concatenate<StoredIdentity::fields, LegacyFlags::fields,
                              Field<&IdentityLine::status, "derived, ignored">,
                              Field<&IdentityLine::status_details, "derived, ignored">>;
 };
@@ -90,29 +93,19 @@ struct StatusDetails {
 };
 
 // An identity in answers: status and the deprecated booleans follow from its active controls.
-struct Identity {
-  Id id;
-  CustomerId customer_id;
-  std::optional<Label> ref_id;
+struct Identity : StoredIdentity {
   IdentityStatus status{};
-  StatusDetails status_details;
+  StatusDetails status_details{};
   bool user_disabled = false;
   bool admin_disabled = false;
-  std::optional<Metadata> metadata;
-  Timestamp created_at;
-  UpdatedAt updated_at;
 
-  using fields = Fields<
-      Field<&Identity::id, "identifies the identity">,
-      Field<&Identity::customer_id, "the customer it belongs to">,
-      Field<&Identity::ref_id, "reference id given by the client">,
-      Field<&Identity::status, "derived from the active controls">,
-      Field<&Identity::status_details, "the active controls and what they permit">,
-      Field<&Identity::user_disabled, "deprecated: a client's SELL_ONLY stands">,
-      Field<&Identity::admin_disabled, "deprecated: an enforced SELL_ONLY of the operator stands">,
-      Field<&Identity::metadata, "the client's own keys and values">,
-      Field<&Identity::created_at, "creation time">,
-      Field<&Identity::updated_at, "time of the last change">>;
+  using fields =
+      Concatenate<first_fields, Field<&Identity::status, "derived from the active controls">,
+                  Field<&Identity::status_details, "the active controls and what they permit">,
+                  Field<&Identity::user_disabled, "deprecated: a client's SELL_ONLY is active">,
+                  Field<&Identity::admin_disabled,
+                        "deprecated: an enforced SELL_ONLY of the operator is active">,
+                  last_fields>;
 };
 
 struct Transfer {
@@ -120,7 +113,7 @@ struct Transfer {
   std::optional<Word> status;
 
   using fields = Fields<Field<&Transfer::transfer_id, "identifies the transfer">,
-                        Field<&Transfer::status, "a word of an open set">>;
+                        Field<&Transfer::status, "a value of an open set">>;
 };
 
 struct FailReason {
@@ -130,9 +123,7 @@ struct FailReason {
 };
 
 struct CryptoEndpoint {
-  std::optional<Label> address_id;
-  std::optional<Label> address;
-  std::optional<Label> network;
+  std::optional<Label> address_id, address, network;
 
   using fields = Fields<Field<&CryptoEndpoint::address_id, "identifies the address">,
                         Field<&CryptoEndpoint::address, "the address as given">,
@@ -187,21 +178,16 @@ struct Orchestration {
   static constexpr std::string_view table = "orchestrations";
 
   Id id;
-  std::optional<Id> profile_id;
-  std::optional<Id> identity_id;
-  std::optional<Id> account_id;
+  std::optional<Id> profile_id, identity_id, account_id, orchestration_rule_id;
   CustomerId customer_id;
   std::optional<Label> ref_id;
-  std::optional<Term> source_asset;
-  std::optional<Term> destination_asset;
+  std::optional<Term> source_asset, destination_asset;
   std::optional<Amount> source_amount;
-  std::optional<Transfer> source_transfer;
-  std::optional<Transfer> destination_transfer;
+  std::optional<Transfer> source_transfer, destination_transfer;
   Word status;
   std::optional<FailReason> fail_reason;
   std::optional<Source> source;
   std::optional<Destination> destination;
-  std::optional<Id> orchestration_rule_id;
   Timestamp created_at;
   UpdatedAt updated_at;
   std::optional<Metadata> metadata;
@@ -218,7 +204,7 @@ struct Orchestration {
              Field<&Orchestration::source_amount, "amount, in units of source_asset">,
              Field<&Orchestration::source_transfer, "the transfer out of the source">,
              Field<&Orchestration::destination_transfer, "the transfer into the destination">,
-             Field<&Orchestration::status, "a word of an open set">,
+             Field<&Orchestration::status, "a value of an open set">,
              Field<&Orchestration::fail_reason, "why it failed">,
              Field<&Orchestration::source, "where the value comes from">,
              Field<&Orchestration::destination, "where the value goes">,
@@ -234,20 +220,15 @@ struct PayoutGroup {
 
   GroupId id;
   Ledger ledger{};
-  std::optional<Term> asset_type;
-  std::optional<Label> rate_id;
-  std::optional<Term> jurisdiction;
-  std::optional<Label> claimer_address;
+  std::optional<Term> asset_type, jurisdiction;
+  std::optional<Label> rate_id, onchain_group_id;
+  std::optional<Label> claimer_address, manager_address, destination_address;
   std::optional<Word> onchain_status;
   std::optional<NonNegativeAmount> balance;
   Timestamp created_at;
   UpdatedAt updated_at;
   std::optional<Name> name;
-  std::optional<Label> manager_address;
-  std::optional<Label> destination_address;
-  std::optional<Label> onchain_group_id;
-  std::optional<Timestamp> balance_at;
-  std::optional<Timestamp> last_claim_all_at;
+  std::optional<Timestamp> balance_at, last_claim_all_at;
   std::optional<ScheduleType> schedule_type;
   std::optional<OwnerId> customer_id;
 
@@ -258,7 +239,7 @@ struct PayoutGroup {
              Field<&PayoutGroup::rate_id, "the rate that applies, as observed">,
              Field<&PayoutGroup::jurisdiction, "where its rewards are taxed or regulated">,
              Field<&PayoutGroup::claimer_address, "address that claims for the group">,
-             Field<&PayoutGroup::onchain_status, "a word of an open set, as observed">,
+             Field<&PayoutGroup::onchain_status, "a value of an open set, as observed">,
              Field<&PayoutGroup::balance, "unclaimed balance in units of asset_type">,
              Field<&PayoutGroup::created_at, "creation time">,
              Field<&PayoutGroup::updated_at, "time of the last change">,
@@ -269,7 +250,7 @@ struct PayoutGroup {
              Field<&PayoutGroup::balance_at, "when the balance was observed">,
              Field<&PayoutGroup::last_claim_all_at, "confirmation of its latest CLAIM_ALL">,
              Field<&PayoutGroup::schedule_type, "how often it is claimed">,
-             Field<&PayoutGroup::customer_id, "whose it is; shown to the operator">>;
+             Field<&PayoutGroup::customer_id, "the customer it belongs to; operator only">>;
 };
 
 // Specification 2.4.
@@ -286,15 +267,16 @@ struct RewardAddress {
   Timestamp created_at;
   std::optional<OwnerId> customer_id;
 
-  using fields = Fields<Field<&RewardAddress::id, "identifies the address, a UUID">,
-                        Field<&RewardAddress::ledger, "the ledger it lives on">,
-                        Field<&RewardAddress::address, "the monitored address">,
-                        Field<&RewardAddress::name, "name for people">,
-                        Field<&RewardAddress::payout_group_id, "the group it is attributed to">,
-                        Field<&RewardAddress::balance, "its balance at the moment asked for">,
-                        Field<&RewardAddress::status, "a word of an open set, as observed">,
-                        Field<&RewardAddress::created_at, "creation time">,
-                        Field<&RewardAddress::customer_id, "whose it is; shown to the operator">>;
+  using fields =
+      Fields<Field<&RewardAddress::id, "identifies the address, a UUID">,
+             Field<&RewardAddress::ledger, "the ledger it lives on">,
+             Field<&RewardAddress::address, "the monitored address">,
+             Field<&RewardAddress::name, "name for people">,
+             Field<&RewardAddress::payout_group_id, "the group it is attributed to">,
+             Field<&RewardAddress::balance, "its balance at the requested time">,
+             Field<&RewardAddress::status, "a value of an open set, as observed">,
+             Field<&RewardAddress::created_at, "creation time">,
+             Field<&RewardAddress::customer_id, "the customer it belongs to; operator only">>;
 };
 
 // Specification 2.5.
@@ -304,23 +286,20 @@ struct Claim {
   Id id;
   GroupId payout_group_id;
   Word claim_type;
-  std::optional<Term> claim_schedule_id;
   ClaimStatus onchain_status{};
   NonNegativeAmount amount;
   std::optional<TransactionHash> tx_hash;
   std::optional<Addresses> addresses;
   std::optional<Note> error_message;
-  std::optional<Term> blockchain;
-  std::optional<Term> asset_type;
-  std::optional<Timestamp> submitted_at;
-  std::optional<Timestamp> confirmed_at;
+  std::optional<Term> claim_schedule_id, blockchain, asset_type;
+  std::optional<Timestamp> submitted_at, confirmed_at;
   Timestamp created_at;
   UpdatedAt updated_at;
   std::optional<OwnerId> customer_id;
 
   using fields = Fields<Field<&Claim::id, "identifies the claim">,
                         Field<&Claim::payout_group_id, "the group it claims for">,
-                        Field<&Claim::claim_type, "a word of an open set; CLAIM_ALL is one">,
+                        Field<&Claim::claim_type, "a value of an open set, such as CLAIM_ALL">,
                         Field<&Claim::claim_schedule_id, "the schedule that started it">,
                         Field<&Claim::onchain_status, "how far the transaction has come">,
                         Field<&Claim::amount, "amount claimed, in units of asset_type">,
@@ -333,7 +312,7 @@ struct Claim {
                         Field<&Claim::confirmed_at, "when the chain confirmed it">,
                         Field<&Claim::created_at, "creation time">,
                         Field<&Claim::updated_at, "time of the last change">,
-                        Field<&Claim::customer_id, "whose it is; shown to the operator">>;
+                        Field<&Claim::customer_id, "the customer it belongs to; operator only">>;
 };
 
 // The balance of an address at a time, as the operator recorded it (specification 4.4).
@@ -344,9 +323,9 @@ struct Balance {
   NonNegativeAmount balance;
   Timestamp at;
 
-  using fields = Fields<Field<&Balance::address_id, "the reward address">,
-                        Field<&Balance::balance, "what it held">,
-                        Field<&Balance::at, "the moment it held it">>;
+  using fields =
+      Fields<Field<&Balance::address_id, "the reward address">,
+             Field<&Balance::balance, "its balance">, Field<&Balance::at, "time of the balance">>;
 };
 
 // The customer of a record, of either specified shape; empty if none was given.

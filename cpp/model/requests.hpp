@@ -14,38 +14,31 @@ struct ById {
   using fields = Fields<Field<&ById::id, "identifies the record">>;
 };
 
-struct UpdateIdentity : ById {
-  std::optional<bool> user_disabled;
-  std::optional<bool> admin_disabled;
+struct UpdateIdentity : ById, LegacyFlags {
   std::optional<Metadata> metadata;
-  using fields = Concatenate<ById::fields, Field<&UpdateIdentity::user_disabled, "deprecated">,
-                             Field<&UpdateIdentity::admin_disabled, "deprecated">,
-                             Field<&UpdateIdentity::metadata, "replaces what is there">>;
+  using fields = Concatenate<ById::fields, LegacyFlags::fields,
+                             Field<&UpdateIdentity::metadata, "replaces the stored metadata">>;
 };
 
-struct PutIdentity : ById, OfCustomer {
+struct PutIdentity : ById, OfCustomer, LegacyFlags {
   std::optional<Label> ref_id;
   std::optional<Metadata> metadata;
-  std::optional<bool> user_disabled;
-  std::optional<bool> admin_disabled;
   using fields = Concatenate<ById::fields, OfCustomer::fields,
                              Field<&PutIdentity::ref_id, "reference id given by the client">,
-                             Field<&PutIdentity::metadata, "replaces what is there">,
-                             Field<&PutIdentity::user_disabled, "deprecated">,
-                             Field<&PutIdentity::admin_disabled, "deprecated">>;
+                             Field<&PutIdentity::metadata, "replaces the stored metadata">,
+                             LegacyFlags::fields>;
 };
 
 struct PermitsAction : ById {
   Action action{};
   std::optional<Timestamp> at;
-  using fields =
-      Concatenate<ById::fields, Field<&PermitsAction::action, "what the identity wants to do">,
-                  Field<&PermitsAction::at, "as of this moment, default now">>;
+  using fields = Concatenate<ById::fields, Field<&PermitsAction::action, "the action to check">,
+                             Field<&PermitsAction::at, "the time to check, default now">>;
 };
 
 struct Permission {
   bool permitted = false;
-  using fields = Fields<Field<&Permission::permitted, "whether it may">>;
+  using fields = Fields<Field<&Permission::permitted, "whether the action is permitted">>;
 };
 
 struct CreateControl {
@@ -63,9 +56,7 @@ struct CreateControl {
 };
 
 struct DeleteControl {
-  std::optional<Id> control_id;
-  std::optional<Id> id;
-  std::optional<Id> identity_id;
+  std::optional<Id> control_id, id, identity_id;
   std::optional<Note> reason;
   using fields = Fields<Field<&DeleteControl::control_id, "the control to delete">,
                         Field<&DeleteControl::id, "another name of control_id">,
@@ -75,8 +66,7 @@ struct DeleteControl {
 
 struct CreatePayoutGroup : OfCustomer {
   Ledger ledger{};
-  Term asset_type;
-  Term jurisdiction;
+  Term asset_type, jurisdiction;
   Name name;
   Label claimer_address;
   std::optional<ScheduleType> schedule_type;
@@ -100,16 +90,12 @@ struct UpdatePayoutGroup : ById {
 struct ObservePayoutGroup : ById {
   std::optional<Word> onchain_status;
   std::optional<NonNegativeAmount> balance;
-  std::optional<Timestamp> balance_at;
-  std::optional<Label> rate_id;
-  std::optional<Label> onchain_group_id;
-  std::optional<Timestamp> last_claim_all_at;
+  std::optional<Timestamp> balance_at, last_claim_all_at;
+  std::optional<Label> rate_id, onchain_group_id;
   using fields = Concatenate<
-      ById::fields,
-
-      Field<&ObservePayoutGroup::onchain_status, "a word of an open set">,
+      ById::fields, Field<&ObservePayoutGroup::onchain_status, "a value of an open set">,
       Field<&ObservePayoutGroup::balance, "unclaimed balance">,
-      Field<&ObservePayoutGroup::balance_at, "when the balance was seen, default now">,
+      Field<&ObservePayoutGroup::balance_at, "when the balance was observed, default now">,
       Field<&ObservePayoutGroup::rate_id, "the rate that applies">,
       Field<&ObservePayoutGroup::onchain_group_id, "its id on chain">,
       Field<&ObservePayoutGroup::last_claim_all_at, "confirmation of its latest CLAIM_ALL">>;
@@ -120,26 +106,26 @@ struct CreateRewardAddress : OfCustomer {
   Label address;
   std::optional<Name> name;
   std::optional<GroupId> payout_group_id;
-  using fields = Concatenate<Field<&CreateRewardAddress::ledger, "the ledger it lives on">,
-                             Field<&CreateRewardAddress::address, "the address to monitor">,
-                             Field<&CreateRewardAddress::name, "name for people">,
-                             Field<&CreateRewardAddress::payout_group_id,
-                                   "the group to attribute it to, of the same ledger">,
-                             OfCustomer::fields>;
+  using fields =
+      Concatenate<Field<&CreateRewardAddress::ledger, "the ledger it lives on">,
+                  Field<&CreateRewardAddress::address, "the address to monitor">,
+                  Field<&CreateRewardAddress::name, "name for people">,
+                  Field<&CreateRewardAddress::payout_group_id, "the group to attribute it to">,
+                  OfCustomer::fields>;
 };
 
 struct UpdateRewardAddress : ById {
   std::optional<Name> name;
   std::optional<GroupId> payout_group_id;
-  using fields = Concatenate<ById::fields, Field<&UpdateRewardAddress::name, "name for people">,
-                             Field<&UpdateRewardAddress::payout_group_id,
-                                   "the group to attribute it to, of the same ledger">>;
+  using fields =
+      Concatenate<ById::fields, Field<&UpdateRewardAddress::name, "name for people">,
+                  Field<&UpdateRewardAddress::payout_group_id, "the group to attribute it to">>;
 };
 
 struct ObserveRewardAddress : ById {
   Word status;
   using fields =
-      Concatenate<ById::fields, Field<&ObserveRewardAddress::status, "a word of an open set">>;
+      Concatenate<ById::fields, Field<&ObserveRewardAddress::status, "a value of an open set">>;
 };
 
 struct SubmitClaim : ById {

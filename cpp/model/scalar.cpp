@@ -18,14 +18,6 @@ std::string PageLimit::expectation() {
   return "a whole number from 1 to " + std::to_string(most);
 }
 
-std::optional<PageCursor> PageCursor::parse(std::string_view text) {
-  return PageCursor{std::string(text)};
-}
-
-std::string PageCursor::expectation() {
-  return "the next_page_cursor of an earlier page";
-}
-
 std::string refused_text(const std::string& expected, std::string_view text) {
   return "must be " + expected + ", not \"" + shorten(text) + "\"";
 }

@@ -1,5 +1,5 @@
-// What the rest of the core knows about a type of value: how it is parsed, what the API description
-// calls it, which storage class its column has, and its view.
+// Describes a type of value to the rest of the core: its parser, its name in the API description,
+// the storage class of its column, and its view.
 //
 // A view is a light value that every output format can write: a text (std::string_view), a Packed
 // text, a Decimal, a Timestamp, a member of a closed set, a bool, a number, JsonText, a list,
@@ -11,7 +11,7 @@
 //   parse, expectation        required for values that are read from text
 //   minimum_length, maximum_length   of the text, in the API description
 //   shown_to                  the only audience that sees the field
-//   names_customer            the value says whose record it is; it is no content of the record
+//   names_customer            the owner of the record; not compared as content
 //   is_completed_by_load      a line of a load may omit it
 //   is_computed               follows from other records: no column holds it, input is ignored
 //   default_of(record)        the value of an omitted member
@@ -26,6 +26,7 @@
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,7 @@
 
 namespace comptroller {
 
-// Who reads an answer. The operator also sees whose a record is.
+// The reader of an answer. Only the operator sees the customer of every record.
 enum class Audience : std::uint8_t { client, provider };
 
 // The customer of a record whose specified shape names it.
@@ -73,7 +74,7 @@ struct UpdatedAt : Timestamp {
   }
 };
 
-// A time that is null until it comes. Unlike an optional field it is always written.
+// A time that is null until the event. Unlike an optional field it is always written.
 struct NullableTimestamp {
   static constexpr std::string_view kind = "timestamp?";
   static constexpr StorageClass storage = StorageClass::timestamp;
@@ -89,7 +90,7 @@ struct SnapshotBalance : NonNegativeAmount {
   static constexpr bool is_computed = true;
 };
 
-// A member that a line may have and whose value is ignored.
+// A member of a loaded line whose value is ignored.
 struct Ignored {
   static constexpr bool is_computed = true;
 };
@@ -107,14 +108,12 @@ struct PageLimit {
 struct PageCursor {
   static constexpr std::string_view kind = "string";
   std::string value;
-  static std::optional<PageCursor> parse(std::string_view text);
-  static std::string expectation();
+  static std::optional<PageCursor> parse(std::string_view text) {
+    return PageCursor{std::string(text)};
+  }
+  static std::string expectation() { return "the next_page_cursor of an earlier page"; }
 };
 
-template <class T>
-inline constexpr bool is_optional = false;
-template <class T>
-inline constexpr bool is_optional<std::optional<T>> = true;
 template <class T>
 inline constexpr bool is_array = false;
 template <class T>
@@ -122,18 +121,16 @@ inline constexpr bool is_array<std::vector<T>> = true;
 
 namespace detail {
 template <class T>
-struct Bare {
-  using type = T;
-};
+T bare_of(std::type_identity<T>);
 template <class T>
-struct Bare<std::optional<T>> {
-  using type = T;
-};
+T bare_of(std::type_identity<std::optional<T>>);
 }  // namespace detail
 
 // The type of a field without its optional.
 template <class T>
-using bare = typename detail::Bare<T>::type;
+using bare = decltype(detail::bare_of(std::type_identity<T>{}));
+template <class T>
+inline constexpr bool is_optional = !std::same_as<T, bare<T>>;
 
 // A view of text that is made of other bytes: `size` characters, none of which needs an escape.
 template <class P>
@@ -168,7 +165,7 @@ struct JsonText {
   }
 };
 
-// A scalar class, and plain values that only the service's own answers have.
+// A scalar class, or a plain value that only answers have.
 template <class T>
 struct Scalar {
   static constexpr StorageClass storage = T::storage;

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include "model/hexadecimal.hpp"
-
 namespace comptroller {
 
 namespace {
@@ -91,20 +89,6 @@ std::optional<Word> Word::parse(std::string_view text) {
 std::string Word::expectation() {
   return "a word of 1 to " + std::to_string(maximum_length) +
          " characters A-Z, 0-9 and _ that begins with a letter, such as COMPLETED";
-}
-
-std::optional<Term> Term::parse(std::string_view text) {
-  if (!is_text(text, Label::minimum_length, Label::maximum_length)) return std::nullopt;
-  return Term{std::string(text)};
-}
-
-std::optional<TransactionHash> TransactionHash::parse(std::string_view text) {
-  if (!is_text(text, Label::minimum_length, Label::maximum_length)) return std::nullopt;
-  return TransactionHash{std::string(text)};
-}
-
-bool TransactionHash::pack(std::string_view text, char* out) {
-  return read_prefixed_hexadecimal(text, packed_length, out);
 }
 
 }  // namespace comptroller

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/hexadecimal.hpp"
 #include "model/storage_class.hpp"
 
 namespace comptroller {
@@ -43,7 +44,7 @@ using Label = Text<1, 128>;
 using Name = Text<1, 256>;
 using Note = Text<0, 1024>;
 
-// A word of an open set: [A-Z][A-Z0-9_]{0,63}. Words that this version does not know are valid.
+// A value of an open set: [A-Z][A-Z0-9_]{0,63}. Values that this version does not know are valid.
 struct Word {
   static constexpr std::string_view kind = "word";
   static constexpr StorageClass storage = StorageClass::symbol;
@@ -57,32 +58,20 @@ struct Word {
 };
 
 // A label that repeats from record to record (asset, chain, jurisdiction); the store holds it once.
-struct Term {
-  static constexpr std::string_view kind = "string";
+struct Term : Label {
   static constexpr StorageClass storage = StorageClass::symbol;
-
-  std::string value;
-
-  static std::optional<Term> parse(std::string_view text);
-  static std::string expectation() { return Label::expectation(); }
-  friend auto operator<=>(const Term&, const Term&) = default;
 };
 
 // Any label; the usual form, "0x" and 64 lower-case hexadecimal digits, packs into 32 bytes.
-struct TransactionHash {
-  static constexpr std::string_view kind = "string";
+struct TransactionHash : Label {
   static constexpr StorageClass storage = StorageClass::hash;
   static constexpr std::size_t packed_length = 32;
 
-  std::string value;
-
-  static std::optional<TransactionHash> parse(std::string_view text);
-  static std::string expectation() { return Label::expectation(); }
-
   // Writes `packed_length` bytes and returns true for exactly the usual form; else returns false,
   // and `out` is unspecified.
-  static bool pack(std::string_view text, char* out);
-  friend auto operator<=>(const TransactionHash&, const TransactionHash&) = default;
+  static bool pack(std::string_view text, char* out) {
+    return read_prefixed_hexadecimal(text, packed_length, out);
+  }
 };
 
 }  // namespace comptroller

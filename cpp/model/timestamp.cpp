@@ -103,13 +103,13 @@ std::optional<Timestamp> Timestamp::parse(std::string_view text) {
   if (!offset) return std::nullopt;
 
   const auto minute_begins = sys_days(date) + hour + minute - *offset;
-  auto moment = minute_begins + second + *fraction;
+  auto instant = minute_begins + second + *fraction;
   if (second == seconds(60)) {
     const auto next_minute = minute_begins + minutes(1);
     if (next_minute != std::chrono::floor<days>(next_minute)) return std::nullopt;
-    moment = next_minute - Microseconds(1);
+    instant = next_minute - Microseconds(1);
   }
-  const Timestamp timestamp{moment.time_since_epoch().count()};
+  const Timestamp timestamp{instant.time_since_epoch().count()};
   if (timestamp < earliest_timestamp || timestamp > latest_timestamp) return std::nullopt;
   return timestamp;
 }
@@ -120,10 +120,10 @@ std::string Timestamp::expectation() {
 
 void format_timestamp(Timestamp timestamp, char* out) {
   const Timestamp written = std::clamp(timestamp, earliest_timestamp, latest_timestamp);
-  const std::chrono::sys_time<Microseconds> moment{Microseconds(written.microseconds)};
-  const auto day = std::chrono::floor<days>(moment);
+  const std::chrono::sys_time<Microseconds> instant{Microseconds(written.microseconds)};
+  const auto day = std::chrono::floor<days>(instant);
   const year_month_day date(day);
-  const auto in_day = static_cast<std::uint64_t>((moment - day).count());
+  const auto in_day = static_cast<std::uint64_t>((instant - day).count());
   const auto second = static_cast<std::uint32_t>(in_day / 1'000'000);
   const auto microsecond = static_cast<std::uint32_t>(in_day % 1'000'000);
   const auto year = static_cast<std::uint32_t>(static_cast<int>(date.year()));

@@ -31,6 +31,21 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+// The known name with the fewest edits to `name`; empty if none is near.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
+  if (name.size() > longest_compared) return {};
+  std::string_view nearest;
+  std::size_t fewest = name.size() / 2 + 1;  // at most half of the name may differ
+  for (const std::string_view candidate : known) {
+    const std::size_t edits = edits_between(name, candidate);
+    if (edits < fewest) {
+      fewest = edits;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
 }  // namespace
 
 std::string shorten(std::string_view text) {
@@ -44,20 +59,6 @@ std::string comma_separated(std::span<const std::string_view> names) {
   std::string list;
   for (const std::string_view name : names) list.append(list.empty() ? "" : ", ").append(name);
   return list;
-}
-
-std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
-  if (name.size() > longest_compared) return {};
-  std::string_view nearest;
-  std::size_t fewest = name.size() / 2 + 1;  // at most half of the name may differ
-  for (const std::string_view candidate : known) {
-    const std::size_t edits = edits_between(name, candidate);
-    if (edits < fewest) {
-      fewest = edits;
-      nearest = candidate;
-    }
-  }
-  return nearest;
 }
 
 std::string unknown_name_message(std::string_view name, std::span<const std::string_view> known) {

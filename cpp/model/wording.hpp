@@ -13,9 +13,6 @@ std::string shorten(std::string_view text);
 // "A, B, C".
 std::string comma_separated(std::span<const std::string_view> names);
 
-// The known name with the fewest edits to `name`; empty if none is near.
-std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known);
-
 // "is not known; did you mean created_at?", or all known names if none is near.
 std::string unknown_name_message(std::string_view name, std::span<const std::string_view> known);
 

@@ -19,25 +19,18 @@ void canonicalise(Ledger ledger, std::string_view field, Label& address) {
   address.value = *std::move(canonical);
 }
 
-template <class T>
-bool set(T& member, const T& given) {
-  if (!given) return false;
-  member = given;
-  return true;
+void canonicalise(Ledger ledger, std::string_view field, std::optional<Label>& address) {
+  if (address) canonicalise(ledger, field, *address);
 }
 
 }  // namespace
 
 void complete(PayoutGroup& group) {
-  if (group.claimer_address) {
-    canonicalise(group.ledger, "claimer_address", *group.claimer_address);
-    if (!group.manager_address) group.manager_address = group.claimer_address;
-    if (!group.destination_address) group.destination_address = group.claimer_address;
-  }
-  if (group.manager_address) canonicalise(group.ledger, "manager_address", *group.manager_address);
-  if (group.destination_address) {
-    canonicalise(group.ledger, "destination_address", *group.destination_address);
-  }
+  if (!group.manager_address) group.manager_address = group.claimer_address;
+  if (!group.destination_address) group.destination_address = group.claimer_address;
+  canonicalise(group.ledger, "claimer_address", group.claimer_address);
+  canonicalise(group.ledger, "manager_address", group.manager_address);
+  canonicalise(group.ledger, "destination_address", group.destination_address);
   if (!group.onchain_status) group.onchain_status = Word{unregistered};
   if (!group.balance) group.balance = NonNegativeAmount{"0"};
 }
@@ -50,12 +43,7 @@ void complete(RewardAddress& address) {
 PayoutGroup create_group(const CreatePayoutGroup& request, Timestamp now, std::string id) {
   PayoutGroup group;
   group.id.value = std::move(id);
-  group.ledger = request.ledger;
-  group.asset_type = request.asset_type;
-  group.jurisdiction = request.jurisdiction;
-  group.name = request.name;
-  group.claimer_address = request.claimer_address;
-  group.schedule_type = request.schedule_type;
+  set_given(group, request);
   group.created_at = now;
   group.updated_at = UpdatedAt{now};
   complete(group);
@@ -63,44 +51,29 @@ PayoutGroup create_group(const CreatePayoutGroup& request, Timestamp now, std::s
 }
 
 PayoutGroup update_group(PayoutGroup group, const UpdatePayoutGroup& request, Timestamp now) {
-  bool is_changed = set(group.name, request.name);
-  is_changed |= set(group.jurisdiction, request.jurisdiction);
-  if (is_changed) group.updated_at = changed_at(now, group.updated_at);
+  if (set_given(group, request)) group.updated_at = changed_at(now, group.updated_at);
   return group;
 }
 
 PayoutGroup observe_group(PayoutGroup group, const ObservePayoutGroup& request, Timestamp now) {
-  bool is_changed = set(group.onchain_status, request.onchain_status);
-  if (set(group.balance, request.balance)) {
-    group.balance_at = now;
-    is_changed = true;
-  }
-  is_changed |= set(group.balance_at, request.balance_at);
-  is_changed |= set(group.rate_id, request.rate_id);
-  is_changed |= set(group.onchain_group_id, request.onchain_group_id);
-  is_changed |= set(group.last_claim_all_at, request.last_claim_all_at);
-  if (is_changed) group.updated_at = changed_at(now, group.updated_at);
+  if (request.balance) group.balance_at = now;
+  if (set_given(group, request)) group.updated_at = changed_at(now, group.updated_at);
   return group;
 }
 
 RewardAddress create_address(const CreateRewardAddress& request, Timestamp now, std::string id) {
   RewardAddress address;
   address.id.value = std::move(id);
-  address.ledger = request.ledger;
-  address.address = request.address;
-  address.name = request.name;
-  address.payout_group_id = request.payout_group_id;
+  set_given(address, request);
   address.created_at = now;
   complete(address);
   return address;
 }
 
 RewardAddress update_address(RewardAddress address, const UpdateRewardAddress& request) {
-  if (request.name) address.name = request.name;
-  if (request.payout_group_id && address.payout_group_id != request.payout_group_id) {
-    address.payout_group_id = request.payout_group_id;
-    address.status = Word{pending};
-  }
+  const std::optional<GroupId> before = address.payout_group_id;
+  set_given(address, request);
+  if (address.payout_group_id != before) address.status = Word{pending};
   return address;
 }
 

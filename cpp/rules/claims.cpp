@@ -7,8 +7,8 @@ namespace comptroller::rules {
 
 namespace {
 
-void move(Claim& claim, ClaimStatus to, Timestamp now) {
-  if (!may_move(claim.onchain_status, to)) {
+void change_status(Claim& claim, ClaimStatus to, Timestamp now) {
+  if (!is_transition(claim.onchain_status, to)) {
     throw Error(Code::illegal_transition, "a claim that is " +
                                               std::string(word(claim.onchain_status)) +
                                               " cannot become " + std::string(word(to)));
@@ -19,37 +19,33 @@ void move(Claim& claim, ClaimStatus to, Timestamp now) {
 
 }  // namespace
 
-bool may_move(ClaimStatus from, ClaimStatus to) {
-  switch (from) {
-    case ClaimStatus::pending:
-      return to == ClaimStatus::submitted || to == ClaimStatus::failed;
-    case ClaimStatus::submitted:
-      return to == ClaimStatus::confirmed || to == ClaimStatus::failed;
-    default:
-      return false;
-  }
+bool is_transition(ClaimStatus from, ClaimStatus to) {
+  if (from == ClaimStatus::pending)
+    return to == ClaimStatus::submitted || to == ClaimStatus::failed;
+  return from == ClaimStatus::submitted &&
+         (to == ClaimStatus::confirmed || to == ClaimStatus::failed);
 }
 
-bool may_arrive(ClaimStatus from, ClaimStatus to) {
-  return from == to || may_move(from, to) ||
+bool is_loadable_transition(ClaimStatus from, ClaimStatus to) {
+  return from == to || is_transition(from, to) ||
          (from == ClaimStatus::pending && to == ClaimStatus::confirmed);
 }
 
 Claim submit_claim(Claim claim, const SubmitClaim& request, Timestamp now) {
-  move(claim, ClaimStatus::submitted, now);
+  change_status(claim, ClaimStatus::submitted, now);
   claim.tx_hash = TransactionHash{request.tx_hash.value};
   claim.submitted_at = request.at.value_or(now);
   return claim;
 }
 
 Claim confirm_claim(Claim claim, const ConfirmClaim& request, Timestamp now) {
-  move(claim, ClaimStatus::confirmed, now);
+  change_status(claim, ClaimStatus::confirmed, now);
   claim.confirmed_at = request.at.value_or(now);
   return claim;
 }
 
 Claim fail_claim(Claim claim, const FailClaim& request, Timestamp now) {
-  move(claim, ClaimStatus::failed, now);
+  change_status(claim, ClaimStatus::failed, now);
   claim.error_message = request.error_message;
   return claim;
 }

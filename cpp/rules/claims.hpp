@@ -8,10 +8,10 @@
 namespace comptroller::rules {
 
 // Whether an operation may change one status to the other.
-bool may_move(ClaimStatus from, ClaimStatus to);
+bool is_transition(ClaimStatus from, ClaimStatus to);
 
-// Whether a loaded claim may change one status to the other: to the same or any later one.
-bool may_arrive(ClaimStatus from, ClaimStatus to);
+// Whether a load may change one status to the other: to the same or any later one.
+bool is_loadable_transition(ClaimStatus from, ClaimStatus to);
 
 // The claim after the transition, with the updated_at of a change made `now`. Throw
 // illegal_transition.
@@ -19,8 +19,8 @@ Claim submit_claim(Claim claim, const SubmitClaim& request, Timestamp now);
 Claim confirm_claim(Claim claim, const ConfirmClaim& request, Timestamp now);
 Claim fail_claim(Claim claim, const FailClaim& request, Timestamp now);
 
-// confirmed_at of a CONFIRMED CLAIM_ALL claim, which its group's last_claim_all_at is not before;
-// nothing of any other claim.
+// confirmed_at of a CONFIRMED CLAIM_ALL claim, nullopt for any other. The last_claim_all_at of its
+// group is never earlier.
 std::optional<Timestamp> claims_all_at(const Claim& claim);
 
 }  // namespace comptroller::rules

@@ -1,24 +1,28 @@
 #include "rules/controls.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "model/error.hpp"
+#include "rules/changes.hpp"
 
 namespace comptroller::rules {
 
 namespace {
 
-// A deprecated boolean and the control that it stands for.
-struct LegacyField {
-  std::string_view name;
+// A deprecated boolean and the SELL_ONLY control that it stands for.
+struct LegacyFlag {
+  std::optional<bool> LegacyFlags::* given;
   SetBy set_by;
   bool is_overridable;
   std::string_view reason_code;
 };
 
-constexpr LegacyField user_field{"user_disabled", SetBy::client, true, "LEGACY_USER_DISABLED"};
-constexpr LegacyField admin_field{"admin_disabled", SetBy::provider, false,
-                                  "LEGACY_ADMIN_DISABLED"};
+constexpr LegacyFlag user_flag{&LegacyFlags::user_disabled, SetBy::client, true,
+                               "LEGACY_USER_DISABLED"};
+constexpr LegacyFlag admin_flag{&LegacyFlags::admin_disabled, SetBy::provider, false,
+                                "LEGACY_ADMIN_DISABLED"};
+constexpr std::array legacy_flags{user_flag, admin_flag};
 
 const Control* find_active(std::span<const Control> active, ControlType type, SetBy set_by) {
   const auto found = std::ranges::find_if(active, [&](const Control& control) {
@@ -27,28 +31,36 @@ const Control* find_active(std::span<const Control> active, ControlType type, Se
   return found == active.end() ? nullptr : &*found;
 }
 
-const Control* find_legacy(std::span<const Control> active, const LegacyField& field) {
-  const Control* control = find_active(active, ControlType::sell_only, field.set_by);
-  return control != nullptr && control->is_overridable == field.is_overridable ? control : nullptr;
+const Control* find_legacy(std::span<const Control> active, const LegacyFlag& flag) {
+  const Control* control = find_active(active, ControlType::sell_only, flag.set_by);
+  return control != nullptr && control->is_overridable == flag.is_overridable ? control : nullptr;
 }
 
-Error already_stands(const Control& control) {
-  return Error::conflict("a " + std::string(word(control.type)) + " control set by " +
-                             std::string(word(control.set_by)) + " is active already",
-                         control.id.value);
+void check_none_active(std::span<const Control> active, ControlType type, SetBy set_by) {
+  const Control* control = find_active(active, type, set_by);
+  if (control == nullptr) return;
+  throw Error::conflict("a " + std::string(word(type)) + " control set by " +
+                            std::string(word(set_by)) + " is active already",
+                        control->id.value);
 }
 
-Control make_legacy_control(const LegacyField& field, const Id& identity_id,
-                            const Principal& principal, Timestamp now, const MakeId& make_id) {
+Control make_control(std::string id, const Id& identity_id, const Principal& principal,
+                     Timestamp now) {
   Control control;
-  control.id = Id{make_id()};
+  control.id.value = std::move(id);
   control.identity_id = identity_id;
-  control.type = ControlType::sell_only;
-  control.set_by = field.set_by;
-  control.is_overridable = field.is_overridable;
-  control.reason_code = Word{std::string(field.reason_code)};
   control.created_at = now;
   control.created_by = Label{principal.actor()};
+  return control;
+}
+
+Control make_legacy_control(const LegacyFlag& flag, const Id& identity_id,
+                            const Principal& principal, Timestamp now, const MakeId& make_id) {
+  Control control = make_control(make_id(), identity_id, principal, now);
+  control.type = ControlType::sell_only;
+  control.set_by = flag.set_by;
+  control.is_overridable = flag.is_overridable;
+  control.reason_code = Word{std::string(flag.reason_code)};
   return control;
 }
 
@@ -75,23 +87,12 @@ IdentityStatus status_of(std::span<const Control> active) {
   return is_frozen ? IdentityStatus::error : IdentityStatus::disabled;
 }
 
-bool is_active_at(const Control& control, Timestamp time) {
-  const std::optional<Timestamp>& deleted = control.deleted_at.value;
-  return control.created_at <= time && (!deleted || time < *deleted);
-}
-
 Identity show_identity(const StoredIdentity& stored, std::vector<Control> active) {
-  Identity identity;
-  identity.id = stored.id;
-  identity.customer_id = stored.customer_id;
-  identity.ref_id = stored.ref_id;
+  Identity identity{stored};
   identity.status = status_of(active);
   identity.status_details.permitted_actions = permitted_actions(active);
-  identity.user_disabled = find_legacy(active, user_field) != nullptr;
-  identity.admin_disabled = find_legacy(active, admin_field) != nullptr;
-  identity.metadata = stored.metadata;
-  identity.created_at = stored.created_at;
-  identity.updated_at = stored.updated_at;
+  identity.user_disabled = find_legacy(active, user_flag) != nullptr;
+  identity.admin_disabled = find_legacy(active, admin_flag) != nullptr;
   identity.status_details.active_controls = std::move(active);
   return identity;
 }
@@ -109,19 +110,11 @@ Control create_control(const CreateControl& request, std::span<const Control> ac
     throw Error::field(Code::control_type_not_permitted, "type",
                        "a client may set SELL_ONLY, CLOSED or DORMANT, not FROZEN");
   }
-  Control control;
-  control.id = Id{std::move(id)};
-  control.identity_id = request.identity_id;
-  control.type = request.type;
+  Control control = make_control(std::move(id), request.identity_id, principal, now);
   control.set_by = principal.is_operator() ? SetBy::provider : SetBy::client;
-  control.is_overridable = request.is_overridable.value_or(!principal.is_operator());
-  control.reason_code = request.reason_code;
-  control.reason = request.reason;
-  control.created_at = now;
-  control.created_by = Label{principal.actor()};
-  if (const Control* standing = find_active(active, control.type, control.set_by)) {
-    throw already_stands(*standing);
-  }
+  control.is_overridable = !principal.is_operator();
+  set_given(control, request);
+  check_none_active(active, control.type, control.set_by);
   return control;
 }
 
@@ -149,23 +142,19 @@ LegacyChange write_legacy_flags(const LegacyFlags& flags, const Id& identity_id,
                        "is the operator's; a client can neither set nor clear it");
   }
   LegacyChange change;
-  const auto write = [&](const std::optional<bool>& flag, const LegacyField& field) {
-    if (!flag) return;
-    const Control* standing = find_legacy(active, field);
-    if (*flag && standing == nullptr) {
-      if (const Control* other = find_active(active, ControlType::sell_only, field.set_by)) {
-        throw already_stands(*other);
-      }
-      change.created.push_back(make_legacy_control(field, identity_id, principal, now, make_id));
-    } else if (!*flag && standing != nullptr) {
-      Control lifted = *standing;
-      lifted.deleted_at.value = now;
-      lifted.deleted_by = Label{principal.actor()};
-      change.deleted.push_back(std::move(lifted));
+  for (const LegacyFlag& flag : legacy_flags) {
+    const std::optional<bool>& given = flags.*flag.given;
+    if (!given) continue;
+    const Control* control = find_legacy(active, flag);
+    if (*given && control == nullptr) {
+      check_none_active(active, ControlType::sell_only, flag.set_by);
+      change.created.push_back(make_legacy_control(flag, identity_id, principal, now, make_id));
+    } else if (!*given && control != nullptr) {
+      Control& deleted = change.deleted.emplace_back(*control);
+      deleted.deleted_at.value = now;
+      deleted.deleted_by = Label{principal.actor()};
     }
-  };
-  write(flags.user_disabled, user_field);
-  write(flags.admin_disabled, admin_field);
+  }
   return change;
 }
 
@@ -173,19 +162,18 @@ std::vector<Control> load_legacy_flags(const LegacyFlags& flags, const Id& ident
                                        std::span<const Control> active, const Principal& principal,
                                        Timestamp now, const MakeId& make_id) {
   std::vector<Control> created;
-  const auto load = [&](const std::optional<bool>& flag, const LegacyField& field) {
-    if (!flag.value_or(false)) return;
-    if (find_active(active, ControlType::sell_only, field.set_by) != nullptr) return;
-    created.push_back(make_legacy_control(field, identity_id, principal, now, make_id));
-  };
-  load(flags.user_disabled, user_field);
-  load(flags.admin_disabled, admin_field);
+  for (const LegacyFlag& flag : legacy_flags) {
+    if (!(flags.*flag.given).value_or(false)) continue;
+    if (find_active(active, ControlType::sell_only, flag.set_by) != nullptr) continue;
+    created.push_back(make_legacy_control(flag, identity_id, principal, now, make_id));
+  }
   return created;
 }
 
 bool is_legacy_control(const Control& control) {
-  return control.reason_code && (control.reason_code->value == user_field.reason_code ||
-                                 control.reason_code->value == admin_field.reason_code);
+  return std::ranges::any_of(legacy_flags, [&](const LegacyFlag& flag) {
+    return control.reason_code && control.reason_code->value == flag.reason_code;
+  });
 }
 
 }  // namespace comptroller::rules

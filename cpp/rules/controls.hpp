@@ -1,5 +1,5 @@
-// Identity controls: who may create and delete which, what they permit, and the deprecated booleans
-// that stand for some of them (specification 2.1, 3.1). Pure: state in, state or Error out.
+// Identity controls: creation, deletion, the actions they permit, and the deprecated booleans that
+// stand for some of them (specification 2.1, 3.1). Pure.
 #pragma once
 
 #include <functional>
@@ -19,15 +19,12 @@ using MakeId = std::function<std::string()>;
 // Whether an active control of this type leaves an action permitted.
 bool permits(ControlType type, Action action);
 
-// What all active controls permit: BUY SELL DEPOSIT WITHDRAW without any, SELL under SELL_ONLY
-// alone, nothing under any other.
+// The actions that all active controls permit: BUY SELL DEPOSIT WITHDRAW if there is none, SELL
+// under SELL_ONLY alone, none under any other.
 std::vector<Action> permitted_actions(std::span<const Control> active);
 
 // ERROR under a FROZEN control, else DISABLED under any, else APPROVED.
 IdentityStatus status_of(std::span<const Control> active);
-
-// A control is in force from created_at (included) to deleted_at (excluded).
-bool is_active_at(const Control& control, Timestamp time);
 
 Identity show_identity(const StoredIdentity& stored, std::vector<Control> active);
 
@@ -49,11 +46,6 @@ struct LegacyChange {
   std::vector<Control> created;
   std::vector<Control> deleted;
   bool is_empty() const { return created.empty() && deleted.empty(); }
-};
-
-struct LegacyFlags {
-  std::optional<bool> user_disabled;
-  std::optional<bool> admin_disabled;
 };
 
 // `true` creates the flag's control unless it is active, `false` deletes it; an unset flag changes

@@ -58,7 +58,7 @@ std::optional<PayoutGroup> merge(const PayoutGroup& stored, PayoutGroup line) {
 
 std::optional<Claim> merge(const Claim& stored, const Claim& line) {
   check_origin(stored, line);
-  if (!may_arrive(stored.onchain_status, line.onchain_status)) {
+  if (!is_loadable_transition(stored.onchain_status, line.onchain_status)) {
     throw Error(Code::illegal_transition,
                 "the claim is " + std::string(word(stored.onchain_status)) +
                     " already and cannot become " + std::string(word(line.onchain_status)));

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "model/addresses.hpp"
-#include "model/hexadecimal.hpp"
 #include "model/identifier.hpp"
+#include "model/scalar.hpp"
 #include "model/text.hpp"
 
 namespace comptroller::sample {
@@ -49,12 +49,12 @@ std::string uuid_at(std::uint64_t time_us, Random& random) {
 
 std::string address_on(Ledger ledger, Random& random) {
   if (ledger == Ledger::solana) return base58(44, 15, random);
-  return prefixed_hexadecimal(bytes(packed_address_length, random));
+  return text_of(PackedHexadecimal{bytes(packed_address_length, random)});
 }
 
 std::string transaction_on(Ledger ledger, Random& random) {
   if (ledger == Ledger::solana) return base58(88, 4, random);
-  return prefixed_hexadecimal(bytes(TransactionHash::packed_length, random));
+  return text_of(PackedHexadecimal{bytes(TransactionHash::packed_length, random)});
 }
 
 Int128 amount_below(std::uint64_t limit, Random& random) {

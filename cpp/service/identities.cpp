@@ -21,8 +21,7 @@ Identity show(Context& context, const store::StoredIdentityRow& row) {
 }
 
 // Writes the deprecated booleans as the controls that they stand for; gives whether any changed.
-bool write_flags(Context& context, const store::StoredIdentityRow& row,
-                 const rules::LegacyFlags& flags) {
+bool write_flags(Context& context, const store::StoredIdentityRow& row, const LegacyFlags& flags) {
   const rules::LegacyChange change = rules::write_legacy_flags(
       flags, row.record.id, store::active_controls(context.connection, row.key), context.principal,
       context.now, context.environment.make_id);
@@ -76,7 +75,7 @@ PageOf<Identity> list_identities(Context& context, const ListIdentities& request
 
 Identity update_identity(Context& context, const UpdateIdentity& request) {
   store::StoredIdentityRow row = require_identity(context, request.id);
-  bool is_changed = write_flags(context, row, {request.user_disabled, request.admin_disabled});
+  bool is_changed = write_flags(context, row, request);
   if (request.metadata) {
     row.record.metadata = request.metadata;
     is_changed = true;
@@ -111,7 +110,7 @@ Identity put_identity(Context& context, const PutIdentity& request) {
     row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
     store::update_identity(context.connection, row);
   }
-  write_flags(context, row, {request.user_disabled, request.admin_disabled});
+  write_flags(context, row, request);
   return show(context, row);
 }
 

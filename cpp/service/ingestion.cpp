@@ -126,9 +126,9 @@ Outcome Ingestion::take_line(IdentityLine& line) {
     outcome = Outcome::updated;
   }
   if (!line.user_disabled.value_or(false) && !line.admin_disabled.value_or(false)) return outcome;
-  const std::vector<Control> made = rules::load_legacy_flags(
-      {line.user_disabled, line.admin_disabled}, identity.id,
-      store::active_controls(connection_, stored->key), principal_, now_, make_id_);
+  const std::vector<Control> made =
+      rules::load_legacy_flags(line, identity.id, store::active_controls(connection_, stored->key),
+                               principal_, now_, make_id_);
   for (Control control : made) {
     customer_of(control) = identity.customer_id.value;
     store::insert_control(connection_, control, *stored);

@@ -25,7 +25,7 @@ inline constexpr std::size_t most_array_values = 100;
 template <class T>
 std::optional<std::string> set_member(T& member, std::string_view text, bool is_repeated) {
   if constexpr (Parsed<T>) {  // other members come in the body only
-    if (is_repeated) return "is there twice";
+    if (is_repeated) return "appears more than once";
     auto value = Scalar<T>::parse(text);
     if (!value) return refused_text(Scalar<T>::expectation(), text);
     member = *std::move(value);

@@ -23,7 +23,7 @@ KEYS = ("status", "chain", "asset", "jurisdiction", "group", "customer", "type",
 
 
 def checked(by: Sequence[str], among: Sequence[str] = KEYS, name: str = "by") -> tuple[str, ...]:
-    """The keys. Raises InvalidRequest for one that is not `among` them or is there twice."""
+    """The keys. Raises InvalidRequest for one that is not `among` them or is repeated."""
     if not isinstance(by, Iterable):
         raise invalid(name, f"must be some of {', '.join(among)}")
     keys = (by,) if isinstance(by, str) else tuple(by)

@@ -57,7 +57,7 @@ def _token(exchange: Exchange) -> bytes:
     if _TOKEN_FIELD.search(exchange.scope["query_string"]):
         raise _malformed("access_token", "belongs into the header Authorization, not into the URL")
     if exchange.is_repeated(b"authorization"):
-        raise _malformed("Authorization", "is there twice")
+        raise _malformed("Authorization", "appears more than once")
     header = exchange.headers.get(b"authorization", b"")
     if header.partition(b" ")[0].lower() != _SCHEME:
         raise _refusal(problem("unauthenticated", "this needs a bearer token"), "Bearer")

@@ -156,7 +156,7 @@ class Bulk:
         kind, parameters = _kind(exchange), await exchange.parameters()
         formats = [value for name, value in parameters if name == "format"] or ["ndjson"]
         if len(formats) > 1:
-            raise invalid("format", "is there twice")
+            raise invalid("format", "appears more than once")
         filters = [each for each in parameters if each[0] != "format"]
         if kind == "controls" and all(name != "include_deleted" for name, _ in filters):
             filters.append(("include_deleted", "true"))

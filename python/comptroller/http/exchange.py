@@ -100,7 +100,7 @@ class Exchange:
         names = [name for name, _ in headers if name in _SINGLE]
         for name in names:
             if names.count(name) > 1:
-                raise invalid(name.decode(), "is there twice")
+                raise invalid(name.decode(), "appears more than once")
 
     def is_repeated(self, name: bytes) -> bool:
         """Whether a header is there more than once."""

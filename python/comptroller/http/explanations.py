@@ -21,7 +21,7 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "invalid-request": Explanation(
         "The request can be read, but something in it is not as the interface describes: a "
-        "member or parameter that is unknown, missing, there twice, or has a value that is not "
+        "member or parameter that is unknown, missing, repeated, or has a value that is not "
         "allowed.",
         "Look at errors: it names each refused member and what it must be. Asking again "
         "unchanged gives the same answer.",

@@ -207,7 +207,7 @@ def _parsed(body: bytes) -> dict[str, str]:
     if _BAD_ESCAPE.search(text):
         raise _Refused("invalid_request", "the body has a bad percent-escape")
     if len(dict(fields)) < len(fields):
-        raise _Refused("invalid_request", "a parameter is there twice")
+        raise _Refused("invalid_request", "a parameter appears more than once")
     return {name: value for name, value in fields if value}
 
 

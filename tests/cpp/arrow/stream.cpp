@@ -53,7 +53,7 @@ TEST_CASE("columns come in the order asked for, and are refused by name") {
   CHECK(rows_of(table) == std::vector<std::string>{"{1.5, claim-1}"});
 
   CHECK(refusal({"amuont"}) == "amuont is not known; did you mean amount?");
-  CHECK(refusal({"id", "amount", "id"}) == "id is there twice");
+  CHECK(refusal({"id", "amount", "id"}) == "id appears more than once");
   CHECK(refusal({}) == "must name at least one column");
   CHECK(refusal({"customer_id"}).empty());
   CHECK_FALSE(refusal({"customer_id"}, json::Audience::client).empty());

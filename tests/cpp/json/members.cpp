@@ -20,7 +20,7 @@ const std::string claim = R"("id":"c","payout_group_id":"00000000-0000-7000-8000
 const std::string orchestration =
     R"("id":"o","status":"PROCESSING","created_at":"2026-01-01T00:00:00Z")";
 
-TEST_CASE("a member that is there twice is refused at any depth, equal or not") {
+TEST_CASE("a member that appears more than once is refused at any depth, equal or not") {
   CHECK(refused_fields(refused<DeleteControl>(R"({"id":"a","id":"a"})")) == Fields{"id"});
   CHECK(refused_fields(refused<DeleteControl>(R"({"id":"a","\u0069d":"b"})")) == Fields{"id"});
   CHECK(refused_fields(refused<Orchestration>(

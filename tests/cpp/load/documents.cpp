@@ -209,7 +209,7 @@ TEST_CASE("an answer that holds no items is refused, and the next one read") {
       {"null", "{\"items\":null,\"x\":1}", {"1 !invalid-request: items: must be an array"}},
       {"twice",
        "{\"items\":[1],\n\"items\":[2]}\n{\"items\":[3]}",
-       {"1.1 1", "2 !invalid-request: items: is there twice in an answer", "3.2 3"}},
+       {"1.1 1", "2 !invalid-request: items: appears more than once in an answer", "3.2 3"}},
   });
 }
 

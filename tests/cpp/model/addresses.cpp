@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "model/hexadecimal.hpp"
+#include "model/scalar.hpp"
 
 namespace comptroller {
 namespace {
@@ -17,8 +17,8 @@ TEST_CASE("lower-case hexadecimal addresses pack into 20 bytes each") {
       pack_addresses({{usual}, {"0x0000000000000000000000000000000000000001"}});
   REQUIRE(packed.has_value());
   REQUIRE(packed->size() == 40);
-  CHECK(prefixed_hexadecimal(std::string_view(*packed).substr(0, 20)) == usual);
-  CHECK(prefixed_hexadecimal(std::string_view(*packed).substr(20)) ==
+  CHECK(text_of(PackedHexadecimal{std::string_view(*packed).substr(0, 20)}) == usual);
+  CHECK(text_of(PackedHexadecimal{std::string_view(*packed).substr(20)}) ==
         "0x0000000000000000000000000000000000000001");
 }
 
@@ -41,7 +41,7 @@ TEST_CASE("random addresses survive packing") {
     Addresses addresses;
     for (std::size_t at = 0; at < packed.size(); at += packed_address_length) {
       addresses.push_back(
-          {prefixed_hexadecimal(std::string_view(packed).substr(at, packed_address_length))});
+          {text_of(PackedHexadecimal{std::string_view(packed).substr(at, packed_address_length)})});
     }
     CHECK(pack_addresses(addresses) == packed);
   }

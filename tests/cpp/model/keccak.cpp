@@ -10,10 +10,9 @@ namespace comptroller {
 namespace {
 
 std::string digest_of(std::string_view message) {
-  const std::array<unsigned char, 32> digest = keccak256(message);
-  const std::string bytes(digest.begin(), digest.end());
+  const std::array<char, 32> digest = keccak256(message);
   std::string text(64, '\0');
-  write_hexadecimal(bytes.data(), bytes.size(), text.data());
+  write_hexadecimal(digest.data(), digest.size(), text.data());
   return text;
 }
 

@@ -2,8 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <initializer_list>
+#include <random>
+#include <vector>
 
 namespace comptroller {
 namespace {
@@ -96,6 +99,52 @@ TEST_CASE("a Solana address is base58 of exactly 32 bytes, kept as given") {
        }) {
     CAPTURE(text);
     CHECK_FALSE(canonical_address(Ledger::solana, text).has_value());
+  }
+}
+
+TEST_CASE("a character outside the alphabet of base58 is refused at every position") {
+  const std::string address = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
+  for (std::size_t position = 0; position < address.size(); ++position) {
+    for (const char c : std::string("0OIl +-_/\xff\0", 11)) {
+      std::string wrong = address;
+      wrong[position] = c;
+      CAPTURE(wrong);
+      CHECK_FALSE(canonical_address(Ledger::solana, wrong).has_value());
+    }
+  }
+}
+
+// The base58 text of bytes, by long division.
+std::string encode_base58(std::vector<unsigned char> number) {
+  constexpr std::string_view alphabet =
+      "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+  const auto is_zero = [](unsigned char byte) { return byte == 0; };
+  const auto first = std::ranges::find_if_not(number, is_zero);
+  const auto zeros = static_cast<std::size_t>(first - number.begin());
+  std::string text;
+  while (!std::ranges::all_of(number, is_zero)) {
+    unsigned remainder = 0;
+    for (unsigned char& byte : number) {
+      const unsigned dividend = 256 * remainder + byte;
+      byte = static_cast<unsigned char>(dividend / 58);
+      remainder = dividend % 58;
+    }
+    text += alphabet[remainder];
+  }
+  text.append(zeros, '1');
+  std::ranges::reverse(text);
+  return text;
+}
+
+TEST_CASE("exactly the texts of 32 random bytes are Solana addresses, leading zeros too") {
+  std::mt19937 random(58);
+  for (int round = 0; round < 2'000; ++round) {
+    std::vector<unsigned char> bytes(30 + random() % 5);
+    for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random() & 0xff);
+    std::fill_n(bytes.begin(), random() % 5, static_cast<unsigned char>(0));
+    const std::string text = encode_base58(bytes);
+    CAPTURE(text);
+    CHECK(canonical_address(Ledger::solana, text).has_value() == (bytes.size() == 32));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <random>
 
-#include "model/hexadecimal.hpp"
+#include "model/scalar.hpp"
 #include "model/wording.hpp"
 
 namespace comptroller {
@@ -172,7 +172,7 @@ TEST_CASE("only the usual form of a transaction hash packs, and comes back uncha
   REQUIRE(TransactionHash::pack(usual, packed.data()));
   CHECK(packed[0] == '\x01');
   CHECK(packed[31] == '\xef');
-  CHECK(prefixed_hexadecimal({packed.data(), packed.size()}) == usual);
+  CHECK(text_of(PackedHexadecimal{{packed.data(), packed.size()}}) == usual);
 
   for (const std::string& other :
        {digits, "0X" + digits, "0x" + capitals, usual.substr(0, 65), usual + "0",
@@ -191,8 +191,8 @@ TEST_CASE("random transaction hashes survive packing") {
     std::array<char, 32> packed{};
     for (char& byte : packed) byte = static_cast<char>(random() & 0xff);
     std::array<char, 32> again{};
-    REQUIRE(
-        TransactionHash::pack(prefixed_hexadecimal({packed.data(), packed.size()}), again.data()));
+    REQUIRE(TransactionHash::pack(text_of(PackedHexadecimal{{packed.data(), packed.size()}}),
+                                  again.data()));
     CHECK(again == packed);
   }
 }

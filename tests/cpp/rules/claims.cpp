@@ -49,7 +49,7 @@ TEST_CASE("a claim moves along its path and in no other way") {
     CHECK(code == row.code());
     if (!code.empty()) continue;
     CHECK(after.onchain_status == status_of(row, "to"));
-    CHECK(may_move(before.onchain_status, after.onchain_status));
+    CHECK(is_transition(before.onchain_status, after.onchain_status));
     CHECK(after.updated_at == UpdatedAt{moment});
     CHECK(after.created_at == before.created_at);
   }

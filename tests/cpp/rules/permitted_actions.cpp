@@ -39,19 +39,5 @@ TEST_CASE("an identity is shown with what follows from its active controls") {
   CHECK(shown.status_details.permitted_actions == std::vector{Action::sell});
 }
 
-TEST_CASE("a control is in force from its creation up to, not at, its deletion") {
-  Control control = control_of("CLOSED/CLIENT/overridable");
-  control.created_at = moment;
-  CHECK_FALSE(is_active_at(control, earlier_moment));
-  CHECK(is_active_at(control, moment));
-  CHECK(is_active_at(control, latest_timestamp));
-  control.deleted_at.value = later_moment;
-  CHECK_FALSE(is_active_at(control, earlier_moment));
-  CHECK(is_active_at(control, moment));
-  CHECK_FALSE(is_active_at(control, later_moment));
-  control.deleted_at.value = moment;
-  CHECK_FALSE(is_active_at(control, moment));
-}
-
 }  // namespace
 }  // namespace comptroller::rules

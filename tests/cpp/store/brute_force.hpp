@@ -30,7 +30,7 @@ class Dice {
   template <class Made>
   std::optional<Made> maybe(const std::vector<std::string>& from) {
     if (chance(25)) return std::nullopt;
-    return Made::parse(pick(from));
+    return Scalar<Made>::parse(pick(from));
   }
   // One of few moments, so that many records share one.
   Timestamp moment() { return moments()[below(moments().size())]; }

@@ -18,6 +18,12 @@ using service::World;
 
 constexpr std::int64_t second = 1'000'000;
 
+// A control is in force from created_at (included) to deleted_at (excluded).
+bool is_active_at(const Control& control, Timestamp time) {
+  const std::optional<Timestamp>& deleted = control.deleted_at.value;
+  return control.created_at <= time && (!deleted || time < *deleted);
+}
+
 struct Histories : World {
   explicit Histories(std::uint64_t seed = 1) : dice(seed) {}
 
@@ -66,7 +72,7 @@ struct Histories : World {
       for (const char* identity : {"i0", "i1"}) {
         std::vector<Control> in_force;
         for (const Control& control : all) {
-          if (control.identity_id.value == identity && rules::is_active_at(control, at)) {
+          if (control.identity_id.value == identity && is_active_at(control, at)) {
             in_force.push_back(control);
           }
         }
