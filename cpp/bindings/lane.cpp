@@ -1,3 +1,5 @@
+#include "http/lane.hpp"
+
 #include <pybind11/stl.h>
 
 #include <cmath>
@@ -6,7 +8,6 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/store.hpp"
-#include "http/lane.hpp"
 #include "service/operations.hpp"
 
 namespace py = pybind11;

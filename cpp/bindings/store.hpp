@@ -35,6 +35,4 @@ class Store {
   std::shared_ptr<service::Service> service_;
 };
 
-
-
 }  // namespace comptroller::bindings

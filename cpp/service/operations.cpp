@@ -120,9 +120,9 @@ using RequestOf = typename Signature<decltype(Handler)>::Request;
 template <auto Handler, Record Request>
 std::string handle(Service& service, const Principal& principal, const Operation& operation,
                    const Request& request, db::Connection& connection) {
-  Context context{connection,           principal,      service.environment(),
-                  service.secret(),     service.background(), operation.name,
-                  service.environment().now()};
+  Context context{
+      connection,           principal,      service.environment(),      service.secret(),
+      service.background(), operation.name, service.environment().now()};
   return to_json(Handler(context, request), principal);
 }
 
@@ -187,7 +187,7 @@ template <auto Handler, RequestSource source>
 constexpr Operation row(std::string_view name, std::string_view scope, std::string_view doc) {
   using Types = Signature<decltype(Handler)>;
   using Request = typename Types::Request;
-  Operation operation{name,   scope, has_body(source), !Types::is_page,
+  Operation operation{name,   scope, has_body(source),     !Types::is_page,
                       source, doc,   type_name<Request>(), type_name<typename Types::Answered>()};
   if constexpr (has_body(source)) {
     operation.prepare = &prepare_write<Handler, source>;

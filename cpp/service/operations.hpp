@@ -37,10 +37,10 @@ struct Operation {
   bool is_bounded;
   RequestSource request_source;
   std::string_view doc;
-  std::string_view request;    // the type name of its request
-  std::string_view answer;     // the type name of its answer, or of the items of a page
-  Read* read = nullptr;                   // of a read
-  Prepare* prepare = nullptr;             // of a write
+  std::string_view request;              // the type name of its request
+  std::string_view answer;               // the type name of its answer, or of the items of a page
+  Read* read = nullptr;                  // of a read
+  Prepare* prepare = nullptr;            // of a write
   IsShortPage* is_short_page = nullptr;  // of a list
 
   using fields =
