@@ -69,6 +69,8 @@ class Owned {
   ~Owned() {
     if (raw_.release != nullptr) raw_.release(&raw_);
   }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
   Owned(Owned&& other) noexcept : raw_(std::exchange(other.raw_, Raw{})) {}
   Owned& operator=(Owned&& other) noexcept {
     std::swap(raw_, other.raw_);

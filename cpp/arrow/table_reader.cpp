@@ -44,7 +44,8 @@ Array TableReader::next() {
   table_.source.check();
   std::unique_lock lock(mutex_);
   const bool has_snapshot = next_to_read_ < chunk_count_;
-  if (!failure_ && has_snapshot && Clock::now() - *idle_since_ >= table_.limits.longest_idle) {
+  const auto now = Clock::now();
+  if (!failure_ && has_snapshot && now - idle_since_.value_or(now) >= table_.limits.longest_idle) {
     fail(idleness());
   }
   if (failure_) std::rethrow_exception(failure_);

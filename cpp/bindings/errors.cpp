@@ -40,10 +40,11 @@ py::object to_python_error(const std::exception_ptr& thrown) {
 
 void register_errors() {
   // What is not translated here is pybind11's to translate.
-  py::register_local_exception_translator([](std::exception_ptr thrown) {
-    const py::object raised = to_python_error(thrown);
-    PyErr_SetObject(py::type::of(raised).ptr(), raised.ptr());
-  });
+  py::register_local_exception_translator(
+      [](std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param): pybind11's
+        const py::object raised = to_python_error(thrown);
+        PyErr_SetObject(py::type::of(raised).ptr(), raised.ptr());
+      });
 }
 
 }  // namespace comptroller::bindings

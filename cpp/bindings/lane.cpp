@@ -2,8 +2,8 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 
 #include "bindings/bindings.hpp"
@@ -66,9 +66,7 @@ py::object to_bytes(const std::optional<http::Response>& response) {
   PyObject* bytes =
       PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(head.size() + body.size()));
   if (bytes == nullptr) throw py::error_already_set();
-  char* out = PyBytes_AS_STRING(bytes);
-  std::memcpy(out, head.data(), head.size());
-  std::memcpy(out + head.size(), body.data(), body.size());
+  std::ranges::copy(body, std::ranges::copy(head, PyBytes_AS_STRING(bytes)).out);
   return py::reinterpret_steal<py::object>(bytes);
 }
 

@@ -41,12 +41,12 @@ std::optional<std::int64_t> Symbols::search(std::string_view text) {
 
 std::int64_t Symbols::intern(std::string_view text) {
   if (const auto key = find(text)) return *key;
-  const std::int64_t key = connection_.query("INSERT INTO symbols (text) VALUES ($text)")
-                               .bind("$text", Value::of(text))
-                               .insert()
-                               .value();
-  remember(text, key);
-  return key;
+  const auto key = connection_.query("INSERT INTO symbols (text) VALUES ($text)")
+                       .bind("$text", Value::of(text))
+                       .insert();
+  if (!key) throw Error(Code::internal, "a symbol was not inserted");
+  remember(text, *key);
+  return *key;
 }
 
 void Symbols::remember(std::string_view text, std::int64_t key) {

@@ -31,7 +31,7 @@ bool split_query(std::string_view query, std::vector<service::Parameter>& parame
   while (!query.empty()) {
     const std::string_view field = query.substr(0, query.find('&'));
     const std::size_t equals = field.find('=');
-    if (equals == 0 || equals == field.npos) return false;
+    if (equals == 0 || equals == std::string_view::npos) return false;
     parameters.push_back(
         {std::string(field.substr(0, equals)), std::string(field.substr(equals + 1))});
     if (field.size() == query.size()) return true;
@@ -61,7 +61,7 @@ std::string dress(std::string answer, std::string_view envelope, std::string_vie
 
 Lane::Lane(LaneOptions options) : options_(std::move(options)) {
   for (const Route& route : options_.routes) {
-    if (route.path.find('{') == route.path.npos) {
+    if (route.path.find('{') == std::string::npos) {
       fixed_.emplace(route.method + ' ' + route.path, counts_.size());
     }
     counts_.push_back({std::vector<std::uint64_t>(options_.bounds_s.size() + 1), 0});
@@ -88,14 +88,14 @@ std::optional<std::size_t> Lane::find_route(const Request& request, service::Cal
     const Route& route = options_.routes[index];
     const std::string_view path = route.path;
     const std::size_t open = path.find('{');
-    if (open == path.npos || route.method != request.method) continue;
+    if (open == std::string_view::npos || route.method != request.method) continue;
     const std::string_view after = path.substr(path.find('}') + 1);
     if (request.path.size() <= open + after.size() ||
         !request.path.starts_with(path.substr(0, open)) || !request.path.ends_with(after)) {
       continue;
     }
     const auto id = request.path.substr(open, request.path.size() - open - after.size());
-    if (id.find('/') != id.npos) continue;
+    if (id.find('/') != std::string_view::npos) continue;
     call.parameters.push_back({"id", std::string(id)});
     return index;
   }

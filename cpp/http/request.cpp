@@ -119,7 +119,7 @@ bool read_bearer(std::string_view value, Request& request) {
   if (!take(value, "Bearer ")) return false;
   request.token = value;
   std::string_view padding = value.substr(of_token.span(value));
-  return padding.size() < value.size() && padding.find_first_not_of('=') == padding.npos;
+  return padding.size() < value.size() && padding.find_first_not_of('=') == std::string_view::npos;
 }
 
 // What the headers say of the body.

@@ -7,10 +7,10 @@ namespace comptroller::http {
 Template::Template(std::string_view text) {
   while (true) {
     const std::size_t mark = text.find('\0');
-    if (mark == text.npos) break;
+    if (mark == std::string_view::npos) break;
     const std::string_view letter = text.substr(mark + 1, 1);
     const std::size_t slot = letters_of_slots.find(letter);
-    if (letter.empty() || slot == letters_of_slots.npos) {
+    if (letter.empty() || slot == std::string_view::npos) {
       throw std::invalid_argument("template: a NUL must be followed by the letter of a slot");
     }
     parts_.push_back({std::string(text.substr(0, mark)), slot});

@@ -1,7 +1,6 @@
 #include "load/loader.hpp"
 
 #include <chrono>
-#include <limits>
 #include <span>
 
 #include "json/writer.hpp"
@@ -16,7 +15,8 @@ namespace comptroller::load {
 namespace {
 
 constexpr std::size_t most_rejections_listed = 1000;
-constexpr std::uint64_t rows_per_commit = 100'000;  // with keep_going
+// With keep_going other writers wait for so long, and for the batch of lines that then runs.
+constexpr std::chrono::milliseconds longest_hold{100};
 
 // One load: passes parsed lines to an Ingestion and counts their results.
 template <Record Line>
@@ -27,9 +27,10 @@ class Loader {
       : service_(service), principal_(principal), options_(options), source_(input) {}
 
   Result load() {
-    while (!is_at_end_) {
+    do {
       const Result before = result_;
       try {
+        fetch();  // before others wait
         service_.database()->write_bulk([&](db::Connection& connection) {
           write_part(connection);
           check_interrupt();
@@ -40,7 +41,7 @@ class Loader {
         if (!before.committed) throw;
         throw Interrupted(std::current_exception(), before);
       }
-    }
+    } while (!is_at_end_);
     service_.resume_background_work();
     result_.unknown_members = source_.unknown_members();
     return std::move(result_);
@@ -58,36 +59,34 @@ class Loader {
       store::defer_operator_indexes(connection);
       if (needs_no_index) connection.drop_indexes_of_empty(Line::table);
     }
-    take_lines(connection,
-               is_in_parts ? rows_per_commit : std::numeric_limits<std::uint64_t>::max());
+    using Clock = std::chrono::steady_clock;
+    take_lines(connection, is_in_parts ? Clock::now() + longest_hold : Clock::time_point::max());
     if (!result_.committed || !is_at_end_) return;
     if (!is_in_parts) store::resume_operator_indexes(connection);
     store::make_operator_indexes(connection);
   }
 
-  void take_lines(db::Connection& connection, std::uint64_t most) {
+  void take_lines(db::Connection& connection, std::chrono::steady_clock::time_point end) {
     service::Ingestion ingestion(connection, principal_, options_.customer_id,
                                  service_.environment().now(), service_.environment().make_id);
-    while (most > 0 && (position_ < lines_.size() || fetch())) {
-      const std::size_t count = std::min<std::uint64_t>(most, lines_.size() - position_);
-      take(ingestion, std::span(lines_).subspan(position_, count));
-      position_ += count;
-      most -= count;
+    while (!is_at_end_) {
+      take(ingestion, lines_);
+      if (std::chrono::steady_clock::now() >= end) break;
+      fetch();
     }
     result_.committed = !options_.dry_run && (result_.rejected == 0 || options_.keep_going);
     if (!result_.committed) return;
     connection.build_dropped_indexes();
     ingestion.finish();
-    // A bulk write may take long: the claims of groups that changed are rewritten in it.
-    while (store::continue_jurisdiction_changes(connection)) check_interrupt();
+    // A whole load may take long: it rewrites the claims of groups that changed, too.
+    const bool is_whole = end == std::chrono::steady_clock::time_point::max();
+    while (is_whole && store::continue_jurisdiction_changes(connection)) check_interrupt();
   }
 
-  bool fetch() {
+  void fetch() {
     report_progress();
     lines_ = source_.next(std::move(lines_), [this] { report_progress(); });
-    position_ = 0;
     is_at_end_ = lines_.empty();
-    return !is_at_end_;
   }
 
   void report_progress() {
@@ -102,7 +101,7 @@ class Loader {
     if (options_.check_interrupt) options_.check_interrupt();
   }
 
-  void take(service::Ingestion& ingestion, std::span<ParsedLine<Line>> lines) {
+  void take(service::Ingestion& ingestion, std::vector<ParsedLine<Line>>& lines) {
     std::vector<Line*> records;
     records.reserve(lines.size());
     for (ParsedLine<Line>& line : lines) {
@@ -145,7 +144,6 @@ class Loader {
   const LoadOptions& options_;
   ParsedLines<Line> source_;
   std::vector<ParsedLine<Line>> lines_;
-  std::size_t position_ = 0;
   bool is_at_end_ = false;
   std::chrono::steady_clock::time_point reported_at_;
   Result result_;

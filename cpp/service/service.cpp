@@ -65,6 +65,7 @@ Secret initialise_store(db::Database& database) {
       return true;
     });
   }
+  if (!secret) throw Error::damaged("its cursor secret is missing");
   return *secret;
 }
 

@@ -400,6 +400,7 @@ void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
   end_bulk();
   if (!keeps) return undo();
   commit(Clock::now() + longest_wait_);
+  if (frames_in_log_ < frames_to_checkpoint) return;
   // What a reader still needs stays in the log: other writers do not wait for it.
   connection_.wait_when_busy(false);
   sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,

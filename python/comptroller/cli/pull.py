@@ -47,8 +47,8 @@ def pull(
     """Copy the records of a service elsewhere into the store, as far as the client may read them.
 
     Again and again: claims and orchestrations are read from the oldest one on that was not final or
-    was rejected, or else from the newest. An interrupted pull keeps what it has stored, 100,000
-    records at a time, and goes on from there.
+    was rejected, or else from the newest. An interrupted pull keeps what it has stored, and goes on
+    from there.
 
     \b
     export COMPTROLLER_CLIENT_ID=... COMPTROLLER_CLIENT_SECRET=...

@@ -171,11 +171,18 @@ TEST_CASE("a stream that is idle for too long ends with an error, and its snapsh
   Consumer consumer(claims(claims_of(database), {"id"}, limits));
   CHECK(consumer.next() == 16);
 
-  // The log can be folded into the file, and is empty then, once nobody reads an earlier moment.
+  // A large log can be folded into the file, and is empty then, once nobody reads an earlier state.
+  database->write_bulk([](db::Connection& connection) {
+    connection.execute("CREATE TABLE filler (bytes)");
+    return true;
+  });
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   do {
     database->write_bulk([](db::Connection& connection) {
-      connection.execute("DELETE FROM claims WHERE key = 500");
+      connection.execute(
+          "DELETE FROM filler; WITH RECURSIVE row (number) AS"
+          " (SELECT 1 UNION ALL SELECT number + 1 FROM row WHERE number < 5000)"
+          " INSERT INTO filler SELECT zeroblob(4000) FROM row");
       return true;
     });
   } while (std::filesystem::file_size(path.string() + "-wal") != 0 &&
