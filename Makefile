@@ -5,7 +5,8 @@
 #   make test       lint, documentation, tests of the core with their coverage, tests of the package
 #   make lint       ruff, mypy, clang-format, clang-tidy
 #   make docs       the documentation as pages, in build/docs
-#   make bench      the benchmarks, side by side with their peers; those over HTTP need wrk
+#   make bench      the benchmarks, side by side with their peers; those over HTTP need wrk, and valgrind
+#                   for the instructions of a list
 #   make coverage   a page that shows which branches of the core the tests took
 #   make sanitize   the tests of the core under SANITIZE (address,undefined; or thread)
 #   make clean

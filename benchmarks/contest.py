@@ -30,7 +30,9 @@ class Outcome:
     failure: str = ""
 
     def median(self, name: str = "seconds") -> float | None:
-        return median(run[name] for run in self.runs) if self.runs else None
+        """None if it failed, or does not measure that."""
+        values = [run[name] for run in self.runs if name in run]
+        return median(values) if values else None
 
     @property
     def most_runs(self) -> int:

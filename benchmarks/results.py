@@ -44,8 +44,9 @@ class Aim:
         return self.value <= self.goal if self.is_upper else self.value >= self.goal
 
     def cells(self) -> list[str]:
-        value = "not measured" if self.value is None else f"{self.value:,.2f} {self.unit}"
-        goal = f"{'<=' if self.is_upper else '>='} {self.goal:g} {self.unit}"
+        unit = f" {self.unit}" if self.unit else ""
+        value = "not measured" if self.value is None else f"{self.value:,.2f}{unit}"
+        goal = f"{'<=' if self.is_upper else '>='} {self.goal:,g}{unit}"
         verdict = "met" if self.is_met else "**not met**"
         return [self.what, value, goal, "-" if self.value is None else verdict]
 

@@ -1,6 +1,6 @@
 """The benchmarks: the same work by comptroller, by its peers and by a limit, in one run.
 
-python benchmarks/run.py                the full run, about 20 minutes
+python benchmarks/run.py                the full run, about 25 minutes
 python benchmarks/run.py --quick        50,000 claims, 3 runs
 python benchmarks/run.py --only 3,1     some of the rows, into a file of their own
 """
@@ -24,10 +24,10 @@ LARGEST_GROWTH = 10_000_000
 INTRODUCTION = """\
 Written by `make bench` on {date} in {minutes:.0f} minutes. {rows:,} claims of the sample generator
 (seed {seed}, {size:,.0f} MB as NDJSON); {runs} runs of each contender (2 where one takes over 30 s,
-1 where it takes over 90 s; rows 4 and 5: at most {most}; row 6: 2 of 200 calls each), every run in
-a process of its own, the contenders in turn; the figures are medians. Only the ratios of one run
-count. A limit is the least that the work can cost on SQLite, written in C (`limits/`), or in row 4
-on the same server, in row 7 DuckDB over columns in memory."""
+1 where it takes over 90 s; rows 4 and 5: {rounds} rounds of servers that all run; row 6: 2 of 200
+calls each), every run in a process of its own, the contenders in turn; the figures are medians.
+Only the ratios of one run count. A limit is the least that the work can cost on SQLite, written in
+C (`limits/`), or in row 4 on the same server, in row 7 DuckDB over columns in memory."""
 
 ROWS = rows.ROWS | {4: serving.lists_row, 5: serving.creates_row}
 
@@ -69,7 +69,7 @@ def main() -> None:
         seed=stores.SEED,
         size=(plan.data / "claims.ndjson").stat().st_size / 1e6,
         runs=runs,
-        most=serving.MOST_RUNS,
+        rounds=serving.rounds(plan),
     )
     write(given.out, introduction, done)
     if not given.keep:

@@ -5,39 +5,82 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import stores
+from contest import Outcome
 from servers.callers import CUSTOMER, TOKEN
-from servers.running import ask, client, measured, ours, peer, running, token
+from servers.rounds import Contender, Measure, in_rounds
+from servers.running import (
+    ROUND_S,
+    WARM_UP_S,
+    Server,
+    ask,
+    client,
+    measured,
+    ours,
+    peer,
+    started,
+    token,
+    wrk,
+)
 
-CONTENDERS = ("comptroller", "fastapi_and_sqlalchemy", "json_in_sql", "limit")
 SIZES = (20, 100)
 CONNECTIONS = 32
 SCOPE = "rewards:read_claims"
+SLOW_ROUND_S = 3  # so that a round of a slow server has enough requests for a p99
 
 
-def comptroller(folder: Path) -> dict[str, float]:
-    store = stores.need_store(folder)
+def case(size: int) -> str:
+    return f"{size} claims"
+
+
+def path_of(size: int) -> str:
+    return f"/rewards/claims?limit={size}"
+
+
+def compare(folder: Path, rounds: int) -> dict[str, Outcome]:
+    """Everyone's lists."""
+    store, owned = stores.need_store(folder), need_owned(folder)
+    contenders: dict[str, Contender] = {
+        "comptroller": partial(_comptroller, store),
+        "comptroller_without_the_lane": partial(_comptroller, store, "--no-lane"),
+        "fastapi_and_sqlalchemy": partial(
+            _peer, store, "fastapi_sqlalchemy", owned, seconds=SLOW_ROUND_S
+        ),
+        "json_in_sql": partial(_peer, store, "json_in_sql", owned),
+        "limit": partial(_peer, store, "ready_made", store),
+    }
+    return in_rounds(contenders, [case(size) for size in SIZES], rounds)
+
+
+@contextmanager
+def _comptroller(store: Path, *options: str) -> Iterator[Measure]:
     credentials = client(store, SCOPE)
-    with running(ours(store)) as address:
-        return _measure(folder, address, token(address, credentials))
+    with started(ours(store, *options)) as server:
+        yield _ready(store, server, token(server.address, credentials), ROUND_S)
 
 
-def fastapi_and_sqlalchemy(folder: Path) -> dict[str, float]:
-    with running(peer("fastapi_sqlalchemy", need_owned(folder))) as address:
-        return _measure(folder, address, TOKEN)
+@contextmanager
+def _peer(store: Path, module: str, database: Path, *, seconds: int = ROUND_S) -> Iterator[Measure]:
+    with started(peer(module, database)) as server:
+        yield _ready(store, server, TOKEN, seconds)
 
 
-def json_in_sql(folder: Path) -> dict[str, float]:
-    with running(peer("json_in_sql", need_owned(folder))) as address:
-        return _measure(folder, address, TOKEN)
-
-
-def limit(folder: Path) -> dict[str, float]:
-    with running(peer("ready_made", stores.need_store(folder))) as address:
-        return _measure(folder, address, TOKEN)
+def _ready(store: Path, server: Server, bearer: str, seconds: int) -> Measure:
+    """Measures a server whose answers are compared with the store's, and which is warm."""
+    headers = {"Authorization": f"Bearer {bearer}"}
+    rounds: dict[str, Callable[[], dict[str, float]]] = {}
+    for size in SIZES:
+        _require_claims(store, size, ask(server.address, path_of(size), headers))
+        wrk(WARM_UP_S, server.address + path_of(size), CONNECTIONS, headers)
+        rounds[case(size)] = partial(
+            measured, server, path_of(size), CONNECTIONS, headers, seconds=seconds
+        )
+    return lambda name: rounds[name]()
 
 
 def page_of(store: Path, size: int) -> bytes:
@@ -65,19 +108,8 @@ def need_owned(folder: Path) -> Path:
     return path
 
 
-def _measure(folder: Path, address: str, bearer: str) -> dict[str, float]:
-    headers = {"Authorization": f"Bearer {bearer}"}
-    measurements = {}
-    for size in SIZES:
-        path = f"/rewards/claims?limit={size}"
-        _require_claims(folder, size, ask(address, path, headers))
-        for name, value in measured(address, path, CONNECTIONS, headers).items():
-            measurements[f"{size} claims: {name}"] = value
-    return measurements
-
-
-def _require_claims(folder: Path, size: int, answer: bytes) -> None:
-    expected = json.loads(page_of(stores.need_store(folder), size))["items"]
+def _require_claims(store: Path, size: int, answer: bytes) -> None:
+    expected = json.loads(page_of(store, size))["items"]
     items = [
         {name: value for name, value in item.items() if value is not None}
         for item in json.loads(answer)["items"]

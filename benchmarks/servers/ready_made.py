@@ -1,11 +1,44 @@
-"""The limit of a list: the same bytes, made before anyone asks, and no token looked at."""
+"""The limit of a list: the same bytes, made before anyone asks, and no token looked at.
+
+An ASGI application answers with a head and a body, which uvicorn hands to the transport one after
+the other. Whether the loop sends them in one system call depends on its version; here it is always
+one.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
 from servers.lists import SIZES, page_of
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+
+class OneWrite:
+    """A transport that sends an answer's head together with its body; it does nothing else."""
+
+    def __init__(self, transport: Any) -> None:
+        self._write = transport.write
+        self._head: bytes | None = None
+        self.is_closing = transport.is_closing
+        self.close = transport.close
+        self.get_extra_info = transport.get_extra_info
+        self.pause_reading = transport.pause_reading
+        self.resume_reading = transport.resume_reading
+        self.set_protocol = transport.set_protocol
+
+    def write(self, data: bytes) -> None:
+        if self._head is None:
+            self._head = data
+        else:
+            head, self._head = self._head, None
+            self._write(head + data)
+
+
+class Protocol(HttpToolsProtocol):
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(OneWrite(transport))  # type: ignore[arg-type]
 
 
 def app(database: Path) -> Any:

@@ -14,6 +14,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from servers.callers import CUSTOMER
 
@@ -22,31 +23,63 @@ SCRIPT = Path(__file__).with_name("wrk.lua")
 COMPTROLLER = Path(sys.executable).with_name("comptroller")
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 WARM_UP_S = 1
-MEASURED_S = 5
+ROUND_S = 1
 GLANCE_S = 0.001  # so much later than it was told, an address is seen
 START_WITHIN_S = 30
+ASK_WITHIN_S = 10
+SETTLE_WITHIN_S = 5
+SETTLE_S = 0.05
+
+
+class Server(NamedTuple):
+    """A running server and the id of its process."""
+
+    address: str
+    pid: int
+
+
+class Usage(NamedTuple):
+    """What the threads of a process have used: by thread."""
+
+    cpu_us: dict[str, float]
+    switches: dict[str, int]  # voluntary context switches
+
+    def since(self, before: Usage) -> tuple[float, int]:
+        """CPU microseconds and voluntary context switches of the threads that still run."""
+        cpu_us = sum(value - before.cpu_us.get(task, 0) for task, value in self.cpu_us.items())
+        switches = sum(
+            value - before.switches.get(task, 0) for task, value in self.switches.items()
+        )
+        return cpu_us, switches
 
 
 @contextmanager
 def running(command: Sequence[object]) -> Iterator[str]:
-    """A server; its address, as it tells it. What it logs goes to a file."""
+    """The address of a server in a process of its own."""
+    with started(command) as server:
+        yield server.address
+
+
+@contextmanager
+def started(command: Sequence[object], start_within_s: float = START_WITHIN_S) -> Iterator[Server]:
+    """A server in a process of its own. What it logs goes to a file."""
     with tempfile.NamedTemporaryFile() as told:
         process = subprocess.Popen(
             [str(word) for word in command], cwd=BENCHMARKS, stdout=told, stderr=told
         )
         try:
-            yield _address(process, Path(told.name))
+            yield Server(_address(process, Path(told.name), start_within_s), process.pid)
         finally:
             process.terminate()
             try:
-                process.wait(START_WITHIN_S)
+                process.wait(start_within_s)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
 
 
-def _address(process: subprocess.Popen[bytes], told: Path) -> str:
-    ends = time.monotonic() + START_WITHIN_S
+def _address(process: subprocess.Popen[bytes], told: Path, start_within_s: float) -> str:
+    ends = time.monotonic() + start_within_s
     while time.monotonic() < ends:
         has_ended = process.poll() is not None
         said = told.read_text()
@@ -63,18 +96,20 @@ def ours(store: Path, *options: object) -> list[object]:
     return [COMPTROLLER, "serve", "--db", store.resolve(), "--port", 0, *options]
 
 
-def client(store: Path, scope: str) -> str:
+def client(store: Path, *scopes: str) -> str:
     """The credentials of a new client of the customer that the sample is of."""
-    add = [COMPTROLLER, "clients", "add", "bench", "--customer", CUSTOMER, "--scope", scope]
+    add = [COMPTROLLER, "clients", "add", "bench", "--customer", CUSTOMER]
     add += ["--db", store.resolve(), "--json"]
+    for scope in scopes:
+        add += ["--scope", scope]
     made = json.loads(subprocess.run(add, check=True, capture_output=True).stdout)
     return f"{made['client_id']}:{made['client_secret']}"
 
 
-def token(address: str, credentials: str) -> str:
+def token(address: str, credentials: str, within_s: float = ASK_WITHIN_S) -> str:
     """A signed token for a client that was there when the server began."""
     headers = {"Authorization": f"Basic {b64encode(credentials.encode()).decode()}"}
-    answer = ask(address, "/oauth2/token", headers, b"grant_type=client_credentials")
+    answer = ask(address, "/oauth2/token", headers, b"grant_type=client_credentials", within_s)
     return str(json.loads(answer)["access_token"])
 
 
@@ -83,38 +118,83 @@ def peer(module: str, database: Path) -> list[object]:
     return [sys.executable, "-m", "servers.start", f"servers.{module}", database.resolve()]
 
 
-def ask(address: str, path: str, headers: Mapping[str, str], body: bytes | None = None) -> bytes:
+def ask(
+    address: str,
+    path: str,
+    headers: Mapping[str, str],
+    body: bytes | None = None,
+    within_s: float = ASK_WITHIN_S,
+) -> bytes:
     """One answer; raises for what is no 200."""
     request = urllib.request.Request(address + path, body, dict(headers))
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=within_s) as answer:
         return bytes(answer.read())
 
 
-def measured(
-    address: str, path: str, connections: int, headers: Mapping[str, str], *words: str
-) -> dict[str, float]:
-    """Requests/s and milliseconds over kept-alive connections, after a warm-up.
+def usage(server: Server) -> Usage | None:
+    """What a server has used by now, as the scheduler counts it; None without Linux's /proc."""
+    cpu_us, switches = {}, {}
+    for task in Path(f"/proc/{server.pid}/task").glob("*"):
+        try:
+            cpu_us[task.name] = int((task / "schedstat").read_text().split()[0]) / 1000
+            status = (task / "status").read_text()
+        except OSError:  # the thread ended
+            continue
+        switches[task.name] = int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
+    return Usage(cpu_us, switches) if cpu_us else None
 
-    With words the requests are creates, see wrk.lua.
+
+def measured(
+    server: Server,
+    path: str,
+    connections: int,
+    headers: Mapping[str, str],
+    *words: str,
+    seconds: int = ROUND_S,
+) -> dict[str, float]:
+    """A round over kept-alive connections: requests/s, latencies, and what the server used.
+
+    With words the requests are creates, see wrk.lua. It returns when the server has done what the
+    generator no longer waited for.
     """
-    _wrk(WARM_UP_S, address + path, connections, headers, *words, "a" if words else "")
-    told = _wrk(MEASURED_S, address + path, connections, headers, *words, "b" if words else "")
-    return {
+    before = usage(server)
+    told = wrk(seconds, server.address + path, connections, headers, *words)
+    after = usage(server)
+    found = {
+        "requests": told["requests"],
         "requests/s": told["requests"] / told["seconds"],
         "p50 ms": told["p50"] / 1000,
         "p99 ms": told["p99"] / 1000,
     }
+    if before is not None and after is not None:
+        cpu_us, switches = after.since(before)
+        found["CPU us"] = cpu_us / told["requests"]
+        found["switches"] = switches / told["requests"]
+    _settle(server)
+    return found
 
 
-def _wrk(
+def _settle(server: Server) -> None:
+    ends = time.monotonic() + SETTLE_WITHIN_S
+    before = usage(server)
+    while before is not None and time.monotonic() < ends:
+        time.sleep(SETTLE_S)
+        after = usage(server)
+        if after is None or after.since(before)[0] < SETTLE_S * 1e6 / 20:
+            return
+        before = after
+
+
+def wrk(
     seconds: int, url: str, connections: int, headers: Mapping[str, str], *words: str
 ) -> dict[str, float]:
+    """Requests, seconds, and microseconds of a run of the generator; raises if one failed."""
     command = [_generator(), "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout=60s"]
     command += ["-s", str(SCRIPT)]
     for name, value in headers.items():
         command += ["-H", f"{name}: {value}"]
     done = subprocess.run(
-        [*command, url, "--", *filter(None, words)], capture_output=True, text=True, check=False
+        [*command, url, "--", *words], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         raise RuntimeError(f"wrk: {done.stderr.strip() or done.stdout.strip()}")

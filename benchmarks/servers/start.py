@@ -1,6 +1,7 @@
 """Serves a peer's application: `python -m servers.start MODULE DATABASE`; tells its address.
 
-As comptroller is served: uvicorn with httptools and uvloop, one process, no access log.
+As comptroller is served: uvicorn with httptools and uvloop, one process, no access log. A module
+may bring a `Protocol` of its own.
 """
 
 from __future__ import annotations
@@ -14,12 +15,13 @@ import uvicorn
 
 
 def main() -> None:
-    module, database = sys.argv[1:]
-    application = import_module(module).app(Path(database))
+    name, database = sys.argv[1:]
+    module = import_module(name)
+    application = module.app(Path(database))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         config = uvicorn.Config(
             application,
-            http="httptools",
+            http=getattr(module, "Protocol", "httptools"),
             loop="uvloop",
             ws="none",
             lifespan="off",

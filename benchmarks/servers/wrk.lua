@@ -1,12 +1,13 @@
--- What wrk asks and tells. Without arguments it asks for the URL again and again; with a payout
--- group and a run of letters it creates a reward address with each request, unlike any other.
+-- What wrk requests and reports. Without arguments it requests the URL again and again; with a
+-- payout group and eight hexadecimal digits, unlike those of any other run, each request creates
+-- another reward address.
 -- The last line of its output is JSON; latencies are in microseconds.
 local created = 0
 local body = '{"address":{"ledger":"ETHEREUM","address":"0x%s%032x","name":"Northgate","payout_group_id":"%s"}}'
 
 function init(arguments)
   if #arguments == 0 then return end
-  local group, run = arguments[1], string.rep(arguments[2], 8)
+  local group, run = arguments[1], arguments[2]
   wrk.method = "POST"
   wrk.headers["Content-Type"] = "application/json"
   request = function()
