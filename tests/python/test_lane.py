@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
+from threading import Barrier
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -18,6 +20,7 @@ import pytest
 from comptroller import _core
 from comptroller.cli.bulk import KINDS
 from on_loopback import SECRET, TLS, Start, httpx2, register, start  # noqa: F401
+from serving import serving
 
 CLAIMS = "/rewards/claims"
 _OWN = re.compile(rb"(?<=date: )[^\r]+|(?<=x-request-id: )[^\r]+|(?<=\"request_id\":\")[^\"]+")
@@ -323,6 +326,42 @@ def test_a_revoked_client_is_refused_within_seconds(
                     break
             else:
                 pytest.fail("the token is taken for ever")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_answered_writes_are_there_after_a_signal(store_path: Path, number: signal.Signals) -> None:
+    name = register(store_path, "desk", None, None)
+    with serving("--db", str(store_path), cwd=store_path.parent) as server:
+        token = token_of(server.address, name)
+        answered: list[str] = []
+        are_writing = Barrier(9)
+
+        def write(writer: int) -> None:
+            with closing(known(Client(server.address, token))) as client:
+                are_writing.wait()
+                for turn in range(100_000):
+                    id = f"w-{writer}-{turn}"
+                    body = json.dumps({"id": id}).encode()
+                    try:
+                        answer = client.ask("PUT", "/operator/identity/identities", body)
+                    except (AssertionError, OSError):  # the server has ended
+                        return
+                    assert answer.startswith(b"HTTP/1.1 200 ")
+                    answered.append(id)
+
+        with ThreadPoolExecutor(8) as pool:
+            writers = [pool.submit(write, writer) for writer in range(8)]
+            are_writing.wait()
+            while len(answered) < 200:
+                assert not any(writer.done() for writer in writers)
+            code, _, _ = server.end(number)
+            for writer in writers:
+                writer.result()
+    assert code == (0 if number == signal.SIGTERM else -number)
+    with comptroller.open(store_path) as service:
+        stored = {identity.id for identity in service.identities.iter()}
+        assert service.check()["ok"]
+    assert set(answered) <= stored
 
 
 def test_an_expired_or_forgotten_token_is_unknown(store_path: Path) -> None:

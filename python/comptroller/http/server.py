@@ -31,6 +31,9 @@ RECEIVE_WITHIN_S = 10.0
 END_WITHIN_S = 8
 
 
+_ACCEPTED_AT_ONCE = 8
+
+
 class _Loop(uvloop.Loop):
     """Waits no longer for TLS than for a request."""
 
@@ -182,7 +185,9 @@ async def _serve(
         loop.add_signal_handler(number, stop)
     loop.add_signal_handler(signal.SIGHUP, hang_up)
     beside = [loop.create_task(task()) for task in tasks]
-    serving = loop.create_task(server.serve(sockets=[bound]))
+    # uvloop accepts one connection of a socket in each turn: of a burst, the last would wait long.
+    sockets = [bound, *(bound.dup() for _ in range(_ACCEPTED_AT_ONCE - 1))]
+    serving = loop.create_task(server.serve(sockets=sockets))
     while not server.started and not serving.done():
         await asyncio.sleep(0.001)
     if server.started:
