@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_rejections_listed = 1000;
 // With keep_going other writers wait for so long, and for the batch of lines that then runs.
-constexpr std::chrono::milliseconds longest_hold{100};
+constexpr std::chrono::milliseconds longest_hold{50};
 
 // One load: passes parsed lines to an Ingestion and counts their results.
 template <Record Line>
