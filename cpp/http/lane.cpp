@@ -143,17 +143,24 @@ std::optional<Lane::Ticket> Lane::submit(service::Service& service, service::Def
   if (!request || request->method == "GET") return std::nullopt;
   auto accepted = accept(service, *request);
   if (!accepted) return std::nullopt;
+  // Allocates first: a write that is queued must not be left to the general way as well.
+  writes_.reserve(writes_.size() + 1);
+  std::unordered_map<Ticket, Accepted> one;
+  one.emplace(0, std::move(*accepted));
+  auto node = one.extract(0);
+  const Accepted& kept = node.mapped();
   try {
-    const Ticket ticket = writes.submit(service, accepted->caller->principal, accepted->call);
-    writes_.emplace(ticket, std::move(*accepted));
-    return ticket;
+    node.key() = writes.submit(service, kept.caller->principal, kept.call);
+    return writes_.insert(std::move(node)).position->first;
   } catch (const Error&) {
     return std::nullopt;  // nothing is queued; the general way refuses
   }
 }
 
 std::optional<Response> Lane::finish(Ticket ticket, service::Answer answer) {
-  return respond(writes_.extract(ticket).mapped(), std::move(answer));
+  const auto node = writes_.extract(ticket);
+  if (!node) return std::nullopt;
+  return respond(node.mapped(), std::move(answer));
 }
 
 void Lane::admit(std::string_view token, Principal principal, std::string client,
