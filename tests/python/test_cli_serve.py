@@ -207,10 +207,14 @@ def test_a_hangup_reloads_and_ends_nothing(tmp_path: Path) -> None:
         assert server.end()[0] == 0
 
 
-def test_a_server_ends_with_the_terminal_that_it_was_started_in(tmp_path: Path) -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_ends_with_the_terminal_that_it_was_started_in(
+    tmp_path: Path, workers: str
+) -> None:
     ours, theirs = os.openpty()
+    words = ("--empty", "--port", "0", "--workers", workers)
     with subprocess.Popen(
-        [sys.executable, "-m", "comptroller", "serve", "--empty", "--port", "0"],
+        [sys.executable, "-m", "comptroller", "serve", *words],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

@@ -18,7 +18,7 @@ from comptroller.cli.export import export
 from comptroller.cli.pull import pull
 from comptroller.cli.query import query
 from comptroller.cli.reporting import report
-from comptroller.cli.serve import serve
+from comptroller.cli.serve import serve, worker
 from comptroller.cli.store import backup, check, migrate
 
 
@@ -54,7 +54,7 @@ def program() -> None:
 
 _COMMANDS = (
     *(demo, sample, load, export, report, query, check, backup, migrate),
-    *(serve, clients, keys, pull),
+    *(serve, worker, clients, keys, pull),
 )
 for command in _COMMANDS:
     program.add_command(command)

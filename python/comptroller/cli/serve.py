@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from shutil import rmtree
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -35,6 +39,9 @@ _IGNORED = {
     "jwks": (),
     "off": ("issuer", "audience", "rate", "leeway", *_OF_ISSUER_ELSEWHERE),
 }
+
+
+_MOST_WORKERS = 256
 
 
 @click.command()
@@ -80,6 +87,13 @@ _IGNORED = {
     show_default=True,
     help="Seconds that the issuer's clock may differ.",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, _MOST_WORKERS),
+    default=1,
+    show_default=True,
+    help="Processes that answer on the port; reads use that many cores.",
+)
 @click.option("--rate", type=click.FloatRange(0, min_open=True), help="Requests/s of a client.")
 @click.option("--no-lane", is_flag=True, help="Answer every request by the application.")
 @click.option("--tls-cert", type=click.Path(exists=True), help="Certificate chain, PEM.")
@@ -88,7 +102,7 @@ _IGNORED = {
 @click.option("--drop-deprecated", is_flag=True, help="Leave out members that are deprecated.")
 @click.option("--sunset", type=click.DateTime(["%Y-%m-%d"]), help="Announce when they will go.")
 @click.pass_context
-def serve(context: click.Context, /, **options: Any) -> None:
+def serve(context: click.Context, /, **options: Any) -> int:
     """Serve the store over HTTP, until Ctrl-C or SIGTERM.
 
     Only on this machine, unless TLS is set up here or in a proxy: tokens do not travel in clear.
@@ -102,24 +116,113 @@ def serve(context: click.Context, /, **options: Any) -> None:
     _require_sense(options, given)
     screen.require_server()
     _require_safety(options)
+    with _store(options) as path:
+        if options["workers"] > 1:
+            return _supervise(path, options)
+        from comptroller.http import server
+
+        with (
+            comptroller.open(path) as service,
+            server.listen(options["host"], options["port"]) as bound,
+        ):
+            address = _address(bound, options)
+            started = partial(_announce, path, address, options)
+            _serve(service, path, address, bound, started, options)
+    return 0
+
+
+@click.command(hidden=True)
+@click.argument("assignment")
+def worker(assignment: str) -> None:
+    """Serve as one of the processes of `serve --workers`, which starts this command."""
+    from comptroller.http import workers
+
+    is_orphan = workers.end_with_supervisor()
+    given = json.loads(assignment)
+    options, share = given["options"], _Share(Path(given["folder"]), given["number"])
+    if options["sunset"]:
+        options["sunset"] = datetime.fromisoformat(options["sunset"])
+    path, address = given["path"], given["address"]
+    try:
+        with (
+            socket.socket(fileno=given["descriptor"]) as bound,
+            comptroller.open(path) as service,
+        ):
+            _serve(service, path, address, bound, workers.report_ready, options, share)
+    finally:
+        if is_orphan.is_set():
+            rmtree(share.folder, ignore_errors=True)
+
+
+class _Share(NamedTuple):
+    """What a worker shares with the others.
+
+    Attributes:
+        folder: private; has their metrics, and is locked to write lines of the log.
+        number: of the worker, from 0.
+    """
+
+    folder: Path
+    number: int
+
+
+def _supervise(path: str, options: dict[str, Any]) -> int:
+    """Serves with worker processes; returns the exit code."""
+    from tempfile import TemporaryDirectory
+
+    from comptroller.http import workers
+
+    with ExitStack() as closing:
+        folder = closing.enter_context(TemporaryDirectory(prefix="comptroller-workers-"))
+        sockets = workers.listen(options["host"], options["port"], options["workers"])
+        for bound in sockets:
+            closing.enter_context(bound)
+        address = _address(sockets[0], options)
+        _log(_Share(Path(folder), 0))
+        sunset = options["sunset"]
+        assignment = {
+            "path": path,
+            "address": address,
+            "folder": folder,
+            "options": {**options, "sunset": sunset and sunset.isoformat()},
+        }
+        commands = [
+            (
+                *("comptroller", "worker"),
+                json.dumps({**assignment, "number": number, "descriptor": bound.fileno()}),
+            )
+            for number, bound in enumerate(sockets)
+        ]
+        return workers.supervise(commands, sockets, partial(_announce, path, address, options))
+
+
+def _serve(
+    service: comptroller.Service,
+    path: str,
+    address: str,
+    bound: socket.socket,
+    started: Callable[[], None],
+    options: dict[str, Any],
+    share: _Share | None = None,
+) -> None:
+    """Serves in this process, which is a worker if it shares something with others."""
     from comptroller.http import server
 
-    with (
-        _store(options) as (service, path),
-        server.listen(options["host"], options["port"]) as bound,
-    ):
-        scheme = "https" if options["tls_cert"] else "http"
-        address = _address(scheme, *bound.getsockname()[:2])
-        authority = None if options["auth"] == "off" else _authority(path, address, options)
-        app, log = _app(service, authority, options)
+    authority = None if options["auth"] == "off" else _authority(path, address, options)
+    log = _log(share)
+    app = _app(service, authority, log, options)
+    lane = _lane(app, authority, log, options)
+    metrics = app.metrics.share(*share).publishing() if share else nullcontext()
+    with metrics:
         server.serve(
             app,
             bound,
-            lane=_lane(app, authority, log, options),
+            lane=lane,
+            is_worker=share is not None,
             tls_cert=options["tls_cert"],
             tls_key=options["tls_key"],
             behind_proxy=options["behind_proxy"],
-            started=lambda: _announce(path, address, options),
+            started=started,
             reload=authority.reload if authority else lambda: None,
         )
 
@@ -130,6 +233,9 @@ def _require_sense(options: dict[str, Any], given: set[str]) -> None:
         raise click.UsageError("give one of --db, --empty and --sample")
     if (options["tls_cert"] is None) != (options["tls_key"] is None):
         raise click.UsageError("--tls-cert and --tls-key go together")
+    is_temporary = options["empty"] or options["sample"] is not None
+    if options["workers"] > 1 and options["db"] == ":memory:" and not is_temporary:
+        raise click.UsageError("--workers needs a store in a file; --empty makes a temporary one")
     if options["drop_deprecated"] and options["sunset"]:
         raise click.UsageError("--sunset announces what --drop-deprecated does now; give one")
     auth = options["auth"]
@@ -172,42 +278,49 @@ def _require_safety(options: dict[str, Any]) -> None:
         )
 
 
-def _address(scheme: str, host: str, port: int) -> str:
+def _address(bound: socket.socket, options: dict[str, Any]) -> str:
+    scheme = "https" if options["tls_cert"] else "http"
+    host, port = bound.getsockname()[:2]
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 @contextmanager
-def _store(options: dict[str, Any]) -> Iterator[tuple[comptroller.Service, str]]:
-    """The store to serve and its path; a temporary one is gone at the end."""
+def _store(options: dict[str, Any]) -> Iterator[str]:
+    """The path of the store to serve; a temporary one is gone at the end."""
     if not options["empty"] and options["sample"] is None:
-        with comptroller.open(options["db"]) as service:
-            yield service, options["db"]
+        yield options["db"]
         return
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory(prefix="comptroller-") as folder:
         path = str(Path(folder) / "temporary.db")
-        with comptroller.open(path) as service:
-            if options["sample"] is not None:
-                made = Path(folder) / "sample"
-                comptroller.sample("all", options["sample"], out=made)
+        if options["sample"] is not None:
+            made = Path(folder) / "sample"
+            comptroller.sample("all", options["sample"], out=made)
+            with comptroller.open(path) as service:
                 for kind in KINDS:
                     service.load(kind, made / f"{kind}.ndjson")
-            yield service, path
+        yield path
+
+
+def _log(share: _Share | None) -> Log:
+    """The log of this process, which takes what its modules report too."""
+    import logging
+
+    from comptroller.http.log import Log
+
+    log = Log(lock=share.folder if share else None)
+    logging.basicConfig(handlers=[log.handler()], level=logging.WARNING)
+    return log
 
 
 def _app(
-    service: comptroller.Service, authority: Authority | None, options: dict[str, Any]
-) -> tuple[App, Log]:
-    import logging
-
+    service: comptroller.Service, authority: Authority | None, log: Log, options: dict[str, Any]
+) -> App:
     from comptroller.http import EveryoneIsOperator, app
-    from comptroller.http.log import Log
 
-    log = Log()
-    logging.basicConfig(handlers=[log.handler()], level=logging.WARNING)
     sunset = options["sunset"]
-    served = app(
+    return app(
         service,
         authenticator=authority.authenticator if authority else EveryoneIsOperator(),
         drop_deprecated=options["drop_deprecated"],
@@ -216,7 +329,6 @@ def _app(
         collectors=(log,),
         resources=authority.resources if authority else None,
     )
-    return served, log
 
 
 def _lane(app: App, authority: Authority | None, log: Log, options: dict[str, Any]) -> Lane | None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
 from typing import Any, BinaryIO
@@ -53,13 +56,16 @@ class Log(Collector):
 
     Args:
         stream: where to; standard error by default.
+        lock: a file or folder that every process locks while it writes to the same stream, so that
+            lines stay whole.
     """
 
-    def __init__(self, stream: BinaryIO | None = None) -> None:
+    def __init__(self, stream: BinaryIO | None = None, *, lock: Path | None = None) -> None:
         stream = stream or sys.stderr.buffer
         # Without the buffer: its lock would be held while nobody reads.
         self._file: BinaryIO = getattr(stream, "raw", stream)
         self._lines: SimpleQueue[bytes | Event] = SimpleQueue()
+        self._lock = None if lock is None else os.open(lock, os.O_RDONLY)
         self._counting = Lock()
         self._dropped = 0
         Thread(target=self._write_all, daemon=True).start()
@@ -118,6 +124,18 @@ class Log(Collector):
         with self._counting:
             self._dropped += lines.count(b"\n")
 
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Keeps other processes from writing meanwhile."""
+        if self._lock is None:
+            yield
+            return
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._lock, fcntl.LOCK_UN)
+
     def _write_all(self) -> None:
         while True:
             waiting = [self._lines.get()]
@@ -126,7 +144,8 @@ class Log(Collector):
                     waiting.append(self._lines.get_nowait())
             lines = b"".join(each for each in waiting if isinstance(each, bytes))
             try:
-                _write(self._file, lines)
+                with self._turn():
+                    _write(self._file, lines)
             except (OSError, ValueError):  # the reader is gone, the disk full, the file closed
                 self._drop(lines)
             for each in waiting:

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import accumulate
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
@@ -18,6 +19,7 @@ from prometheus_client.registry import Collector
 from comptroller._core import Store
 from comptroller.http.exchange import Answer, Exchange
 from comptroller.http.remembered import Remembered
+from comptroller.http.shared_metrics import SharedMetrics
 from comptroller.local import LocalHost
 
 #: The bounds of the durations that are counted.
@@ -57,7 +59,9 @@ class Metrics:
         if host.path is not None:
             self._watch(host.path)
         # The text takes milliseconds to make, and the interpreter's lock with it.
-        self._text = Remembered(partial(generate_latest, self._registry), clock)
+        self._text: Callable[[], bytes] = Remembered(
+            partial(generate_latest, self._registry), clock
+        )
 
     def _watch(self, path: str) -> None:
         size = Gauge(
@@ -68,6 +72,12 @@ class Metrics:
         )
         size.labels("store").set_function(lambda: _size(path))
         size.labels("wal").set_function(lambda: _size(path + "-wal"))
+
+    def share(self, folder: Path, number: int) -> SharedMetrics:
+        """Shows from now on what this worker and the others publish; see SharedMetrics."""
+        shared = SharedMetrics(self._registry, folder, number)
+        self._text = shared.text
+        return shared
 
     def __call__(self, exchange: Exchange, seconds: float) -> None:
         """Counts an answer."""

@@ -61,8 +61,13 @@ def listen(host: str, port: int) -> socket.socket:
             bound.close()
             raise
     except OSError as error:
-        raise unavailable(f"cannot listen on {host} port {port}: {error.strerror}") from error
+        raise cannot_listen(host, port, error) from error
     return bound
+
+
+def cannot_listen(host: str, port: int, error: OSError) -> Unavailable:
+    """The error for an address that the system refuses."""
+    return unavailable(f"cannot listen on {host} port {port}: {error.strerror}")
 
 
 def serve(
@@ -73,6 +78,7 @@ def serve(
     tls_key: str | None = None,
     behind_proxy: bool = False,
     lane: Lane | None = None,
+    is_worker: bool = False,
     receive_within_s: float = RECEIVE_WITHIN_S,
     started: Callable[[], None] = lambda: None,
     reload: Callable[[], None] = lambda: None,
@@ -86,6 +92,7 @@ def serve(
         behind_proxy: takes the address of a client from X-Forwarded-For, if the peer is this
             machine or in FORWARDED_ALLOW_IPS.
         lane: answers what it can of the requests to `app`.
+        is_worker: takes SIGTERM (repeatable), SIGQUIT (ends the wait) and SIGHUP from a supervisor.
         receive_within_s: see RECEIVE_WITHIN_S.
         started: called when requests are taken.
         reload: loads again what else may be renewed.
@@ -125,7 +132,7 @@ def serve(
         if lane is not None:
             lane.begin(server.server_state)
             tasks.append(lane.watch)
-        runner.run(_serve(server, app, bound, started, reload_all, tasks))
+        runner.run(_serve(server, app, bound, started, reload_all, tasks, is_worker=is_worker))
 
 
 def require_certificate(certificate: str, key: str) -> None:
@@ -150,6 +157,26 @@ def _reload_certificate(context: ssl.SSLContext, certificate: str, key: str) -> 
         _log.error("the certificate was not reloaded: %s", error)
 
 
+def on_signals(stop: Callable[[], None], reload: Callable[[], None]) -> None:
+    """Calls `stop` for SIGTERM and SIGINT, `reload` for SIGHUP. In the running event loop.
+
+    SIGHUP stops a process whose terminal was closed.
+    """
+    loop = asyncio.get_running_loop()
+    # Under nohup it outlives its terminal.
+    is_of_terminal = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN and _has_terminal()
+
+    def hang_up() -> None:
+        if is_of_terminal and not _has_terminal():  # it was closed
+            stop()
+        else:
+            reload()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    loop.add_signal_handler(signal.SIGHUP, hang_up)
+
+
 def _has_terminal() -> bool:
     try:
         os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
@@ -165,25 +192,23 @@ async def _serve(
     started: Callable[[], None],
     reload: Callable[[], None],
     tasks: Iterable[Callable[[], Coroutine[Any, Any, None]]],
+    *,
+    is_worker: bool,
 ) -> None:
     loop = asyncio.get_running_loop()
-    # Under nohup it outlives its terminal.
-    is_of_terminal = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN and _has_terminal()
 
-    def stop() -> None:
-        server.force_exit = server.should_exit
+    def stop(*, is_waiting: bool = True) -> None:
+        server.force_exit |= not is_waiting
         server.should_exit = True
         app.stop()
 
-    def hang_up() -> None:
-        if is_of_terminal and not _has_terminal():  # it was closed
-            stop()
-        else:
-            reload()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    loop.add_signal_handler(signal.SIGHUP, hang_up)
+    if is_worker:
+        # A service manager may send SIGTERM to a worker, and the supervisor passes on its own.
+        loop.add_signal_handler(signal.SIGTERM, stop)
+        loop.add_signal_handler(signal.SIGQUIT, partial(stop, is_waiting=False))
+        loop.add_signal_handler(signal.SIGHUP, reload)
+    else:
+        on_signals(lambda: stop(is_waiting=not server.should_exit), reload)
     beside = [loop.create_task(task()) for task in tasks]
     # uvloop accepts one connection of a socket in each turn: of a burst, the last would wait long.
     sockets = [bound, *(bound.dup() for _ in range(_ACCEPTED_AT_ONCE - 1))]

@@ -1,0 +1,193 @@
+"""The metrics of several worker processes, added up through files that each writes for all."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Event, Lock, Thread
+
+import msgspec
+from prometheus_client.core import Metric
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+
+_PUBLISH_EVERY_S = 1.0
+_OF_PROCESS = "process_"
+_ADDED = ("counter", "histogram")
+_CREATED = "_created"
+_ENDING = ".json"
+_log = logging.getLogger(__name__)
+
+
+class _Family(msgspec.Struct):
+    """A metric as a worker published it; a sample is name, labels and value."""
+
+    name: str
+    help: str
+    type: str
+    samples: list[tuple[str, dict[str, str], float]]
+
+
+class _Published(msgspec.Struct):
+    """The file of one worker."""
+
+    pid: int
+    families: list[_Family]
+
+
+class SharedMetrics:
+    """Publishes the metrics of one worker each second, and shows those of all workers.
+
+    Counters and histograms are added up. The numbers of a process have its id as the label `pid`.
+    Everything that is shown has been published before, so that a counter never decreases, whichever
+    worker shows it and however a worker ends. A worker that replaces another continues its counts.
+
+    For any thread.
+
+    Args:
+        own: the metrics of this process; may be collected in any thread.
+        folder: private to the workers of one supervisor.
+        number: of this worker, which no other running worker has.
+    """
+
+    def __init__(self, own: Collector, folder: Path, number: int) -> None:
+        self._own = own
+        self._folder = folder
+        self._file = folder / f"{number}{_ENDING}"
+        before = _read(self._file)
+        self._before = [
+            family
+            for family in (before.families if before else ())
+            if family.type in _ADDED and not family.name.startswith(_OF_PROCESS)
+        ]
+        self._lock = Lock()
+        self._shown = b""
+        self._shown_files: list[tuple[str, int, int]] = []
+        self._shown_pids: set[int] = set()
+
+    @contextmanager
+    def publishing(self) -> Iterator[None]:
+        """Publishes at the beginning, then each second, and at the end."""
+        ended = Event()
+
+        def publish_again() -> None:
+            while not ended.wait(_PUBLISH_EVERY_S):
+                self._try_to_publish()
+
+        self._publish()
+        thread = Thread(target=publish_again, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            self._try_to_publish()
+
+    def text(self) -> bytes:
+        """The page of all workers, made again only after one of them has published or ended."""
+        with self._lock:
+            files = _files(self._folder)
+            if files != self._shown_files or not all(map(_is_running, self._shown_pids)):
+                self._show(files)
+            return self._shown
+
+    def _show(self, files: list[tuple[str, int, int]]) -> None:
+        published = [part for name, *_state in files if (part := _read(self._folder / name))]
+        running = {part.pid for part in published if _is_running(part.pid)}
+        families = (
+            family
+            for part in published
+            for family in part.families
+            if part.pid in running or not family.name.startswith(_OF_PROCESS)
+        )
+        self._shown = generate_latest(_Page(families))
+        self._shown_files, self._shown_pids = files, running
+
+    def _try_to_publish(self) -> None:
+        try:
+            self._publish()
+        except OSError as error:
+            _log.warning("the metrics of this worker were not published: %s", error.strerror)
+
+    def _publish(self) -> None:
+        own = [_family(metric) for metric in self._own.collect()]
+        families = _added([*self._before, *own])
+        new = self._file.with_suffix(".new")
+        new.write_bytes(msgspec.json.encode(_Published(os.getpid(), families)))
+        new.replace(self._file)
+
+
+class _Page(Collector):
+    """Families as prometheus_client writes them."""
+
+    def __init__(self, families: Iterable[_Family]) -> None:
+        self._families = _added(families)
+
+    def collect(self) -> Iterator[Metric]:
+        for family in self._families:
+            metric = Metric(family.name, family.help, family.type)
+            for name, labels, value in family.samples:
+                metric.add_sample(name, labels, value)
+            yield metric
+
+
+def _family(metric: Metric) -> _Family:
+    of_process = {"pid": str(os.getpid())} if metric.name.startswith(_OF_PROCESS) else {}
+    samples = [(each.name, {**each.labels, **of_process}, each.value) for each in metric.samples]
+    return _Family(metric.name, metric.documentation, metric.type, samples)
+
+
+def _added(families: Iterable[_Family]) -> list[_Family]:
+    """One family for each name. Counts are added up; of other samples the last one is used."""
+    found: dict[str, _Family] = {}
+    values: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}
+    for family in families:
+        found.setdefault(family.name, family)
+        sums = values.setdefault(family.name, {})
+        for name, labels, value in family.samples:
+            key = name, tuple(labels.items())
+            if family.type not in _ADDED or key not in sums:
+                sums[key] = value
+            elif name.endswith(_CREATED):  # a time
+                sums[key] = min(sums[key], value)
+            else:
+                sums[key] += value
+    return [
+        _Family(
+            name,
+            family.help,
+            family.type,
+            [(sample, dict(labels), value) for (sample, labels), value in values[name].items()],
+        )
+        for name, family in found.items()
+    ]
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _files(folder: Path) -> list[tuple[str, int, int]]:
+    """The files of all workers, each with what changes whenever it is written."""
+    found = []
+    for path in folder.iterdir():
+        if path.suffix == _ENDING:
+            with suppress(FileNotFoundError):
+                state = path.stat()
+                found.append((path.name, state.st_ino, state.st_mtime_ns))
+    return sorted(found)
+
+
+def _read(file: Path) -> _Published | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=_Published)
+    except FileNotFoundError:
+        return None

@@ -1,0 +1,229 @@
+"""Several processes that serve one port: the supervisor, and what a worker does for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Thread
+
+from comptroller.http import server
+
+_READY = b"ready\n"
+#: A worker that ran for less than this failed: the next pause is longer.
+_SETTLED_S = 10.0
+_LONGEST_PAUSE_S = 30.0
+#: How much longer than END_WITHIN_S a worker may take to end: it closes the store too.
+_CLOSE_WITHIN_S = 7.0
+#: Linux spreads the connections over the sockets of a port; elsewhere all workers share one socket,
+#: from which an idle worker takes what it can get: on Linux 61 of 64 connections.
+_IS_SPREADING = sys.platform == "linux"
+_log = logging.getLogger(__name__)
+
+
+def listen(host: str, port: int, count: int) -> list[socket.socket]:
+    """A socket for each worker, all on one port. Raises Unavailable as `server.listen` does.
+
+    Another server cannot bind the port. The sockets stay open when a worker ends: connections that
+    it has not accepted wait for its replacement.
+    """
+    first = server.listen(host, port)
+    if not _IS_SPREADING:
+        return [first, *(first.dup() for _ in range(count - 1))]
+    bound: list[socket.socket] = []
+    with first:
+        try:
+            # Bound without SO_REUSEPORT, so that it fails if another server has the port.
+            first.listen()
+            first.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            for _ in range(count):
+                bound.append(socket.socket(first.family, first.type, first.proto))
+                bound[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                bound[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                bound[-1].bind(first.getsockname())
+                bound[-1].listen()
+        except OSError as error:
+            for each in bound:
+                each.close()
+            raise server.cannot_listen(host, port, error) from error
+    return bound
+
+
+def supervise(
+    commands: Sequence[Sequence[str]], bound: Sequence[socket.socket], started: Callable[[], None]
+) -> int:
+    """Runs a worker process for each command until SIGTERM or SIGINT. On the main thread.
+
+    A worker is a Python process that inherits its socket under the same descriptor and calls
+    `end_with_supervisor` and `report_ready`. The first worker starts alone, since it may make the
+    store and its keys. A worker that ends is replaced, after a pause if it ended soon.
+
+    SIGTERM and SIGINT stop all workers; a second signal ends their wait for what is in flight.
+    SIGHUP reloads all workers.
+
+    Args:
+        commands: the arguments of `python -m`, for each worker.
+        bound: the sockets of the workers; closed when the workers are stopped.
+        started: called when all workers take requests.
+
+    Returns:
+        0, or 1 if a worker could not start before `started` was called; it has reported why.
+    """
+    return asyncio.run(_Supervisor(commands, bound, started).run())
+
+
+def end_with_supervisor() -> Event:
+    """Stops this worker when its supervisor has ended, even by SIGKILL; the event is set then."""
+    has_ended = Event()
+
+    def watch() -> None:
+        while os.read(sys.stdin.fileno(), 1):
+            pass
+        has_ended.set()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(server.END_WITHIN_S + _CLOSE_WITHIN_S)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+    return has_ended
+
+
+def report_ready() -> None:
+    """Notifies the supervisor that this worker takes requests."""
+    os.write(sys.stdout.fileno(), _READY)
+
+
+class _Supervisor:
+    def __init__(
+        self,
+        commands: Sequence[Sequence[str]],
+        bound: Sequence[socket.socket],
+        started: Callable[[], None],
+    ) -> None:
+        self._commands = commands
+        self._bound = bound
+        self._started = started
+        self._stopping = asyncio.Event()
+        self._running: dict[int, Process] = {}
+        self._ready: set[int] = set()
+
+    async def run(self) -> int:
+        server.on_signals(self._stop, self._reload)
+        first, *others = range(len(self._commands))
+        try:
+            await self._start(first)
+            if self._ready:
+                await asyncio.gather(*map(self._start, others))
+            if self._stopping.is_set():
+                return 0
+            if len(self._ready) < len(self._commands):
+                return 1
+            self._started()
+            await asyncio.gather(*map(self._keep, (first, *others)))
+            return 0
+        finally:
+            await self._end()
+
+    async def _start(self, number: int) -> None:
+        """Starts a worker; returns when it takes requests, or has ended. Not after `_stop`."""
+        if self._stopping.is_set():
+            return
+        process = await asyncio.create_subprocess_exec(
+            # -P: a file in the working directory must not take the place of a module.
+            *(sys.executable, "-P", "-m", *self._commands[number]),
+            stdin=PIPE,
+            stdout=PIPE,
+            pass_fds=[self._bound[number].fileno()],
+            env={**os.environ, "PYTHONPATH": _search_path()},
+            # Ctrl-C in a terminal reaches the supervisor alone.
+            start_new_session=True,
+        )
+        self._running[number] = process
+        if self._stopping.is_set():  # since a moment ago
+            _send(process, signal.SIGTERM)
+        assert process.stdout
+        if await process.stdout.readline() == _READY:
+            self._ready.add(number)
+        else:
+            await process.wait()
+
+    async def _keep(self, number: int) -> None:
+        """Replaces a worker whenever it ends, until all are stopped."""
+        loop = asyncio.get_running_loop()
+        began, failures = loop.time(), 0
+        while True:
+            process = self._running[number]
+            code = await process.wait()
+            self._ready.discard(number)
+            if self._stopping.is_set():
+                return
+            failures = 0 if loop.time() - began >= _SETTLED_S else failures + 1
+            pause_s = _pause_s(failures)
+            _log.error(
+                "worker %d (process %d) ended %s and is replaced %s",
+                number,
+                process.pid,
+                f"by signal {-code}" if code < 0 else f"with exit code {code}",
+                f"in {pause_s:g} s" if pause_s else "now",
+            )
+            if pause_s and _IS_SPREADING:
+                with suppress(OSError):  # the other workers take its connections meanwhile
+                    self._bound[number].shutdown(socket.SHUT_RD)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), pause_s)
+            if self._stopping.is_set():
+                return
+            began = loop.time()
+            await self._start(number)
+
+    def _stop(self) -> None:
+        if self._stopping.is_set():
+            for number, process in self._running.items():
+                _send(process, signal.SIGQUIT if number in self._ready else signal.SIGKILL)
+            return
+        self._stopping.set()
+        for bound in self._bound:
+            bound.close()
+        # Once: a worker that closes its store already would be ended by a second one.
+        for process in self._running.values():
+            _send(process, signal.SIGTERM)
+
+    def _reload(self) -> None:
+        for number in self._ready:
+            _send(self._running[number], signal.SIGHUP)
+
+    async def _end(self) -> None:
+        if not self._stopping.is_set():
+            self._stop()
+        waits = [asyncio.ensure_future(each.wait()) for each in self._running.values()]
+        if not waits:
+            return
+        _done, late = await asyncio.wait(waits, timeout=server.END_WITHIN_S + _CLOSE_WITHIN_S)
+        if late:
+            _log.error("%d workers did not end in time and were killed", len(late))
+            for process in self._running.values():
+                _send(process, signal.SIGKILL)
+            await asyncio.wait(late)
+
+
+def _pause_s(failures: int) -> float:
+    """How long to wait before a worker is replaced: not at all the first time."""
+    return 0.0 if failures <= 1 else min(_LONGEST_PAUSE_S, 0.5 * 2.0 ** min(failures - 2, 10))
+
+
+def _send(process: Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        process.send_signal(number)
+
+
+def _search_path() -> str:
+    """Where this process finds its modules, for another one."""
+    return os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
