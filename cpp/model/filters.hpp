@@ -24,7 +24,7 @@ struct Index {
 template <Literal Column, class T, const Index& By>
 struct Equals {
   static constexpr std::string_view column = Column.view();
-  static constexpr const Index& index = By;
+  static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses): has none
   using Stored = T;
 };
 
@@ -36,7 +36,7 @@ struct AnyOf {};
 template <Literal Column, const Index& By>
 struct BeginsWith {
   static constexpr std::string_view column = Column.view();
-  static constexpr const Index& index = By;
+  static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses): has none
 };
 
 // Rows created before, at or after the value: a range of the column that every index ends in.
