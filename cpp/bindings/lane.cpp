@@ -30,11 +30,20 @@ Ticket submit_call(DeferredWrites& writes, const Store& store, const Principal& 
   return writes.submit(*store.service(), principal, call);
 }
 
+// As to_python_error, for every exception: one must not keep the answers of the others.
+py::object to_outcome(const std::exception_ptr& failure) {
+  try {
+    return to_python_error(failure);
+  } catch (const std::exception& error) {
+    return to_python_error(std::make_exception_ptr(Error(Code::internal, error.what())));
+  }
+}
+
 py::list take_completed(DeferredWrites& writes) {
   py::list taken;
   for (const DeferredWrites::Completed& each : writes.take()) {
     const py::object outcome =
-        each.failure ? to_python_error(each.failure)
+        each.failure ? to_outcome(each.failure)
                      : py::make_tuple(py::bytes(each.answer.body), each.answer.is_replay);
     taken.append(py::make_tuple(each.ticket, outcome));
   }

@@ -132,7 +132,7 @@ std::optional<Response> Lane::read(service::Service& service, std::string_view b
   }
   try {
     return respond(*accepted, service.call(accepted->caller->principal, accepted->call));
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return std::nullopt;  // the general way reads again, and refuses
   }
 }
@@ -152,7 +152,7 @@ std::optional<Lane::Ticket> Lane::submit(service::Service& service, service::Def
   try {
     node.key() = writes.submit(service, kept.caller->principal, kept.call);
     return writes_.insert(std::move(node)).position->first;
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return std::nullopt;  // nothing is queued; the general way refuses
   }
 }

@@ -15,8 +15,9 @@ namespace comptroller::load {
 namespace {
 
 constexpr std::size_t most_rejections_listed = 1000;
-// With keep_going other writers wait for so long, and for the batch of lines that then runs.
+// With keep_going other writers wait for so long, and for the lines that then run; never for input.
 constexpr std::chrono::milliseconds longest_hold{50};
+constexpr std::size_t lines_between_looks = 500;  // at the clock
 
 // One load: passes parsed lines to an Ingestion and counts their results.
 template <Record Line>
@@ -30,7 +31,7 @@ class Loader {
     do {
       const Result before = result_;
       try {
-        fetch();  // before others wait
+        if (position_ == lines_.size()) fetch();  // before others wait
         service_.database()->write_bulk([&](db::Connection& connection) {
           write_part(connection);
           check_interrupt();
@@ -48,6 +49,8 @@ class Loader {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   // Storing a line looks nothing up in the secondary indexes of its table; only the end does.
   static constexpr bool needs_no_index =
       std::same_as<Line, Claim> || std::same_as<Line, Orchestration>;
@@ -59,38 +62,42 @@ class Loader {
       store::defer_operator_indexes(connection);
       if (needs_no_index) connection.drop_indexes_of_empty(Line::table);
     }
-    using Clock = std::chrono::steady_clock;
     take_lines(connection, is_in_parts ? Clock::now() + longest_hold : Clock::time_point::max());
     if (!result_.committed || !is_at_end_) return;
     if (!is_in_parts) store::resume_operator_indexes(connection);
     store::make_operator_indexes(connection);
   }
 
-  void take_lines(db::Connection& connection, std::chrono::steady_clock::time_point end) {
+  void take_lines(db::Connection& connection, Clock::time_point end) {
+    const bool is_whole = end == Clock::time_point::max();
     service::Ingestion ingestion(connection, principal_, options_.customer_id,
                                  service_.environment().now(), service_.environment().make_id);
     while (!is_at_end_) {
-      take(ingestion, lines_);
-      if (std::chrono::steady_clock::now() >= end) break;
-      fetch();
+      const std::size_t left = lines_.size() - position_;
+      const std::size_t count = is_whole ? left : std::min(left, lines_between_looks);
+      take(ingestion, std::span(lines_).subspan(position_, count));
+      position_ += count;
+      const bool is_next_here = position_ < lines_.size() || source_.is_ready();
+      if (!is_whole && (Clock::now() >= end || !is_next_here)) break;
+      if (position_ == lines_.size()) fetch();
     }
     result_.committed = !options_.dry_run && (result_.rejected == 0 || options_.keep_going);
     if (!result_.committed) return;
     connection.build_dropped_indexes();
     ingestion.finish();
     // A whole load may take long: it rewrites the claims of groups that changed, too.
-    const bool is_whole = end == std::chrono::steady_clock::time_point::max();
     while (is_whole && store::continue_jurisdiction_changes(connection)) check_interrupt();
   }
 
   void fetch() {
     report_progress();
     lines_ = source_.next(std::move(lines_), [this] { report_progress(); });
+    position_ = 0;
     is_at_end_ = lines_.empty();
   }
 
   void report_progress() {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = Clock::now();
     if (now - reported_at_ < std::chrono::milliseconds(progress_interval_ms)) return;
     reported_at_ = now;
     check_interrupt();
@@ -101,7 +108,7 @@ class Loader {
     if (options_.check_interrupt) options_.check_interrupt();
   }
 
-  void take(service::Ingestion& ingestion, std::vector<ParsedLine<Line>>& lines) {
+  void take(service::Ingestion& ingestion, std::span<ParsedLine<Line>> lines) {
     std::vector<Line*> records;
     records.reserve(lines.size());
     for (ParsedLine<Line>& line : lines) {
@@ -144,8 +151,9 @@ class Loader {
   const LoadOptions& options_;
   ParsedLines<Line> source_;
   std::vector<ParsedLine<Line>> lines_;
+  std::size_t position_ = 0;
   bool is_at_end_ = false;
-  std::chrono::steady_clock::time_point reported_at_;
+  Clock::time_point reported_at_;
   Result result_;
 };
 

@@ -64,6 +64,12 @@ class ParsedLines {
     return lines;
   }
 
+  // Whether next() returns at once.
+  bool is_ready() {
+    const std::lock_guard lock(mutex_);
+    return thread_.joinable() && (!ready_.empty() || is_finished_);
+  }
+
   std::uint64_t bytes_read() const { return documents_.bytes_read(); }
 
   // Members without a field, and on how many lines; after the end.

@@ -267,6 +267,17 @@ def test_requests_behind_one_another_are_answered_in_their_order(opened: Opened)
         assert [b'"first"' in answers[1], b'"second"' in answers[3]] == [True, True]
 
 
+def test_a_field_that_looks_like_a_request_is_none(opened: Opened) -> None:
+    client = opened()
+    first = client.request("GET", "/healthz")
+    client.socket.sendall(first + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Field: ")
+    assert client.read().endswith(b'{"status":"alive"}')
+    client.socket.sendall(client.request("GET", CLAIMS + "?limit=1")[:-2] + b"\r\n")
+    answer = client.read()
+    # Its Host is the second one of the request that began before.
+    assert answer.startswith(b"HTTP/1.1 400 ")
+
+
 def test_a_request_in_pieces_is_answered(opened: Opened) -> None:
     client = opened()
     request = client.request("PUT", "/operator/identity/identities", b'{"id":"pieces"}')

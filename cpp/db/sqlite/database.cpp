@@ -122,10 +122,10 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
 }
 
 SqliteDatabase::~SqliteDatabase() {
+  writer_.reset();  // before the commit lock is held, which its thread may wait for
   try {
     const LockGuard closing(commit_lock_, deadline_to_open());
     readers_.close();
-    writer_.reset();
     // The last to close checkpoints, unless someone is writing, who then closes later.
     const LockGuard writing(write_lock_, std::try_to_lock);
     if (write_connection_ && !writing.is_held()) write_connection_->keep_log();

@@ -24,6 +24,7 @@ from comptroller.http import openapi, pages, problems
 from comptroller.http.bulk import Bulk
 from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator, require_scope
 from comptroller.http.exchange import (
+    BEGAN,
     OUTCOME,
     Disconnected,
     Exchange,
@@ -135,7 +136,7 @@ class App:
             return await self._lifespan(receive, send)
         if scope["type"] != "http":
             raise RuntimeError(f"{scope['type']} is not served")
-        began = time.perf_counter()
+        began = scope.get(BEGAN) or time.perf_counter()
         exchange = Exchange(scope, receive, send)
         try:
             await self._answer(exchange)

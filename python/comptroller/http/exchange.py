@@ -27,6 +27,8 @@ PIECEWISE = "comptroller.piecewise"
 
 #: A key of a scope with the outcome of the request's write, which was called before it came here.
 OUTCOME = "comptroller.outcome"
+#: A key of a scope with the time at which the request was received, if that was earlier.
+BEGAN = "comptroller.began"
 
 #: A % that two hexadecimal digits do not follow.
 BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")

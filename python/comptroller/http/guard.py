@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from comptroller.errors import make
 from comptroller.http import problems
-from comptroller.http.exchange import OUTCOME, PIECEWISE
+from comptroller.http.exchange import BEGAN, OUTCOME, PIECEWISE
 from comptroller.routes import METHOD_OVERRIDE
 
 if TYPE_CHECKING:
@@ -173,7 +173,9 @@ class GuardedProtocol(HttpToolsProtocol):
         self._is_answer_awaited = False  # from the lane
         self._kept = b""  # received meanwhile
         self._outcome: Outcome | None = None  # of the write that is received again
+        self._began = 0.0  # when it was received first
         self._is_stopping = False
+        self._is_message_begun = False
         self._is_in_head = True
         self._bytes_beside_body = 0
         self._field_bytes = 0
@@ -215,11 +217,13 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect()  # of line ends alone, which begin nothing
 
     def _is_free(self) -> bool:
-        return self._bytes_beside_body == 0 and self._is_idle() and self.transport.is_drained()
+        is_between = not self._is_message_begun and self._bytes_beside_body == 0
+        return is_between and self._is_idle() and self.transport.is_drained()
 
     def on_message_begin(self) -> None:
         """Starts the deadline of a request, unless it runs since the connection began."""
         super().on_message_begin()
+        self._is_message_begun = True
         self._field_bytes = 0
         if self._deadline == inf:
             self._expect()
@@ -244,7 +248,8 @@ class GuardedProtocol(HttpToolsProtocol):
         else:
             super().on_headers_complete()
             if self._outcome is not None:
-                cast("dict[str, Any]", self.scope)[OUTCOME] = self._outcome
+                scope = cast("dict[str, Any]", self.scope)
+                scope[OUTCOME], scope[BEGAN] = self._outcome, self._began
                 self._outcome = None
 
     def on_body(self, body: bytes) -> None:
@@ -257,6 +262,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """Stops the deadline: the request has arrived whole."""
         self._expect_nothing()
         self._is_in_head = True
+        self._is_message_begun = False
         self._bytes_beside_body = 0
         if not self.transport.is_closing():
             super().on_message_complete()
@@ -279,12 +285,12 @@ class GuardedProtocol(HttpToolsProtocol):
         self._idle_until = self.loop.time() + self.timeout_keep_alive
         self._continue()
 
-    def receive_again(self, request: bytes, outcome: Outcome) -> None:
+    def receive_again(self, request: bytes, outcome: Outcome, began: float) -> None:
         """Gives the application a write whose outcome is known, to answer it."""
         self._begin_answer()
         if self.transport.is_closing():
             return
-        self._outcome = outcome
+        self._outcome, self._began = outcome, began
         self._receive(request)
         self._continue()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -26,6 +28,7 @@ from comptroller.http.tokens import Taken
 from comptroller.http.writes import Outcome
 
 _WATCH_EVERY_S = 1.0
+_log = logging.getLogger(__name__)
 
 # The slots of a template of the core.
 _DEFAULT_HEADERS, _REQUEST_ID, _LENGTH, _REPLAY, _LARGE_BODY = (
@@ -44,7 +47,7 @@ class Connection(Protocol):
     def answer(self, data: bytes) -> None:
         """Sends the answer of its request."""
 
-    def receive_again(self, request: bytes, outcome: Outcome) -> None:
+    def receive_again(self, request: bytes, outcome: Outcome, began: float) -> None:
         """Has the application answer a write whose outcome is known."""
 
 
@@ -113,11 +116,14 @@ class Lane:
         if ticket is None:
             return False
         connection.await_answer()
-        writes.expect(ticket, lambda outcome: self._finish(connection, data, ticket, outcome))
+        began = time.perf_counter()
+        writes.expect(
+            ticket, lambda outcome: self._finish(connection, data, ticket, outcome, began)
+        )
         return True
 
     def _finish(
-        self, connection: Connection, request: bytes, ticket: int, outcome: Outcome
+        self, connection: Connection, request: bytes, ticket: int, outcome: Outcome, began: float
     ) -> None:
         answer = None
         if isinstance(outcome, Error):
@@ -125,7 +131,7 @@ class Lane:
         else:
             answer = self._lane.finish(ticket, *outcome)
         if answer is None:
-            connection.receive_again(request, outcome)
+            connection.receive_again(request, outcome, began)
         else:
             connection.answer(answer)
             self._flush_soon()
@@ -139,7 +145,9 @@ class Lane:
         while True:
             try:
                 mark = await self._bearer.verifier.mark()
-            except Error:
+            except Exception as error:
+                if not isinstance(error, Error):  # a defect must not end the watch
+                    _log.exception("the keys and clients could not be watched")
                 mark = None
             if mark is None or mark != self._mark:
                 self._lane.forget()

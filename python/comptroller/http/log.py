@@ -67,6 +67,7 @@ class Log(Collector):
         self._lines: SimpleQueue[bytes | Event] = SimpleQueue()
         self._lock = None if lock is None else os.open(lock, os.O_RDONLY)
         self._counting = Lock()
+        self._waiting = 0
         self._dropped = 0
         Thread(target=self._write_all, daemon=True).start()
 
@@ -97,10 +98,13 @@ class Log(Collector):
 
     def write(self, lines: bytes) -> None:
         """Hands whole lines on to be written, or drops them. For any thread."""
-        if self._lines.qsize() < _MOST_WAITING:
-            self._lines.put(lines)
-        else:
-            self._drop(lines)
+        count = lines.count(b"\n")
+        with self._counting:
+            if self._waiting >= _MOST_WAITING:
+                self._dropped += count
+                return
+            self._waiting += count
+        self._lines.put(lines)
 
     def flush(self, within_s: float = 1.0) -> None:
         """Waits until the lines so far are written, but no longer than this."""
@@ -119,10 +123,6 @@ class Log(Collector):
             "Lines of the log that were dropped, because nobody read the ones before.",
             value=self._dropped,
         )
-
-    def _drop(self, lines: bytes) -> None:
-        with self._counting:
-            self._dropped += lines.count(b"\n")
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -143,11 +143,16 @@ class Log(Collector):
                 while len(waiting) < _MOST_AT_ONCE:
                     waiting.append(self._lines.get_nowait())
             lines = b"".join(each for each in waiting if isinstance(each, bytes))
+            count = lines.count(b"\n")
+            dropped = 0
             try:
                 with self._turn():
                     _write(self._file, lines)
             except (OSError, ValueError):  # the reader is gone, the disk full, the file closed
-                self._drop(lines)
+                dropped = count
+            with self._counting:
+                self._waiting -= count
+                self._dropped += dropped
             for each in waiting:
                 if isinstance(each, Event):
                     each.set()

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import uvicorn
 import uvloop
@@ -228,5 +228,7 @@ async def _sweep(server: GuardedServer, every_s: float) -> None:
         await asyncio.sleep(every_s)
         now = asyncio.get_running_loop().time()
         for connection in list(server.server_state.connections):
-            if isinstance(connection, GuardedProtocol):
-                connection.sweep(now)
+            try:
+                cast("GuardedProtocol", connection).sweep(now)
+            except Exception:  # the other connections must be looked at, too
+                _log.exception("a connection could not be ended")

@@ -164,6 +164,26 @@ TEST_CASE("closing ends the writes that have not begun, and leaves the others") 
   }
 }
 
+TEST_CASE("a database that is closed while it commits does not wait for itself") {
+  for (int round = 0; round < 20; ++round) {
+    auto database = sqlite::open("", {.is_temporary = true});
+    std::vector<std::future<void>> queued;
+    for (std::int64_t key = 1; key <= 600; ++key) {
+      queued.push_back(
+          write_later(*database, [key](Connection& connection) { insert(connection, key); }));
+    }
+    queued.front().get();
+    database.reset();
+    for (std::size_t index = 1; index < queued.size(); ++index) {
+      try {
+        queued[index].get();
+      } catch (const Error& error) {
+        CHECK(error.detail() == "the service is closed");
+      }
+    }
+  }
+}
+
 TEST_CASE("a queued write waits for a load as others do") {
   const auto database = sqlite::open("", {.is_temporary = true});
   std::future<void> queued;
