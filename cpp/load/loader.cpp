@@ -31,7 +31,7 @@ class Loader {
     do {
       const Result before = result_;
       try {
-        if (position_ == lines_.size()) fetch();  // before others wait
+        if (is_in_parts() && position_ == lines_.size()) fetch();  // before others wait
         service_.database()->write_bulk([&](db::Connection& connection) {
           write_part(connection);
           check_interrupt();
@@ -55,16 +55,17 @@ class Loader {
   static constexpr bool needs_no_index =
       std::same_as<Line, Claim> || std::same_as<Line, Orchestration>;
 
+  bool is_in_parts() const { return options_.keep_going && !options_.dry_run; }
+
   // Writes all lines, or those up to the next commit of keep_going.
   void write_part(db::Connection& connection) {
-    const bool is_in_parts = options_.keep_going && !options_.dry_run;
-    if (!is_in_parts) {
+    if (!is_in_parts()) {
       store::defer_operator_indexes(connection);
       if (needs_no_index) connection.drop_indexes_of_empty(Line::table);
     }
-    take_lines(connection, is_in_parts ? Clock::now() + longest_hold : Clock::time_point::max());
+    take_lines(connection, is_in_parts() ? Clock::now() + longest_hold : Clock::time_point::max());
     if (!result_.committed || !is_at_end_) return;
-    if (!is_in_parts) store::resume_operator_indexes(connection);
+    if (!is_in_parts()) store::resume_operator_indexes(connection);
     store::make_operator_indexes(connection);
   }
 
@@ -74,12 +75,15 @@ class Loader {
                                  service_.environment().now(), service_.environment().make_id);
     while (!is_at_end_) {
       const std::size_t left = lines_.size() - position_;
+      if (left == 0) {
+        fetch();
+        continue;
+      }
       const std::size_t count = is_whole ? left : std::min(left, lines_between_looks);
       take(ingestion, std::span(lines_).subspan(position_, count));
       position_ += count;
       const bool is_next_here = position_ < lines_.size() || source_.is_ready();
       if (!is_whole && (Clock::now() >= end || !is_next_here)) break;
-      if (position_ == lines_.size()) fetch();
     }
     result_.committed = !options_.dry_run && (result_.rejected == 0 || options_.keep_going);
     if (!result_.committed) return;

@@ -237,6 +237,7 @@ def test_the_stub_names_what_the_module_has():
     stub = ast.parse(Path(comptroller.__file__).with_name("_core.pyi").read_text())
     classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
     described = {*stubbed(stub), *classes} - {"Readable"}  # what a load reads, no class of its own
+    described = {name for name in described if not name.startswith("_")}
     assert described == {name for name in vars(_core) if not name.startswith("_")}
     for name, arguments in stubbed(stub).items():
         assert named_arguments(getattr(_core, name)) == arguments, name
