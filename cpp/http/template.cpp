@@ -1,20 +1,19 @@
 #include "http/template.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace comptroller::http {
 
 Template::Template(std::string_view text) {
-  while (true) {
-    const std::size_t mark = text.find('\0');
-    if (mark == std::string_view::npos) break;
-    const std::string_view letter = text.substr(mark + 1, 1);
-    const std::size_t slot = letters_of_slots.find(letter);
-    if (letter.empty() || slot == std::string_view::npos) {
-      throw std::invalid_argument("template: a NUL must be followed by the letter of a slot");
+  for (std::size_t mark = 0; (mark = text.find('\0')) != std::string_view::npos;) {
+    const std::size_t end = text.find('\0', mark + 1);
+    const auto name = std::ranges::find(slot_names, text.substr(mark + 1, end - mark - 1));
+    if (end == std::string_view::npos || name == slot_names.end()) {
+      throw std::invalid_argument("template: a NUL must begin the name of a slot and a second NUL");
     }
-    parts_.push_back({std::string(text.substr(0, mark)), slot});
-    text.remove_prefix(mark + 2);
+    parts_.push_back({std::string(text.substr(0, mark)), name - slot_names.begin()});
+    text.remove_prefix(end + 1);
   }
   parts_.push_back({std::string(text), std::nullopt});
 }

@@ -27,11 +27,8 @@ struct Place {
   Value key = Value::of(never);
 };
 
-// A query whose parameters are the members of a place.
-db::Query query_at(db::Connection& connection, const std::string& sql, const Place& place) {
-  return bound_query(connection, sql,
-                     {place.identity_key, place.type, place.set_by, place.created_at, place.key});
-}
+constexpr const char* of_place =
+    " FROM controls WHERE identity_key = ?1 AND type = ?2 AND set_by = ?3";
 
 std::int64_t end_of(const Control& control) {
   const std::optional<Timestamp>& deleted = control.deleted_at.value;
@@ -44,29 +41,46 @@ struct Covered {
   std::int64_t until = unsettled;
 };
 
-// The last control before a place.
-Covered last_before(db::Connection& connection, const Place& place) {
-  static const std::string sql =
-      "SELECT created_at, covered_until FROM controls WHERE identity_key = ?1 AND type = ?2"
-      " AND set_by = ?3 AND (created_at, key) < (?4, ?5)"
-      " ORDER BY created_at DESC, key DESC LIMIT 1";
-  db::Query query = query_at(connection, sql, place);
+// The last control that was created at a time or before it.
+Covered last_until(db::Connection& connection, const Place& place, std::int64_t created_at) {
+  static const std::string sql = std::string("SELECT created_at, covered_until") + of_place +
+                                 " AND created_at <= ?4 ORDER BY created_at DESC, key DESC LIMIT 1";
+  db::Query query = bound_query(
+      connection, sql, {place.identity_key, place.type, place.set_by, Value::of(created_at)});
   if (!query.step()) return {};
   return {query.column(0).integer, query.column(1).integer};
+}
+
+// A query of the controls on one side of a place. SQLite searches an index by the first column of a
+// row value comparison alone, so those of the same created_at are selected by themselves.
+db::Query query_beside(db::Connection& connection, const std::string& sql, const Place& place) {
+  return bound_query(connection, sql,
+                     {place.identity_key, place.type, place.set_by, place.created_at, place.key});
+}
+
+// What the controls before a place cover.
+std::int64_t covered_before(db::Connection& connection, const Place& place) {
+  static const std::string sql = std::string("SELECT covered_until") + of_place +
+                                 " AND created_at = ?4 AND key < ?5 ORDER BY key DESC LIMIT 1";
+  db::Query query = query_beside(connection, sql, place);
+  if (query.step()) return query.column(0).integer;
+  return last_until(connection, place, place.created_at.integer - 1).until;
 }
 
 // Recomputes covered_until from the place of a control that was added, changed or removed, up to
 // the first control whose value stays. Under the rules that is the next one at the latest: only
 // loaded controls overlap others of their identity, type and setter.
 void settle(db::Connection& connection, const Place& place) {
-  static const std::string sql =
-      "SELECT key, coalesce(deleted_at, 9223372036854775807), covered_until FROM controls"
-      " WHERE identity_key = ?1 AND type = ?2 AND set_by = ?3 AND (created_at, key) >= (?4, ?5)"
-      " ORDER BY created_at, key";
-  std::int64_t covered = last_before(connection, place).until;
+  static const std::string columns =
+      std::string(" key, coalesce(deleted_at, 9223372036854775807), covered_until, created_at") +
+      of_place;
+  static const std::string sql = "SELECT" + columns +
+                                 " AND created_at = ?4 AND key >= ?5 UNION ALL SELECT" + columns +
+                                 " AND created_at > ?4 ORDER BY created_at, key";
+  std::int64_t covered = covered_before(connection, place);
   std::vector<std::pair<std::int64_t, std::int64_t>> changed;
   {
-    db::Query rows = query_at(connection, sql, place);
+    db::Query rows = query_beside(connection, sql, place);
     while (rows.step()) {
       covered = std::max(covered, rows.column(1).integer);
       if (rows.column(2).integer == covered) break;
@@ -138,9 +152,9 @@ std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t
   std::vector<ControlType> types;
   for (std::size_t type = 0; type < words_of<ControlType>.size(); ++type) {
     for (std::size_t set_by = 0; set_by < words_of<SetBy>.size(); ++set_by) {
-      const Place after{Value::of(identity_key), code_of(static_cast<ControlType>(type)),
-                        code_of(static_cast<SetBy>(set_by)), Value::of(at.microseconds)};
-      if (last_before(connection, after).until <= at.microseconds) continue;
+      const Place place{Value::of(identity_key), code_of(static_cast<ControlType>(type)),
+                        code_of(static_cast<SetBy>(set_by))};
+      if (last_until(connection, place, at.microseconds).until <= at.microseconds) continue;
       types.push_back(static_cast<ControlType>(type));
       break;
     }
@@ -151,7 +165,7 @@ std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t
 bool insert_new_control(db::Connection& connection, const Control& control,
                         const Stored<StoredIdentity>& identity) {
   Place place{Value::of(identity.key), code_of(control.type), code_of(control.set_by)};
-  const Covered last = last_before(connection, place);
+  const Covered last = last_until(connection, place, never);
   // The last control is covered without an end if and only if one of the same place is active.
   if (last.until == never && end_of(control) == never) return false;
   place.created_at = Value::of(control.created_at.microseconds);

@@ -20,10 +20,6 @@ constexpr int frames_to_checkpoint = 4000;  // about 16 MB of log
 // same thread, cannot write with it: it would wait for itself.
 thread_local const Writer* writer_of_thread = nullptr;
 
-[[noreturn]] void throw_busy() {
-  throw Error(Code::unavailable, "the writer is busy; try again later");
-}
-
 class Writing {
  public:
   explicit Writing(const Writer* writer) { writer_of_thread = writer; }
@@ -35,30 +31,11 @@ class Writing {
   const Writer* before_ = writer_of_thread;
 };
 
+[[noreturn]] void throw_busy() {
+  throw Error(Code::unavailable, "the writer is busy; try again later");
+}
+
 }  // namespace
-
-void Writer::Queue::push(Task& task) {
-  task.next = nullptr;
-  (first_ == nullptr ? first_ : last_->next) = &task;
-  last_ = &task;
-}
-
-Writer::Task& Writer::Queue::pop() {
-  Task& task = *first_;
-  first_ = task.next;
-  return task;
-}
-
-bool Writer::Queue::remove(const Task& task) {
-  Task* before = nullptr;
-  for (Task* each = first_; each != nullptr; before = each, each = each->next) {
-    if (each != &task) continue;
-    (before == nullptr ? first_ : before->next) = task.next;
-    if (last_ == &task) last_ = before;
-    return true;
-  }
-  return false;
-}
 
 Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
                const Interrupt& interrupt, std::chrono::milliseconds longest_wait)
@@ -134,8 +111,8 @@ void Writer::check_interrupt(Task& task, std::unique_lock<std::mutex>& lock) {
 }
 
 // Ends the turn of the thread that leads, and reports the outcome of what it ran.
-void Writer::stop_leading(Queue finished) noexcept {
-  Queue later;
+void Writer::stop_leading(TaskQueue finished) noexcept {
+  TaskQueue later;
   {
     const std::lock_guard lock(mutex_);
     while (!finished.is_empty()) {
@@ -161,7 +138,7 @@ void Writer::hand_on() noexcept {
   (first.done ? later_turn_ : first.turn).notify_one();
 }
 
-void Writer::report(Queue later) noexcept {
+void Writer::report(TaskQueue later) noexcept {
   while (!later.is_empty()) {
     const std::unique_ptr<Task> task(&later.pop());
     task->done(task->failure);
@@ -188,7 +165,7 @@ void Writer::write_later(std::function<void(Connection&)> work,
   if (!later_thread_.joinable()) later_thread_ = std::thread([this] { run_later(); });
   const bool has_waiting = has_later_;
   has_later_ = true;
-  queue_.push(*task.release());  // NOLINT(bugprone-unused-return-value): the queue's now
+  queue_.push(*task.release());  // NOLINT(bugprone-unused-return-value): the queue owns it
   if (!is_led_) return hand_on();
   if (!has_waiting) later_turn_.notify_one();  // it watches deadlines from now on
 }
@@ -217,7 +194,7 @@ void Writer::run_later() noexcept {
       lead(task);
       lock.lock();
     }
-    Queue overdue = take_overdue();
+    TaskQueue overdue = take_overdue();
     if (overdue.is_empty() && is_ending_) return;
     lock.unlock();
     report(overdue);
@@ -227,8 +204,8 @@ void Writer::run_later() noexcept {
 
 // Takes the writes of write_later that are not run any more from the queue. The caller has the
 // mutex.
-Writer::Queue Writer::take_overdue() noexcept {
-  Queue overdue;
+TaskQueue Writer::take_overdue() noexcept {
+  TaskQueue overdue;
   has_later_ = false;
   const auto now = Clock::now();
   for (Task *each = queue_.first(), *next = nullptr; each != nullptr; each = next) {
@@ -250,7 +227,7 @@ Writer::Queue Writer::take_overdue() noexcept {
 }
 
 void Writer::lead(Task& task) noexcept {
-  Queue batch;
+  TaskQueue batch;
   try {
     const LockGuard guard(write_lock_, task.deadline, &interrupt_);
     batch = take_batch();
@@ -262,9 +239,9 @@ void Writer::lead(Task& task) noexcept {
   stop_leading(batch);
 }
 
-Writer::Queue Writer::take_batch() {
+TaskQueue Writer::take_batch() {
   const std::lock_guard lock(mutex_);
-  Queue batch;
+  TaskQueue batch;
   for (std::size_t size = 0; size < largest_batch && !queue_.is_empty(); ++size) {
     if (!queue_.first()->work) break;
     Task& task = queue_.pop();
@@ -274,15 +251,15 @@ Writer::Queue Writer::take_batch() {
   return batch;
 }
 
-Writer::Queue Writer::take_alone(Task& task) {
+TaskQueue Writer::take_alone(Task& task) {
   const std::lock_guard lock(mutex_);
   queue_.remove(task);
-  Queue batch;
+  TaskQueue batch;
   batch.push(task);
   return batch;
 }
 
-void Writer::run(const Queue& batch, const Task& leader) noexcept {
+void Writer::run(const TaskQueue& batch, const Task& leader) noexcept {
   Task* const first = batch.first();
   try {
     // The leader is the first in line, and its deadline the earliest.
@@ -338,7 +315,7 @@ void Writer::commit(Deadline deadline) {
   connection_.query("COMMIT").run();
 }
 
-void Writer::count(const Queue& batch) noexcept {
+void Writer::count(const TaskQueue& batch) noexcept {
   std::uint64_t writes = 0;
   for (const Task* task = batch.first(); task != nullptr; task = task->next) {
     if (task->is_committed) ++writes;
@@ -360,8 +337,8 @@ void Writer::undo() noexcept {
 
 void Writer::checkpoint_if_due() noexcept {
   if (frames_in_log_ < frames_to_checkpoint) return;
-  // A reader in the way leaves frames behind for the next time; a failure is the next commit's to
-  // meet.
+  // Frames that a reader still needs stay for the next checkpoint. A failure here loses nothing:
+  // the next commit meets it.
   sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
                             nullptr);
 }
@@ -401,7 +378,7 @@ void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
   if (!keeps) return undo();
   commit(Clock::now() + longest_wait_);
   if (frames_in_log_ < frames_to_checkpoint) return;
-  // What a reader still needs stays in the log: other writers do not wait for it.
+  // Frames that a reader still needs stay in the log, so that no writer waits for the reader.
   connection_.wait_when_busy(false);
   sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
                             nullptr);

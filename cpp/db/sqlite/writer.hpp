@@ -12,6 +12,7 @@
 
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/lock_file.hpp"
+#include "db/sqlite/task_queue.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -37,55 +38,26 @@ class Writer {
   Commits commits() const;
 
  private:
-  // A write: on the stack of the thread that waits for it, or on the heap if it has `done`. The
-  // writer's mutex guards it, but for the fields that the leader has to itself while it is running.
-  struct Task {
-    enum class State : std::uint8_t { queued, leading, running, done };
-
-    std::function<void(Connection&)> work;         // empty: a write in bulk
-    std::function<void(std::exception_ptr)> done;  // empty: a thread waits for its turn
-    Deadline deadline;  // for all waits together: for its turn, the locks and other programs
-    State state = State::queued;
-    bool is_committed = false;
-    std::exception_ptr failure;
-    Task* next = nullptr;
-    std::condition_variable turn;
-  };
-
-  // First in, first out. It links tasks, so it never allocates.
-  class Queue {
-   public:
-    bool is_empty() const { return first_ == nullptr; }
-    Task* first() const { return first_; }
-    void push(Task& task);
-    Task& pop();
-    bool remove(const Task& task);
-
-   private:
-    Task* first_ = nullptr;
-    Task* last_ = nullptr;
-  };
-
   // Waits until the task is done or this thread leads. Throws when neither comes in time; the task
   // is then not run.
   void wait_for_turn(Task& task);
   void check_interrupt(Task& task, std::unique_lock<std::mutex>& lock);
   void lead(Task& task) noexcept;
-  void stop_leading(Queue finished) noexcept;
+  void stop_leading(TaskQueue finished) noexcept;
   void hand_on() noexcept;
-  static void report(Queue later) noexcept;
+  static void report(TaskQueue later) noexcept;
   void run_later() noexcept;
-  Queue take_overdue() noexcept;
-  Queue take_batch();
-  Queue take_alone(Task& task);
-  void run(const Queue& batch, const Task& leader) noexcept;
+  TaskQueue take_overdue() noexcept;
+  TaskQueue take_batch();
+  TaskQueue take_alone(Task& task);
+  void run(const TaskQueue& batch, const Task& leader) noexcept;
   void run_one(Task& task, bool is_alone);
   void run_bulk(const std::function<bool(Connection&)>& work);
   void end_bulk() noexcept;
   void refuse_nesting() const;
   void begin();
   void commit(Deadline deadline);
-  void count(const Queue& batch) noexcept;
+  void count(const TaskQueue& batch) noexcept;
   void undo() noexcept;
   void checkpoint_if_due() noexcept;
 
@@ -98,7 +70,7 @@ class Writer {
 
   mutable std::mutex mutex_;
   Commits commits_;
-  Queue queue_;
+  TaskQueue queue_;
   bool is_led_ = false;
   bool has_later_ = false;  // whether writes of write_later may be queued
   bool is_ending_ = false;

@@ -30,13 +30,6 @@ from comptroller.http.writes import Outcome
 _WATCH_EVERY_S = 1.0
 _log = logging.getLogger(__name__)
 
-# The slots of a template of the core.
-_DEFAULT_HEADERS, _REQUEST_ID, _LENGTH, _REPLAY, _LARGE_BODY = (
-    b"\0" + letter for letter in (b"h", b"r", b"n", b"p", b"v")
-)
-_TIME, _CLIENT, _CUSTOMER, _DURATION = (b"\0" + letter for letter in (b"t", b"c", b"u", b"d"))
-_SWEEP_EVERY_S = 1.0
-
 
 class Connection(Protocol):
     """A connection whose requests the lane may answer."""
@@ -201,18 +194,23 @@ def _route(app: App, log: Log, row: routes.Row) -> _Route:
 
 def _head(extra: Headers) -> bytes:
     """The head of an answer with status 200, as uvicorn writes it."""
-    headers = head_of(JSON, _REQUEST_ID, [(b"content-length", _LENGTH)])
+    headers = head_of(JSON, _slot("request_id"), [(b"content-length", _slot("length"))])
     return b"".join(
         [
             STATUS_LINE[200],
-            _DEFAULT_HEADERS,
+            _slot("default_headers"),
             _lines(headers),
-            _REPLAY,
+            _slot("replay_header"),
             _lines(extra),
-            _LARGE_BODY,
+            _slot("large_body_header"),
             b"\r\n",
         ]
     )
+
+
+def _slot(name: str) -> bytes:
+    """A slot of a template of the core."""
+    return b"\0%b\0" % name.encode()
 
 
 def _lines(headers: Headers) -> bytes:
@@ -222,11 +220,11 @@ def _lines(headers: Headers) -> bytes:
 def _log_line(log: Log, row: routes.Row) -> bytes:
     """The line of an answer with status 200."""
     slots = {
-        b'"<time>"': b'"%b"' % _TIME,
-        b'"<request_id>"': b'"%b"' % _REQUEST_ID,
-        b'"<client_id>"': _CLIENT,
-        b'"<customer>"': _CUSTOMER,
-        b"-1.0": _DURATION,
+        b'"<time>"': b'"%b"' % _slot("time"),
+        b'"<request_id>"': b'"%b"' % _slot("request_id"),
+        b'"<client_id>"': _slot("client"),
+        b'"<customer>"': _slot("customer"),
+        b"-1.0": _slot("duration"),
     }
     line = log.line(
         time="<time>",

@@ -1,0 +1,43 @@
+// The writes that wait for the writer.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+
+#include "db/database.hpp"
+#include "db/sqlite/interrupt.hpp"
+
+namespace comptroller::db::sqlite {
+
+// A queued write: on the stack of the thread that waits for it, or on the heap if it has `done`.
+// The writer's mutex guards it; while the task is running, only the leader uses it.
+struct Task {
+  enum class State : std::uint8_t { queued, leading, running, done };
+
+  std::function<void(Connection&)> work;         // empty: a write in bulk
+  std::function<void(std::exception_ptr)> done;  // empty: a thread waits for its turn
+  Deadline deadline;  // for all waits together: for its turn, the locks and other programs
+  State state = State::queued;
+  bool is_committed = false;
+  std::exception_ptr failure;
+  Task* next = nullptr;
+  std::condition_variable turn;
+};
+
+// First in, first out. It links the tasks themselves and never allocates.
+class TaskQueue {
+ public:
+  bool is_empty() const { return first_ == nullptr; }
+  Task* first() const { return first_; }
+  void push(Task& task);
+  Task& pop();
+  bool remove(const Task& task);
+
+ private:
+  Task* first_ = nullptr;
+  Task* last_ = nullptr;
+};
+
+}  // namespace comptroller::db::sqlite
