@@ -12,12 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Barrier
-from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import comptroller
 import pytest
-from comptroller import _core
 from comptroller.cli.bulk import KINDS
 from on_loopback import SECRET, TLS, Start, httpx2, register, start  # noqa: F401
 from serving import serving
@@ -373,35 +371,3 @@ def test_answered_writes_are_there_after_a_signal(store_path: Path, number: sign
         stored = {identity.id for identity in service.identities.iter()}
         assert service.check()["ok"]
     assert set(answered) <= stored
-
-
-def test_an_expired_or_forgotten_token_is_unknown(store_path: Path) -> None:
-    store = _core.Store(str(store_path))
-    made = SimpleNamespace(
-        method="GET",
-        path=CLAIMS,
-        operation="claims.list",
-        is_operators=False,
-        envelope=None,
-        items_alias=None,
-        head=b"\0n ",
-        log_line=b"\0c\0u\0d\0t\0r\n",
-    )
-    lane = _core.Lane(
-        [made], bounds_s=[1.0], large_bytes=100, large_body_header=b"", replay_header=b""
-    )
-    request = b"GET %s HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\n\r\n" % CLAIMS.encode()
-    assert lane.read(store, request) is None
-    lane.admit(b"t", _core.Principal(), b'"c"', b"null", 4e9)
-    answer = lane.read(store, request)
-    assert answer is not None
-    length, _, body = answer.partition(b" ")
-    assert int(length) == len(body)
-    assert lane.counts()[0][0] == [1, 0]
-    assert lane.take_log().startswith(b'"c"null')
-    lane.admit(b"t", _core.Principal(), b'"c"', b"null", 1.0)
-    assert lane.read(store, request) is None
-    lane.admit(b"t", _core.Principal(), b'"c"', b"null", 4e9)
-    lane.forget()
-    assert lane.read(store, request) is None
-    store.close()

@@ -6,23 +6,21 @@ import http.client
 import json
 import os
 import re
-import select
 import signal
 import socket
 import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import comptroller
 import pytest
 from certificates import certificate
-from serving import Serving, serving
+from serving import serving
 
 for needed in ("click", "rich", "uvicorn", "joserfc"):
     pytest.importorskip(needed)
@@ -30,84 +28,20 @@ httpx2 = pytest.importorskip("httpx2")
 
 from comptroller.http.shared_metrics import SharedMetrics  # noqa: E402
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # noqa: E402
-from prometheus_client.parser import text_string_to_metric_families  # noqa: E402
-
-LIST = "/rewards/claims"
-IDENTITY = "/operator/identity/identities"
-# Enough that each of two workers certainly gets one.
-MANY = 32
-SOON_S = 60.0
-
-
-@contextmanager
-def two_workers(*words: str, cwd: Path) -> Iterator[Serving]:
-    with serving("--workers", "2", *words, cwd=cwd) as server:
-        yield server
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Asks again and again, and fails after a minute."""
-    end = time.monotonic() + SOON_S
-    while not is_so():
-        assert time.monotonic() < end
-
-
-def connection(server: Serving) -> http.client.HTTPConnection:
-    place = urlsplit(server.address)
-    assert place.hostname
-    return http.client.HTTPConnection(place.hostname, place.port, timeout=30)
-
-
-@contextmanager
-def connections(server: Serving, count: int = MANY) -> Iterator[list[http.client.HTTPConnection]]:
-    """Connections that were accepted, and stay open."""
-    with ExitStack() as closing:
-        opened = [connection(server) for _ in range(count)]
-        for each in opened:
-            closing.callback(each.close)
-            assert ask(each, "GET", "/healthz")[0] == 200
-        yield opened
-
-
-def ask(
-    through: http.client.HTTPConnection, method: str, path: str, body: object = None
-) -> tuple[int, bytes]:
-    headers = {} if body is None else {"Content-Type": "application/json"}
-    through.request(method, path, None if body is None else json.dumps(body), headers)
-    answer = through.getresponse()
-    return answer.status, answer.read()
-
-
-def metrics(server: Serving) -> dict[tuple[str, ...], float]:
-    """The samples of the page, by name and the values of the sorted labels."""
-    text = server.get("/metrics").text
-    return {
-        (sample.name, *sample.labels.values()): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    }
-
-
-def lists(server: Serving) -> float:
-    """How many lists of claims were answered."""
-    return metrics(server).get(("comptroller_requests_total", "GET", LIST, "200"), 0)
-
-
-def pids(server: Serving) -> set[int]:
-    """The processes of the workers that run."""
-    return {int(key[1]) for key in metrics(server) if key[0] == "process_open_fds"}
-
-
-def wait_for_end(processes: set[int]) -> None:
-    for pid in processes:
-        try:
-            descriptor = os.pidfd_open(pid)
-        except ProcessLookupError:
-            continue
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        assert poll.poll(30_000)
-        os.close(descriptor)
+from workers import (  # noqa: E402
+    IDENTITY,
+    LIST,
+    MANY,
+    ask,
+    connection,
+    connections,
+    lists,
+    metrics,
+    pids,
+    two_workers,
+    until,
+    wait_for_end,
+)
 
 
 def ended(*words: str, cwd: Path) -> tuple[int, str]:

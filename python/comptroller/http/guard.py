@@ -289,6 +289,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """Gives the application a write whose outcome is known, to answer it."""
         self._begin_answer()
         if self.transport.is_closing():
+            _log.warning("the answer of a write was not sent: the connection was closed")
             return
         self._outcome, self._began = outcome, began
         self._receive(request)
