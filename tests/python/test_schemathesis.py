@@ -24,10 +24,12 @@ pytest.importorskip("schemathesis")
 import schemathesis
 from comptroller.arguments import KINDS
 from comptroller.http import EveryoneIsOperator, app, openapi
+from comptroller.routes import TOKEN_PATH
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.failures import FailureGroup
 from schemathesis.python import asgi
 from schemathesis.specs.openapi.checks import positive_data_acceptance
+from serving import serving
 
 
 class Unsayable(NamedTuple):
@@ -83,7 +85,7 @@ def lines(_context: Any, value: Any) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def served(
+def application(
     shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Any]]:
     """How a case reaches the application, whose store holds some of everything."""
@@ -91,9 +93,30 @@ def served(
     comptroller.sample("all", rows=100, seed=7, out=folder)
     for kind in KINDS:
         shared_operator.load(kind, folder / f"{kind}.ndjson")
-    application = app(shared_operator, authenticator=EveryoneIsOperator(on_loopback=False))
-    with asgi.get_client(application) as client:
-        yield {"app": application, "session": client}
+    made = app(shared_operator, authenticator=EveryoneIsOperator(on_loopback=False))
+    with asgi.get_client(made) as client:
+        yield {"app": made, "session": client}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """How a case reaches a server, whose lane knows the token."""
+    with serving("--sample", "100", cwd=tmp_path_factory.mktemp("served")) as server:
+        issued = server.ask(
+            "POST",
+            TOKEN_PATH,
+            data={"grant_type": "client_credentials"},
+            auth=server.credentials(),
+        )
+        token = issued.json()["access_token"]
+        yield {"base_url": server.address, "headers": {"Authorization": f"Bearer {token}"}}
+
+
+@pytest.fixture(scope="module", params=["application", "server"])
+def served(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Both ways to an answer."""
+    way: dict[str, Any] = request.getfixturevalue(request.param)
+    return way
 
 
 def check(case: Any, response: Any, **more: Any) -> None:
