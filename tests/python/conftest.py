@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -20,6 +21,8 @@ from hypothesis import settings
 # A busy machine is no reason to fail, and the same examples every time keep a failure reproducible.
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
+# Commands inherit what the suite ignores, such as a hangup under nohup.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
