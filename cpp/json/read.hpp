@@ -23,7 +23,7 @@ class RecordReader {
     std::size_t expected = 0;  // members are mostly in the order of the table
     for (const auto& [key, value] : object) {
       const std::size_t position = find<R>(key, expected);
-      if (position == R::fields::count || (is_elsewhere(key) && !options_.may_repeat)) {
+      if (position == R::fields::count || (is_given(key) && !options_.may_repeat)) {
         read_unknown<R>(key, value);
         unknown.push_back(key);
         continue;
@@ -51,8 +51,8 @@ class RecordReader {
     return names.size();
   }
 
-  bool is_elsewhere(std::string_view key) const {
-    return path_.empty() && std::ranges::find(options_.elsewhere, key) != options_.elsewhere.end();
+  bool is_given(std::string_view key) const {
+    return path_.empty() && std::ranges::find(options_.given_fields, key) != options_.given_fields.end();
   }
 
   template <Record R>
@@ -61,7 +61,7 @@ class RecordReader {
       if (refused_.size() >= most_refused) return;
       std::vector<std::string_view> known;
       for (const std::string_view name : field_names<R>) {
-        if (!is_elsewhere(name)) known.push_back(name);
+        if (!is_given(name)) known.push_back(name);
       }
       refuse(key, unknown_name_message(key, known));
       return;
@@ -174,7 +174,7 @@ class RecordReader {
       if constexpr (requires { T::default_of(record); }) {
         record.*F::member = T::default_of(record);
       } else if constexpr (is_required<T> && !shows_null<T> && !is_completed_by_load<T>) {
-        if (!is_elsewhere(F::name)) refuse(F::name, "is required");
+        if (!is_given(F::name)) refuse(F::name, "is required");
       }
     });
   }

@@ -32,7 +32,7 @@ struct ReadOptions {
   std::string_view envelope;
   // Fields that the caller already has, such as the id of a path: not required in the document, and
   // refused there unless they may be repeated.
-  std::span<const std::string_view> elsewhere;
+  std::span<const std::string_view> given_fields;
   bool may_repeat = false;
   // `padding` bytes after the document are readable, so it need not be copied.
   bool is_padded = false;

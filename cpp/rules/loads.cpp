@@ -96,7 +96,7 @@ std::optional<RewardAddress> merge(const RewardAddress& stored, const RewardAddr
 std::optional<Balance> merge(const Balance& stored, const Balance& line) {
   if (same_content(stored, line)) return std::nullopt;
   throw Error(Code::already_exists,
-              "the address had " + stored.balance.text + " at this moment, as recorded already");
+              "the address had " + stored.balance.text + " at this time, as stored already");
 }
 
 }  // namespace comptroller::rules

@@ -39,24 +39,24 @@ inline Error not_found(std::string_view what, std::string_view id) {
 
 // What a refusal calls a record.
 template <Record R>
-inline constexpr std::string_view noun;
+inline constexpr std::string_view record_name;
 template <>
-inline constexpr std::string_view noun<Control> = "control";
+inline constexpr std::string_view record_name<Control> = "control";
 template <>
-inline constexpr std::string_view noun<Orchestration> = "orchestration";
+inline constexpr std::string_view record_name<Orchestration> = "orchestration";
 template <>
-inline constexpr std::string_view noun<PayoutGroup> = "payout group";
+inline constexpr std::string_view record_name<PayoutGroup> = "payout group";
 template <>
-inline constexpr std::string_view noun<RewardAddress> = "reward address";
+inline constexpr std::string_view record_name<RewardAddress> = "reward address";
 template <>
-inline constexpr std::string_view noun<Claim> = "claim";
+inline constexpr std::string_view record_name<Claim> = "claim";
 
 // The record with this id as the principal may see it; else not_found.
 template <Record R>
 store::Stored<R> require(Context& context, std::string_view id) {
   auto stored = store::find<R>(context.connection, id);
   if (!stored || !can_see(context.principal, customer_of(stored->record))) {
-    throw not_found(noun<R>, id);
+    throw not_found(record_name<R>, id);
   }
   return *std::move(stored);
 }

@@ -14,7 +14,7 @@ namespace comptroller::service {
 
 namespace {
 
-// A malformed id in a path names nothing; elsewhere it is a malformed request.
+// A malformed id in a path names no record; in a query or body it is an invalid request.
 template <Record Request>
 void check_path_id(const Call& call) {
   for (const Parameter& parameter : call.parameters) {
@@ -77,7 +77,7 @@ Request read_request(const Call& call) {
     read_parameters<Request>(call.parameters, request, path_names);
     const Id id = request.id;
     json::ReadOptions options;
-    options.elsewhere = path_names;
+    options.given_fields = path_names;
     options.may_repeat = source == id_in_both;
     read_body(call, options, request);
     if (request.id != id) {
@@ -229,7 +229,7 @@ std::span<const Operation> operations() {
       row<&put_identity, body>("identities.put", operator_write,
                                "Makes an identity, or sets what is given."),
       read<&permits>("identities.permits", read_identity,
-                     "Whether an identity may do something, now or at a past moment."),
+                     "Whether an identity may do something, now or at a past time."),
       read<&get<Control>>("controls.get", read_control, "One control."),
       read<&list<Control, ListControls>>("controls.list", read_control,
                                          "Controls, active and deleted."),
@@ -261,7 +261,7 @@ std::span<const Operation> operations() {
       read<&list<Balance, ListBalances>>("balances.list", operator_read,
                                          "Recorded balances of reward addresses."),
       row<&record_balance, body>("balances.record", operator_write,
-                                 "Records what an address held at a moment."),
+                                 "Records the balance of an address at a time."),
       read<&get<Claim>>("claims.get", read_claims, "One claim."),
       read<&list<Claim, ListClaims>>("claims.list", read_claims, "Reward claim transactions."),
       row<&put<Claim>, body>("claims.put", operator_write, "Loads one claim."),

@@ -7,7 +7,7 @@
 
 namespace comptroller::store {
 
-// What a row's address held at the moment that ? stands for, "0" before the first snapshot.
+// The balance of a row's address at the time ?, "0" before the first snapshot.
 inline constexpr std::string_view balance_as_of =
     "COALESCE((SELECT b.balance FROM balances AS b"
     " WHERE b.address_id = reward_addresses.id AND b.at <= ? ORDER BY b.at DESC LIMIT 1), '0')";
@@ -16,11 +16,11 @@ inline constexpr std::string_view balance_as_of =
 Listing reward_addresses_listing(db::Connection& connection, ListRewardAddresses request,
                                  std::optional<Timestamp> balance_at, Ownership ownership);
 
-// The address as it is registered on a ledger, in canonical form, whoever registered it.
+// The record of an address, in canonical form, on a ledger, of any customer.
 std::optional<Stored<RewardAddress>> find_address(db::Connection& connection, Ledger ledger,
                                                   std::string_view canonical);
 
-// What was recorded for an address at exactly this moment.
+// The snapshot of an address at exactly this time.
 std::optional<Balance> find_balance(db::Connection& connection, const Uuid& address_id,
                                     Timestamp at);
 

@@ -246,7 +246,7 @@ class Claim(Record, frozen=True, kw_only=True):
 
 
 class Balance(Record, frozen=True, kw_only=True):
-    """What a reward address held at a moment, in the asset of its payout group."""
+    """The balance of a reward address at a time, in the asset of its payout group."""
 
     address_id: str
     balance: Amount

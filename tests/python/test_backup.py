@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import sys
 import threading
 from pathlib import Path
 
@@ -91,6 +93,24 @@ def test_a_backup_never_replaces_a_file(operator: Service, tmp_path: Path) -> No
     with pytest.raises(Unavailable, match="exists already"):
         operator.backup(tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks at the descriptors in /proc")
+def test_a_backup_that_fails_closes_and_removes_its_file(operator: Service, tmp_path: Path) -> None:
+    loaded(operator, "claims", *(short_line("claims", id=f"c{n}") for n in range(2000)))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    files = sorted(tmp_path.iterdir())
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, before[1]))  # as a full disk
+    try:
+        for _ in range(5):
+            with pytest.raises(Unavailable, match="cannot back up to"):
+                operator.backup(tmp_path / "copy.db")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert len(list(Path("/proc/self/fd").iterdir())) == opened
+    assert sorted(tmp_path.iterdir()) == files
+    operator.backup(tmp_path / "copy.db")
 
 
 def test_a_link_at_a_name_that_could_be_guessed_keeps_its_target(

@@ -178,7 +178,7 @@ class Balances(Noun):
         at: Moment,
         idempotency_key: Id | None = None,
     ) -> Balance:
-        """Records what an address held at a moment. Specification 4.4.
+        """Records the balance of an address at a time. Specification 4.4.
 
         `balance` is in units of the asset of the address's payout group, a Decimal, int or str.
 

@@ -186,10 +186,10 @@ TEST_CASE("updated_at of a line defaults to created_at") {
       "2026-02-01T00:00:00.000000Z");
 }
 
-TEST_CASE("a member that comes from elsewhere is refused in the document, or may be repeated") {
+TEST_CASE("a member that the caller has already is refused in the document, or may be repeated") {
   constexpr std::array<std::string_view, 1> path{"id"};
   ReadOptions options;
-  options.elsewhere = path;
+  options.given_fields = path;
   CHECK(refused<UpdateRewardAddress>("{}", options).code.empty());
   CHECK(refused_fields(refused<UpdateRewardAddress>(R"({"id":"a"})", options)) == Fields{"id"});
   options.may_repeat = true;
