@@ -2,7 +2,6 @@
 
 #include <pybind11/stl.h>
 
-#include <algorithm>
 #include <cmath>
 #include <mutex>
 
@@ -75,7 +74,9 @@ py::object to_bytes(const std::optional<http::Response>& response) {
   PyObject* bytes =
       PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(head.size() + body.size()));
   if (bytes == nullptr) throw py::error_already_set();
-  std::ranges::copy(body, std::ranges::copy(head, PyBytes_AS_STRING(bytes)).out);
+  char* const out = PyBytes_AS_STRING(bytes);
+  head.copy(out, head.size());
+  body.copy(out + head.size(), body.size());
   return py::reinterpret_steal<py::object>(bytes);
 }
 

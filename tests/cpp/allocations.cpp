@@ -11,10 +11,14 @@ thread_local int left = -1;
 
 }  // namespace
 
-void* operator new(std::size_t size) {
-  if (left == 0) throw std::bad_alloc();
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  if (left == 0) return nullptr;
   if (left > 0) --left;
-  void* memory = std::malloc(size == 0 ? 1 : size);
+  return std::malloc(size == 0 ? 1 : size);
+}
+
+void* operator new(std::size_t size) {
+  void* const memory = operator new(size, std::nothrow);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
