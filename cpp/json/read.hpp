@@ -52,7 +52,8 @@ class RecordReader {
   }
 
   bool is_given(std::string_view key) const {
-    return path_.empty() && std::ranges::find(options_.given_fields, key) != options_.given_fields.end();
+    return path_.empty() &&
+           std::ranges::find(options_.given_fields, key) != options_.given_fields.end();
   }
 
   template <Record R>

@@ -17,7 +17,6 @@ namespace {
 constexpr std::size_t most_rejections_listed = 1000;
 // With keep_going other writers wait for so long, and for the lines that then run; never for input.
 constexpr std::chrono::milliseconds longest_hold{50};
-constexpr std::size_t lines_between_looks = 500;  // at the clock
 
 // One load: passes parsed lines to an Ingestion and counts their results.
 template <Record Line>
@@ -42,8 +41,8 @@ class Loader {
         if (!before.committed) throw;
         throw Interrupted(std::current_exception(), before);
       }
+      service_.resume_background_work();
     } while (!is_at_end_);
-    service_.resume_background_work();
     result_.unknown_members = source_.unknown_members();
     return std::move(result_);
   }
@@ -54,18 +53,19 @@ class Loader {
   // Storing a line looks nothing up in the secondary indexes of its table; only the end does.
   static constexpr bool needs_no_index =
       std::same_as<Line, Claim> || std::same_as<Line, Orchestration>;
+  // A line of the other kinds may take milliseconds, such as one that rewrites claims.
+  static constexpr std::size_t lines_between_looks = needs_no_index ? 500 : 1;  // at the clock
 
   bool is_in_parts() const { return options_.keep_going && !options_.dry_run; }
 
   // Writes all lines, or those up to the next commit of keep_going.
   void write_part(db::Connection& connection) {
-    if (!is_in_parts()) {
-      store::defer_operator_indexes(connection);
-      if (needs_no_index) connection.drop_indexes_of_empty(Line::table);
-    }
-    take_lines(connection, is_in_parts() ? Clock::now() + longest_hold : Clock::time_point::max());
-    if (!result_.committed || !is_at_end_) return;
-    if (!is_in_parts()) store::resume_operator_indexes(connection);
+    if (is_in_parts()) return take_lines(connection, Clock::now() + longest_hold);
+    store::defer_operator_indexes(connection);
+    if (needs_no_index) connection.drop_indexes_of_empty(Line::table);
+    take_lines(connection, Clock::time_point::max());
+    if (!result_.committed) return;
+    store::resume_operator_indexes(connection);
     store::make_operator_indexes(connection);
   }
 

@@ -283,6 +283,8 @@ const Operation* find_operation(std::string_view name) {
 
 bool is_short(const Principal& principal, std::string_view operation,
               std::span<const Parameter> parameters) {
+  constexpr std::size_t most_parameters = 200;  // each may be refused by name
+  if (parameters.size() > most_parameters) return false;
   const Operation* found = find_operation(operation);
   return found == nullptr || found->is_bounded || found->is_short_page(principal, parameters);
 }

@@ -20,11 +20,20 @@ KeysInFlight::Reservation::~Reservation() {
   all_.keys_.erase(key_);
 }
 
+namespace {
+
+PreparedWrite prepare(const Operation& operation, const Principal& principal, const Call& call) {
+  if (operation.is_write) return operation.prepare(operation, principal, call);
+  throw Error::invalid("operation", std::string(operation.name) + " does not write");
+}
+
+}  // namespace
+
 PendingWrite::PendingWrite(Service& service, Principal principal, const Operation& operation,
                            const Call& call)
     : service_(service),
       principal_(std::move(principal)),
-      prepared_(operation.prepare(operation, principal_, call)) {
+      prepared_(prepare(operation, principal_, call)) {
   if (!call.idempotency_key) return;
   reservation_.emplace(
       service.keys_in_flight(),

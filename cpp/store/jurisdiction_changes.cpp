@@ -1,6 +1,9 @@
 #include "store/jurisdiction_changes.hpp"
 
+#include <numeric>
+
 #include "store/payout_groups.hpp"
+#include "store/sql.hpp"
 
 namespace comptroller::store {
 
@@ -8,7 +11,7 @@ namespace {
 
 // About 5 ms; other writers wait for no more than one part.
 constexpr std::int64_t claims_a_part = 500;
-// Up to this many groups of a jurisdiction, a list merges the claims of each.
+// Up to this many groups of a jurisdiction that others leave, a list merges the claims of each.
 constexpr std::int64_t most_groups_merged = 100;
 
 // The first claims of a group in order of time that follow a place.
@@ -57,6 +60,35 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
   return false;
 }
 
+// Whether groups in transition leave a jurisdiction: it is carried by the first of their claims
+// that are not rewritten yet, in one of the statuses.
+bool is_left(db::Connection& connection, const Value& jurisdiction) {
+  static const std::string sql =
+      "SELECT 1 FROM jurisdiction_changes CROSS JOIN payout_groups AS g ON g.id = group_id"
+      " CROSS JOIN json_each(?2) AS status WHERE g.jurisdiction IS DISTINCT FROM ?1"
+      " AND ?1 = (SELECT jurisdiction FROM claims"
+      " WHERE payout_group_id = group_id AND onchain_status = status.value"
+      " AND (created_at, key) > (jurisdiction_changes.created_at, claim_key)"
+      " ORDER BY created_at, key LIMIT 1) LIMIT 1";
+  std::vector<std::int64_t> statuses(words_of<ClaimStatus>.size());
+  std::iota(statuses.begin(), statuses.end(), 0);
+  const std::string list = json_array(statuses);
+  return bound_query(connection, sql, {jurisdiction, Value::of(std::string_view(list))}).step();
+}
+
+// The groups of a jurisdiction, up to a number.
+std::vector<Value> groups_of(db::Connection& connection, const Label& jurisdiction,
+                             const Ownership& ownership, std::int64_t most) {
+  ListPayoutGroups of_jurisdiction;
+  of_jurisdiction.jurisdiction = jurisdiction;
+  auto groups = make_listing<PayoutGroup>(connection, of_jurisdiction, ownership);
+  groups.select("id");
+  PageRows rows = groups.run({.most_rows = most});
+  std::vector<Value> ids;
+  while (rows.step()) ids.push_back(Value::of(rows.row().column(0).integer));
+  return ids;
+}
+
 }  // namespace
 
 bool begin_jurisdiction_change(db::Connection& connection, std::int64_t group) {
@@ -84,18 +116,14 @@ bool has_jurisdiction_changes(db::Connection& connection) {
 
 ListFilter claims_of_jurisdiction(db::Connection& connection, const Label& jurisdiction,
                                   const Ownership& ownership) {
-  ListPayoutGroups of_jurisdiction;
-  of_jurisdiction.jurisdiction = jurisdiction;
-  auto groups = make_listing<PayoutGroup>(connection, of_jurisdiction, ownership);
-  groups.select("id");
-  PageRows rows = groups.run({.most_rows = most_groups_merged + 1});
-  std::vector<Value> ids;
-  while (rows.step()) ids.push_back(Value::of(rows.row().column(0).integer));
-  if (std::ssize(ids) <= most_groups_merged) {
-    return {Selectivity::term, {{&ListClaims::by_group, "payout_group_id", std::move(ids)}}};
+  const Value code = Value::of(connection.symbols().find(jurisdiction.value).value_or(0));
+  if (is_left(connection, code)) {
+    auto ids = groups_of(connection, jurisdiction, ownership, most_groups_merged + 1);
+    if (std::ssize(ids) <= most_groups_merged) {
+      return {Selectivity::term, {{&ListClaims::by_group, "payout_group_id", std::move(ids)}}};
+    }
   }
   // The claims that carry the jurisdiction, unless their group is in transition from it.
-  const Value code = Value::of(connection.symbols().find(jurisdiction.value).value_or(0));
   ListFilter filter{Selectivity::term,
                     {{&ListClaims::by_jurisdiction,
                       "jurisdiction",

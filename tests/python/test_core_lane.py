@@ -6,7 +6,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from comptroller import _core
+from comptroller import InvalidRequest, _core
+from comptroller.routes import operations
 
 CLAIMS = "/rewards/claims"
 
@@ -49,3 +50,13 @@ def test_an_expired_or_forgotten_token_is_unknown(store_path: Path) -> None:
         made.head = unknown
         with pytest.raises(ValueError, match="name of a slot"):
             lane_of(made)
+
+
+def test_a_read_cannot_be_queued_as_a_write(store_path: Path) -> None:
+    store = _core.Store(str(store_path))
+    writes = _core.DeferredWrites()
+    for name, operation in operations().items():
+        if not operation.is_write:
+            with pytest.raises(InvalidRequest, match="does not write"):
+                writes.submit(store, _core.Principal(), name, [])
+    store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import re
 import shutil
@@ -335,6 +336,34 @@ def test_a_revoked_client_is_refused_within_seconds(
                     break
             else:
                 pytest.fail("the token is taken for ever")
+
+
+def test_a_write_that_the_end_of_the_server_overtakes_is_refused(store_path: Path) -> None:
+    name = register(store_path, "desk", None, None)
+    with serving("--db", str(store_path), cwd=store_path.parent) as server:
+        client = known(Client(server.address, token_of(server.address, name)))
+        with closing(client), Path(f"{store_path}-lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # as another program that writes
+            client.socket.sendall(
+                client.request("PUT", "/operator/identity/identities", b'{"id":"late"}')
+            )
+            server.get("/healthz")
+            server.process.send_signal(signal.SIGTERM)
+            server.process.send_signal(signal.SIGTERM)  # ends the wait for what is in flight
+            answer = client.read()
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"whether a write was done is not known" in answer
+        assert server.process.wait(30) == 0
+
+
+def test_a_large_body_is_stored(opened: Opened) -> None:
+    client = opened()
+    metadata = {f"k{number}": "v" * 400 for number in range(50)}
+    body = json.dumps({"id": "large", "metadata": metadata}).encode()
+    assert client.ask("PUT", "/operator/identity/identities", body).startswith(b"HTTP/1.1 200 ")
+    answer = client.ask("PUT", "/operator/identity/identities", body[:-1])
+    assert answer.startswith(b"HTTP/1.1 400 ")
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])

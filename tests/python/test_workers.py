@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import signal
 import socket
 import ssl
@@ -128,6 +129,22 @@ def test_a_killed_worker_is_replaced_and_no_other_request_fails(tmp_path: Path) 
     assert code == 0
     (line,) = [json.loads(line) for line in log.splitlines() if "ended by" in line]
     assert line["event"].endswith(f"(process {victim}) ended by signal 9 and is replaced now")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits another process")
+def test_a_worker_that_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
+    with two_workers("--empty", "--auth", "off", cwd=tmp_path) as server:
+        until(lambda: len(pids(server)) == 2)
+        killed = min(pids(server))
+        supervisor = server.process.pid
+        limits = resource.prlimit(supervisor, resource.RLIMIT_NOFILE)
+        resource.prlimit(supervisor, resource.RLIMIT_NOFILE, (3, limits[1]))
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: "cannot be started" in server.log.read_text())
+        assert server.get("/healthz").status_code == 200
+        resource.prlimit(supervisor, resource.RLIMIT_NOFILE, limits)
+        until(lambda: len(pids(server) - {killed}) == 2)
+        assert server.end()[0] == 0
 
 
 def test_a_worker_that_ends_soon_again_is_replaced_after_a_pause(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator, 
 from comptroller.http.exchange import (
     BEGAN,
     OUTCOME,
+    STOPPING,
     Disconnected,
     Exchange,
     Headers,
@@ -55,9 +56,6 @@ _MOST_EXPORTS = 8
 WORTH_PACKING = 16 << 10
 LARGE_BODY_HEADERS = [(b"vary", b"accept-encoding")]
 REPLAY_HEADERS = [(b"idempotent-replayed", b"true")]
-_STOPPING = (
-    "the server is stopping; whether a write was done is not known: look before trying again"
-)
 # When `orchestrations` was deprecated in favour of `items` (RFC 9745).
 _DEPRECATED_AT = datetime(2026, 11, 21, tzinfo=UTC)
 _NO_WEIGHT = re.compile(rb"\s*q\s*=\s*0(\.0*)?\s*")
@@ -153,7 +151,7 @@ class App:
             pass
         except asyncio.CancelledError:
             if not exchange.status:
-                await _refuse(exchange, unavailable(_STOPPING))
+                await _refuse(exchange, unavailable(STOPPING))
             raise
         except Refusal as refusal:
             await _refuse(exchange, refusal.error, refusal.headers)

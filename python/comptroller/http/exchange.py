@@ -27,6 +27,8 @@ PIECEWISE = "comptroller.piecewise"
 
 #: A key of a scope with the outcome of the request's write, which was called before it came here.
 OUTCOME = "comptroller.outcome"
+#: The detail of a refusal when the server ends.
+STOPPING = "the server is stopping; whether a write was done is not known: look before trying again"
 #: A key of a scope with the time at which the request was received, if that was earlier.
 BEGAN = "comptroller.began"
 

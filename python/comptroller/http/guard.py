@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from comptroller.errors import make
 from comptroller.http import problems
-from comptroller.http.exchange import BEGAN, OUTCOME, PIECEWISE
+from comptroller.http.exchange import BEGAN, OUTCOME, PIECEWISE, STOPPING
 from comptroller.routes import METHOD_OVERRIDE
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _REASONS = {
     408: ("Request Timeout", "the request did not arrive whole in time"),
     414: ("URI Too Long", _LONG),
     431: ("Request Header Fields Too Large", _LONG),
+    503: ("Service Unavailable", STOPPING),
 }
 _log = logging.getLogger(__name__)
 
@@ -295,6 +296,11 @@ class GuardedProtocol(HttpToolsProtocol):
         self._receive(request)
         self._continue()
 
+    def give_up(self) -> None:
+        """Refuses the write whose answer is awaited, if any: the server ends."""
+        if self._is_answer_awaited:
+            self._reject(503)
+
     def _begin_answer(self) -> None:
         self._expect_nothing()
         self._unset_keepalive_if_required()
@@ -353,14 +359,16 @@ class GuardedProtocol(HttpToolsProtocol):
         is_pending = cycle is not None and not cycle.response_complete
         # A refusal must not be written into another answer, or in place of one.
         if not is_pending or not (self._is_in_head or cycle.response_started):
-            is_head = self.url != b"" and self.parser.get_method() == b"HEAD"
+            is_parsed = self.url != b"" and not self._is_answer_awaited
+            is_head = is_parsed and self.parser.get_method() == b"HEAD"
             self.transport.write(_refusal(status, reason, detail, is_head=is_head))
         self.transport.close()
 
 
 def _refusal(status: int, reason: str, detail: str, *, is_head: bool) -> bytes:
     request_id = token_hex(16)
-    body = problems.document(make("invalid-request", status, detail), request_id)
+    code = "unavailable" if status == 503 else "invalid-request"
+    body = problems.document(make(code, status, detail), request_id)
     fields = {
         "content-type": problems.CONTENT_TYPE.decode(),
         "content-length": len(body),

@@ -25,9 +25,11 @@ from comptroller.http.exchange import Headers, head_of
 from comptroller.http.log import Log
 from comptroller.http.metrics import SECONDS
 from comptroller.http.tokens import Taken
-from comptroller.http.writes import Outcome
+from comptroller.http.writes import LARGE_BODY, Outcome
 
-_WATCH_EVERY_S = 1.0
+_WATCH_EVERY_S = 0.4
+#: A larger request is left to the application, which reads its body beside the event loop.
+_LARGEST_REQUEST = LARGE_BODY
 _log = logging.getLogger(__name__)
 
 
@@ -94,6 +96,8 @@ class Lane:
         if self._headers is not self._server_state.default_headers:  # renewed each second
             self._headers = self._server_state.default_headers
             self._lane.set_default_headers(_lines(self._headers))
+        if len(data) > _LARGEST_REQUEST:
+            return False
         try:
             answer = self._lane.read(self._store, data)
             if answer is not None:
@@ -133,6 +137,11 @@ class Lane:
         """Uses the headers of a server for its answers."""
         self._server_state = server_state
 
+    def forget(self) -> None:
+        """Forgets all callers. They are known again once the application takes their tokens."""
+        self._lane.forget()
+        self._mark = None
+
     async def watch(self) -> None:
         """Forgets all callers when a key or a client changed; to be cancelled."""
         while True:
@@ -143,13 +152,13 @@ class Lane:
                     _log.exception("the keys and clients could not be watched")
                 mark = None
             if mark is None or mark != self._mark:
-                self._lane.forget()
+                self.forget()
                 self._mark = mark
             await asyncio.sleep(_WATCH_EVERY_S)
 
     def _admit(self, token: bytes, taken: Taken) -> None:
-        if self._mark is None or taken.mark != self._mark:
-            return  # not known to be the present state
+        if taken.mark != self._mark:  # one of the two is not the present state
+            return self.forget()
         caller = taken.caller
         self._lane.admit(
             token,
@@ -158,6 +167,7 @@ class Lane:
             msgspec.json.encode(caller.customer),
             taken.until,
         )
+        return None
 
     def _flush_soon(self) -> None:
         """Writes the lines of all answers of this turn of the loop together."""

@@ -17,7 +17,7 @@ from comptroller.http.background import Background
 
 _Kept = TypeVar("_Kept")
 
-_LOOK_EVERY_S = 1.0
+_LOOK_EVERY_S = 0.5
 _LOOK_WITHIN_S = 1.0
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _log = logging.getLogger(__name__)
@@ -111,7 +111,7 @@ class Watched(Generic[_Kept]):
         self._kept: _Kept | None = read(file)
 
     async def current(self) -> _Kept:
-        """What it held within the last second.
+        """What it held within the last half second.
 
         Raises Unavailable, without naming the file, where it cannot be used.
         """

@@ -124,6 +124,8 @@ def serve(
         if config.ssl is not None and tls_cert and tls_key:
             _reload_certificate(config.ssl, tls_cert, tls_key)
         reload()
+        if lane is not None:
+            lane.forget()
 
     server = GuardedServer(config)
     with asyncio.Runner(loop_factory=partial(_Loop, receive_within_s)) as runner:
@@ -218,8 +220,14 @@ async def _serve(
     if server.started:
         started()
     await serving
+    for connection in _connections(server):
+        connection.give_up()
     for task in beside:
         task.cancel()
+
+
+def _connections(server: GuardedServer) -> list[GuardedProtocol]:
+    return cast("list[GuardedProtocol]", list(server.server_state.connections))
 
 
 async def _sweep(server: GuardedServer, every_s: float) -> None:
@@ -227,8 +235,8 @@ async def _sweep(server: GuardedServer, every_s: float) -> None:
     while True:
         await asyncio.sleep(every_s)
         now = asyncio.get_running_loop().time()
-        for connection in list(server.server_state.connections):
+        for connection in _connections(server):
             try:
-                cast("GuardedProtocol", connection).sweep(now)
+                connection.sweep(now)
             except Exception:  # the other connections must be looked at, too
                 _log.exception("a connection could not be ended")

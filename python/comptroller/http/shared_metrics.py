@@ -170,7 +170,7 @@ def _added(families: Iterable[_Family]) -> list[_Family]:
 def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):  # or the id is another user's by now
         return False
     return True
 

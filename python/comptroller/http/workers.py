@@ -182,7 +182,10 @@ class _Supervisor:
             if self._stopping.is_set():
                 return
             began = loop.time()
-            await self._start(number)
+            try:
+                await self._start(number)
+            except OSError as error:  # the next turn tries again, after a longer pause
+                _log.error("worker %d cannot be started: %s", number, error.strerror)
 
     def _stop(self) -> None:
         if self._stopping.is_set():

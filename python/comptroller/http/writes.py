@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from comptroller._core import DeferredWrites, Principal, Store
@@ -12,6 +13,9 @@ from comptroller.errors import Error
 
 #: The answer of the core, and whether an idempotency key replays it; or what refuses the write.
 Outcome = tuple[bytes, bool] | Error
+
+#: Bytes from which a body takes milliseconds to read.
+LARGE_BODY = 16 << 10
 
 _log = logging.getLogger(__name__)
 
@@ -30,6 +34,7 @@ class Writes:
     def __init__(self, store: Store, loop: asyncio.AbstractEventLoop) -> None:
         self._store = store
         self._waiting: dict[int, Callable[[Outcome], None]] = {}
+        self._early: dict[int, Outcome] = {}  # outcomes that came before anybody waits for them
         self.deferred = DeferredWrites()
         loop.add_reader(self.deferred.fileno(), self._deliver)
 
@@ -48,23 +53,38 @@ class Writes:
             if not waiting.done():  # the client may have gone
                 waiting.set_result(outcome)
 
-        self.expect(
-            self.deferred.submit(
-                self._store, principal, operation, parameters, body, idempotency_key
-            ),
-            wake,
+        submit = partial(
+            *(self.deferred.submit, self._store, principal, operation, parameters, body),
+            idempotency_key,
         )
+        if body is None or len(body) < LARGE_BODY:
+            self.expect(submit(), wake)
+        else:
+            await asyncio.shield(asyncio.ensure_future(self._submit_beside(submit, wake)))
         outcome: Outcome = await waiting
         return outcome
 
+    async def _submit_beside(
+        self, submit: Callable[[], int], receive: Callable[[Outcome], None]
+    ) -> None:
+        """Submits a write in a thread. Not to be cancelled: a queued write has an outcome."""
+        self.expect(await asyncio.to_thread(submit), receive)
+
     def expect(self, ticket: int, receive: Callable[[Outcome], None]) -> None:
-        """Calls `receive` with the outcome of a write that was just submitted."""
-        self._waiting[ticket] = receive
+        """Calls `receive` with the outcome of a write that was submitted."""
+        if ticket in self._early:
+            receive(self._early.pop(ticket))
+        else:
+            self._waiting[ticket] = receive
 
     def _deliver(self) -> None:
         for ticket, outcome in self.deferred.take():
+            receive = self._waiting.pop(ticket, None)
+            if receive is None:
+                self._early[ticket] = outcome
+                continue
             try:
-                self._waiting.pop(ticket)(outcome)
+                receive(outcome)
             except Exception:  # the others of the commit wait for theirs
                 _log.exception("an answer was not delivered")
 
