@@ -19,6 +19,7 @@ from sqlglot.optimizer.pushdown_projections import pushdown_projections
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.optimizer.simplify import simplify
+from sqlglot.schema import MappingSchema
 
 from comptroller._core import describe
 from comptroller.analysis.registry import PERIODS, TABLES
@@ -61,12 +62,11 @@ def assemble(
     tree = _with_relations(parse(file))
     _expand(tree, keys)
     _bind(tree, dict(parameters), absent)
-    schema: dict[str, object] = {STORE: store_columns()}
     declared = _declared(tree, columns)
-    whole = qualify(declared, "duckdb", schema=schema, quote_identifiers=False)
+    whole = qualify(declared, "duckdb", schema=_schema(), quote_identifiers=False)
     pushdown_projections(whole)
-    _drop_unread_joins(whole)
-    pushdown_projections(whole)
+    if _drop_unread_joins(whole):
+        pushdown_projections(whole)
     return Statement(whole, _reads(whole))
 
 
@@ -98,6 +98,20 @@ def store_columns() -> Mapping[str, Mapping[str, str]]:
         table: {name: _sql_type(field["type"]) for name, field in records[record].items()}
         for table, record in TABLES.items()
     }
+
+
+@cache
+def _schema() -> MappingSchema:
+    return MappingSchema({STORE: store_columns()}, dialect="duckdb")
+
+
+@cache
+def _type(name: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect="duckdb")
+
+
+def _cast(value: exp.Expression, type: str) -> exp.Cast:
+    return exp.Cast(this=value, to=_type(type).copy())
 
 
 def _sql_type(type: str) -> str:
@@ -193,7 +207,7 @@ def _bind(tree: exp.Query, types: Mapping[str, str], absent: frozenset[str]) -> 
             test.replace(exp.convert(test.this.name in absent))
     for place in list(tree.find_all(exp.Placeholder)):
         value = exp.null() if place.name in absent else place.copy()
-        place.replace(exp.cast(value, types[place.name], dialect="duckdb"))
+        place.replace(_cast(value, types[place.name]))
     for where in list(tree.find_all(exp.Where)):
         if where.find(exp.Boolean):
             where.set("this", simplify(where.this))
@@ -207,16 +221,17 @@ def _declared(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> exp.Query:
     tree.set("order", None)
     tree.set("with_", None)
     casts = [
-        exp.alias_(exp.cast(exp.column(quoted(name)), type, dialect="duckdb"), quoted(name))
-        for name, type in columns
+        exp.alias_(_cast(exp.column(quoted(name)), type), quoted(name)) for name, type in columns
     ]
     answer = exp.select(*casts).from_("answer")
     answer.set("with_", ctes)
     answer.set("order", order)
-    return answer.with_("answer", as_=tree)
+    return answer.with_("answer", as_=tree, copy=False)
 
 
-def _drop_unread_joins(tree: exp.Query) -> None:
+def _drop_unread_joins(tree: exp.Query) -> bool:
+    """Whether any was dropped."""
+    dropped = False
     for select in tree.find_all(exp.Select):
         for join in list(select.args.get("joins") or ()):
             inside = {id(each) for each in join.find_all(exp.Column)}
@@ -227,6 +242,8 @@ def _drop_unread_joins(tree: exp.Query) -> None:
             )
             if join.side == "LEFT" and not read:
                 join.pop()
+                dropped = True
+    return dropped
 
 
 def _reads(tree: exp.Query) -> Mapping[str, tuple[str, ...]]:

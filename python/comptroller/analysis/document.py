@@ -10,6 +10,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -72,30 +73,36 @@ _PRINT_STYLE = """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def document(reports: Iterable[Report], title: str, first: Overview | None = None) -> str:
-    """One HTML file of several reports, with a table of contents, behind an overview if given.
+def document(parts: Iterable[Report | Overview], title: str) -> str:
+    """One HTML file of several reports, with a table of contents.
 
     It is light or dark as the reader's system is, and prints each report on pages of its own.
+    Pictures are drawn by a thread, while the next of `parts` comes about.
 
     Raises Unavailable where altair or vl-convert is not installed.
     """
-    listed = list(reports)
-    places = [f"report-{number}" for number, _ in enumerate(listed, start=1)]
-    contents = [
-        f'<li><a href="#{place}">{escape(report.title)}</a>, {escape(printable(report.over))}</li>'
-        for place, report in zip(places, listed, strict=True)
-    ]
-    sections = [section(report, place) for place, report in zip(places, listed, strict=True)]
-    if first is not None:
-        contents.insert(0, f'<li><a href="#overview">{first.title}</a></li>')
-        sections.insert(0, overview(first, "overview"))
+    from comptroller.analysis import plots
+    from comptroller.analysis.report import Report
+
+    contents, drawn = [], []
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(plots.warm)  # starting the renderer takes as long as reading the store
+        for number, part in enumerate(parts, start=1):
+            if isinstance(part, Report):
+                place, over = f"report-{number}", f", {escape(printable(part.over))}"
+                drawn.append(pool.submit(section, part, place))
+            else:
+                place, over = "overview", ""
+                drawn.append(pool.submit(overview, part, place))
+            contents.append(f'<li><a href="#{place}">{escape(part.title)}</a>{over}</li>')
+        sections = "".join(each.result() for each in drawn)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f"<title>{escape(title)}</title><style>{_PAGE_STYLE}{STYLE}{_PRINT_STYLE}</style></head>\n"
         f"<body><h1>{escape(title)}</h1><nav><ol>{''.join(contents)}</ol></nav>\n"
-        f"{''.join(sections)}</body></html>\n"
+        f"{sections}</body></html>\n"
     )
 
 

@@ -118,10 +118,13 @@ class Runner:
             query.prepare(tables)
             return query.answer(tables.engine)
 
-    def run_all(
+    def run_each(
         self, asked: Sequence[tuple[Definition, Mapping[str, Any]]], engine: str | Engine | None
-    ) -> list[Report | Forbidden]:
-        """Several reports, over one reading of each table; Forbidden for those not permitted."""
+    ) -> Iterator[Report | Forbidden]:
+        """Several reports one by one, over one reading of each table; Forbidden if not permitted.
+
+        Others wait until the last of them was taken.
+        """
         queries = [Query(definition, complete(definition, given)) for definition, given in asked]
         reads: dict[str, set[str]] = {}
         for query in queries:
@@ -130,17 +133,9 @@ class Runner:
         ran: dict[tuple[Any, ...], Report | Forbidden] = {}
         with self._tables(engine) as tables, tables.held(reads), waiting("running the reports"):
             for query in queries:
-                if query.asked in ran:
-                    continue
-                try:
-                    query.prepare(tables)
-                    ran[query.asked] = query.answer(tables.engine)
-                except Forbidden as error:
-                    ran[query.asked] = error
-                except Error as error:
-                    detail = f"{query.definition.name}: {error.detail}"
-                    raise make(error.code, error.status, detail, error.errors) from error
-        return [ran[query.asked] for query in queries]
+                if query.asked not in ran:
+                    ran[query.asked] = _permitted(query, tables)
+                yield ran[query.asked]
 
     def overview(
         self, *, since: Since = None, until: Since = None, engine: str | Engine | None = None
@@ -153,23 +148,18 @@ class Runner:
         """
         bounds = {"since": since, "until": until}
         asked = [(definition, {**given, **bounds}) for definition, given in PARTS]
-        return overview(self.run_all(asked, engine), bounds)
+        return overview(list(self.run_each(asked, engine)), bounds)
 
     def everything(
         self, *, since: Since = None, until: Since = None
-    ) -> tuple[Overview, list[Report], list[str]]:
-        """The overview, every report that needs no more, and the names of those not permitted."""
+    ) -> Iterator[tuple[str, Overview | Report | Forbidden]]:
+        """The overview, then every report that needs no more, each by its name as it is ready."""
         bounds = {"since": since, "until": until}
         asked = [(definition, {**given, **bounds}) for definition, given in (*PARTS, *EVERY)]
-        ran = self.run_all(asked, None)
-        every = ran[len(PARTS) :]
-        withheld = [
-            definition.name
-            for (definition, _), report in zip(EVERY, every, strict=True)
-            if isinstance(report, Forbidden)
-        ]
-        permitted = [report for report in every if isinstance(report, Report)]
-        return overview(ran[: len(PARTS)], bounds), permitted, withheld
+        ran = self.run_each(asked, None)
+        yield "overview", overview([next(ran) for _ in PARTS], bounds)
+        for (definition, _), report in zip(EVERY, ran, strict=True):
+            yield definition.name, report
 
     def close(self) -> None:
         """Drops what is kept of the tables."""
@@ -193,6 +183,17 @@ class Runner:
             finally:
                 if engine is not chosen:
                     engine.close()
+
+
+def _permitted(query: Query, tables: Tables) -> Report | Forbidden:
+    try:
+        query.prepare(tables)
+        return query.answer(tables.engine)
+    except Forbidden as error:
+        return error
+    except Error as error:
+        detail = f"{query.definition.name}: {error.detail}"
+        raise make(error.code, error.status, detail, error.errors) from error
 
 
 def complete(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]:

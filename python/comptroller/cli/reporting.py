@@ -6,7 +6,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import click
 from comptroller import figures
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
+from comptroller.errors import Forbidden
 
 if TYPE_CHECKING:
     from comptroller.analysis.overview import Overview
@@ -161,7 +162,7 @@ def _report(
         if html is not None:
             _write_html([ran], html, f"{ran.title}: {db}")
     if html is not None:
-        _tell_file(html, [ran], as_json)
+        _tell_file(html, [ran.name], as_json)
     elif sql:
         click.echo(ran.sql)
     elif as_json:
@@ -185,25 +186,34 @@ def _overview(
         if html is None:
             first = svc.reports.overview(**bounds)
         else:
-            first, ran, withheld = svc.reports.everything(**bounds)
-            _write_html(ran, html, f"Reports on {db}", first)
+            written: list[str] = []
+            withheld: list[str] = []
+
+            def permitted() -> Iterator[Overview | Report]:
+                for name, part in svc.reports.everything(**bounds):
+                    if isinstance(part, Forbidden):
+                        withheld.append(name)
+                    else:
+                        written.append(name)
+                        yield part
+
+            _write_html(permitted(), html, f"Reports on {db}")
     if html is not None:
         if withheld:
             told = ", ".join(withheld)
             click.echo(f"left out, since only the operator may: {told}", err=True)
-        _tell_file(html, ran, as_json)
+        _tell_file(html, written, as_json)
     elif as_json:
         screen.write_json(_plain(first.to_dict()))
     else:
         draw_overview(first)
 
 
-def _tell_file(html: str, reports: Sequence[Report], as_json: bool) -> None:
-    told = [each.name for each in reports]
+def _tell_file(html: str, written: Sequence[str], as_json: bool) -> None:
     if as_json:
-        screen.write_json({"file": html, "reports": told})
+        screen.write_json({"file": html, "reports": written})
     else:
-        click.echo(f"{', '.join(told)} written to {html}")
+        click.echo(f"{', '.join(written)} written to {html}")
 
 
 def members(report: Report) -> dict[str, Any]:
@@ -264,13 +274,11 @@ def _require_html() -> None:
         require(module, "--html", "comptroller[analysis]")
 
 
-def _write_html(
-    reports: Sequence[Report], path: str, title: str, first: Overview | None = None
-) -> None:
+def _write_html(parts: Iterable[Overview | Report], path: str, title: str) -> None:
     """Writes reports as one HTML file. Raises Unavailable where it cannot be written."""
     from comptroller.analysis.document import document
     from comptroller.files import refuse_store, whole_file
 
     refuse_store("--html", path)
     with whole_file(path) as part:
-        part.write_text(document(reports, title, first), encoding="utf-8")
+        part.write_text(document(parts, title), encoding="utf-8")

@@ -7,11 +7,17 @@ periods are taken together. Amounts are drawn as floats; the report's own rows s
 from __future__ import annotations
 
 from importlib import import_module
+from io import StringIO
 
 from comptroller.analysis.plots.frames import drawable
 from comptroller.analysis.plots.marks import say
 from comptroller.analysis.plots.theme import Picture, checked, finished
 from comptroller.analysis.report import Report
+
+
+def warm() -> None:
+    """Starts the renderer, which later pictures find running."""
+    say("").save(StringIO(), format="svg")
 
 
 def plot(report: Report, theme: str = "light") -> Picture:
