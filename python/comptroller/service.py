@@ -93,7 +93,10 @@ class Service:
 
     @property
     def reports(self) -> Reports:
-        """Reports on what is here. Raises Unavailable where the extra is not installed."""
+        """Reports on the records, whose columns they keep in memory until the service is closed.
+
+        Raises Unavailable if the extra is not installed.
+        """
         require("sqlglot", "reports", "comptroller[analysis]")
         from comptroller.analysis.face import Reports
         from comptroller.analysis.tables import Store

@@ -79,7 +79,11 @@ class _Kept(NamedTuple):
 
 
 class Tables:
-    """An engine with tables of a source; what it has is read again only if the source changed."""
+    """An engine with tables of a source; what it has is read again only if the source changed.
+
+    A table is read with the columns and the rows that a report needs; again, with more, if another
+    needs more.
+    """
 
     def __init__(self, engine: Engine, source: Source) -> None:
         self.engine = engine
