@@ -158,6 +158,7 @@ def _require_drawing(purpose: str) -> None:
 
 #: What was asked for besides the keys, and how it is introduced.
 _WORDS = {
+    "id": "of",
     "group": "group",
     "month": "in",
     "since": "from",
