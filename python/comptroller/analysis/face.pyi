@@ -28,7 +28,7 @@ class Reports(Runner):
             engine: what runs the report: duckdb (the default), spark, or an engine
 
         Columns:
-            keys: those of `by`, periods as their start in UTC, and ``asset``
+            keys: those of `by`, periods as their start in UTC, asset
             claims: the claims (count)
             amount: the exact sum of their amounts (amount)
             claims_share: of all claims (share)
@@ -124,7 +124,7 @@ class Reports(Runner):
             engine: what runs the report: duckdb (the default), spark, or an engine
 
         Columns:
-            keys: those of `by`, periods as their start in UTC, and ``asset``
+            keys: those of `by`, periods as their start in UTC, asset
             error_message: the message; null if there is none (text)
             failures: the FAILED claims with it (count)
             amount: the exact sum of their amounts (amount)
@@ -186,7 +186,7 @@ class Reports(Runner):
             engine: what runs the report: duckdb (the default), spark, or an engine
 
         Columns:
-            keys: those of `by`, periods as their start in UTC
+            keys: those of `by`, periods as their start in UTC, type, set_by, reason_code
             created: controls created in the period (count)
             lifted: controls lifted in the period (count)
             active: controls in force at its end (count)
@@ -315,7 +315,7 @@ class Reports(Runner):
             engine: what runs the report: duckdb (the default), spark, or an engine
 
         Columns:
-            keys: those of `by`, periods as their start in UTC, and ``asset``
+            keys: those of `by`, periods as their start in UTC, asset
             day: the day; the last one may not be over (time)
             value: the claims created on it, or the exact sum of their amounts (amount)
             median: the median of the series (amount)

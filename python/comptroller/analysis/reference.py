@@ -56,14 +56,14 @@ def docstring(definition: Definition) -> str:
         lines.append(_listed(name, described(each)))
     lines += ["", "Columns:"]
     if definition.by is not None:
-        lines.append(_listed("keys", _KEYS + (_AND_ASSET if definition.has_amounts else "")))
+        more = ("asset",) if definition.has_amounts else definition.own
+        lines.append(_listed("keys", ", ".join([_KEYS, *more])))
     for name, column in definition.columns.items():
         lines.append(_listed(name, f"{column.meaning} ({column.unit})"))
     return "\n".join(lines) + "\n"
 
 
 _KEYS = "those of `by`, periods as their start in UTC"
-_AND_ASSET = ", and ``asset``"
 
 
 def described(parameter: Parameter) -> str:
