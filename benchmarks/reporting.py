@@ -1,7 +1,9 @@
 """Row 7: the report of claims by status, chain, jurisdiction and day, from the store to the answer.
 
 For each key the claims, the exact sum of their amounts, the success rate and the 50th, 90th and
-99th percentile of the time to confirm, by nearest rank; rows of Python at the end.
+99th percentile of the time to confirm; rows of Python at the end. The peers take percentiles of
+the confirmed claims by nearest rank and add amounts of all assets; comptroller counts those that
+wait as waiting (Kaplan-Meier) and keeps assets apart.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import stores
 
 CONTENDERS = (
     "comptroller",
+    "comptroller_again",
     "pandas_read_sql",
     "duckdb_own_file",
     "limit",
@@ -44,13 +47,28 @@ def _timed(report: Callable[[], list[Any]]) -> dict[str, float]:
     return {"seconds": time.perf_counter() - started, "rows": len(rows)}
 
 
-def comptroller(folder: Path) -> dict[str, float]:
+def _asked(folder: Path, times: int) -> dict[str, float]:
     import comptroller as package
+    import comptroller.analysis.running
     import duckdb  # noqa: F401  (imported before the clock starts)
-    from comptroller.report import claims_report
+
+    def report() -> list[Any]:
+        counted = service.reports.claims_summary(KEYS)
+        return [*counted.to_dicts(), *service.reports.confirmation_times(KEYS).to_dicts()]
 
     with package.open(stores.need_store(folder), read_only=True) as service:
-        return _timed(lambda: list(claims_report(service, by=[KEYS]).breakdowns[0].rows))
+        for _ in range(times):
+            answer = _timed(report)
+    return answer
+
+
+def comptroller(folder: Path) -> dict[str, float]:
+    return _asked(folder, 1)
+
+
+def comptroller_again(folder: Path) -> dict[str, float]:
+    """Asked again of a store that did not change."""
+    return _asked(folder, 2)
 
 
 def pandas_read_sql(folder: Path) -> dict[str, float]:

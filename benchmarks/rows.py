@@ -210,15 +210,23 @@ def report_row(plan: Plan) -> Row:
         f"Report of {plan.rows:,} claims by status, chain, jurisdiction and day",
         [
             "Claims, the exact sum, the success rate and p50, p90 and p99 of the time to confirm of"
-            " each key, from the store to rows of Python. pandas reads the table of text; DuckDB's"
-            " own file is typed; the limit is DuckDB over the same columns that lie in memory as"
-            " Arrow. DuckDB's scanner of SQLite is no contender: it is fetched when it is used."
+            " each key, from the store to rows of Python. comptroller keeps assets apart and counts"
+            " claims that wait; the others add amounts of all assets and leave those out. Asked"
+            " again, the store did not change and is not read again. pandas reads the table of"
+            " text; DuckDB's own file is typed; the limit is DuckDB over the same columns that lie"
+            " in memory as Arrow. DuckDB's scanner of SQLite is no contender: it is fetched when it"
+            " is used."
         ],
         SECONDS,
         compared(results, plan.rows),
         [
-            Aim("speed against pandas", ratio(seconds["pandas_read_sql"], ours), 4),
+            Aim("speed against pandas", ratio(seconds["pandas_read_sql"], ours), 6),
             Aim("speed against DuckDB's own file", ratio(seconds["duckdb_own_file"], ours), 1),
+            Aim(
+                "asked again, against DuckDB's own file",
+                ratio(seconds["duckdb_own_file"], seconds["comptroller_again"]),
+                1,
+            ),
         ],
     )
 

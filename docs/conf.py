@@ -25,6 +25,8 @@ suppress_warnings = ["config.cache"]
 
 # In the docstrings a name in single backticks is code.
 default_role = "code"
+# Docstrings of reports list the columns of their rows.
+napoleon_custom_sections = [("Columns", "params_style")]
 # Of it only names are shown, and it is large.
 autodoc_mock_imports = ["pyspark"]
 autodoc_member_order = "bysource"
@@ -38,7 +40,8 @@ nitpick_ignore_regex = [
     # What only type checkers name.
     (
         "py:class",
-        r"comptroller\..*(Amount|ArrowStream|Engine|Filters|Host|R|Source|Streaming|Transport)",
+        r"comptroller\..*(Amount|ArrowStream|Definition|Engine|Filters|Host|R|Rows|Source|Statement"
+        r"|Streaming|Transport)",
     ),
 ]
 

@@ -34,9 +34,8 @@ def write_dataset(stream: Rows, path: str, keys: Sequence[str]) -> int:
 
     Raises:
         InvalidRequest: a key that the rows have no column for.
-        Unavailable: the folder cannot be written, or DuckDB or narwhals is not installed.
+        Unavailable: the folder cannot be written, or DuckDB is not installed.
     """
-    require("narwhals", "a dataset of parquet files", "comptroller[analysis]")
     with whole_folder(path) as part:
         rows = _copy(stream, path, part, keys)
         if not rows:  # DuckDB writes no file then, and readers need one for its columns.

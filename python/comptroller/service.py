@@ -57,6 +57,9 @@ class Host(Transport, Protocol):
     def check(self) -> bytes:
         """What an examination of the whole store found, as JSON."""
 
+    def version(self) -> int | None:
+        """A number that changes with every commit, by any process; None if that is unknown."""
+
     def close(self) -> None:
         """Lets go of the service; again does nothing."""
 
@@ -79,6 +82,7 @@ class Service:
     def __init__(self, host: Host, title: str) -> None:
         self._host = host
         self._title = title
+        self._reports: Reports | None = None
         self.identities = Identities(host)
         self.controls = Controls(host)
         self.orchestrations = Orchestrations(host)
@@ -89,11 +93,17 @@ class Service:
 
     @property
     def reports(self) -> Reports:
-        """Reports on what is here. Raises Unavailable where the extra is not installed."""
-        require("narwhals", "reports", "comptroller[analysis]")
-        from comptroller.analysis.face import Reports
+        """Reports on the records, whose columns they keep in memory until the service is closed.
 
-        return Reports(self._nouns())
+        Raises Unavailable if the extra is not installed.
+        """
+        require("sqlglot", "reports", "comptroller[analysis]")
+        from comptroller.analysis.face import Reports
+        from comptroller.analysis.tables import Store
+
+        if self._reports is None:
+            self._reports = Reports(Store(self._nouns(), self._host.version))
+        return self._reports
 
     @property
     def host(self) -> Host:
@@ -222,6 +232,8 @@ class Service:
 
     def close(self) -> None:
         """Closes the service; closing again does nothing."""
+        if self._reports is not None:
+            self._reports.close()
         self._host.close()
 
     def __enter__(self) -> Self:

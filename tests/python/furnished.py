@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import comptroller
-from comptroller.analysis.face import Reports
+from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from lines import claim, load
 
@@ -16,7 +16,7 @@ _KINDS = (
     *("identities", "controls", "orchestrations", "payout-groups", "reward-addresses"),
     *("balances", "claims"),
 )
-NAMES = [name for name in vars(Reports) if not name.startswith("_")]
+NAMES = list(REPORTS)
 
 
 def fill(svc: comptroller.Service, folder: Path, *, claims: int, seed: int) -> None:
@@ -27,13 +27,10 @@ def fill(svc: comptroller.Service, folder: Path, *, claims: int, seed: int) -> N
 
 
 def furnish(svc: comptroller.Service, folder: Path) -> None:
-    """Fills a store with a sample of every kind, and a failure with a hostile message."""
+    """Fills a store with a sample of every kind, and a schedule that fails with hostile words."""
     fill(svc, folder, claims=3_000, seed=5)
-    load(
-        svc,
-        "claims",
-        claim(onchain_status="FAILED", error_message=HOSTILE),
-    )
+    failed = {"onchain_status": "FAILED", "error_message": HOSTILE, "claim_schedule_id": "odd"}
+    load(svc, "claims", *(claim(**failed) for _ in range(3)))
 
 
 def reported(svc: comptroller.Service, name: str, **named: Any) -> Report:
@@ -41,6 +38,11 @@ def reported(svc: comptroller.Service, name: str, **named: Any) -> Report:
     if name == "group_statement":
         (top,) = svc.reports.reconciliation().to_polars().top_k(1, by="claimed").to_dicts()
         named = {"group": top["group"], "month": f"{top['month']:%Y-%m}"}
+    if name == "anomalies":
+        named = {"measure": "amount", **named}
+    if name == "history":
+        (first,) = svc.claims.list(limit=1).items
+        named = {"id": first.payout_group_id}
     report: Report = getattr(svc.reports, name)(**named)
     return report
 

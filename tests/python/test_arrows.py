@@ -74,11 +74,9 @@ PARTS: dict[str, set[str]] = {
     "pulling": {
         *("errors", "files", "records", "loading", "progress", "local", "remote", "service"),
     },
-    "counting": {"errors", "figures", "streams"},
-    "report": {"errors", "arguments", "counting"},
     # Programs see what everybody sees: the package's own names, errors, records and reports.
     "cli": {
-        *("", "errors", "records", "figures", "files", "parquet", "streams", "analysis", "report"),
+        *("", "errors", "records", "figures", "files", "parquet", "streams", "analysis"),
         *("pulling", "http", "loopback"),
     },
     "__main__": {"cli"},
@@ -95,11 +93,11 @@ EXTRAS = {
     "duckdb": {"analysis"},
     "httpx2": {"remote"},
     "joserfc": {"http"},
-    "narwhals": {"analysis"},
     "polars": {"analysis"},
     "prometheus_client": {"http"},
     "py4j": {"analysis"},  # of pyspark
     "pyspark": {"analysis"},
+    "sqlglot": {"analysis"},
     "uvicorn": {"http"},
     "uvloop": {"http"},
 }

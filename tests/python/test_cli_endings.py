@@ -130,6 +130,8 @@ def test_ctrl_c_ends_a_query(
 
         def register(self, *_view: object) -> None: ...
 
+        unregister = close = register
+
         def execute(self, query: str, *_parameters: object) -> None:
             if not query.startswith("SET "):
                 raise RuntimeError("Query interrupted")

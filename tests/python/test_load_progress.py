@@ -244,7 +244,7 @@ def test_in_a_notebook_a_load_that_takes_a_while_has_a_bar(
 def test_in_a_notebook_exports_and_reports_tell_how_long_they_take(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("narwhals")
+    pytest.importorskip("sqlglot")
     shown = printed(QUICK, tmp_path, monkeypatch)
     assert "loading" not in shown
     assert "exporting claims: 00:00" in shown

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sparking import MARKS
 
-for needed in ("nbclient", "ipykernel", "duckdb", "narwhals", "altair", "vl_convert", "httpx2"):
+for needed in ("nbclient", "ipykernel", "duckdb", "sqlglot", "altair", "vl_convert", "httpx2"):
     pytest.importorskip(needed)
 
 import nbformat  # noqa: E402

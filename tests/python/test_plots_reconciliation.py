@@ -8,13 +8,14 @@ import comptroller
 import pytest
 from lines import address, at, balance, claim, group, load
 
-pytest.importorskip("narwhals")
+pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")
 pytest.importorskip("polars")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 import polars
+from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from pictures import data_of, notes_of, svg_of
 
@@ -43,7 +44,7 @@ def reconciled(rows: list[tuple[Any, ...]]) -> Report:
         ledger=polars.lit("INK"),
         claimed=polars.int_range(polars.len()).cast(polars.Decimal(38, 18)),
     )
-    return Report("reconciliation", "Fit", "", ("group", "month"), frame, {"tolerance": 0.05})
+    return Report(REPORTS["reconciliation"], ("group", "month"), frame, {"tolerance": 0.05})
 
 
 def test_groups_that_no_rate_compares_are_drawn_at_the_edge_or_counted() -> None:

@@ -8,7 +8,7 @@ import comptroller
 import pytest
 from lines import claim, load
 
-pytest.importorskip("narwhals")
+pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")
 pytest.importorskip("polars")
 pytest.importorskip("altair")

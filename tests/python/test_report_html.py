@@ -11,13 +11,14 @@ import comptroller
 import pytest
 from lines import at, claim, load
 
-pytest.importorskip("narwhals")
+pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")
 pytest.importorskip("polars")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from comptroller.analysis.document import document
+from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from furnished import HOSTILE, NAMES
 
@@ -156,7 +157,7 @@ def test_it_says_what_it_was_asked_for() -> None:
 
     frame = polars.DataFrame({"day": [at(), at(days=40), None], "claims": [1, 2, 3]})
     given = {"since": "2026-01-01", "until": None, "group": "g-1", "band": 0}
-    report = Report("claims_summary", "Claims", "", ("day",), frame, given)
+    report = Report(REPORTS["claims_summary"], ("day",), frame, given)
     assert report.over == (
         "by day, group g-1, from 2026-01-01, band 0, 2026-01-01 to 2026-02-10, 3 rows"
     )

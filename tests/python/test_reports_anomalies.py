@@ -12,11 +12,10 @@ from typing import Any
 import comptroller
 import polars
 import pytest
-from comptroller.analysis import engines, reports
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lines import START, at, claim, group, load
-from reporting import ENGINES, MONEY, only, ran
+from reporting import MONEY, only, over, ran
 
 FIGURES = ("day", "measure", "value", "median", "mad", "score")
 LARGEST = "99999999999999999999.999999999999999999"
@@ -52,6 +51,16 @@ def made(days: Made, **members: Any) -> list[dict[str, Any]]:
     return [claim(created_at=at(days=n), amount=f"{amount:f}", **members) for n, amount in days]
 
 
+def both(svc: comptroller.Service, *given: Any, **named: Any) -> list[dict[str, Any]]:
+    """The rows of both measures, as `unlike` orders them."""
+    rows = [
+        {**row, "measure": measure}
+        for measure in ("amount", "claims")
+        for row in ran(svc, "anomalies", *given, measure=measure, **named)
+    ]
+    return sorted(rows, key=lambda row: (row["day"], row["measure"]))
+
+
 def usual(days: int, *, but: dict[int, int]) -> Made:
     """Two and three claims of 10 on alternate days, and another number on some."""
     counts = {day: but.get(day, 2 + day % 2) for day in range(days)}
@@ -62,8 +71,8 @@ def test_days_far_from_the_median_are_listed_with_their_score(
     operator: comptroller.Service,
 ) -> None:
     load(operator, "claims", *made(usual(20, but={4: 8, 5: 7, 11: 0}), blockchain="INK"))
-    rows = ran(operator, "anomalies", band=4)
-    assert list(rows[0]) == ["chain", *FIGURES]
+    rows = both(operator, band=4)
+    assert list(rows[0]) == ["chain", "asset", "day", *FIGURES[2:], "measure"]
     # Of 0, nine 2s, eight 3s, 7 and 8 the middle is 2; of nine 0s, eight 1s, 2, 5 and 6 it is 1.
     assert only(rows, *FIGURES) == [
         (at(days=4), "amount", 80, 20, 10, 6.0),
@@ -71,23 +80,21 @@ def test_days_far_from_the_median_are_listed_with_their_score(
         (at(days=5), "amount", 70, 20, 10, 5.0),
         (at(days=5), "claims", 7, 2, 1, 5.0),
     ]
-    assert only(ran(operator, "anomalies", band=1.5)[-1:], *FIGURES) == [
-        (at(days=11), "claims", 0, 2, 1, -2.0)
-    ]
+    assert only(both(operator, band=1.5)[-1:], *FIGURES) == [(at(days=11), "claims", 0, 2, 1, -2.0)]
 
 
 def test_a_score_is_the_distance_in_mads(operator: comptroller.Service) -> None:
     amounts = ("8", "9", "10", "11", "12", "15", "16", "5", "4")
     days = [(day, Decimal(amount)) for day, amount in enumerate(amounts)]
     load(operator, "claims", *made(days))
-    rows = ran(operator, "anomalies", (), band=2.5)
+    rows = both(operator, (), band=2.5)
     # Median 10; distances 2 1 0 1 2 5 6 5 6, of which the middle is 2.
     assert only(rows, *FIGURES) == [
         (at(days=6), "amount", Decimal(16), Decimal(10), Decimal(2), 3.0),
         (at(days=8), "amount", Decimal(4), Decimal(10), Decimal(2), -3.0),
     ]
-    assert len(ran(operator, "anomalies", (), band=3)) == 0  # on the band is not outside
-    assert len(ran(operator, "anomalies", (), band=2)) == 4
+    assert len(both(operator, (), band=3)) == 0  # on the band is not outside
+    assert len(both(operator, (), band=2)) == 4
 
 
 def test_days_without_a_claim_are_zero_and_may_be_the_anomaly(
@@ -95,7 +102,7 @@ def test_days_without_a_claim_are_zero_and_may_be_the_anomaly(
 ) -> None:
     kept = [(day, Decimal(10 + day % 3)) for day in range(10) if day not in (3, 7)]
     load(operator, "claims", *made(kept, blockchain="INK"), *made([(12, Decimal(1))]))
-    rows = ran(operator, "anomalies", band=4)
+    rows = both(operator, band=4)
     stopped = [at(days=day) for day in (3, 7, 10, 11, 12)]
     assert [row["day"] for row in rows if row["measure"] == "claims"] == stopped
     assert [row["day"] for row in rows if row["measure"] == "amount"] == stopped
@@ -108,7 +115,7 @@ def test_where_the_days_hardly_vary_any_other_value_is_listed(
 ) -> None:
     days = [(day, Decimal(1)) for day in range(5)]
     load(operator, "claims", *made([*days, (2, Decimal("0.000000000000000001"))]))
-    rows = ran(operator, "anomalies", (), band=1e300)
+    rows = both(operator, (), band=1e300)
     assert only(rows, *FIGURES) == [
         (at(days=2), "amount", Decimal("1.000000000000000001"), Decimal(1), Decimal(0), None),
         (at(days=2), "claims", Decimal(2), Decimal(1), Decimal(0), None),
@@ -121,37 +128,37 @@ def test_every_key_makes_series_of_its_own(operator: comptroller.Service) -> Non
     steady = [(day, Decimal(1)) for day in range(5)]
     load(operator, "claims", *made(steady, payout_group_id=known["id"]))
     load(operator, "claims", *made([*steady, (4, Decimal(1))], claim_type="CLAIM_SOME"))
-    rows = ran(operator, "anomalies", ("jurisdiction", "type"))
-    assert only(rows, "jurisdiction", "type", "measure", "value") == [
+    rows = both(operator, ("jurisdiction", "claim_type"))
+    assert only(rows, "jurisdiction", "claim_type", "measure", "value") == [
         (None, "CLAIM_SOME", "amount", Decimal(2)),
         (None, "CLAIM_SOME", "claims", Decimal(2)),
     ]
     for by in ("status", "asset", "group", "customer"):
-        assert list(ran(operator, "anomalies", by)[0]) == [by, *FIGURES]
+        assert list(ran(operator, "anomalies", by)[0]) == [by, "day", *FIGURES[2:]]
 
 
 def test_of_nothing_or_one_claim_there_is_nothing(operator: comptroller.Service) -> None:
-    assert ran(operator, "anomalies") == []
+    assert both(operator) == []
     load(operator, "claims", claim(onchain_status="FAILED", amount=LARGEST))
     for by in ((), ("chain",), ("jurisdiction", "group")):
-        assert ran(operator, "anomalies", by) == []
+        assert both(operator, by) == []
 
 
 def test_days_before_1970_and_at_the_ends_of_time_are_days(operator: comptroller.Service) -> None:
     early = ["0001-01-01T00:00:00Z", "0001-01-02T00:00:00Z", "0001-01-02T23:59:59.999999Z"]
     load(operator, "claims", *(claim(created_at=each, blockchain="INK") for each in early))
-    (first, _) = ran(operator, "anomalies")
+    (first, _) = both(operator)
     assert first["day"] == datetime(1, 1, 2, tzinfo=UTC)
     load(operator, "claims", claim(created_at="9999-12-31T23:59:59Z", blockchain="INK"))
-    days = {row["day"] for row in ran(operator, "anomalies")}
+    days = {row["day"] for row in both(operator)}
     assert days == {datetime(*day, tzinfo=UTC) for day in ((1, 1, 1), (1, 1, 2), (9999, 12, 31))}
 
 
 def test_a_period_is_one_of_creation(operator: comptroller.Service) -> None:
     load(operator, "claims", *made([(day, Decimal(1 + (day == 3))) for day in range(9)]))
-    assert len(ran(operator, "anomalies", (), since=START, until=at(days=9))) == 1
-    assert ran(operator, "anomalies", (), since=at(days=4)) == []
-    assert ran(operator, "anomalies", (), until=at(days=3)) == []
+    assert len(both(operator, (), since=START, until=at(days=9))) == 1
+    assert both(operator, (), since=at(days=4)) == []
+    assert both(operator, (), until=at(days=3)) == []
 
 
 @given(
@@ -171,15 +178,13 @@ def test_every_series_has_the_days_of_the_definition(
     rows.append((at(days=last), Decimal(1), "LATER"))
     schema = {"created_at": polars.Datetime("us", "UTC"), "amount": MONEY}
     claims = polars.DataFrame(rows, schema={**schema, "blockchain": polars.String}, orient="row")
-    groups = polars.DataFrame(schema={"id": polars.String, "jurisdiction": polars.String})
+    claims = claims.with_columns(asset_type=polars.lit("ETH"))
     expected = unlike([(day, Decimal(n).scaleb(-1)) for day, n in days], last, band)
-    for name in ENGINES:
-        engine = engines.engine(name)
-        with engine.open({"claims": claims, "payout_groups": groups}) as tables:
-            told = reports.anomalies(tables["claims"], tables["payout_groups"], band=band)
-            found = engine.collect(told).to_dicts()
+    for measure in ("claims", "amount"):
+        found = over(claims=claims).anomalies(band=band, measure=measure).to_dicts()
         assert {row["chain"] for row in found} <= {None}
-        assert sorted(only(found, *FIGURES)) == expected
+        figures = [(row["day"], measure, *only([row], *FIGURES[2:])[0]) for row in found]
+        assert sorted(figures) == [each for each in expected if each[1] == measure]
 
 
 def test_a_sample_is_told_as_plain_python_tells_it(operator: comptroller.Service) -> None:
@@ -189,7 +194,7 @@ def test_a_sample_is_told_as_plain_python_tells_it(operator: comptroller.Service
         days = (each.created_at - START) // timedelta(days=1)
         series[each.blockchain, each.asset_type].append((days, each.amount))
     last = max(day for claims in series.values() for day, _ in claims)
-    rows = ran(operator, "anomalies", ("chain", "asset"), band=3)
+    rows = both(operator, ("chain", "asset"), band=3)
     found = defaultdict(list)
     for row in rows:
         found[row["chain"], row["asset"]].append(only([row], *FIGURES)[0])
@@ -197,22 +202,22 @@ def test_a_sample_is_told_as_plain_python_tells_it(operator: comptroller.Service
     assert found
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_sum_that_no_column_holds_is_refused(operator: comptroller.Service, engine: str) -> None:
+def test_a_sum_that_no_column_holds_is_refused(operator: comptroller.Service) -> None:
     load(operator, "claims", *made([(0, Decimal(LARGEST)), (1, Decimal(LARGEST))]))
     load(operator, "claims", *made([(2, Decimal(0))]))
-    (row,) = operator.reports.anomalies(engine=engine).to_dicts()
-    assert only([row], *FIGURES[1:]) == [("amount", 0, Decimal(LARGEST), 0, None)]
+    (row,) = operator.reports.anomalies(measure="amount").to_dicts()
+    assert only([row], *FIGURES[2:]) == [(0, Decimal(LARGEST), 0, None)]
     load(operator, "claims", *made([(0, Decimal("0.000000000000000001"))]))
     with pytest.raises(comptroller.InvalidRequest, match="more than 20 digits before the point"):
-        operator.reports.anomalies(engine=engine)
+        operator.reports.anomalies(measure="amount")
+    assert len(operator.reports.anomalies()) == 1  # claims can be counted all the same
 
 
 def test_columns_have_their_types(operator: comptroller.Service) -> None:
-    assert dict(operator.reports.anomalies(("group",)).to_polars().schema) == {
+    assert dict(operator.reports.anomalies(("group",), measure="amount").to_polars().schema) == {
         "group": polars.String,
+        "asset": polars.String,
         "day": polars.Datetime("us", "UTC"),
-        "measure": polars.String,
         "value": MONEY,
         "median": MONEY,
         "mad": MONEY,
@@ -223,7 +228,7 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"by": ("day",)}, "by: must be some of status, chain, .*, type$"),
+        ({"by": ("day",)}, "by: must be some of status, chain, .*, claim_type$"),
         ({"by": ("chain", "chain")}, "by: names chain twice"),
         ({"band": -1}, "band: must be a finite number"),
         ({"band": float("nan")}, "band: must be a finite number"),

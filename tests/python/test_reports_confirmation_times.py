@@ -11,11 +11,10 @@ from typing import Any
 import comptroller
 import polars
 import pytest
-from comptroller.analysis import engines, reports
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lines import START, at, claim, group, load
-from reporting import ENGINES, only, ran
+from reporting import only, over, ran
 
 FIGURES = ("confirmed", "waiting", "p50_seconds", "p90_seconds", "p99_seconds")
 AS_OF = at(1_000)
@@ -139,8 +138,8 @@ def test_keys_may_be_unknown_words_and_missing_groups(operator: comptroller.Serv
         confirmed(2, claim_type="CLAIM_SOME"),
         waiting(3),
     )
-    rows = ran(operator, "confirmation_times", ("type", "jurisdiction"))
-    assert only(rows, "type", "jurisdiction", *FIGURES[:3]) == [
+    rows = ran(operator, "confirmation_times", ("claim_type", "jurisdiction"))
+    assert only(rows, "claim_type", "jurisdiction", *FIGURES[:3]) == [
         ("CLAIM_ALL", None, 0, 1, None),
         ("CLAIM_SOME", "CH", 1, 0, 1.0),
         ("CLAIM_SOME", None, 1, 0, 2.0),
@@ -200,12 +199,7 @@ def test_every_mix_of_times_has_the_percentiles_of_the_definition(
         },
         schema_overrides={"confirmed_at": polars.Datetime("us", "UTC")},
     ).with_columns(created_at=moment.first(), updated_at=moment.first())
-    groups = polars.DataFrame(schema={"id": polars.String, "jurisdiction": polars.String})
-    for name in ENGINES:
-        engine = engines.engine(name)
-        with engine.open({"claims": claims, "payout_groups": groups}) as tables:
-            told = reports.confirmation_times(tables["claims"], tables["payout_groups"], by=())
-            assert engine.collect(told).rows() == [figures(times)]
+    assert over(claims=claims).confirmation_times(by=()).to_polars().rows() == [figures(times)]
 
 
 def test_columns_have_their_types(operator: comptroller.Service) -> None:

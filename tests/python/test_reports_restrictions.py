@@ -130,7 +130,7 @@ def test_a_client_has_a_report_of_its_own_controls(
 ) -> None:
     load(operator, "controls", made("2026-01-01"))
     load(operator, "controls", made("2026-01-01", "2026-01-02"), customer_id="acme")
-    assert only(ran(acme, "restrictions"), "created", "active") == [(1, 0)]
+    assert only(acme.reports.restrictions().to_dicts(), "created", "active") == [(1, 0)]
 
 
 def median_days(several: list[comptroller.Control], newest: datetime) -> float | None:

@@ -8,7 +8,6 @@ from typing import Any
 import comptroller
 import pytest
 from comptroller import InvalidRequest, Service
-from comptroller.report import claims_report
 
 LONG = 10**5000  # longer than Python writes out
 
@@ -56,9 +55,9 @@ LONG = 10**5000  # longer than Python writes out
         ("statuses", lambda svc: svc.claims.list(statuses=[b"FAILED"])),
         ("body", lambda svc: svc.identities.put(id="a", user_disabled=LONG)),
         ("record", lambda svc: svc.claims.put(5)),
-        ("by", lambda svc: claims_report(svc, by=5)),
-        ("by", lambda svc: claims_report(svc, by=["day"])),
-        ("by", lambda svc: claims_report(svc, by=[[5]])),
+        ("by", lambda svc: svc.reports.claims_summary(by=5)),
+        ("by", lambda svc: svc.reports.claims_summary(by=[["day"]])),
+        ("by", lambda svc: svc.reports.failures(by=[5])),
     ],
 )
 def test_an_argument_of_the_wrong_type_is_named(

@@ -10,6 +10,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ from comptroller.analysis.words import printable
 from comptroller.markup import cell
 
 if TYPE_CHECKING:
+    import polars
+
+    from comptroller.analysis.overview import Overview
     from comptroller.analysis.report import Report
 
 #: The rows of a report that stand in a document; the rest is counted.
@@ -32,6 +36,7 @@ _NAME = re.compile(r'(\s(?:id="|(?:xlink:)?href="#|(?:clip-path|fill|mask|stroke
 STYLE = """
 .comptroller-report { font: 14px/1.5 system-ui, "Helvetica Neue", Arial, sans-serif }
 .comptroller-report h2 { font-size: 1.35em; margin: 2em 0 0 }
+.comptroller-report h3 { font-size: 1.05em; margin: 1.2em 0 .3em }
 .comptroller-report p { margin: .3em 0; max-width: 44em }
 .comptroller-report .over { opacity: .75 }
 .comptroller-report figure { margin: 1em 0; overflow-x: auto }
@@ -68,26 +73,53 @@ _PRINT_STYLE = """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def document(reports: Iterable[Report], title: str) -> str:
+def document(parts: Iterable[Report | Overview], title: str) -> str:
     """One HTML file of several reports, with a table of contents.
 
     It is light or dark as the reader's system is, and prints each report on pages of its own.
+    Pictures are drawn by a thread, while the next of `parts` comes about.
 
     Raises Unavailable where altair or vl-convert is not installed.
     """
-    listed = list(reports)
-    places = [f"report-{number}" for number, _ in enumerate(listed, start=1)]
-    contents = "".join(
-        f'<li><a href="#{place}">{escape(report.title)}</a>, {escape(report.over)}</li>'
-        for place, report in zip(places, listed, strict=True)
-    )
-    sections = "".join(section(report, place) for place, report in zip(places, listed, strict=True))
+    from comptroller.analysis import plots
+    from comptroller.analysis.report import Report
+
+    contents, drawn = [], []
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(plots.warm)  # starting the renderer takes as long as reading the store
+        for number, part in enumerate(parts, start=1):
+            if isinstance(part, Report):
+                place, over = f"report-{number}", f", {escape(printable(part.over))}"
+                drawn.append(pool.submit(section, part, place))
+            else:
+                place, over = "overview", ""
+                drawn.append(pool.submit(overview, part, place))
+            contents.append(f'<li><a href="#{place}">{escape(part.title)}</a>{over}</li>')
+        sections = "".join(each.result() for each in drawn)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         f"<title>{escape(title)}</title><style>{_PAGE_STYLE}{STYLE}{_PRINT_STYLE}</style></head>\n"
-        f"<body><h1>{escape(title)}</h1><nav><ol>{contents}</ol></nav>\n{sections}</body></html>\n"
+        f"<body><h1>{escape(title)}</h1><nav><ol>{''.join(contents)}</ol></nav>\n"
+        f"{sections}</body></html>\n"
+    )
+
+
+def overview(shown: Overview, place: str) -> str:
+    """The tables and the findings of an overview, named `place`."""
+    parts = (
+        "".join(f"<h3>{name}</h3>{rows_of(frame)}" for name, frame in shown.tables.items())
+        or "<p>There are no claims.</p>"
+    )
+    findings = "".join(
+        f"<li>{escape(printable(each.text))}<br><code>{escape(each.command)}</code></li>"
+        for each in shown.findings
+    )
+    told = f"<ul>{findings}</ul>" if findings else "<p>Nothing unusual was found.</p>"
+    return (
+        f'<section class="comptroller-report" id="{place}"><h2>{shown.title}</h2>'
+        f"<h3>Findings</h3>{told}{parts}</section>\n"
     )
 
 
@@ -95,7 +127,7 @@ def section(report: Report, place: str, shown: int = SHOWN_ROWS) -> str:
     """The title, the formula, the picture and the first rows of a report, named `place`."""
     return (
         f'<section class="comptroller-report" id="{place}"><h2>{escape(report.title)}</h2>'
-        f'<p class="over">{escape(report.over)}</p><p>{escape(report.formula)}</p>'
+        f'<p class="over">{escape(printable(report.over))}</p><p>{escape(report.formula)}</p>'
         f"<figure>{_picture(report)}</figure>{table(report, shown)}</section>\n"
     )
 
@@ -104,7 +136,14 @@ def table(report: Report, shown: int) -> str:
     """The first rows of a report, the rest counted."""
     if not len(report):
         return ""
-    columns = columns_of(report.head(shown))
+    left = len(report) - shown
+    more = f"<p>… {left:,} more rows</p>" if left > 0 else ""
+    return rows_of(report.head(shown)) + more
+
+
+def rows_of(frame: polars.DataFrame) -> str:
+    """All rows as a table."""
+    columns = columns_of(frame)
     marks = [_mark(column) for column in columns]
     head = "".join(
         f"<th{mark}>{escape(column.name)}</th>" for column, mark in zip(columns, marks, strict=True)
@@ -118,10 +157,8 @@ def table(report: Report, shown: int) -> str:
         + "</tr>"
         for row in zip(*(column.texts for column in columns), strict=True)
     )
-    left = len(report) - shown
-    more = f"<p>… {left:,} more rows</p>" if left > 0 else ""
     rows = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="rows">{rows}</div>{more}'
+    return f'<div class="rows">{rows}</div>'
 
 
 def _mark(column: Column) -> str:

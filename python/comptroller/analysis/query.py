@@ -11,7 +11,7 @@ import duckdb
 
 from comptroller import arguments
 from comptroller.analysis import plain
-from comptroller.analysis.engines.relations import columns
+from comptroller.analysis.engines.duckdb import columns
 from comptroller.errors import InvalidRequest, invalid, unavailable
 from comptroller.streams import awaited, interruptible
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from comptroller.analysis.keys import PERIODS
+from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.markup import SHOWN_ROWS
 from comptroller.streams import require, to_pandas
 
@@ -24,33 +24,40 @@ if TYPE_CHECKING:
 class Report:
     """Rows with a title and a formula; draws itself in notebooks.
 
-    An Arrow stream: polars, DuckDB, pyarrow, pandas and narwhals take the object itself. `given`
-    is what it was asked for with, such as `since`, by name; `distribution`, where it is
-    confirmation times by no period, has how many claims took how long.
+    An Arrow stream: polars, DuckDB, pyarrow and pandas take the object itself. `given` is what it
+    was asked for with, such as `since`, by name; `distribution`, of confirmation times by no
+    period, how many claims took how long.
     """
 
     def __init__(
         self,
-        name: str,
-        title: str,
-        formula: str,
+        definition: Definition,
         keys: tuple[str, ...],
         frame: polars.DataFrame,
         given: Mapping[str, Any] = MappingProxyType({}),
+        sql: Callable[[], str] = str,
         distribution: polars.DataFrame | None = None,
     ) -> None:
-        self.name = name
-        self.title = title
-        self.formula = formula
+        self.definition = definition
+        self.name = definition.name
+        self.title = definition.title
+        self.formula = definition.formula
         self.keys = keys
         self._frame = frame
         self.given = given
+        self._sql = sql
         self.distribution = distribution
+
+    @property
+    def sql(self) -> str:
+        """The query that ran, with its values; of DuckDB, `comptroller query` takes it too."""
+        return self._sql()
 
     @property
     def over(self) -> str:
         """What it is over: the keys, what was asked for, the period of the rows, their number."""
         told = [f"by {', '.join(self.keys)}"] if self.keys else []
+        told += [f"in {asset}" for asset in self._folded() if asset is not None]
         told += [
             f"{word} {given}"
             for name, word in _WORDS.items()
@@ -62,12 +69,23 @@ class Report:
         return ", ".join([*told, f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"])
 
     def head(self, rows: int) -> polars.DataFrame:
-        """The rows to show where there is no room for more: of the newest periods, newest first."""
+        """The rows to show where there is no room for more: of the newest periods, newest first.
+
+        Without the asset where all rows have the same, which `over` names.
+        """
+        shown = self._frame.drop("asset") if self._folded() else self._frame
         period = next((key for key in PERIODS if key in self.keys), None)
         if period is None or len(self) <= rows:
-            return self._frame.head(rows)
-        newest = self._frame.sort(period, descending=True, nulls_last=True, maintain_order=True)
+            return shown.head(rows)
+        newest = shown.sort(period, descending=True, nulls_last=True, maintain_order=True)
         return newest.head(rows)
+
+    def _folded(self) -> list[str | None]:
+        """The asset of all rows, if it is one and was not asked for."""
+        if "asset" not in self._frame.columns or "asset" in self.keys:
+            return []
+        assets = self._frame["asset"].unique().to_list()
+        return assets if len(assets) == 1 else []
 
     def __len__(self) -> int:
         return len(self._frame)
@@ -121,10 +139,11 @@ class Report:
 
     def _repr_html_(self) -> str:
         from comptroller.analysis.document import STYLE, table
+        from comptroller.analysis.words import printable
 
         return (
             f'<style>{STYLE}</style><div class="comptroller-report"><b>{escape(self.title)}</b>'
-            f'<p class="over">{escape(self.over)}</p><p>{escape(self.formula)}</p>'
+            f'<p class="over">{escape(printable(self.over))}</p><p>{escape(self.formula)}</p>'
             f"{table(self, SHOWN_ROWS)}</div>"
         )
 
@@ -139,6 +158,7 @@ def _require_drawing(purpose: str) -> None:
 
 #: What was asked for besides the keys, and how it is introduced.
 _WORDS = {
+    "id": "of",
     "group": "group",
     "month": "in",
     "since": "from",
@@ -147,6 +167,8 @@ _WORDS = {
     "percentile": "percentile",
     "tolerance": "tolerance",
     "band": "band",
+    "measure": "measure",
+    "least": "at least",
 }
 
 

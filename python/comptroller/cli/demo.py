@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from decimal import Decimal, localcontext
 from importlib import resources
 from importlib.resources.abc import Traversable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
@@ -22,10 +23,9 @@ from comptroller.cli import screen
 from comptroller.cli.afar import ask_from_afar
 from comptroller.cli.bulk import KINDS, account, rejections
 from comptroller.cli.guide import Guide
-from comptroller.cli.reporting import draw
+from comptroller.cli.reporting import draw_overview
 from comptroller.errors import unavailable
 from comptroller.records import Claim
-from comptroller.report import claims_report
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -234,13 +234,16 @@ def _report_a_sample(guide: Guide, folder: Path) -> None:
     guide.command(
         f"comptroller sample all --rows {_SAMPLE_CLAIMS} --customer sample --out sample/",
         "comptroller load KIND sample/KIND.ndjson       (for each kind)",
-        "comptroller report --customer sample --by chain",
+        "comptroller report",
     )
     comptroller.sample("all", _SAMPLE_CLAIMS, customer="sample", out=folder / "sample")
     for kind in KINDS:
         guide.svc.load(kind, folder / "sample" / f"{kind}.ndjson")
     click.echo()
-    draw(claims_report(guide.svc, customer_id="sample", by=[("chain",)]))
+    if find_spec("duckdb") and find_spec("sqlglot"):
+        draw_overview(guide.svc.reports.overview())
+    else:
+        guide.say('Reports need: pip install "comptroller[analysis]"')
 
 
 def _part(guide: Guide) -> None:
@@ -253,7 +256,7 @@ def _part(guide: Guide) -> None:
     )
     guide.command(
         "comptroller demo --db tour.db          the tour again, its store kept",
-        "comptroller report --db tour.db        by status, chain, jurisdiction, day",
+        "comptroller report --db tour.db        everything at a glance",
         "comptroller serve --sample 10000       a server to try, with a client",
         "comptroller export claims failed.csv --db tour.db --where statuses=FAILED",
         "comptroller load claims yours.ndjson   into comptroller.db",

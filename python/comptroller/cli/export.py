@@ -6,6 +6,7 @@ In the help of a command, click leaves the lines behind a backspace character as
 from __future__ import annotations
 
 from collections import defaultdict
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -91,13 +92,11 @@ def export(
 def _filters(
     kind: str, customer: str | None, start: str | None, end: str | None, where: tuple[str, ...]
 ) -> dict[str, list[str]]:
-    from comptroller.report import day_bounds
-
     filters: defaultdict[str, list[str]] = defaultdict(list)
     if customer is not None:
         filters["customer_id"].append(customer)
     bounds = _BOUNDS.get(kind)
-    for place, moment in enumerate(day_bounds(start, end)):
+    for place, moment in enumerate(_day_bounds(start, end)):
         if moment is None:
             continue
         if bounds is None:
@@ -109,3 +108,18 @@ def _filters(
             raise click.UsageError(f"--where {each}: give NAME=VALUE, such as statuses=FAILED")
         filters[name].append(value)
     return dict(filters)
+
+
+def _day_bounds(start: str | None, end: str | None) -> tuple[str | None, str | None]:
+    """Dates as the times they begin and end at in UTC; what is no date is left as it is."""
+    return _time_of(start, timedelta(0)), _time_of(end, timedelta(days=1, microseconds=-1))
+
+
+def _time_of(given: str | None, into_the_day: timedelta) -> str | None:
+    if given is None or len(given) != len("2026-01-31"):
+        return given
+    try:
+        day = datetime.strptime(given, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        return given
+    return (day + into_the_day).isoformat().replace("+00:00", "Z")

@@ -1,7 +1,14 @@
-"""The command report, and how a report is drawn."""
+"""The command report: an overview, every report by its name, all of them in an HTML file.
+
+The commands are made from the registry when one is asked for, since that costs every other command
+nothing.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,262 +16,269 @@ import click
 from comptroller import figures
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
+from comptroller.errors import Forbidden
 
 if TYPE_CHECKING:
-    from comptroller.counting.totals import TimeToConfirm, Totals
-    from comptroller.report import Breakdown, ClaimsReport
+    from comptroller.analysis.overview import Overview
+    from comptroller.analysis.registry import Definition, Parameter
+    from comptroller.analysis.report import Report
 
-_DIMENSIONS = ("status", "chain", "jurisdiction", "day")
-# Written out, because importing them would cost every command; a test holds them against the keys.
-KEYS = (
-    *("status", "chain", "asset", "jurisdiction", "group", "customer", "type"),
-    *("hour", "day", "week", "month"),
-)
-_SHOWN_DAYS = 14
-_SHOWN_FAILURES = 20
+_SHOWN_ROWS = 40
+_METAVARS = {"time": "TIME", "month": "YYYY-MM", "group": "ID", "id": "ID", "share": "SHARE"}
+_TYPES: dict[str, Any] = {"number": float, "count": int}
 
 
 class By(click.ParamType[tuple[str, ...]]):
-    """One dimension, or several joined by commas."""
+    """One key, or several joined by commas."""
 
-    name = "dimensions"
+    name = "keys"
+
+    def __init__(self, among: Sequence[str]) -> None:
+        self._among = among
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
-        """Read the dimensions' names."""
+        """Read the names of the keys."""
         names = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
         for name in names:
-            if name not in KEYS:
-                self.fail(f"{name!r} is none of {', '.join(KEYS)}", param, ctx)
-        if len(set(names)) < len(names):
-            self.fail(f"{value!r} names a dimension twice", param, ctx)
+            if name not in self._among:
+                self.fail(f"{name!r} is none of {', '.join(self._among)}", param, ctx)
+            if names.count(name) > 1:
+                self.fail(f"{value!r} names a key twice", param, ctx)
         return names
 
 
-@click.command()
-@click.argument("name", required=False)
-@click.option("--start", metavar="TIME", help="Created at this time or date (UTC), or later.")
-@click.option("--end", metavar="TIME", help="Created at this time or date (UTC), or before.")
-@click.option("--customer", metavar="ID", help="Only this customer's.")
-@click.option(
-    "--by",
-    type=By(),
-    multiple=True,
-    metavar="NAME[,NAME]",
-    help="Only this breakdown: status, chain, jurisdiction, day, or a combination; repeatable. "
-    "Of NAME also asset, group, customer, type, hour, week, month.",
-)
-@click.option("--html", type=click.Path(), help="Write NAME, or all reports, to this file.")
-@click.option("--since", metavar="TIME", help="Of NAME: created at this time or date, or later.")
-@click.option("--until", metavar="TIME", help="Of NAME: created before this time or date.")
-@click.option("--group", metavar="ID", help="The group of group_statement.")
-@click.option("--month", metavar="YYYY-MM", help="The month of group_statement, reconciliation.")
-@click.option("--engine", help="What runs NAME: duckdb, polars or spark.")
-@db_option
-@json_option
-def report(
-    name: str | None,
-    start: str | None,
-    end: str | None,
-    customer: str | None,
-    by: tuple[tuple[str, ...], ...],
-    html: str | None,
-    db: str,
-    as_json: bool,
-    **given: str | None,
-) -> None:
-    """Report the claims created in a period, or run the report NAME.
+class Reports(click.Group):
+    """A command for each report of the registry."""
 
-    Exact sums per asset, success rate, time to confirm and failures, by status, chain,
-    jurisdiction and day. NAME is one of claims_summary, confirmation_times, stuck_claims, failures,
-    restrictions, group_statement, reconciliation, cohort, anomalies, orchestration_flow.
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the reports."""
+        from comptroller.analysis.registry import REPORTS
+
+        return [name.replace("_", "-") for name in REPORTS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Make the command of a report, whose name may have dashes or underscores."""
+        from comptroller.analysis.registry import REPORTS
+
+        definition = REPORTS.get(cmd_name.replace("-", "_"))
+        return None if definition is None else _command(definition)
+
+
+def _command(definition: Definition) -> click.Command:
+    from comptroller.analysis.reference import described
+
+    options: list[click.Parameter] = []
+    if definition.by is not None:
+        told = f"Of {', '.join(definition.among)}."
+        default = ",".join(definition.by)
+        by = click.Option(
+            ["--by"], type=By(definition.among), default=default, show_default=True, help=told
+        )
+        by.metavar = "KEY[,KEY]"
+        options.append(by)
+    for name, each in definition.takes.items():
+        options.append(_option(name, each, described(each)))
+    command = click.Command(
+        definition.name.replace("_", "-"),
+        params=options,
+        callback=lambda **given: _report(definition, **given),
+        help=f"{definition.question}\n\n{definition.formula}",
+        short_help=definition.question,
+    )
+    for add in (_shared, click.option("--sql", is_flag=True, help="Print the SQL that ran.")):
+        command = add(command)
+    return command
+
+
+def _option(name: str, parameter: Parameter, text: str) -> click.Option:
+    kind = parameter.kind
+    choices = click.Choice(parameter.choices) if parameter.choices else None
+    default = {} if parameter.default is None else {"default": parameter.default}
+    return click.Option(
+        [f"--{name.replace('_', '-')}"],
+        type=choices or _TYPES.get(kind, str),
+        metavar=_METAVARS.get(kind),
+        required=parameter.is_required,
+        show_default=bool(default),
+        help=f"{text[0].upper()}{text[1:]}.",
+        **default,
+    )
+
+
+def _shared(command: Any) -> Any:
+    """Adds the options that all reports have besides their parameters."""
+    for add in (
+        json_option,
+        db_option,
+        click.option("--html", type=click.Path(), help="Write an HTML file that opens offline."),
+        click.option("--customer", metavar="ID", help="Only this customer's."),
+    ):
+        command = add(command)
+    return command
+
+
+@click.group(cls=Reports, invoke_without_command=True, subcommand_metavar="[NAME] [ARGS]...")
+@click.option("--since", metavar="TIME", help="Only what was created at this time or later.")
+@click.option("--until", metavar="TIME", help="Only what was created before this time.")
+@_shared
+@click.pass_context
+def report(ctx: click.Context, /, **given: Any) -> None:
+    """Show everything at a glance, or the report NAME.
+
+    Totals, success, times, what waits, what failed, and what the reports consider unusual, each
+    with the command that shows more. With --html all reports go into one file.
 
     \b
-    comptroller report --start 2026-01-01 --end 2026-01-31
-    comptroller report --by chain,day --json
+    comptroller report --since 2026-01-01 --until 2026-02-01
     comptroller report failures --by asset,month --since 2026-01-01
     comptroller report --html reports.html
     """  # noqa: D301
-    asked = {option: value for option, value in given.items() if value is not None}
-    if name is None and html is None:
-        if asked:
-            raise click.UsageError(f"--{next(iter(asked))} needs the NAME of a report, or --html")
-        for each in (key for keys in by for key in keys if key not in _DIMENSIONS):
-            told = f"{each!r} is none of {', '.join(_DIMENSIONS)}; with a NAME there are more"
-            raise click.BadParameter(told, param_hint="--by")
-        _report_figures(start, end, customer, by, db, as_json=as_json)
+    if ctx.invoked_subcommand is None:
+        _overview(**given)
         return
-    if start is not None or end is not None:
-        raise click.UsageError("reports by NAME, or with --html, take --since and --until")
-    if len(by) > 1:
-        raise click.UsageError(f"{name or 'a report'} takes one --by, such as --by chain,day")
-    _report_named(name, asked | ({"by": by[0]} if by else {}), customer, html, db, as_json=as_json)
+    named = {name: value for name, value in given.items() if _is_given(ctx, name)}
+    ctx.default_map = {ctx.invoked_subcommand: named}
 
 
-def _report_figures(
-    start: str | None,
-    end: str | None,
-    customer: str | None,
-    by: tuple[tuple[str, ...], ...],
+def _is_given(ctx: click.Context, name: str) -> bool:
+    return ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+
+
+def _report(
+    definition: Definition,
     db: str,
-    *,
-    as_json: bool,
-) -> None:
-    from comptroller.report import claims_report, day_bounds
-
-    first, last = day_bounds(start, end)
-    breakdowns = by or tuple((name,) for name in _DIMENSIONS)
-    with (
-        screen.existing_store(db) as svc,
-        screen.naming_bounds(start, end),
-        screen.waiting("counting claims"),
-    ):
-        answer = claims_report(svc, start=first, end=last, customer_id=customer, by=breakdowns)
-    if as_json:
-        screen.write_json(as_members(answer))
-    else:
-        draw(answer, all_days=bool(by))
-
-
-def _report_named(
-    name: str | None,
-    given: dict[str, Any],
     customer: str | None,
     html: str | None,
-    db: str,
-    *,
     as_json: bool,
+    sql: bool,
+    **given: Any,
 ) -> None:
-    from comptroller.cli import named
-
     if html is not None:
-        named.require_html()
-    with screen.existing_store(db, customer) as svc, screen.waiting("running the reports"):
-        reports, withheld = named.run(svc, name, given)
+        _require_html()
+    with screen.existing_store(db, customer) as svc, screen.waiting("running the report"):
+        ran = getattr(svc.reports, definition.name)(**given)
         if html is not None:
-            named.write_html(reports, html, f"Reports on {db}")
-    if withheld:
-        click.echo(f"left out, since only the operator may: {', '.join(withheld)}", err=True)
+            _write_html([ran], html, f"{ran.title}: {db}")
     if html is not None:
-        told = [each.name for each in reports]
-        if as_json:
-            screen.write_json({"file": html, "reports": told})
-        else:
-            click.echo(f"{', '.join(told)} written to {html}")
+        _tell_file(html, [ran.name], as_json)
+    elif sql:
+        click.echo(ran.sql)
     elif as_json:
-        screen.write_json(named.members(reports[0]))
+        screen.write_json(members(ran))
     else:
-        named.draw(reports[0])
+        draw(ran)
 
 
-def as_members(report: ClaimsReport) -> dict[str, Any]:
-    """Give a report as JSON: each breakdown under its dimensions, each row with its own."""
-    return {
-        "start": report.start,
-        "end": report.end,
-        "customer_id": report.customer_id,
-        **_members(report.total, ()),
-        "by": {
-            ",".join(breakdown.by): [_members(row, breakdown.by) for row in breakdown.rows]
-            for breakdown in report.breakdowns
-        },
-        "failures": [screen.fields_of(failure) for failure in report.failures],
-    }
+def _overview(
+    db: str,
+    customer: str | None,
+    html: str | None,
+    as_json: bool,
+    since: str | None,
+    until: str | None,
+) -> None:
+    if html is not None:
+        _require_html()
+    bounds = {"since": since, "until": until}
+    with screen.existing_store(db, customer) as svc, screen.waiting("running the reports"):
+        if html is None:
+            first = svc.reports.overview(**bounds)
+        else:
+            written: list[str] = []
+            withheld: list[str] = []
+
+            def permitted() -> Iterator[Overview | Report]:
+                for name, part in svc.reports.everything(**bounds):
+                    if isinstance(part, Forbidden):
+                        withheld.append(name)
+                    else:
+                        written.append(name)
+                        yield part
+
+            _write_html(permitted(), html, f"Reports on {db}")
+    if html is not None:
+        if withheld:
+            told = ", ".join(withheld)
+            click.echo(f"left out, since only the operator may: {told}", err=True)
+        _tell_file(html, written, as_json)
+    elif as_json:
+        screen.write_json(_plain(first.to_dict()))
+    else:
+        draw_overview(first)
 
 
-def _members(totals: Totals, by: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        **dict(zip(by, totals.key, strict=True)),
-        "claims": totals.claims,
-        "confirmed": totals.confirmed,
-        "failed": totals.failed,
-        "waiting": totals.waiting,
-        "success_rate": totals.success_rate,
-        "time_to_confirm": _times(totals.time_to_confirm),
-        "assets": [screen.fields_of(asset) for asset in totals.assets],
-    }
+def _tell_file(html: str, written: Sequence[str], as_json: bool) -> None:
+    if as_json:
+        screen.write_json({"file": html, "reports": written})
+    else:
+        click.echo(f"{', '.join(written)} written to {html}")
 
 
-def _times(times: TimeToConfirm | None) -> dict[str, Any] | None:
-    return None if times is None else screen.fields_of(times)
+def members(report: Report) -> dict[str, Any]:
+    """A report for machines: all its rows, amounts exact."""
+    rows = _plain(report.to_dicts())
+    return {"report": report.name, "title": report.title, "formula": report.formula, "rows": rows}
 
 
-def draw(report: ClaimsReport, *, all_days: bool = True) -> None:
-    """Draw a report on standard output, the latest days only unless all are wanted."""
-    _draw_summary(report)
-    if not report.total.claims:
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if isinstance(value, Decimal):
+        return figures.shortest(value)
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
+
+
+def draw(report: Report) -> None:
+    """Draws a report on standard output: what it says, how it comes about, the first rows."""
+    from comptroller.analysis.cells import columns_of
+
+    out = screen.console()
+    out.print(f"{report.title}: {screen.printable(report.over)}")
+    out.print(report.formula)
+    if not len(report):
         return
-    for breakdown in report.breakdowns:
-        _draw_breakdown(breakdown, all_days)
-    _draw_failures(report)
-
-
-def _draw_summary(report: ClaimsReport) -> None:
-    of = "all customers" if report.customer_id is None else f"customer {report.customer_id}"
-    total = report.total
-    click.echo(f"{total.claims:,} claims of {screen.printable(of)}{_period(report)}")
-    if not total.claims:
-        return
-    click.echo(
-        f"success rate     {figures.percent(total.success_rate)}"
-        f"  ({total.confirmed:,} CONFIRMED, {total.failed:,} FAILED)"
-    )
-    times = total.time_to_confirm
-    if times is not None:
-        p50, p90, p99 = (figures.duration(us) for us in (times.p50_us, times.p90_us, times.p99_us))
-        click.echo(f"time to confirm  p50 {p50}, p90 {p90}, p99 {p99}")
-        click.echo(f"                 (confirmed_at - submitted_at of {times.claims:,} claims)")
-    if total.waiting:
-        click.echo(f"                 {total.waiting:,} still waiting (SUBMITTED) are not counted")
-
-
-def _period(report: ClaimsReport) -> str:
-    if report.start is None and report.end is None:
-        return ""
-    start = "" if report.start is None else f" from {report.start}"
-    end = "" if report.end is None else f" to {report.end}"
-    return f", created{start}{end}"
-
-
-def _draw_breakdown(breakdown: Breakdown, all_days: bool) -> None:
-    rows = breakdown.rows
-    left = 0 if all_days or breakdown.by != ("day",) else max(len(rows) - _SHOWN_DAYS, 0)
-    shown = rows[left:]
-    title = "By " + " and ".join(breakdown.by)
-    counts = screen.table(
-        *breakdown.by, ">claims", ">success", ">p50", ">p90", ">p99", title=f"{title}: claims"
-    )
-    for row in shown:
-        times = row.time_to_confirm
-        spans = (
-            ["-"] * 3
-            if times is None
-            else [figures.duration(us) for us in (times.p50_us, times.p90_us, times.p99_us)]
-        )
-        success = "-" if "status" in breakdown.by else figures.percent(row.success_rate)
-        counts.add_row(*screen.cells([*row.key, row.claims]), success, *spans)
-    amounts = screen.table(*breakdown.by, "asset", ">claims", ">amount", title=f"{title}: amounts")
-    sums = figures.aligned([asset.amount for row in shown for asset in row.assets])
-    texts = iter(sums)
-    for row in shown:
-        for place, asset in enumerate(row.assets):
-            key = row.key if place == 0 else ("",) * len(row.key)
-            amounts.add_row(*screen.cells([*key, asset.asset, asset.claims]), next(texts))
     click.echo()
-    screen.show(counts, amounts)
-    if left:
-        click.echo(f"... and {left:,} earlier days: comptroller report --by day")
-
-
-def _draw_failures(report: ClaimsReport) -> None:
-    if not report.failures:
-        return
-    failures = screen.table(">claims", "~message", title="Failures by message")
-    for failure in report.failures[:_SHOWN_FAILURES]:
-        failures.add_row(*screen.cells([failure.claims, failure.message]))
-    click.echo()
-    screen.show(failures)
-    left = len(report.failures) - _SHOWN_FAILURES
+    screen.show(screen.table_of(columns_of(report.head(_SHOWN_ROWS))))
+    left = len(report) - _SHOWN_ROWS
     if left > 0:
-        click.echo(f"... and {left:,} more messages; --json lists all")
+        click.echo(f"... and {left:,} more; --json lists all")
+
+
+def draw_overview(overview: Overview) -> None:
+    """Draws an overview on standard output: its tables, then the findings with their commands."""
+    from comptroller.analysis.cells import columns_of
+
+    if not overview.tables:
+        click.echo("There are no claims.")
+    for name, frame in overview.tables.items():
+        click.echo(name)
+        screen.show(screen.table_of(columns_of(frame)))
+        click.echo()
+    out = screen.console()
+    for finding in overview.findings:
+        out.print(screen.printable(finding.text))
+        out.print(f"    {screen.printable(finding.command)}")
+    if overview.tables and not overview.findings:
+        click.echo("Nothing unusual was found.")
+
+
+def _require_html() -> None:
+    """Raises Unavailable where a page could not be written in the end."""
+    from comptroller.streams import require
+
+    for module in ("sqlglot", "polars", "altair", "vl_convert"):
+        require(module, "--html", "comptroller[analysis]")
+
+
+def _write_html(parts: Iterable[Overview | Report], path: str, title: str) -> None:
+    """Writes reports as one HTML file. Raises Unavailable where it cannot be written."""
+    from comptroller.analysis.document import document
+    from comptroller.files import refuse_store, whole_file
+
+    refuse_store("--html", path)
+    with whole_file(path) as part:
+        part.write_text(document(parts, title), encoding="utf-8")

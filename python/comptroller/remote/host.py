@@ -142,6 +142,10 @@ class RemoteHost:
         """Refuses."""
         raise unavailable("a check is made where the store is, by `comptroller check` there")
 
+    def version(self) -> int | None:
+        """None: a server does not say when its store changes."""
+        return None
+
     def close(self) -> None:
         """Ends the connections, and the copies that streams read."""
         for copy in list(self._copies):

@@ -1,84 +1,76 @@
-"""What runs the reports: DuckDB, polars or Spark, each behind the same small face.
-
-An engine opens tables as lazy frames of its own, with times in UTC, amounts as decimal(38, 18),
-closed sets as text, and beside each time a column of its microseconds since 1970 (`created_at_us`).
-"""
+"""What runs the reports: DuckDB or Spark, each behind the same small face."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from comptroller.analysis.registry import ENGINES, TABLES
 from comptroller.errors import Error, invalid
-from comptroller.streams import ArrowStream, require
+from comptroller.streams import Rows, require
 
 if TYPE_CHECKING:
     import polars
 
-NAMES = ("duckdb", "polars", "spark")
-DEFAULT = "duckdb"
-
-#: The columns that hold times, by table.
-TIMES: Mapping[str, tuple[str, ...]] = {
-    "claims": ("created_at", "submitted_at", "confirmed_at", "updated_at"),
-    "payout_groups": ("created_at", "updated_at", "balance_at", "last_claim_all_at"),
-    "reward_addresses": ("created_at",),
-    "balances": ("at",),
-    "orchestrations": ("created_at", "updated_at"),
-    "controls": ("created_at", "deleted_at", "identity_created_at"),
-}
+    from comptroller.analysis.assemble import Statement
 
 
 class Engine(Protocol):
-    """Runs reports over tables, on one thread at a time."""
+    """Tables of a store, and reports over them; used by one thread at a time.
 
-    def open(self, streams: Mapping[str, ArrowStream]) -> AbstractContextManager[Mapping[str, Any]]:
-        """The tables as lazy frames, good until the end of the scope."""
+    Times are in UTC, amounts decimal(38, 18), closed sets text.
+    """
 
-    def read(self, folder: str | PathLike[str]) -> AbstractContextManager[Mapping[str, Any]]:
-        """The tables of a folder of exports, as :func:`tables_in` finds them, in the same way."""
+    def read(self, table: str, stream: Rows) -> None:
+        """Copies a table, in place of what the engine has of it."""
 
-    def collect(self, frame: Any) -> polars.DataFrame:
-        """The rows of a lazy frame.
+    def scan(self, table: str, path: str) -> None:
+        """Takes a table from a Parquet file or dataset, which is read whenever a report runs."""
 
-        Raises InvalidRequest where a sum of amounts has more than 38 digits.
+    def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
+        """The rows of a statement, times as they are in SQL.
+
+        Raises InvalidRequest if a sum of amounts has more than 38 digits.
         """
 
+    def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
+        """What runs, for people: with the values in it."""
 
-def engine(name: str) -> Engine:
-    """The engine of a name. Raises Unavailable where it is not installed."""
-    for module in ("narwhals", "polars"):
+    def close(self) -> None:
+        """Drops the tables."""
+
+
+def engine(name: str | Engine) -> Engine:
+    """A new engine of a name; an engine itself. Raises Unavailable if it is not installed."""
+    for module in ("sqlglot", "polars"):
         require(module, "a report", "comptroller[analysis]")
     if name == "duckdb":
         require("duckdb", "the engine duckdb", "comptroller[analysis]")
         from comptroller.analysis.engines.duckdb import DuckDB
 
         return DuckDB()
-    if name == "polars":
-        from comptroller.analysis.engines.polars import Polars
-
-        return Polars()
     if name == "spark":
         from comptroller.analysis.engines.spark import Spark
 
         return Spark()
-    raise invalid("engine", f"must be one of {', '.join(NAMES)}")
+    if isinstance(name, str) or not hasattr(name, "scan"):
+        raise invalid("engine", f"must be one of {', '.join(ENGINES)}, or an engine")
+    return name
 
 
-def tables_in(folder: str | PathLike[str]) -> Mapping[str, Path]:
+def tables_in(folder: str | PathLike[str]) -> Mapping[str, str]:
     """The Parquet exports in a folder by table: ``claims.parquet``, or the dataset ``claims``.
 
-    Raises InvalidRequest where it has none.
+    Raises InvalidRequest if it has none.
     """
     found = {
-        each.stem.replace("-", "_"): each
+        each.stem.replace("-", "_"): str(each)
         for each in sorted(Path(folder).absolute().glob("*"))
         if each.is_dir() or each.suffix == ".parquet"
     }
-    tables = {name: path for name, path in found.items() if name in TIMES}
+    tables = {name: path for name, path in found.items() if name in TABLES}
     if not tables:
         raise invalid("folder", f"{folder} has no file such as claims.parquet, no folder claims")
     return tables

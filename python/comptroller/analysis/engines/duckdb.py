@@ -2,48 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from os import PathLike
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import polars
 
-from comptroller.analysis.engines import TIMES, tables_in, too_large
-from comptroller.analysis.engines.relations import columns
-from comptroller.streams import ArrowStream, interruptible
+from comptroller.analysis import dialects
+from comptroller.analysis.assemble import Statement
+from comptroller.analysis.engines import too_large
+from comptroller.streams import Rows, interruptible
 
 
 class DuckDB:
     """Runs reports in a DuckDB of its own, in memory."""
 
-    @contextmanager
-    def open(self, streams: Mapping[str, ArrowStream]) -> Iterator[Mapping[str, Any]]:
-        """The tables as relations of one connection."""
-        with _connected() as connection:
-            for name, stream in streams.items():
-                connection.register("stream", stream)
-                _told(name, connection.table("stream")).create(name)
-                connection.unregister("stream")
-            yield {name: connection.table(name) for name in streams}
+    def __init__(self) -> None:
+        self._connection = duckdb.connect()
+        # Of cursors too, which a SET without GLOBAL leaves alone.
+        self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
 
-    @contextmanager
-    def read(self, folder: str | PathLike[str]) -> Iterator[Mapping[str, Any]]:
-        """The tables as relations over the files, which are read as they are wanted."""
-        with _connected() as connection:
-            yield {
-                name: _told(name, connection.read_parquet(_files(path), hive_partitioning=False))
-                for name, path in tables_in(folder).items()
-            }
+    def read(self, table: str, stream: Rows) -> None:
+        """Copies a table, in place of what is there of it."""
+        with interruptible(duckdb):
+            self._connection.execute(f"DROP TABLE IF EXISTS {table}")
+            self._connection.register("stream", stream)
+            try:
+                _plain(self._connection.table("stream")).create(table)
+            finally:
+                self._connection.unregister("stream")
 
-    def collect(self, frame: Any) -> polars.DataFrame:
+    def scan(self, table: str, path: str) -> None:
+        """Takes a table from a Parquet file, or from all those in a folder."""
+        place = f"{path}/**/*.parquet" if Path(path).is_dir() else path
+        rows = self._connection.read_parquet(place, hive_partitioning=False)
+        _plain(rows).create_view(table)
+
+    def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
         """The rows, through Arrow."""
+        bound = {name: values[name] for name in statement.parameters}
         try:
-            return polars.DataFrame(_Rows(frame))
+            with interruptible(duckdb):
+                rows = self._connection.sql(dialects.duckdb(statement.tree), params=bound)
+                return polars.DataFrame(_Rows(rows))
         except duckdb.OutOfRangeException as error:
             raise too_large() from error
+
+    def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
+        """What runs, with the values in it; `comptroller query` takes it too."""
+        return dialects.duckdb(statement.tree, values)
+
+    def close(self) -> None:
+        """Drops the tables."""
+        self._connection.close()
 
 
 class _Rows:
@@ -56,18 +68,22 @@ class _Rows:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-@contextmanager
-def _connected() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection, interruptible(duckdb):
-        # Of cursors too, which a SET without GLOBAL leaves alone.
-        connection.execute("SET GLOBAL TimeZone = 'UTC'")
-        yield connection
+def columns(relation: duckdb.DuckDBPyRelation, *, has_zones: bool = True) -> str:
+    """All columns of a relation for a projection: closed sets, which are enums in it, as text.
+
+    Times are kept with their zone, or without one in UTC, in which they are truncated ten times
+    as fast.
+    """
+    made = {"enum": 'CAST("{0}" AS VARCHAR) AS "{0}"'}
+    if not has_zones:
+        made["timestamp with time zone"] = 'make_timestamp(epoch_us("{0}")) AS "{0}"'
+    replaced = [
+        made[type.id].format(column)
+        for column, type in zip(relation.columns, relation.types, strict=True)
+        if type.id in made
+    ]
+    return f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
 
 
-def _files(path: Path) -> str:
-    return f"{path}/**/*.parquet" if path.is_dir() else str(path)
-
-
-def _told(name: str, table: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    times = [f'epoch_us("{time}") AS {time}_us' for time in TIMES[name] if time in table.columns]
-    return table.project(", ".join([columns(table), *times]))
+def _plain(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
+    return relation.project(columns(relation, has_zones=False))

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from os import PathLike
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars
 
-from comptroller.analysis.engines import TIMES, tables_in, too_large
-from comptroller.streams import ArrowStream, reading, require
+from comptroller.analysis import dialects
+from comptroller.analysis.assemble import STORE, Statement
+from comptroller.analysis.engines import too_large
+from comptroller.streams import Rows, reading, require
 
 require("pyspark", "the engine spark", "comptroller[spark]")
 from py4j.protocol import Py4JJavaError  # noqa: E402
 from pyspark.errors import ArithmeticException  # noqa: E402
-from pyspark.sql import DataFrame, SparkSession  # noqa: E402
-from pyspark.sql import functions as F  # noqa: E402, N812
+from pyspark.sql import SparkSession  # noqa: E402
 
 #: Without the second, Spark drops the 18th digit of money; without the third, a sum that is too
 #: large is null to it.
@@ -33,48 +33,52 @@ class Spark:
     """Runs reports in a Spark session.
 
     Args:
-        session: the one to use; the active one, or one on this machine, when left out.
+        session: the one to use; the active one by default, or a new one on this machine.
     """
 
     def __init__(self, session: SparkSession | None = None) -> None:
         self._session = session or SparkSession.getActiveSession() or local_session()
         for name, value in SETTINGS.items():
             self._session.conf.set(name, value)
+        self._folder = TemporaryDirectory(prefix="comptroller-")
 
-    @contextmanager
-    def open(self, streams: Mapping[str, ArrowStream]) -> Iterator[Mapping[str, Any]]:
-        """The tables, copied to Parquet files that this machine's executors can read."""
-        with TemporaryDirectory(prefix="comptroller-") as folder:
-            for name, stream in streams.items():
-                with reading(polars.exceptions.ComputeError):
-                    frame = polars.DataFrame(stream)
-                words = polars.col(polars.Categorical).cast(polars.String)
-                frame.with_columns(words).write_parquet(Path(folder) / f"{name}.parquet")
-            with self.read(folder) as tables:
-                yield {name: tables[name] for name in streams}
+    def read(self, table: str, stream: Rows) -> None:
+        """Copies a table to a Parquet file that this machine's executors can read."""
+        with reading(polars.exceptions.ComputeError):
+            frame = polars.DataFrame(stream)
+        words = polars.col(polars.Categorical).cast(polars.String)
+        path = Path(self._folder.name) / f"{table}.parquet"
+        frame.with_columns(words).write_parquet(path)
+        self.scan(table, str(path))
 
-    @contextmanager
-    def read(self, folder: str | PathLike[str]) -> Iterator[Mapping[str, Any]]:
-        """The tables as data frames over the files."""
-        yield {name: self.table(name, str(path)) for name, path in tables_in(folder).items()}
+    def scan(self, table: str, path: str) -> None:
+        """Takes a table from a Parquet file or dataset, wherever Spark finds its path."""
+        self._session.read.parquet(path).createOrReplaceTempView(f"{STORE}_{table}")
 
-    def table(self, name: str, path: str) -> DataFrame:
-        """A table of a Parquet file or dataset, wherever Spark finds its path."""
-        frame = self._session.read.parquet(path)
-        return frame.withColumns(
-            {f"{time}_us": F.unix_micros(time) for time in TIMES[name] if time in frame.columns}
-        )
-
-    def collect(self, frame: Any) -> polars.DataFrame:
+    def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
         """The rows, through Arrow."""
+        bound = {name: _aware(values[name]) for name in statement.parameters}
         try:
-            return polars.DataFrame(frame.toArrow())
+            rows = self._session.sql(dialects.spark(statement.tree), args=bound)
+            return polars.DataFrame(rows.toArrow())
         except ArithmeticException as error:
             raise too_large() from error
         except Py4JJavaError as error:  # of several stages that failed at once
             if "SparkArithmeticException" not in str(error):
                 raise
             raise too_large() from error
+
+    def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
+        """What runs, with the values in it."""
+        return dialects.spark(statement.tree, values)
+
+    def close(self) -> None:
+        """Drops the copies; the views of the session stay until other tables take their place."""
+        self._folder.cleanup()
+
+
+def _aware(value: Any) -> Any:
+    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
 
 
 def local_session() -> SparkSession:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.frames import period_of, with_series, with_spans, words_of
+from comptroller.analysis.plots.frames import (
+    by_asset,
+    period_of,
+    with_series,
+    with_spans,
+    words_of,
+)
 from comptroller.analysis.plots.marks import (
     BAR,
     MOST_BARS,
@@ -27,7 +33,7 @@ from comptroller.analysis.plots.theme import (
 )
 from comptroller.analysis.report import Report
 
-_SUMS = pl.col("claims", "amount", "confirmed", "failed").sum()
+_COUNTS = pl.col("claims", "confirmed", "failed").sum()
 #: What the labels and the bars beside them have more than a panel.
 _BESIDE = 50
 _ENDED = pl.col("confirmed") + pl.col("failed")
@@ -53,19 +59,19 @@ def _over_time(
         order = list(STATUSES)
         names.sort(key=lambda name: order.index(name) if name in order else len(order))
     spanned, unit = with_spans(named, period)
-    counted = spanned.group_by("start", "end", "series").agg(_SUMS).sort("start", "series")
+    counted = spanned.group_by("start", "end", "series").agg(_COUNTS).sort("start", "series")
     notes = [] if unit == period else [f"Drawn by {unit}: there are too many of each {period}."]
     when = times(counted, f"created, by {unit} (UTC)")
     volume = volume_of(counted, names, "claims", "claims", when, notes)
     rates = _with_rate(counted)
     if len(rates) and not by_status:
         return alt.vconcat(volume, lines(rates, names, "rate", _shares(rates), when)), notes
-    amount = volume_of(counted, names, "amount", _amount(keys), when, notes)
-    return alt.vconcat(volume, amount), notes
-
-
-def _amount(keys: tuple[str, ...]) -> str:
-    return f"amount ({'units of the asset' if 'asset' in keys else 'units, assets added'})"
+    amounts = []
+    for asset, some in by_asset(spanned.rename({"series": "of"}), notes):
+        summed = some.group_by("start", "end", series="of").agg(pl.col("amount").sum())
+        ordered = summed.sort("start", "series")
+        amounts.append(volume_of(ordered, names, "amount", f"amount ({asset})", when, notes))
+    return alt.vconcat(volume, *amounts), notes
 
 
 def _with_rate(counted: pl.DataFrame) -> pl.DataFrame:
@@ -80,21 +86,43 @@ def _shares(rates: pl.DataFrame) -> Scaled:
 
 
 def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> tuple[Picture, list[str]]:
+    notes: list[str] = []
     named, names, _ = with_series(frame, keys, "claims", MOST_BARS)
-    counted = named.group_by("series").agg(_SUMS)
-    bars = alt.Chart(counted).mark_bar(color=BLUE)
+    counted = named.group_by("series").agg(_COUNTS)
     claims = across("claims", quantity(counted["claims"], "claims"))
     room = PANEL + _BESIDE - width_of(names)
-    volume = bars.encode(x=claims, y=rows_of(names)).properties(width=0.6 * room, height=BAR)
-    bare = rows_of(names, axis=None)
+    volume = alt.Chart(counted).mark_bar(color=BLUE).encode(x=claims, y=rows_of(names))
     if "status" in keys:
-        amount = across("amount", quantity(counted["amount"], _amount(keys)))
-        beside = bars.encode(x=amount, y=bare)
+        amounts = _amounts(named.rename({"series": "of"}), names, notes)
+        if len(amounts) > 1:
+            drawn = [each.properties(width=room, height=BAR) for each in (volume, *amounts)]
+            return alt.vconcat(*drawn), notes
+        (beside,) = amounts
     else:
         rates = _with_rate(counted)
         points = alt.Chart(rates).mark_point(filled=True, size=70, color=BLUE, opacity=1)
-        beside = points.encode(x=across("rate", _shares(rates)), y=bare)
-    return alt.hconcat(volume, beside.properties(width=0.4 * room, height=BAR)), []
+        beside = points.encode(x=across("rate", _shares(rates)))
+    bare = beside.encode(y=rows_of(names, axis=None)).properties(width=0.4 * room, height=BAR)
+    return alt.hconcat(volume.properties(width=0.6 * room, height=BAR), bare), notes
+
+
+def _amounts(named: pl.DataFrame, names: list[str], notes: list[str]) -> list[alt.Chart]:
+    """Bars of the amounts of each asset."""
+    drawn = []
+    for asset, some in by_asset(named, notes):
+        summed = some.group_by(series="of").agg(pl.col("amount").sum())
+        x = across("amount", quantity(summed["amount"], f"amount ({asset})"))
+        drawn.append(alt.Chart(summed).mark_bar(color=BLUE).encode(x=x, y=rows_of(names)))
+    return drawn
+
+
+def schedules(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """How many claims of each schedule have failed since its last confirmed one."""
+    named, names, _ = with_series(frame, ["schedule"], "failures", MOST_BARS)
+    counted = named.group_by("series").agg(pl.col("failures").sum())
+    x = across("failures", quantity(counted["failures"], "claims failed since the last confirmed"))
+    bars = alt.Chart(counted).mark_bar(color=VERMILLION)
+    return bars.encode(x=x, y=rows_of(names)).properties(height=BAR), []
 
 
 def failures(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:

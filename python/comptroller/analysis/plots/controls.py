@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.frames import period_of, with_series, with_spans
+from comptroller.analysis.plots.frames import end_of, period_of, with_series, with_spans
 from comptroller.analysis.plots.marks import BAR, MOST_BARS, across, rows_of, volume_of
 from comptroller.analysis.plots.scales import quantity, times
 from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, Picture
@@ -35,6 +35,15 @@ def restrictions(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str
     counted = active.join(until, on="start").sort("start")
     standing = volume_of(counted, names, "controls", "in force at the end", when, notes)
     return alt.vconcat(standing, _changes(spanned, when)), notes
+
+
+def history(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """When what happened: a strip for each kind of event."""
+    named, names, _ = with_series(frame.drop_nulls("at"), ["record", "event"], most=MOST_BARS)
+    ends = named.with_columns(start="at", end=end_of(pl.col("at"), "1d"))
+    drawn = alt.Chart(named.select("series", start="at")).mark_tick(size=14, color=BLUE)
+    picture = drawn.encode(x=times(ends, "time (UTC)"), y=rows_of(names)).properties(height=BAR)
+    return picture, []
 
 
 def _in_force(frame: pl.DataFrame) -> tuple[Picture, list[str]]:

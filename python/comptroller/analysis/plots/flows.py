@@ -67,12 +67,7 @@ def anomalies(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
         notes.append(f"Crosses: {unscored:,} days of series that hardly vary, so without a score.")
     placed = placed.with_columns(start="day", end=end_of(pl.col("day"), "1d"))
     when = times(placed, "day (UTC)")
-    panels = [
-        _scores(some, f"{measure}, in MADs", names, band, when)
-        for measure in ("claims", "amount")
-        if len(some := placed.filter(pl.col("measure") == measure))
-    ]
-    return alt.vconcat(*panels), notes
+    return _scores(placed, f"{report.given['measure']}, in MADs", names, band, when), notes
 
 
 def _furthest(frame: pl.DataFrame) -> pl.DataFrame:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from comptroller.analysis.keys import PERIODS
 from comptroller.analysis.plots.theme import SERIES
+from comptroller.analysis.registry import PERIODS
 from comptroller.analysis.words import labels
 
 #: No more rows than this go into a picture.
@@ -31,6 +31,19 @@ _STEPS = {
 def drawable(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows with money as floats, which a picture is exact enough with."""
     return frame.with_columns(pl.col(pl.Decimal).cast(pl.Float64))
+
+
+#: The amounts of so many assets are drawn, each in a panel of its own.
+MOST_ASSETS = 4
+
+
+def by_asset(frame: pl.DataFrame, notes: list[str]) -> list[tuple[str, pl.DataFrame]]:
+    """The rows of each asset with its label, those with the most rows first; the others noted."""
+    named, names, others = with_series(frame, ["asset"], None, MOST_ASSETS)
+    if others is not None:
+        notes.append(f"Amounts are drawn of {MOST_ASSETS} assets, not of the {others}.")
+        names = names[:-1]
+    return [(name, named.filter(pl.col("series") == name).drop("series")) for name in names]
 
 
 class Fewer(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.frames import end_of, with_series
+from comptroller.analysis.plots.frames import by_asset, end_of, with_series
 from comptroller.analysis.plots.marks import MOST_BARS, across, heat, rows_of, say
 from comptroller.analysis.plots.scales import LABEL, Scaled, quantity, times
 from comptroller.analysis.plots.theme import (
@@ -36,36 +36,48 @@ _TIMES = 10
 
 
 def statement(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
-    """The holdings from day to day as a waterfall, and below it what was claimed."""
-    whole = report.to_polars().filter(pl.col("day").is_null()).row(0, named=True)
+    """The holdings of each asset from day to day as a waterfall, and below it what was claimed."""
+    notes: list[str] = []
+    panels: list[Picture] = []
+    exact = report.to_polars().filter(pl.col("day").is_null())
+    for (asset, some), (_, whole) in zip(by_asset(frame, notes), by_asset(exact, []), strict=True):
+        notes += _month(whole.row(0, named=True), asset)
+        panels += _days(some, asset)
+    return alt.vconcat(*panels), notes
+
+
+def _month(whole: dict[str, Any], asset: str) -> list[str]:
     names = ("opening_holdings", "claimed", "closing_holdings")
     opening, claimed, closing = (with_fraction(shortest(whole[name]), 0) for name in names)
-    notes = [
-        f"Opening {opening}, closing {closing}.",
+    return [
+        f"{asset}: opening {opening}, closing {closing}.",
         f"Claimed {claimed} in {whole['claims']:,} claims, {_last(whole['last_claim_at'])}.",
     ]
+
+
+def _days(frame: pl.DataFrame, asset: str) -> list[Picture]:
     fell = pl.col("closing_holdings") < pl.col("opening_holdings")
     down, up = _CHANGES
     days = frame.drop_nulls("day").select(
-        *names,
+        *("opening_holdings", "claimed", "closing_holdings"),
         start=pl.col("day"),
         end=end_of(pl.col("day"), "1d"),
         change=pl.when(fell).then(pl.lit(down)).otherwise(pl.lit(up)),
         zero=0,
     )
     when = times(days, "day (UTC)")
-    scaled = quantity(days["claimed"], "claimed (units)")
+    scaled = quantity(days["claimed"], f"claimed ({asset})")
     y = alt.Y("zero:Q", scale=scaled.scale, axis=scaled.axis)
     bars = alt.Chart(days).mark_rect(color=GREEN).encode(x=when, x2="end:T", y=y, y2="claimed:Q")
-    return alt.vconcat(_waterfall(days, when), bars.properties(width=PANEL, height=100)), notes
+    return [_waterfall(days, asset, when), bars.properties(width=PANEL, height=100)]
 
 
 _CHANGES = {"holdings down": ORANGE, "holdings up": BLUE}
 
 
-def _waterfall(days: pl.DataFrame, when: alt.X) -> Picture:
+def _waterfall(days: pl.DataFrame, asset: str, when: alt.X) -> Picture:
     drawn = alt.Chart(days).encode(x=when, x2="end:T")
-    axis = alt.Axis(title="holdings (units)", labelExpr=LABEL)
+    axis = alt.Axis(title=f"holdings ({asset})", labelExpr=LABEL)
     scale = alt.Scale(zero=False, nice=True)
     colour = alt.Color("change:N", title=None, scale=colours(list(_CHANGES), _CHANGES))
     return alt.layer(
@@ -172,6 +184,9 @@ def _far(deviation: float) -> str:
 def cohort(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     """The share of each month's groups that still claim, by the months since."""
     notes = []
+    if frame["asset"].n_unique() > 1:
+        notes.append("A group that claims several assets counts once for each.")
+    frame = frame.group_by("month", "age_months").agg(pl.col("groups").sum())
     months = frame["month"].unique().sort()
     if len(months) > _MOST_MONTHS:
         notes.append(f"Drawn are the latest {_MOST_MONTHS} of {len(months)} months.")
@@ -185,7 +200,7 @@ def cohort(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
             began=pl.format("{} ({})", pl.col("month").dt.strftime("%Y-%m"), "all"),
         )
     )
-    if len(shown) < len(frame) and not notes:
+    if len(shown) < len(frame) and len(months) <= _MOST_MONTHS:
         notes.append(f"Drawn are the first {_MOST_MONTHS} months of each.")
     cells = shown.select(
         column="age_months",

@@ -1,0 +1,260 @@
+"""Reports as SQL: a file of `sql/` with its keys, shared relations, parameters and types put in.
+
+A file is DuckDB SQL in which ``keys`` stands for the keys that were asked for (``kinds`` and
+``periods`` for those that are no period, and those that are), ``$name`` for a parameter, and
+``store.claims`` for a table of the store. A relation that it neither defines nor qualifies is the
+file of that name in `sql/tables`. A LEFT JOIN there is left out if nothing reads its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import msgspec
+from sqlglot import exp, parse_one
+from sqlglot.optimizer.pushdown_projections import pushdown_projections
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import traverse_scope
+from sqlglot.optimizer.simplify import simplify
+from sqlglot.schema import MappingSchema
+
+from comptroller._core import describe
+from comptroller.analysis.registry import PERIODS, TABLES
+
+#: The database that files name the tables of the store by.
+STORE = "store"
+_SQL = files("comptroller.analysis") / "sql"
+_TYPES = {"amount": "DECIMAL(38, 18)", "timestamp": "TIMESTAMP", "boolean": "BOOLEAN"}
+
+
+class Statement(NamedTuple):
+    """A query, and the columns that it reads of each table of the store."""
+
+    tree: exp.Query
+    reads: Mapping[str, tuple[str, ...]]
+
+    @property
+    def parameters(self) -> set[str]:
+        """The names of the parameters whose values it needs."""
+        return {each.name for each in self.tree.find_all(exp.Placeholder)}
+
+
+@lru_cache(maxsize=256)
+def assemble(
+    file: str,
+    keys: tuple[str, ...],
+    columns: tuple[tuple[str, str], ...],
+    parameters: tuple[tuple[str, str], ...],
+    absent: frozenset[str],
+) -> Statement:
+    """The statement of a file.
+
+    Args:
+        file: its name, without the ending.
+        keys: what ``keys`` stands for, in order.
+        columns: the columns of the answer and their types.
+        parameters: the parameters that the file may name and their types.
+        absent: those that have no value: they are NULL, and conditions on them are left out.
+    """
+    tree = _with_relations(parse(file))
+    _expand(tree, keys)
+    _bind(tree, dict(parameters), absent)
+    declared = _declared(tree, columns)
+    whole = qualify(declared, "duckdb", schema=_schema(), quote_identifiers=False)
+    pushdown_projections(whole)
+    if _drop_unread_joins(whole):
+        pushdown_projections(whole)
+    return Statement(whole, _reads(whole))
+
+
+def parse(file: str) -> exp.Query:
+    """The tree of a file, of one's own."""
+    return _parsed(file).copy()
+
+
+@cache
+def _parsed(file: str) -> exp.Query:
+    text = (_SQL / f"{file}.sql").read_text(encoding="utf-8")
+    tree = parse_one(text, read="duckdb")
+    assert isinstance(tree, exp.Query)
+    for node in tree.walk():
+        node.pop_comments()
+    return tree
+
+
+@cache
+def _shared() -> frozenset[str]:
+    return frozenset(path.name.removesuffix(".sql") for path in (_SQL / "tables").iterdir())
+
+
+@cache
+def store_columns() -> Mapping[str, Mapping[str, str]]:
+    """The columns of each table of the store and their SQL types."""
+    records = msgspec.json.decode(describe())["records"]
+    return {
+        table: {name: _sql_type(field["type"]) for name, field in records[record].items()}
+        for table, record in TABLES.items()
+    }
+
+
+@cache
+def _schema() -> MappingSchema:
+    return MappingSchema({STORE: store_columns()}, dialect="duckdb")
+
+
+@cache
+def _type(name: str) -> exp.DataType:
+    return exp.DataType.build(name, dialect="duckdb")
+
+
+def _cast(value: exp.Expression, type: str) -> exp.Cast:
+    return exp.Cast(this=value, to=_type(type).copy())
+
+
+def _sql_type(type: str) -> str:
+    return "VARCHAR[]" if type.endswith("[]") else _TYPES.get(type, "VARCHAR")
+
+
+def _with_relations(tree: exp.Query) -> exp.Query:
+    """Puts the shared relations that are named into the WITH clause, each behind what it reads."""
+    ctes: list[exp.CTE] = []
+    known: set[str] = set()
+
+    def add(query: exp.Query) -> None:
+        own = list(query.ctes)
+        query.set("with_", None)
+        defined = {each.alias for each in own}
+        for part in (*own, query):
+            for table in part.find_all(exp.Table):
+                name = table.name
+                if not table.db and name in _shared() - known - defined:
+                    known.add(name)
+                    shared = parse(f"tables/{name}")
+                    add(shared)
+                    ctes.append(_cte(name, shared))
+            if isinstance(part, exp.CTE):
+                ctes.append(part)
+
+    add(tree)
+    tree.set("with_", exp.With(expressions=ctes))
+    return tree
+
+
+def _cte(name: str, query: exp.Query) -> exp.CTE:
+    cte = exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
+    if any(table.db for table in query.find_all(exp.Table)):
+        cte.set("materialized", False)  # a copy of the claims costs more than to read them again
+    return cte
+
+
+def _expand(tree: exp.Query, keys: tuple[str, ...]) -> None:
+    """Puts the keys where ``keys``, ``kinds`` and ``periods`` stand."""
+    parts = {
+        "keys": keys,
+        "kinds": tuple(key for key in keys if key not in PERIODS),
+        "periods": tuple(key for key in keys if key in PERIODS),
+    }
+    for same in list(tree.find_all(exp.NullSafeEQ)):
+        if same.this.name in parts:
+            both = (_columns(side, parts) for side in (same.this, same.expression))
+            pairs = (
+                exp.NullSafeEQ(this=one, expression=other) for one, other in zip(*both, strict=True)
+            )
+            same.replace(exp.and_(*pairs) if keys else exp.true())
+    for column in list(tree.find_all(exp.Column)):
+        if column.name not in parts:
+            continue
+        item = column.parent if isinstance(column.parent, exp.Ordered) else column
+        assert item is not None
+        holder, place = item.parent, item.arg_key
+        assert isinstance(holder, exp.Expression)
+        assert place is not None
+        made: list[exp.Expression] = _columns(column, parts)
+        if isinstance(item, exp.Ordered):
+            made = [exp.Ordered(this=each, nulls_first=False) for each in made]
+        listed = holder.args[place]
+        here = next(index for index, each in enumerate(listed) if each is item)
+        holder.set(place, [*listed[:here], *made, *listed[here + 1 :]])
+        if not holder.args[place]:
+            _leave_out(holder, place)
+
+
+def _columns(stand_in: exp.Expression, parts: Mapping[str, Sequence[str]]) -> list[exp.Expression]:
+    table = stand_in.args.get("table")
+    return [exp.column(quoted(key), table=table and table.copy()) for key in parts[stand_in.name]]
+
+
+def quoted(name: str) -> exp.Identifier:
+    """An identifier, in quotes if its name is a word of SQL."""
+    return exp.to_identifier(name, quoted=name == "group")
+
+
+def _leave_out(holder: exp.Expression, place: str) -> None:
+    """Removes a clause that has lost its last key."""
+    if isinstance(holder, exp.Select):
+        holder.set(place, [exp.alias_(exp.null(), "nothing")])
+    elif isinstance(holder, exp.Group | exp.Order):
+        holder.pop()
+
+
+def _bind(tree: exp.Query, types: Mapping[str, str], absent: frozenset[str]) -> None:
+    """Gives parameters their types, and leaves out conditions on those that have no value."""
+    for test in list(tree.find_all(exp.Is)):
+        if isinstance(test.this, exp.Placeholder):
+            test.replace(exp.convert(test.this.name in absent))
+    for place in list(tree.find_all(exp.Placeholder)):
+        value = exp.null() if place.name in absent else place.copy()
+        place.replace(_cast(value, types[place.name]))
+    for where in list(tree.find_all(exp.Where)):
+        if where.find(exp.Boolean):
+            where.set("this", simplify(where.this))
+            if where.this == exp.true():
+                where.pop()
+
+
+def _declared(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> exp.Query:
+    """The query with each column cast to its declared type, in the query's order."""
+    order, ctes = tree.args.get("order"), tree.args.get("with_")
+    tree.set("order", None)
+    tree.set("with_", None)
+    casts = [
+        exp.alias_(_cast(exp.column(quoted(name)), type), quoted(name)) for name, type in columns
+    ]
+    answer = exp.select(*casts).from_("answer")
+    answer.set("with_", ctes)
+    answer.set("order", order)
+    return answer.with_("answer", as_=tree, copy=False)
+
+
+def _drop_unread_joins(tree: exp.Query) -> bool:
+    """Whether any was dropped."""
+    dropped = False
+    for select in tree.find_all(exp.Select):
+        for join in list(select.args.get("joins") or ()):
+            inside = {id(each) for each in join.find_all(exp.Column)}
+            name = join.this.alias_or_name
+            read = any(
+                column.table == name and id(column) not in inside
+                for column in select.find_all(exp.Column)
+            )
+            if join.side == "LEFT" and not read:
+                join.pop()
+                dropped = True
+    return dropped
+
+
+def _reads(tree: exp.Query) -> Mapping[str, tuple[str, ...]]:
+    reads: dict[str, set[str]] = {}
+    for scope in traverse_scope(tree):
+        for name, source in scope.sources.items():
+            if isinstance(source, exp.Table) and source.db == STORE:
+                columns = reads.setdefault(source.name, set())
+                columns.update(column.name for column in scope.source_columns(name))
+    return {
+        table: tuple(name for name in store_columns()[table] if name in columns)
+        or tuple(store_columns()[table])[:1]
+        for table, columns in reads.items()
+    }

@@ -1,0 +1,47 @@
+"""Statements as the SQL of each engine: what sqlglot does not know of them, or gets wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sqlglot import exp
+
+from comptroller.analysis.assemble import STORE
+
+
+def duckdb(tree: exp.Query, values: Mapping[str, Any] | None = None) -> str:
+    """A statement for DuckDB, whose tables of the store are those of its schema ``main``."""
+    query = _with_values(tree.copy(), values)
+    for table in query.find_all(exp.Table):
+        if table.db == STORE:
+            table.set("db", exp.to_identifier("main"))
+    return query.sql("duckdb", pretty=True)
+
+
+def spark(tree: exp.Query, values: Mapping[str, Any] | None = None) -> str:
+    """A statement for Spark, whose tables of the store are views such as ``store_claims``."""
+    query = _with_values(tree.copy(), values)
+    for node in list(query.find_all(exp.Table, exp.CTE, exp.DataType)):
+        if isinstance(node, exp.Table) and node.db == STORE:
+            node.set("this", exp.to_identifier(f"{STORE}_{node.name}"))
+            node.set("db", None)
+        elif isinstance(node, exp.CTE):
+            node.set("materialized", None)  # a word that it does not know
+        elif isinstance(node, exp.DataType) and node.is_type("TIMESTAMP", "TIMESTAMPNTZ"):
+            node.replace(exp.DataType.build("TIMESTAMPTZ"))  # as its own times are, in UTC
+    for quotient in list(query.find_all(exp.Div)):  # of whole numbers and decimals it rounds
+        for side in ("this", "expression"):
+            quotient.set(side, exp.cast(quotient.args[side], "DOUBLE"))
+    return query.sql("spark", pretty=True)
+
+
+def _with_values(query: exp.Query, values: Mapping[str, Any] | None) -> exp.Query:
+    """For people: the values where the parameters stand. Engines get them bound."""
+    if values is not None:
+        for place in list(query.find_all(exp.Placeholder)):
+            value = values[place.name]
+            text = value.isoformat(" ") if isinstance(value, datetime) else value
+            place.replace(exp.convert(text))
+    return query

@@ -1,0 +1,185 @@
+"""Everything at a glance: totals, success, times, what waits, what failed, what is unusual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from comptroller import figures
+from comptroller.analysis import registry
+from comptroller.analysis.registry import Definition
+from comptroller.analysis.report import Report
+from comptroller.errors import Forbidden
+
+_SHOWN_FAILURES = 5
+_TITLES = ("Claims", "Amounts", "Times", "Failures")
+
+
+class Finding(NamedTuple):
+    """Something unusual, and the report that shows more of it, with what it was asked for."""
+
+    text: str
+    report: str
+    given: Mapping[str, Any]
+
+    @property
+    def command(self) -> str:
+        """The command that shows more."""
+        options = (f"--{name.replace('_', '-')} {value}" for name, value in self.given.items())
+        return " ".join(["comptroller report", self.report.replace("_", "-"), *options])
+
+
+class Overview:
+    """A screen of what a service holds: tables by title, and findings."""
+
+    title = "Overview"
+
+    def __init__(self, tables: Mapping[str, pl.DataFrame], findings: Sequence[Finding]) -> None:
+        self.tables = tables
+        self.findings = findings
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rows of each table, and the findings with their commands."""
+        told = [{"finding": each.text, "command": each.command} for each in self.findings]
+        tables = {name: self.tables.get(name, pl.DataFrame()) for name in _TITLES}
+        rows = {name.lower(): frame.to_dicts() for name, frame in tables.items()}
+        return {**rows, "findings": told}
+
+    def _repr_html_(self) -> str:
+        from comptroller.analysis.document import STYLE, overview
+
+        return f"<style>{STYLE}</style>{overview(self, 'overview')}"
+
+    def __repr__(self) -> str:
+        told = [f"{each.text}: {each.command}" for each in self.findings]
+        return "\n".join([f"<Overview, {len(told)} findings>", *told])
+
+
+#: What an overview is made from, and with which parameters.
+PARTS: Sequence[tuple[Definition, Mapping[str, Any]]] = (
+    (registry.CLAIMS_SUMMARY, {"by": ("status",)}),
+    (registry.CLAIMS_SUMMARY, {"by": ("asset",)}),
+    (registry.CONFIRMATION_TIMES, {"by": ()}),
+    (registry.FAILURES, {"by": ()}),
+    (registry.STUCK_CLAIMS, {}),
+    (registry.FAILING_SCHEDULES, {}),
+    (registry.RECONCILIATION, {}),
+    (registry.ANOMALIES, {}),
+    (registry.ANOMALIES, {"measure": "amount"}),
+)
+
+
+#: Every report that needs nothing else to be asked for, the claims also by status.
+EVERY: Sequence[tuple[Definition, Mapping[str, Any]]] = tuple(
+    (definition, given)
+    for definition in registry.REPORTS.values()
+    if not any(each.is_required for each in definition.parameters.values())
+    for given in ({}, {"by": ("status", "day")})[: 1 + (definition is registry.CLAIMS_SUMMARY)]
+)
+
+
+def overview(ran: Sequence[Report | Forbidden], bounds: Mapping[str, Any]) -> Overview:
+    """The overview of the reports of PARTS; what is not permitted is left out."""
+    frames = [each.to_polars() if isinstance(each, Report) else None for each in ran]
+    statuses, assets, times, failures, *unusual = frames
+    tables: dict[str, pl.DataFrame] = {}
+    if statuses is not None and assets is not None and len(assets):
+        columns = ("asset", "claims", "amount", "confirmed", "failed", "success_rate")
+        tables |= {"Claims": _claims(statuses), "Amounts": assets.select(columns)}
+    if times is not None and len(times):
+        tables["Times"] = times
+    if failures is not None and len(failures):
+        tables["Failures"] = _failures(failures)
+    asked = {name: value for name, value in bounds.items() if value is not None}
+    findings = []
+    for frame, report, find in zip(unusual, ran[4:], _FINDERS, strict=True):
+        if isinstance(report, Report) and frame is not None and len(frame):
+            own = {"measure": "amount"} if report.given.get("measure") == "amount" else {}
+            found = ((text, {**asked, **own, **more}) for text, more in find(frame))
+            findings += [Finding(text, report.name, given) for text, given in found]
+    return Overview(tables, findings)
+
+
+_Found = list[tuple[str, dict[str, Any]]]
+
+
+def _claims(statuses: pl.DataFrame) -> pl.DataFrame:
+    """One row of all claims."""
+    waiting = {
+        name: pl.col("claims").filter(pl.col("status") == status).sum()
+        for name, status in (("submitted", "SUBMITTED"), ("pending", "PENDING"))
+    }
+    counted = statuses.select(pl.col("claims", "confirmed", "failed").sum(), **waiting)
+    ended = pl.col("confirmed") + pl.col("failed")
+    return counted.with_columns(success_rate=pl.when(ended > 0).then(pl.col("confirmed") / ended))
+
+
+def _failures(failures: pl.DataFrame) -> pl.DataFrame:
+    counted = failures.group_by("error_message").agg(pl.col("failures", "made_good").sum())
+    ordered = counted.sort("failures", "error_message", descending=[True, False], nulls_last=True)
+    return ordered.head(_SHOWN_FAILURES)
+
+
+def _stuck(frame: pl.DataFrame) -> _Found:
+    chains = frame.group_by("chain").agg(pl.len(), pl.col("age_seconds", "threshold_seconds").max())
+    return [
+        (
+            f"{_named(chain)}: {_many(count, 'claim')} wait longer than "
+            f"{_duration(threshold)}, the oldest for {_duration(age)}",
+            {},
+        )
+        for chain, count, age, threshold in chains.sort("len", "chain", descending=True).rows()
+    ]
+
+
+def _schedules(frame: pl.DataFrame) -> _Found:
+    return [
+        (
+            f"{row['schedule']}: {_many(row['failures'], 'claim')} failed since "
+            f"{row['first_at']:%Y-%m-%d}, none confirmed: {_named(row['last_message'])}",
+            {},
+        )
+        for row in frame.iter_rows(named=True)
+    ]
+
+
+def _outside(frame: pl.DataFrame) -> _Found:
+    beyond = frame.filter(~pl.col("within_tolerance"))
+    found: _Found = []
+    for (month,), some in beyond.sort("month", descending=True).group_by(
+        "month", maintain_order=True
+    ):
+        furthest = some.sort(pl.col("deviation").abs(), descending=True, nulls_last=True)
+        row = furthest.row(0, named=True)
+        how = "claims on no holdings" if row["deviation"] is None else f"{row['deviation']:+.1%}"
+        told = f"{month:%Y-%m}: {_many(len(some), 'group')} outside the tolerance, furthest "
+        found.append((f"{told}{row['group']} ({how})", {"month": f"{month:%Y-%m}"}))
+        break
+    return found
+
+
+def _days(frame: pl.DataFrame) -> _Found:
+    furthest = frame.sort(pl.col("score").abs(), descending=True, nulls_last=True)
+    row = furthest.row(0, named=True)
+    series = " ".join(_named(row[key]) for key in frame.columns[: frame.columns.index("day")])
+    shown = figures.plain(figures.shortest(row["value"]))
+    usual = figures.plain(figures.shortest(row["median"]))
+    told = f"{_many(len(frame), 'day')} outside the band, furthest {row['day']:%Y-%m-%d}"
+    return [(f"{told} ({series}: {shown}, usually {usual})", {})]
+
+
+_FINDERS: Sequence[Callable[[pl.DataFrame], _Found]] = (_stuck, _schedules, _outside, _days, _days)
+
+
+def _many(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _duration(seconds: float) -> str:
+    return figures.duration(round(seconds * 1_000_000))
+
+
+def _named(word: str | None) -> str:
+    return "(none)" if word is None else word

@@ -1,0 +1,149 @@
+"""What reports are asked with, checked, and as the engines bind it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import Any, TypeAlias
+
+from comptroller import arguments
+from comptroller._core import microseconds
+from comptroller.analysis.registry import Parameter
+from comptroller.errors import Error, invalid, make, shorten
+
+#: A time: RFC 3339 or a date (its midnight, UTC) as text, an aware datetime, or a date.
+Since: TypeAlias = str | datetime | date | None
+
+#: The SQL type that each kind of parameter is bound as.
+SQL_TYPES = {
+    "time": "TIMESTAMP",
+    "month": "TIMESTAMP",
+    "number": "DOUBLE",
+    "share": "DECIMAL(7, 6)",
+    "count": "BIGINT",
+    "choice": "VARCHAR",
+    "group": "VARCHAR",
+    "id": "VARCHAR",
+}
+_EPOCH = datetime(1970, 1, 1)
+_MONTH = re.compile(r"(?!0000)([0-9]{4})-(0[1-9]|1[0-2])")
+_UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_DECIMALS = 6
+
+
+def keys(by: Sequence[str], among: Sequence[str], name: str = "by") -> tuple[str, ...]:
+    """The keys. Raises InvalidRequest for one that is not `among` them or is repeated."""
+    if not isinstance(by, Iterable):
+        raise invalid(name, f"must be some of {', '.join(among)}")
+    asked = (by,) if isinstance(by, str) else tuple(by)
+    for key in asked:
+        if key not in among:
+            raise invalid(name, f"must be some of {', '.join(among)}")
+        if asked.count(key) > 1:
+            raise invalid(name, f"names {key} twice")
+    return asked
+
+
+def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values to bind, None for what is left out. Raises InvalidRequest for a wrong one."""
+    bound = {
+        name: None
+        if given[name] is None and each.is_optional
+        else _READERS[each.kind](name, given[name], each)
+        for name, each in parameters.items()
+        if each.kind in _READERS
+    }
+    since, until = bound["since"], bound["until"]
+    if since is not None and until is not None and until < since:
+        raise invalid("until", f"must not be before since, which is {given['since']}")
+    return bound
+
+
+def time_text(name: str, given: Since) -> str | None:
+    """A time as RFC 3339 writes it, if it is one."""
+    if given is None:
+        return None
+    text = given.isoformat() if type(given) is date else arguments.text(name, given)
+    return f"{text}T00:00:00Z" if len(text) == len("2026-01-31") else text
+
+
+def unknown(subject: str, named: str) -> Error:
+    """NotFound for the subject of a report that no record names."""
+    what = {"group": "payout group", "id": "claim, identity, payout group or address"}[subject]
+    return make("not-found", 404, f"there is no {what} {shorten(named)}")
+
+
+def _time(name: str, given: Since, _parameter: Parameter) -> datetime:
+    text = time_text(name, given)
+    moment = None if text is None else microseconds(text)
+    if moment is None:
+        form = "2026-01-31, or a time with its offset from UTC, such as 2026-01-31T12:00:00Z"
+        raise invalid(name, f"must be a date such as {form}")
+    return _EPOCH + timedelta(microseconds=moment)
+
+
+def _month(name: str, given: object, _parameter: Parameter) -> datetime:
+    named = _MONTH.fullmatch(given) if isinstance(given, str) else None
+    if named is None:
+        raise invalid(name, "must be a month such as 2026-05")
+    return datetime(int(named[1]), int(named[2]), 1)
+
+
+def _number(name: str, given: object, _parameter: Parameter) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float | Decimal):
+        raise invalid(name, "must be a number")
+    try:
+        number = float(given)
+    except (OverflowError, ValueError):
+        number = math.inf
+    if not 0 <= number < math.inf:
+        raise invalid(name, "must be a finite number, 0 or more")
+    return number
+
+
+def _share(name: str, given: object, _parameter: Parameter) -> Decimal:
+    """The share as it is written: 0.99 is 99/100."""
+    try:
+        share = Decimal(str(given))
+        is_exact = share == round(share, _DECIMALS)
+    except InvalidOperation:
+        share, is_exact = Decimal(0), False
+    if not (is_exact and 0 < share <= 1):
+        raise invalid(name, "must be above 0 and at most 1, with at most six decimals")
+    return share
+
+
+def _count(name: str, given: object, _parameter: Parameter) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given < 2**31:
+        raise invalid(name, "must be a whole number, 1 or more")
+    return given
+
+
+def _choice(name: str, given: str, parameter: Parameter) -> str:
+    return arguments.choice(name, given, parameter.choices)
+
+
+def _group(name: str, given: object, _parameter: Parameter) -> str:
+    named = arguments.text(name, given).lower()  # as ids of groups are kept
+    if not _UUID.fullmatch(named):
+        raise unknown(name, named)
+    return named
+
+
+def _id(name: str, given: object, _parameter: Parameter) -> str:
+    return arguments.text(name, given)
+
+
+_READERS: Mapping[str, Callable[[str, Any, Parameter], Any]] = {
+    "time": _time,
+    "month": _month,
+    "number": _number,
+    "share": _share,
+    "count": _count,
+    "choice": _choice,
+    "group": _group,
+    "id": _id,
+}

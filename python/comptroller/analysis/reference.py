@@ -1,0 +1,131 @@
+"""The registry as text: signatures, docstrings, the stub and the tables of the documentation."""
+
+from __future__ import annotations
+
+from inspect import Parameter as Argument
+from inspect import Signature
+from pathlib import Path
+from textwrap import fill, indent
+
+from comptroller.analysis.registry import REPORTS, Definition, Parameter
+
+_PYTHON_TYPES = {
+    "time": "Since",
+    "month": "str | None",
+    "number": "float",
+    "share": "float",
+    "count": "int",
+    "choice": "str",
+    "group": "str",
+    "id": "str",
+    "engine": "str | Engine | None",
+}
+_WIDTH = 92
+
+
+def signature(definition: Definition) -> Signature:
+    """The signature of a report's method: keys and its own parameters, then what all take."""
+    arguments = [Argument("self", Argument.POSITIONAL_OR_KEYWORD)]
+    if definition.by is not None:
+        arguments.append(_argument("by", "Sequence[str]", definition.by))
+    own = definition.parameters
+    for name, each in definition.takes.items():
+        kind = Argument.POSITIONAL_OR_KEYWORD if name in own else Argument.KEYWORD_ONLY
+        default = Argument.empty if each.is_required else each.default
+        arguments.append(_argument(name, type_of(each), default, kind))
+    return Signature(arguments, return_annotation="Report")
+
+
+def type_of(parameter: Parameter) -> str:
+    """The Python type of a parameter, as the stub spells it."""
+    return "str" if parameter.is_required else _PYTHON_TYPES[parameter.kind]
+
+
+def _argument(name: str, type: str, default: object, kind: object = None) -> Argument:
+    kinds = kind or Argument.POSITIONAL_OR_KEYWORD
+    return Argument(name, kinds, default=default, annotation=type)  # type: ignore[arg-type]
+
+
+def docstring(definition: Definition) -> str:
+    """The docstring of a report's method: the question, the arguments, the columns."""
+    lines = [definition.question, "", _wrapped(definition.formula), "", "Args:"]
+    if definition.by is not None:
+        among = ", ".join(definition.among)
+        lines.append(_listed("by", f"the keys, each once, of {among}"))
+    for name, each in definition.takes.items():
+        lines.append(_listed(name, described(each)))
+    lines += ["", "Columns:"]
+    if definition.by is not None:
+        more = ("asset",) if definition.has_amounts else definition.own
+        lines.append(_listed("keys", ", ".join([_KEYS, *more])))
+    for name, column in definition.columns.items():
+        lines.append(_listed(name, f"{column.meaning} ({column.unit})"))
+    return "\n".join(lines) + "\n"
+
+
+_KEYS = "those of `by`, periods as their start in UTC"
+
+
+def described(parameter: Parameter) -> str:
+    """What a parameter means, and its choices."""
+    choices = f": {' or '.join(parameter.choices)}" if parameter.kind == "choice" else ""
+    return parameter.meaning + choices
+
+
+def _wrapped(text: str) -> str:
+    return fill(text, _WIDTH)
+
+
+def _listed(name: str, text: str) -> str:
+    return indent(fill(f"{name}: {text}", _WIDTH - 4, subsequent_indent="    "), "    ")
+
+
+def stub() -> str:
+    """The stub of :mod:`.face`, for type checkers and editors."""
+    methods = []
+    for definition in REPORTS.values():
+        arguments: list[str] = []
+        for each in signature(definition).parameters.values():
+            if each.kind is Argument.KEYWORD_ONLY and "*" not in arguments:
+                arguments.append("*")
+            arguments.append(_written(each))
+        listed = "".join(f"        {each},\n" for each in arguments)
+        text = indent(docstring(definition), "        ").strip()
+        methods.append(
+            f"    def {definition.name}(\n{listed}    ) -> Report:\n"
+            f'        """{text}\n        """\n'
+        )
+    return _STUB + "\n".join(methods)
+
+
+def _written(argument: Argument) -> str:
+    if argument.annotation is Argument.empty:
+        return argument.name
+    default = "" if argument.default is Argument.empty else f" = {argument.default!r}"
+    return f"{argument.name}: {argument.annotation}" + default.replace("'", '"')
+
+
+_STUB = """# Written by `python -m comptroller.analysis.reference` from the registry.
+from collections.abc import Sequence
+
+from comptroller.analysis.engines import Engine
+from comptroller.analysis.parameters import Since
+from comptroller.analysis.report import Report
+from comptroller.analysis.running import Runner
+
+class Reports(Runner):
+"""
+
+
+def table() -> str:
+    """The reports as a table of the documentation."""
+    rows = []
+    for definition in REPORTS.values():
+        taken = [name for name in signature(definition).parameters if name in definition.parameters]
+        names = ", ".join([*(["by"] if definition.by is not None else []), *taken])
+        rows.append(f"| `{definition.name}({names})` | {definition.question} |\n")
+    return "| Report | Answers |\n|---|---|\n" + "".join(rows)
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("face.pyi").write_text(stub(), encoding="utf-8")

@@ -1,0 +1,458 @@
+"""The reports there are: for each its title and question, keys, parameters, columns and drawing.
+
+The methods of `svc.reports`, the commands, the stub and the tables of the documentation are made
+from these entries; the SQL of each is `sql/<name>.sql`. To add a report, add that file, an entry, a
+drawing in `plots` and a test. Importing this imports nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+#: The periods, each the start of a time's hour, day, week (Monday) or month in UTC.
+PERIODS = ("hour", "day", "week", "month")
+CLAIM_KEYS = (
+    *("status", "chain", "asset", "jurisdiction", "group", "address", "customer", "schedule"),
+    *("claim_type", *PERIODS),
+)
+#: The tables of the store that reports read, and the records in them.
+TABLES = {
+    "claims": "Claim",
+    "payout_groups": "PayoutGroup",
+    "reward_addresses": "RewardAddress",
+    "balances": "Balance",
+    "orchestrations": "Orchestration",
+    "controls": "Control",
+    "identities": "Identity",
+}
+#: The SQL type of each unit that a column may have.
+UNITS = {
+    "count": "BIGINT",
+    "amount": "DECIMAL(38, 18)",  # in units of the asset
+    "holdings": "DOUBLE",  # in units of the asset, as means are
+    "seconds": "DOUBLE",
+    "days": "DOUBLE",
+    "share": "DOUBLE",  # from 0 to 1
+    "ratio": "DOUBLE",
+    "text": "VARCHAR",
+    "flag": "BOOLEAN",
+    "time": "TIMESTAMP",
+}
+
+
+class Column(NamedTuple):
+    """A column of the answer: its unit, one of UNITS, and what it means."""
+
+    unit: str
+    meaning: str
+
+
+class Parameter(NamedTuple):
+    """What a report takes besides its keys: a kind of :mod:`.parameters`; required without default.
+
+    `choices` are the values of the kind ``choice``.
+    """
+
+    kind: str
+    meaning: str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    is_required: bool = False
+
+    @property
+    def is_optional(self) -> bool:
+        """Whether it may be None."""
+        return self.default is None and not self.is_required
+
+
+class Definition(NamedTuple):
+    """A report.
+
+    `by` are the keys that it is taken apart by unless others `among` them are asked for; without
+    `by` it has its own `keys`, which are among its columns. `has_amounts` adds the key ``asset``
+    as the last one. `formula` says how the figures come about, `empty` why there may be none.
+    `drawing` is a module and a function of `plots`; `also` is another file, whose rows it draws.
+    `own` are columns that take its keys further apart, `subject` the parameter that says of what
+    the report is: without rows it is unknown. For `is_lenient` tables that a client may not read
+    are empty.
+    """
+
+    name: str
+    title: str
+    question: str
+    formula: str
+    columns: Mapping[str, Column]
+    drawing: str
+    empty: str
+    by: tuple[str, ...] | None = None
+    among: tuple[str, ...] = CLAIM_KEYS
+    keys: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+    parameters: Mapping[str, Parameter] = {}
+    has_amounts: bool = False
+    also: str | None = None
+    has_one_period: bool = False
+    subject: str | None = None
+    is_lenient: bool = False
+
+    @property
+    def takes(self) -> Mapping[str, Parameter]:
+        """All parameters, with the bounds and the engine that every report takes."""
+        return {**self.parameters, **BOUNDS, "engine": ENGINE}
+
+    def all_keys(self, by: tuple[str, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
+        """The keys of the rows: those asked for, then the asset where amounts are added."""
+        adds = self.has_amounts and given.get("measure", "amount") == "amount"
+        more = ("asset",) if adds and "asset" not in by and self.by is not None else ()
+        return (*by, *more, *self.own)
+
+
+ENGINES = ("duckdb", "spark")
+BOUNDS = {
+    "since": Parameter("time", "only what was created at this time or later"),
+    "until": Parameter("time", "only what was created before this time"),
+}
+ENGINE = Parameter(
+    "engine", "what runs the report: duckdb (the default), spark, or an engine", None, ENGINES
+)
+AS_OF = {
+    "as_of": Parameter("time", "the time until which claims wait; their newest updated_at if None")
+}
+
+CLAIMS_SUMMARY = Definition(
+    name="claims_summary",
+    title="Claims and their amounts",
+    question="How many claims are there, what do they amount to, and how many succeeded?",
+    formula=(
+        "success_rate = confirmed / (confirmed + failed); claims_share is of all claims, "
+        "amount_share of the sum of the asset."
+    ),
+    by=("chain", "day"),
+    has_amounts=True,
+    columns={
+        "claims": Column("count", "the claims"),
+        "amount": Column("amount", "the exact sum of their amounts"),
+        "claims_share": Column("share", "of all claims"),
+        "amount_share": Column("share", "of the sum of the asset; null if that is 0"),
+        "confirmed": Column("count", "those CONFIRMED"),
+        "failed": Column("count", "those FAILED"),
+        "success_rate": Column("share", "confirmed / (confirmed + failed); null without either"),
+    },
+    drawing="claims.summary",
+    empty="there are no claims.",
+)
+
+CONFIRMATION_TIMES = Definition(
+    name="confirmation_times",
+    title="Time from submission to confirmation",
+    question="How long do claims take to be confirmed, counting those that still wait?",
+    formula=(
+        "Kaplan-Meier: a percentile p is the smallest t with S(t) <= 1 - p + 1e-12, where claims "
+        "still SUBMITTED wait until as_of, the newest updated_at by default (a claim confirmed "
+        "later is confirmed all the same). Without waiting claims it is the nearest rank."
+    ),
+    by=("chain",),
+    parameters=AS_OF,
+    columns={
+        "confirmed": Column("count", "CONFIRMED claims that have both times"),
+        "waiting": Column("count", "SUBMITTED claims, which wait until as_of"),
+        "p50_seconds": Column("seconds", "the median; null if never reached"),
+        "p90_seconds": Column("seconds", "the 90th percentile; null if never reached"),
+        "p99_seconds": Column("seconds", "the 99th percentile; null if never reached"),
+    },
+    drawing="waiting.times",
+    also="confirmation_distribution",
+    empty="no claim is SUBMITTED or CONFIRMED.",
+)
+#: What the picture of the confirmation times is drawn from, besides the keys.
+DISTRIBUTION = {
+    "step": Column("count", "floor(10 x log10(seconds)); -30 for a millisecond or less"),
+    "claims": Column("count", "the claims that took so long"),
+}
+
+STUCK_CLAIMS = Definition(
+    name="stuck_claims",
+    title="Claims that wait longer than their chain's claims do",
+    question="Which claims wait longer than nearly all of their chain did?",
+    formula=(
+        "age = as_of - submitted_at (of a PENDING claim, or without one: as_of - created_at); "
+        "threshold = the percentile, by nearest rank, of confirmed_at - submitted_at of the "
+        "chain's CONFIRMED claims. as_of is the newest updated_at by default."
+    ),
+    parameters={
+        **AS_OF,
+        "percentile": Parameter("share", "of the chain's confirmed claims, above 0 to 1", 0.99),
+    },
+    columns={
+        "id": Column("text", "the claim"),
+        "group": Column("text", "its payout group"),
+        "chain": Column("text", "its chain; claims without one are compared with each other"),
+        "status": Column("text", "PENDING or SUBMITTED"),
+        "asset": Column("text", "its asset"),
+        "amount": Column("amount", "its amount"),
+        "age_seconds": Column("seconds", "how long it waits"),
+        "threshold_seconds": Column("seconds", "how long nearly all of the chain waited"),
+    },
+    has_amounts=True,
+    drawing="waiting.stuck",
+    empty="no claim waits longer than its chain's claims do.",
+)
+
+FAILURES = Definition(
+    name="failures",
+    title="Why claims failed, and what was made good",
+    question="Why did claims fail, and how many failures did a later claim make good?",
+    formula=(
+        "FAILED claims by their message; made good if a claim of the same group that was created "
+        "later is CONFIRMED."
+    ),
+    by=("chain",),
+    has_amounts=True,
+    columns={
+        "error_message": Column("text", "the message; null if there is none"),
+        "failures": Column("count", "the FAILED claims with it"),
+        "amount": Column("amount", "the exact sum of their amounts"),
+        "groups": Column("count", "the payout groups that they are of"),
+        "made_good": Column("count", "those that a later claim of their group made good"),
+        "made_good_amount": Column("amount", "the exact sum of what these had failed to bring"),
+        "first_at": Column("time", "when the first was created"),
+        "last_at": Column("time", "when the last was created"),
+    },
+    drawing="claims.failures",
+    empty="no claim has FAILED.",
+)
+
+FAILING_SCHEDULES = Definition(
+    name="failing_schedules",
+    title="Schedules whose claims fail",
+    question="On which schedules have claims failed ever since the last one that was confirmed?",
+    formula=(
+        "FAILED claims of a schedule created after its last CONFIRMED one; listed if there are at "
+        "least `least` of them."
+    ),
+    parameters={"least": Parameter("count", "as many failures make a schedule failing", 3)},
+    columns={
+        "schedule": Column("text", "the schedule"),
+        "failures": Column("count", "claims FAILED since its last CONFIRMED one"),
+        "groups": Column("count", "the payout groups that they are of"),
+        "last_message": Column("text", "the message of the last of them"),
+        "first_at": Column("time", "when the first of them was created"),
+        "last_at": Column("time", "when the last of them was created"),
+        "confirmed_at": Column("time", "when the last CONFIRMED one was created; null without"),
+    },
+    drawing="claims.schedules",
+    empty="no schedule fails.",
+)
+
+RESTRICTIONS = Definition(
+    name="restrictions",
+    title="Controls created, lifted and in force",
+    question="How many controls were created, lifted and in force, and how long do they last?",
+    formula=(
+        "active = all created - all lifted up to the end of the period; median_days, of those "
+        "created in it, by Kaplan-Meier, where those in force last until the newest time of all "
+        "controls. Controls created outside since and until do not count, also not as active. A "
+        "control lifted before it was created counts as lifted when it was created."
+    ),
+    by=("month",),
+    among=("customer", *PERIODS),
+    has_one_period=True,
+    own=("type", "set_by", "reason_code"),
+    columns={
+        "created": Column("count", "controls created in the period"),
+        "lifted": Column("count", "controls lifted in the period"),
+        "active": Column("count", "controls in force at its end"),
+        "median_days": Column(
+            "days", "half of those created in it are lifted after so long; null if never reached"
+        ),
+    },
+    drawing="controls.restrictions",
+    empty="no control was created.",
+)
+
+_MONTH = "a month such as 2026-05"
+GROUP_STATEMENT = Definition(
+    name="group_statement",
+    title="Statement of a group",
+    question="What did a group hold and claim on each day of a month?",
+    formula=(
+        "Holdings are the sum over the group's addresses of the newest snapshot before the day, "
+        "and before the next; claims are the CONFIRMED ones by confirmed_at. The last row, "
+        "without a day, is the whole month. since and until leave out claims created outside, and "
+        "no holdings."
+    ),
+    keys=("day",),
+    subject="group",
+    parameters={
+        "group": Parameter("group", "the payout group", is_required=True),
+        "month": Parameter("month", _MONTH, is_required=True),
+    },
+    has_amounts=True,
+    columns={
+        "day": Column("time", "the day; null in the last row, which is the month"),
+        "asset": Column("text", "the asset: the group's, and others that it claimed"),
+        "opening_holdings": Column("amount", "what its addresses held when the day began"),
+        "claims": Column("count", "its claims CONFIRMED on the day"),
+        "claimed": Column("amount", "the exact sum of their amounts"),
+        "closing_holdings": Column("amount", "what its addresses held when the day ended"),
+        "last_claim": Column("text", "the last of these claims; of several the greatest id"),
+        "last_claim_at": Column("time", "when it was confirmed"),
+    },
+    drawing="groups.statement",
+    empty="nothing is known of this group.",
+)
+
+RECONCILIATION = Definition(
+    name="reconciliation",
+    title="What was claimed against what was held",
+    question="Does what groups claimed fit what was held on their addresses?",
+    formula=(
+        "annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / "
+        "median_rate - 1, against the groups of the same asset and ledger in the same month. "
+        "Claims are the CONFIRMED ones by confirmed_at; holdings are weighted by time. since and "
+        "until leave out claims created outside, and no holdings."
+    ),
+    keys=("group", "month"),
+    parameters={
+        "month": Parameter("month", f"{_MONTH}; if None, each in which something was seen"),
+        "tolerance": Parameter("number", "how far from the median rate, in parts of it", 0.05),
+    },
+    has_amounts=True,
+    columns={
+        "group": Column("text", "the payout group, in each month from its first on"),
+        "month": Column("time", "the month"),
+        "asset": Column("text", "the asset: the group's, and others that it claimed"),
+        "ledger": Column("text", "its ledger; null if the group is unknown"),
+        "claimed": Column("amount", "the exact sum of its CONFIRMED claims"),
+        "average_holdings": Column("holdings", "the mean of its holdings; null without a snapshot"),
+        "days": Column("count", "days from the group's first claim or snapshot to the last of any"),
+        "annual_rate": Column("ratio", "claimed / average_holdings x 365 / days"),
+        "median_rate": Column("ratio", "the lower middle of the asset's and ledger's groups"),
+        "deviation": Column("ratio", "annual_rate / median_rate - 1"),
+        "within_tolerance": Column("flag", "whether it is; false for claims on holdings of 0"),
+    },
+    drawing="groups.reconciliation",
+    empty="nothing was claimed and nothing held.",
+)
+
+COHORT = Definition(
+    name="cohort",
+    title="Groups by the month of their first claim",
+    question="How many of the groups that began to claim in a month still claim later?",
+    formula=(
+        "A group's month is that of the first claim of the asset that it created; its age in "
+        "another month is the months between, and it is active if it created a claim in it."
+    ),
+    keys=("month", "age_months"),
+    has_amounts=True,
+    columns={
+        "month": Column("time", "the month of the first claim"),
+        "age_months": Column("count", "the months since; 0 for that month itself"),
+        "asset": Column("text", "the asset that they claim"),
+        "groups": Column("count", "those of the groups that created a claim at that age"),
+        "amount": Column("amount", "the exact sum of these claims, whatever their status"),
+    },
+    drawing="groups.cohort",
+    empty="there are no claims.",
+)
+
+ANOMALIES = Definition(
+    name="anomalies",
+    title="Days with unusually many or few claims, or amounts",
+    question="On which days was there far more or less than usual?",
+    formula=(
+        "score = (value - median) / MAD over the days from the series' first claim to the last "
+        "day of any, a day without claims being 0; a day is listed if the score is beyond the "
+        "band, or MAD is 0 and the value not the median. Medians are the lower middle."
+    ),
+    by=("chain",),
+    among=tuple(key for key in CLAIM_KEYS if key not in PERIODS),
+    has_amounts=True,
+    parameters={
+        "band": Parameter("number", "how many MADs from the median are usual", 5.0),
+        "measure": Parameter("choice", "what is counted", "claims", ("claims", "amount")),
+    },
+    columns={
+        "day": Column("time", "the day; the last one may not be over"),
+        "value": Column("amount", "the claims created on it, or the exact sum of their amounts"),
+        "median": Column("amount", "the median of the series"),
+        "mad": Column("amount", "the median distance from it"),
+        "score": Column("ratio", "(value - median) / mad; null if mad is 0"),
+    },
+    drawing="flows.anomalies",
+    empty="no day lies outside the band.",
+)
+
+ORCHESTRATION_FLOW = Definition(
+    name="orchestration_flow",
+    title="Orchestrations from asset to asset",
+    question="What goes from which asset to which, and how does it end?",
+    formula=(
+        "A duration is updated_at - created_at, of COMPLETED, FAILED and REJECTED ones; "
+        "percentiles are by nearest rank."
+    ),
+    keys=("source_asset", "destination_asset", "status"),
+    columns={
+        "source_asset": Column("text", "the asset that goes in"),
+        "destination_asset": Column("text", "the asset that comes out"),
+        "status": Column("text", "the status"),
+        "orchestrations": Column("count", "the orchestrations"),
+        "source_amount": Column("amount", "the exact sum in units of the source asset"),
+        "p50_seconds": Column("seconds", "the median duration; null unless at its end"),
+        "p90_seconds": Column("seconds", "its 90th percentile; null unless at its end"),
+    },
+    drawing="flows.orchestrations",
+    empty="there are no orchestrations.",
+)
+
+HISTORY = Definition(
+    name="history",
+    title="What happened, in order",
+    question="What happened to a claim, an identity, a payout group or an address, in order?",
+    formula=(
+        "A claim failed at its updated_at, an orchestration ended at its. A failed claim is made "
+        "good by the next claim of its group that is CONFIRMED. What was overwritten since is not "
+        "kept. since and until bound the events."
+    ),
+    subject="id",
+    is_lenient=True,
+    parameters={
+        "id": Parameter(
+            "id",
+            "of the claim, identity, group or reward address, or its address",
+            is_required=True,
+        ),
+    },
+    columns={
+        "at": Column("time", "when"),
+        "record": Column("text", "claim, control, orchestration, identity, group or address"),
+        "id": Column("text", "the record's id"),
+        "event": Column("text", "what happened to it"),
+        "asset": Column("text", "the asset of the amount"),
+        "amount": Column("amount", "of the claim or orchestration, or the balance observed"),
+        "actor": Column("text", "the client that created or lifted the control, or ``operator``"),
+        "detail": Column("text", "the reason, the message, the transaction, the other record"),
+    },
+    drawing="controls.history",
+    empty="nothing happened in this time.",
+)
+
+#: In the order in which people meet them.
+REPORTS: Mapping[str, Definition] = {
+    each.name: each
+    for each in (
+        CLAIMS_SUMMARY,
+        CONFIRMATION_TIMES,
+        STUCK_CLAIMS,
+        FAILURES,
+        FAILING_SCHEDULES,
+        RESTRICTIONS,
+        GROUP_STATEMENT,
+        RECONCILIATION,
+        COHORT,
+        ANOMALIES,
+        ORCHESTRATION_FLOW,
+        HISTORY,
+    )
+}

@@ -1,0 +1,209 @@
+"""How a report of the registry is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from threading import RLock
+from typing import Any
+
+import polars
+
+from comptroller.analysis import engines, parameters
+from comptroller.analysis.assemble import Statement, assemble
+from comptroller.analysis.engines import Engine
+from comptroller.analysis.overview import EVERY, PARTS, Overview, overview
+from comptroller.analysis.parameters import Since
+from comptroller.analysis.registry import (
+    DISTRIBUTION,
+    PERIODS,
+    UNITS,
+    Column,
+    Definition,
+)
+from comptroller.analysis.report import Report
+from comptroller.analysis.tables import Source, Tables
+from comptroller.errors import Error, Forbidden, invalid, make
+from comptroller.progress import waiting
+
+
+class Query:
+    """A report that was asked for, checked and assembled."""
+
+    def __init__(self, definition: Definition, given: Mapping[str, Any]) -> None:
+        self.definition = definition
+        self.given = given
+        self.asked = (definition.name, *given.items())
+        self._values = parameters.values(definition.takes, given)
+        self.by: tuple[str, ...] = ()
+        if definition.by is not None:
+            self.by = parameters.keys(given["by"], definition.among)
+        periods = [key for key in self.by if key in PERIODS]
+        if len(periods) > 1 and definition.has_one_period:
+            raise invalid("by", "may name one period only")
+        keys = definition.all_keys(self.by, self._values)
+        self._statement = self._assembled(definition.name, keys, definition.columns)
+        self._drawn: Statement | None = None
+        if definition.also is not None and not periods:
+            self._drawn = self._assembled(definition.also, self.by, DISTRIBUTION)
+
+    def reads(self) -> dict[str, set[str]]:
+        """The columns that it needs of each table."""
+        reads: dict[str, set[str]] = {}
+        for statement in (self._statement, self._drawn):
+            for table, columns in statement.reads.items() if statement else ():
+                reads.setdefault(table, set()).update(columns)
+        return reads
+
+    def prepare(self, tables: Tables) -> None:
+        """Brings what it needs of the tables."""
+        filters = {"claims": self._filters()}
+        tables.prepare(self.reads(), filters, is_lenient=self.definition.is_lenient)
+
+    def _filters(self) -> dict[str, Any]:
+        """What the store may leave out of the claims: less than the statement leaves out.
+
+        Nothing of a history, whose bounds are of events: those of a claim come after its creation.
+        """
+        bounds = {"since": "start_time", "until": "end_time"}
+        filters = {
+            bounds[name]: parameters.time_text(name, self.given[name])
+            for name in bounds
+            if self.given[name] is not None and not self.definition.is_lenient
+        }
+        if "group" in self._values:
+            filters["payout_group_id"] = self._values["group"]
+        return filters
+
+    def answer(self, engine: Engine) -> Report:
+        """The report, of tables that the engine has."""
+        rows = _in_utc(engine.run(self._statement, self._values))
+        picture = engine.run(self._drawn, self._values) if self._drawn else None
+        sql = partial(engine.sql, self._statement, self._values)
+        keys = self.by if self.definition.by is not None else self.definition.keys
+        subject = self.definition.subject
+        if not len(rows) and subject is not None:
+            raise parameters.unknown(subject, self._values[subject])
+        return Report(self.definition, keys, rows, self.given, sql, picture)
+
+    def _assembled(
+        self, file: str, keys: tuple[str, ...], columns: Mapping[str, Column]
+    ) -> Statement:
+        key_types = ((key, UNITS["time" if key in PERIODS else "text"]) for key in keys)
+        types = ((name, UNITS[column.unit]) for name, column in columns.items())
+        bound = {
+            name: parameters.SQL_TYPES[self.definition.takes[name].kind] for name in self._values
+        }
+        absent = frozenset(name for name, value in self._values.items() if value is None)
+        return assemble(file, keys, (*key_types, *types), tuple(bound.items()), absent)
+
+
+class Runner:
+    """Runs reports over the tables of a source, one at a time; for many threads.
+
+    `engine` is what runs them by default. What DuckDB has read is kept until `close`.
+    """
+
+    def __init__(self, source: Source, engine: str | Engine = "duckdb") -> None:
+        self._source = source
+        self._engine = engine
+        self._kept: Tables | None = None
+        self._lock = RLock()
+
+    def run(self, definition: Definition, given: Mapping[str, Any]) -> Report:
+        """A report that was asked for with all of its parameters."""
+        query = Query(definition, given)
+        with self._tables(given["engine"]) as tables, waiting(f"running {definition.name}"):
+            query.prepare(tables)
+            return query.answer(tables.engine)
+
+    def run_each(
+        self, asked: Sequence[tuple[Definition, Mapping[str, Any]]], engine: str | Engine | None
+    ) -> Iterator[Report | Forbidden]:
+        """Several reports one by one, over one reading of each table; Forbidden if not permitted.
+
+        Others wait until the last of them was taken.
+        """
+        queries = [Query(definition, complete(definition, given)) for definition, given in asked]
+        reads: dict[str, set[str]] = {}
+        for query in queries:
+            for table, columns in query.reads().items():
+                reads.setdefault(table, set()).update(columns)
+        ran: dict[tuple[Any, ...], Report | Forbidden] = {}
+        with self._tables(engine) as tables, tables.held(reads), waiting("running the reports"):
+            for query in queries:
+                if query.asked not in ran:
+                    ran[query.asked] = _permitted(query, tables)
+                yield ran[query.asked]
+
+    def overview(
+        self, *, since: Since = None, until: Since = None, engine: str | Engine | None = None
+    ) -> Overview:
+        """Everything at a glance: totals, success, times, what waits, what failed, and findings.
+
+        Findings are what other reports consider unusual: stuck chains, failing schedules, groups
+        outside the tolerance, days outside the band; each has the command that shows more. What a
+        client may not read is left out.
+        """
+        bounds = {"since": since, "until": until}
+        asked = [(definition, {**given, **bounds}) for definition, given in PARTS]
+        return overview(list(self.run_each(asked, engine)), bounds)
+
+    def everything(
+        self, *, since: Since = None, until: Since = None
+    ) -> Iterator[tuple[str, Overview | Report | Forbidden]]:
+        """The overview, then every report that needs no more, each by its name as it is ready."""
+        bounds = {"since": since, "until": until}
+        asked = [(definition, {**given, **bounds}) for definition, given in (*PARTS, *EVERY)]
+        ran = self.run_each(asked, None)
+        yield "overview", overview([next(ran) for _ in PARTS], bounds)
+        for (definition, _), report in zip(EVERY, ran, strict=True):
+            yield definition.name, report
+
+    def close(self) -> None:
+        """Drops what is kept of the tables."""
+        with self._lock:
+            if self._kept is not None:
+                self._kept.engine.close()
+                self._kept = None
+
+    @contextmanager
+    def _tables(self, asked: str | Engine | None) -> Iterator[Tables]:
+        chosen = self._engine if asked is None else asked
+        with self._lock:
+            if chosen == "duckdb":
+                if self._kept is None:
+                    self._kept = Tables(engines.engine(chosen), self._source)
+                yield self._kept
+                return
+            engine = engines.engine(chosen)
+            try:
+                yield Tables(engine, self._source)
+            finally:
+                if engine is not chosen:
+                    engine.close()
+
+
+def _permitted(query: Query, tables: Tables) -> Report | Forbidden:
+    try:
+        query.prepare(tables)
+        return query.answer(tables.engine)
+    except Forbidden as error:
+        return error
+    except Error as error:
+        detail = f"{query.definition.name}: {error.detail}"
+        raise make(error.code, error.status, detail, error.errors) from error
+
+
+def complete(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters of a report: those given, and the defaults of the others."""
+    defaults = {name: each.default for name, each in definition.takes.items()}
+    return {"by": definition.by, **defaults, **given}
+
+
+def _in_utc(frame: polars.DataFrame) -> polars.DataFrame:
+    """The rows with times in UTC, as the engines have them without saying so."""
+    return frame.with_columns(
+        polars.col(polars.Datetime).dt.replace_time_zone("UTC").dt.cast_time_unit("us")
+    )

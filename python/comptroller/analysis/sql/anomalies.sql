@@ -1,0 +1,60 @@
+-- Days on which the number of claims, or their amount, is far from what it usually is.
+WITH daily AS (
+  SELECT
+    keys,
+    day,
+    sum(CASE $measure WHEN 'claims' THEN 1::DECIMAL(38, 18) ELSE amount END) AS value
+  FROM claims
+  GROUP BY keys, day
+), series AS (
+  -- each runs from the day of its first claim to the last day of any
+  SELECT keys, min(day) AS first, max(last) AS last, count(*) AS present
+  FROM daily CROSS JOIN (SELECT max(day) AS last FROM daily) AS everywhere
+  GROUP BY keys
+), weighed AS (
+  -- a day without a claim counts as 0: one row stands for all of a series
+  SELECT keys, day, value, 1 AS days, NULL::TIMESTAMP AS first, NULL::TIMESTAMP AS last FROM daily
+  UNION ALL
+  SELECT keys, NULL, 0, date_diff('day', first, last) + 1 - present, first, last FROM series
+), ranked AS (
+  SELECT
+    *,
+    sum(days) OVER (PARTITION BY keys) AS all_days,
+    sum(days) OVER (PARTITION BY keys ORDER BY value) AS place
+  FROM weighed
+), centred AS (
+  -- the lower middle
+  SELECT
+    *,
+    min(CASE WHEN 2 * place >= all_days THEN value END) OVER (PARTITION BY keys) AS median
+  FROM ranked
+), distances AS (
+  SELECT
+    *,
+    abs(value - median) AS distance,
+    sum(days) OVER (PARTITION BY keys ORDER BY abs(value - median)) AS distance_place
+  FROM centred
+), judged AS (
+  SELECT
+    *,
+    min(CASE WHEN 2 * distance_place >= all_days THEN distance END) OVER (PARTITION BY keys) AS mad
+  FROM distances
+), scored AS (
+  SELECT *, (value - median) / nullif(mad, 0) AS score FROM judged WHERE days > 0
+), outside AS (
+  SELECT * FROM scored
+  WHERE abs(score) > $band * (1 + 1e-12) OR (mad = 0 AND distance > 0)
+), absent AS (
+  -- where 0 is outside, fewer than half of the days lack a claim
+  SELECT
+    keys, value, median, mad, score, unnest(generate_series(first, last, INTERVAL 1 DAY)) AS day
+  FROM outside
+  WHERE day IS NULL
+)
+SELECT keys, day, value, median, mad, score FROM outside WHERE day IS NOT NULL
+UNION ALL
+SELECT keys, day, value, median, mad, score FROM absent
+WHERE NOT EXISTS (
+  SELECT 1 FROM daily WHERE daily.day = absent.day AND daily.keys IS NOT DISTINCT FROM absent.keys
+)
+ORDER BY keys, day

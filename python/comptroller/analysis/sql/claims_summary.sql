@@ -1,0 +1,22 @@
+-- How many claims there are for each key, their amount, and how many succeeded.
+WITH counted AS (
+  SELECT
+    keys,
+    count(*) AS claims,
+    sum(amount) AS amount,
+    count(*) FILTER (WHERE status = 'CONFIRMED') AS confirmed,
+    count(*) FILTER (WHERE status = 'FAILED') AS failed
+  FROM claims
+  GROUP BY keys
+)
+SELECT
+  keys,
+  claims,
+  amount,
+  claims / sum(claims) OVER () AS claims_share,
+  amount / nullif(sum(amount) OVER (PARTITION BY asset), 0) AS amount_share,
+  confirmed,
+  failed,
+  confirmed / nullif(confirmed + failed, 0) AS success_rate
+FROM counted
+ORDER BY keys

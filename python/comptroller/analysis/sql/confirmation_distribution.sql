@@ -1,0 +1,15 @@
+-- How many claims took how long to be confirmed, in ten steps for each power of ten of seconds.
+WITH timed AS (
+  SELECT keys, date_diff('microsecond', submitted_at, confirmed_at) AS took
+  FROM claims
+  WHERE status = 'CONFIRMED' AND submitted_at IS NOT NULL AND confirmed_at IS NOT NULL
+), stepped AS (
+  SELECT
+    keys,
+    CASE WHEN took > 1000 THEN floor(10 * log10(took) + 1e-9) - 60 ELSE -30 END AS step
+  FROM timed
+)
+SELECT keys, step, count(*) AS claims
+FROM stepped
+GROUP BY keys, step
+ORDER BY keys, step

@@ -1,0 +1,77 @@
+-- What a group held and claimed on each day of a month; the last row, without a day, is the month.
+WITH named AS (
+  SELECT asset, NULL::VARCHAR AS claimed FROM groups WHERE "group" = $group
+  UNION ALL
+  SELECT NULL, NULL FROM addresses WHERE "group" = $group
+  UNION ALL
+  SELECT NULL, asset FROM claims WHERE "group" = $group
+), own AS (
+  -- where the asset of the group is unknown, the only one that it claimed
+  SELECT
+    count(*) AS known,
+    coalesce(max(asset), CASE WHEN min(claimed) = max(claimed) THEN max(claimed) END) AS own_asset
+  FROM named
+), days AS (
+  SELECT
+    unnest(
+      generate_series($month, $month + INTERVAL 1 MONTH - INTERVAL 1 DAY, INTERVAL 1 DAY)
+    ) AS day
+), spans AS (
+  SELECT day, day AS begins, day + INTERVAL 1 DAY AS ends FROM days
+  UNION ALL
+  SELECT NULL AS day, $month AS begins, $month + INTERVAL 1 MONTH AS ends
+), held AS (
+  SELECT
+    begins,
+    ends,
+    sum(balance) FILTER (WHERE at < begins AND (next_at IS NULL OR next_at >= begins)) AS opening,
+    sum(balance) FILTER (WHERE at < ends AND (next_at IS NULL OR next_at >= ends)) AS closing
+  FROM spans
+  JOIN snapshots ON at < ends AND (next_at IS NULL OR next_at >= begins)
+  WHERE "group" = $group
+  GROUP BY begins, ends
+), confirmed AS (
+  SELECT day, coalesce(asset, own_asset) AS asset, id, amount, confirmed_at
+  FROM (
+    SELECT spans.day, asset, id, amount, confirmed_at
+    FROM spans
+    JOIN claims ON confirmed_at >= begins AND confirmed_at < ends
+    WHERE "group" = $group AND status = 'CONFIRMED'
+  ) AS within
+  CROSS JOIN own
+), ranked AS (
+  SELECT
+    *, row_number() OVER (PARTITION BY day, asset ORDER BY confirmed_at DESC, id DESC) AS place
+  FROM confirmed
+), parts AS (
+  SELECT
+    spans.day,
+    own_asset AS asset,
+    coalesce(opening, 0) AS opening,
+    coalesce(closing, 0) AS closing,
+    0 AS claims,
+    0::DECIMAL(38, 18) AS amount,
+    NULL::VARCHAR AS last_claim,
+    NULL::TIMESTAMP AS confirmed_at
+  FROM spans
+  LEFT JOIN held USING (begins, ends)
+  CROSS JOIN own
+  WHERE known > 0
+  UNION ALL
+  SELECT spans.day, others.asset, 0, 0, 0, 0, NULL, NULL
+  FROM spans CROSS JOIN (SELECT DISTINCT asset FROM confirmed) AS others
+  UNION ALL
+  SELECT day, asset, 0, 0, 1, amount, CASE WHEN place = 1 THEN id END, confirmed_at FROM ranked
+)
+SELECT
+  day,
+  asset,
+  sum(opening) AS opening_holdings,
+  sum(claims) AS claims,
+  sum(amount) AS claimed,
+  sum(closing) AS closing_holdings,
+  max(last_claim) AS last_claim,
+  max(confirmed_at) AS last_claim_at
+FROM parts
+GROUP BY day, asset
+ORDER BY day, asset

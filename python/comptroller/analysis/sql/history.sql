@@ -1,0 +1,84 @@
+-- Everything that happened to a claim, an identity, a group or an address, in order.
+WITH addresses_of AS (
+  SELECT a.id, a.address, a.payout_group_id, a.created_at
+  FROM store.reward_addresses AS a
+  WHERE a.id = $id OR lower(a.address) = lower($id) OR a.payout_group_id = $id
+), claims_of AS (
+  SELECT c.*
+  FROM store.claims AS c
+  WHERE c.id = $id
+    OR c.payout_group_id = $id
+    OR EXISTS (
+      SELECT 1
+      FROM claim_addresses AS p
+      LEFT JOIN addresses_of AS a ON a.id = $id AND lower(a.address) = lower(p.address)
+      WHERE p.claim_id = c.id AND (lower(p.address) = lower($id) OR a.id = $id)
+    )
+), made_good AS (
+  SELECT
+    f.id,
+    c.id AS by_id,
+    coalesce(c.confirmed_at, c.created_at) AS at,
+    row_number() OVER (PARTITION BY f.id ORDER BY c.created_at, c.id) AS place
+  FROM claims_of AS f
+  JOIN store.claims AS c ON c.payout_group_id = f.payout_group_id
+  WHERE f.onchain_status = 'FAILED'
+    AND c.onchain_status = 'CONFIRMED'
+    AND c.created_at > f.created_at
+), controls_of AS (
+  SELECT
+    c.*,
+    c.type || coalesce(' ' || c.reason_code, '') || coalesce(': ' || c.reason, '') AS why
+  FROM store.controls AS c
+  WHERE c.identity_id = $id OR c.id = $id
+), orchestrations_of AS (
+  SELECT
+    o.*,
+    coalesce(o.source_asset, '?') || ' to ' || coalesce(o.destination_asset, '?') AS route
+  FROM store.orchestrations AS o
+  WHERE o.identity_id = $id OR o.id = $id
+), events AS (
+  SELECT
+    created_at AS at, 'claim' AS record, id, 'created' AS event, asset_type AS asset, amount,
+    NULL::VARCHAR AS actor, claim_schedule_id AS detail
+  FROM claims_of
+  UNION ALL
+  SELECT submitted_at, 'claim', id, 'submitted', asset_type, amount, NULL, tx_hash
+  FROM claims_of WHERE submitted_at IS NOT NULL
+  UNION ALL
+  SELECT confirmed_at, 'claim', id, 'confirmed', asset_type, amount, NULL, tx_hash
+  FROM claims_of WHERE onchain_status = 'CONFIRMED' AND confirmed_at IS NOT NULL
+  UNION ALL
+  SELECT updated_at, 'claim', id, 'failed', asset_type, amount, NULL, error_message
+  FROM claims_of WHERE onchain_status = 'FAILED'
+  UNION ALL
+  SELECT at, 'claim', id, 'made good', NULL, NULL, NULL, by_id FROM made_good WHERE place = 1
+  UNION ALL
+  SELECT created_at, 'control', id, 'created', NULL, NULL, created_by, why FROM controls_of
+  UNION ALL
+  SELECT deleted_at, 'control', id, 'lifted', NULL, NULL, deleted_by, coalesce(deletion_reason, why)
+  FROM controls_of WHERE deleted_at IS NOT NULL
+  UNION ALL
+  SELECT created_at, 'orchestration', id, 'created', source_asset, source_amount, NULL, route
+  FROM orchestrations_of
+  UNION ALL
+  SELECT updated_at, 'orchestration', id, lower(status), source_asset, source_amount, NULL, route
+  FROM orchestrations_of WHERE status IN ('COMPLETED', 'FAILED', 'REJECTED')
+  UNION ALL
+  SELECT i.created_at, 'identity', i.id, 'created', NULL, NULL, NULL, i.ref_id
+  FROM store.identities AS i WHERE i.id = $id
+  UNION ALL
+  SELECT g.created_at, 'group', g.id, 'created', g.asset_type, NULL, NULL, g.name
+  FROM store.payout_groups AS g WHERE g.id = $id
+  UNION ALL
+  SELECT created_at, 'address', id, 'created', NULL, NULL, NULL, address FROM addresses_of
+  UNION ALL
+  SELECT b.at, 'address', b.address_id, 'balance', g.asset_type, b.balance, NULL, a.address
+  FROM store.balances AS b
+  JOIN addresses_of AS a ON a.id = b.address_id
+  LEFT JOIN store.payout_groups AS g ON g.id = a.payout_group_id
+)
+SELECT at, record, id, event, asset, amount, actor, detail
+FROM events
+WHERE ($since IS NULL OR at >= $since) AND ($until IS NULL OR at < $until)
+ORDER BY at, record, id, event

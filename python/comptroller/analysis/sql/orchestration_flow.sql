@@ -1,0 +1,29 @@
+-- How many orchestrations go from each asset to each, and how they end.
+WITH timed AS (
+  SELECT
+    *,
+    CASE
+      WHEN status IN ('COMPLETED', 'FAILED', 'REJECTED')
+      THEN date_diff('microsecond', created_at, updated_at)
+    END AS took
+  FROM orchestrations
+), ranked AS (
+  SELECT
+    *,
+    count(*) OVER (PARTITION BY source_asset, destination_asset, status) AS everyone,
+    row_number() OVER (
+      PARTITION BY source_asset, destination_asset, status ORDER BY took
+    ) AS place
+  FROM timed
+)
+SELECT
+  source_asset,
+  destination_asset,
+  status,
+  count(*) AS orchestrations,
+  coalesce(sum(source_amount), 0) AS source_amount,
+  min(took) FILTER (WHERE 100 * place >= 50 * everyone) / 1e6 AS p50_seconds,
+  min(took) FILTER (WHERE 100 * place >= 90 * everyone) / 1e6 AS p90_seconds
+FROM ranked
+GROUP BY source_asset, destination_asset, status
+ORDER BY source_asset, destination_asset, status

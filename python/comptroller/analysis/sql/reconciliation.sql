@@ -1,0 +1,130 @@
+-- Whether what groups claimed in each month, or in one, fits what was held on their addresses.
+WITH confirmed AS (
+  SELECT
+    "group",
+    asset,
+    date_trunc('day', confirmed_at) AS day,
+    date_trunc('month', confirmed_at) AS month,
+    sum(amount) AS amount
+  FROM claims
+  WHERE status = 'CONFIRMED' AND confirmed_at IS NOT NULL
+  GROUP BY "group", asset, date_trunc('day', confirmed_at), date_trunc('month', confirmed_at)
+), seen AS (
+  SELECT "group", asset, day, month FROM confirmed
+  UNION ALL
+  SELECT "group", NULL AS asset, date_trunc('day', at) AS day, date_trunc('month', at) AS month
+  FROM snapshots
+), months AS (
+  SELECT month, month + INTERVAL 1 MONTH AS month_end, until
+  FROM (
+    SELECT DISTINCT month FROM seen WHERE $month IS NULL
+    UNION ALL
+    SELECT $month AS month WHERE $month IS NOT NULL
+  ) AS chosen
+  CROSS JOIN (SELECT max(day) + INTERVAL 1 DAY AS until FROM seen) AS known
+), every_group AS (
+  -- where the asset of a group is unknown, the only one that it claimed
+  SELECT
+    "group",
+    coalesce(max(asset), CASE WHEN min(claimed) = max(claimed) THEN max(claimed) END) AS own_asset,
+    max(ledger) AS ledger,
+    min(day) AS begun
+  FROM (
+    SELECT "group", asset, ledger, NULL::VARCHAR AS claimed, NULL::TIMESTAMP AS day FROM groups
+    UNION ALL
+    SELECT "group", NULL AS asset, NULL AS ledger, asset AS claimed, day FROM seen
+  ) AS named
+  GROUP BY "group"
+), listed AS (
+  -- each group in each month from its beginning on
+  SELECT
+    *,
+    CASE
+      WHEN begun IS NOT NULL AND greatest(month, begun) < least(month_end, until)
+      THEN date_diff('day', greatest(month, begun), least(month_end, until))
+    END AS days
+  FROM every_group CROSS JOIN months
+  WHERE begun IS NULL OR begun < month_end
+), standing AS (
+  SELECT
+    "group",
+    month,
+    balance,
+    greatest(at, month) AS begins,
+    least(next_at, month_end, until) AS ends
+  FROM snapshots
+  JOIN months ON at < month_end AND (next_at IS NULL OR next_at > month)
+), weighed AS (
+  -- whole units and fractions apart: their product has more digits than a decimal
+  SELECT
+    *,
+    floor(balance)::DECIMAL(20, 0) AS units,
+    date_diff('microsecond', begins, ends)::DECIMAL(13, 0) AS lasted
+  FROM standing
+  WHERE begins < ends
+), held AS (
+  -- weighted by time
+  SELECT
+    "group",
+    month,
+    (
+      sum(units * lasted)::DOUBLE + sum((balance - units)::DECIMAL(18, 18) * lasted)::DOUBLE
+    ) / date_diff('microsecond', min(begins), max(ends)) AS average_holdings
+  FROM weighed
+  GROUP BY "group", month
+), parts AS (
+  SELECT
+    "group", month, own_asset AS asset, ledger, days, average_holdings, 0::DECIMAL(38, 18) AS amount
+  FROM listed
+  LEFT JOIN held USING ("group", month)
+  UNION ALL
+  SELECT "group", month, coalesce(confirmed.asset, own_asset), ledger, days, NULL, amount
+  FROM confirmed
+  JOIN listed USING ("group", month)
+), joined AS (
+  SELECT
+    "group",
+    month,
+    asset,
+    max(ledger) AS ledger,
+    max(days) AS days,
+    max(average_holdings) AS average_holdings,
+    sum(amount) AS claimed
+  FROM parts
+  GROUP BY "group", month, asset
+), rated AS (
+  SELECT *, claimed / nullif(average_holdings, 0) * 365.0 / days AS annual_rate FROM joined
+), ranked AS (
+  SELECT
+    *,
+    count(annual_rate) OVER (PARTITION BY asset, ledger, month) AS rates,
+    row_number() OVER (PARTITION BY asset, ledger, month ORDER BY annual_rate NULLS LAST) AS place
+  FROM rated
+), compared AS (
+  -- the lower middle
+  SELECT
+    *,
+    CASE
+      WHEN asset IS NOT NULL AND ledger IS NOT NULL
+      THEN min(CASE WHEN 2 * place >= rates THEN annual_rate END)
+        OVER (PARTITION BY asset, ledger, month)
+    END AS median_rate
+  FROM ranked
+)
+SELECT
+  "group",
+  month,
+  asset,
+  ledger,
+  claimed,
+  average_holdings,
+  days,
+  annual_rate,
+  median_rate,
+  annual_rate / nullif(median_rate, 0) - 1 AS deviation,
+  CASE
+    WHEN average_holdings = 0 AND claimed > 0 THEN FALSE
+    ELSE abs(annual_rate - median_rate) <= median_rate * ($tolerance + 1e-12)
+  END AS within_tolerance
+FROM compared
+ORDER BY "group", month, asset

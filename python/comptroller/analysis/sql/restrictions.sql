@@ -1,0 +1,40 @@
+-- How many controls were created, lifted and in force in each period, and how long they last.
+WITH newest AS (
+  SELECT max(greatest(created_at, lifted_at)) AS newest FROM control_events
+), timed AS (
+  SELECT
+    keys,
+    lifted_at IS NOT NULL AS ended,
+    date_diff('microsecond', created_at, coalesce(lifted_at, newest)) AS took
+  FROM control_events CROSS JOIN newest
+  WHERE event = 'created'
+), medians AS (
+  SELECT keys, min(took) FILTER (WHERE ended AND survivors <= 0.5 + 1e-12) AS median
+  FROM survival
+  GROUP BY keys
+), changes AS (
+  SELECT
+    keys,
+    count(*) FILTER (WHERE event = 'created') AS created,
+    count(*) FILTER (WHERE event = 'lifted') AS lifted,
+    NULL::BIGINT AS median
+  FROM control_events
+  GROUP BY keys
+  UNION ALL
+  SELECT keys, 0 AS created, 0 AS lifted, median FROM medians
+  UNION ALL
+  -- every period has a row for every kind of control
+  SELECT keys, 0 AS created, 0 AS lifted, NULL AS median
+  FROM (SELECT DISTINCT kinds FROM control_events) AS every_kind
+  CROSS JOIN (SELECT DISTINCT periods FROM control_events) AS every_period
+), summed AS (
+  SELECT keys, sum(created) AS created, sum(lifted) AS lifted, max(median) AS median
+  FROM changes
+  GROUP BY keys
+), standing AS (
+  SELECT *, sum(created - lifted) OVER (PARTITION BY kinds ORDER BY periods) AS active FROM summed
+)
+SELECT keys, created, lifted, active, median / 86400e6 AS median_days
+FROM standing
+WHERE created > 0 OR lifted > 0 OR active > 0
+ORDER BY keys

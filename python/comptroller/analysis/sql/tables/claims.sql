@@ -1,0 +1,28 @@
+-- Claims with the keys that reports group them by. A claim of several addresses has a row for each,
+-- if `address` is read at all. Weeks begin on Monday.
+SELECT
+  c.id,
+  c.onchain_status AS status,
+  c.blockchain AS chain,
+  c.asset_type AS asset,
+  g.jurisdiction,
+  c.payout_group_id AS "group",
+  a.address,
+  c.customer_id AS customer,
+  c.claim_schedule_id AS schedule,
+  c.claim_type,
+  date_trunc('hour', c.created_at) AS hour,
+  date_trunc('day', c.created_at) AS day,
+  date_trunc('week', c.created_at) AS week,
+  date_trunc('month', c.created_at) AS month,
+  c.amount,
+  c.error_message,
+  c.tx_hash,
+  c.created_at,
+  c.submitted_at,
+  c.confirmed_at,
+  c.updated_at
+FROM store.claims AS c
+LEFT JOIN store.payout_groups AS g ON g.id = c.payout_group_id
+LEFT JOIN claim_addresses AS a ON a.claim_id = c.id
+WHERE ($since IS NULL OR c.created_at >= $since) AND ($until IS NULL OR c.created_at < $until)

@@ -1,0 +1,10 @@
+-- Balances of the addresses that belong to a group at present; each holds until `next_at`, the time
+-- of the next snapshot of the address (NULL for the newest).
+SELECT
+  a.payout_group_id AS "group",
+  b.balance,
+  b.at,
+  lead(b.at) OVER (PARTITION BY b.address_id ORDER BY b.at) AS next_at
+FROM store.balances AS b
+JOIN store.reward_addresses AS a ON a.id = b.address_id
+WHERE a.payout_group_id IS NOT NULL

@@ -1,0 +1,142 @@
+"""The tables of a store in an engine, read once for as many reports as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol
+
+import polars
+
+from comptroller.analysis.assemble import store_columns
+from comptroller.analysis.engines import Engine
+from comptroller.errors import Forbidden, invalid
+from comptroller.streams import Stream
+
+#: Columns by table, and filters of streams by table.
+Reads = Mapping[str, Collection[str]]
+Filters = Mapping[str, Mapping[str, Any]]
+
+
+class Streaming(Protocol):
+    """A resource whose records stream."""
+
+    def stream(self, columns: Sequence[str] | None = None, **filters: Any) -> Stream:
+        """All records that pass the filters, as columns."""
+
+
+class Source(Protocol):
+    """Where tables come from."""
+
+    def version(self) -> int | None:
+        """A number that changes whenever a table does; None if that is unknown."""
+
+    def bring(
+        self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
+    ) -> None:
+        """Brings columns of a table, at least those rows that pass the filters."""
+
+
+class Store:
+    """The tables of a service."""
+
+    def __init__(
+        self, resources: Mapping[str, Streaming], version: Callable[[], int | None]
+    ) -> None:
+        self._resources = resources
+        self.version = version
+
+    def bring(
+        self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
+    ) -> None:
+        """Streams the rows into the engine."""
+        given = {"include_deleted": True} if table == "controls" else filters
+        engine.read(table, self._resources[table].stream(columns, **given))
+
+
+class Exports:
+    """The tables of Parquet exports, by table."""
+
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self._paths = paths
+
+    def version(self) -> int:
+        """Always the same: what is scanned is read anew by each report."""
+        return 0
+
+    def bring(
+        self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
+    ) -> None:
+        """Lets the engine scan the files. Raises InvalidRequest if there are none of the table."""
+        if table not in self._paths:
+            raise invalid("tables", f"there is no {table}; there are {', '.join(self._paths)}")
+        engine.scan(table, self._paths[table])
+
+
+class _Kept(NamedTuple):
+    columns: frozenset[str]
+    filters: Mapping[str, Any]
+
+
+class Tables:
+    """An engine with tables of a source; what it has is read again only if the source changed.
+
+    A table is read with the columns and the rows that a report needs; again, with more, if another
+    needs more.
+    """
+
+    def __init__(self, engine: Engine, source: Source) -> None:
+        self.engine = engine
+        self._source = source
+        self._kept: dict[str, _Kept] = {}
+        self._version: int | None = None
+        self._wanted: Reads | None = None
+
+    def prepare(self, reads: Reads, filters: Filters, *, is_lenient: bool = False) -> None:
+        """Brings what is missing of the tables; those not permitted, if it is lenient, empty."""
+        if self._wanted is None:
+            self._forget_old()
+        for table, columns in reads.items():
+            kept, asked = self._kept.get(table, _Kept(frozenset(), {})), filters.get(table, {})
+            if kept.columns.issuperset(columns) and kept.filters in ({}, asked):
+                continue
+            wanted = kept.columns.union(columns, (self._wanted or {}).get(table, ()))
+            self._kept.pop(table, None)
+            try:
+                self._source.bring(self.engine, table, sorted(wanted), asked)
+            except Forbidden:
+                if not is_lenient:
+                    raise
+                self.engine.read(table, _empty(table, wanted))
+            else:
+                self._kept[table] = _Kept(wanted, asked)
+
+    @contextmanager
+    def held(self, reads: Reads) -> Iterator[None]:
+        """Reads each table once for all reports until the end of the scope, with these columns."""
+        self._forget_old()
+        self._wanted = reads
+        try:
+            yield
+        finally:
+            self._wanted = None
+
+    def _forget_old(self) -> None:
+        version = self._source.version()
+        if version is None or version != self._version:
+            self._kept.clear()
+        self._version = version
+
+
+_EMPTY = {
+    "DECIMAL(38, 18)": polars.Decimal(38, 18),
+    "TIMESTAMP": polars.Datetime("us", "UTC"),
+    "BOOLEAN": polars.Boolean(),
+    "VARCHAR[]": polars.List(polars.String),
+    "VARCHAR": polars.String(),
+}
+
+
+def _empty(table: str, columns: Collection[str]) -> polars.DataFrame:
+    types = store_columns()[table]
+    return polars.DataFrame(schema={name: _EMPTY[types[name]] for name in sorted(columns)})

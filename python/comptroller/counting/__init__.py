@@ -1,1 +1,0 @@
-"""Claims counted, summed and timed by their dimensions, by DuckDB or by plain Python."""

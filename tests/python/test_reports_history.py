@@ -1,0 +1,122 @@
+"""The history of a claim, an identity, a group or an address: what happened, in order."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import comptroller
+import polars
+import pytest
+from lines import address, at, balance, claim, group, load, orchestration
+from reporting import MONEY, only, ran
+
+GROUP = "01900000-0000-7000-8000-0000000000aa"
+ADDRESS = "01900000-0000-7000-8000-0000000000bb"
+PLACE = "0x" + "ab" * 20
+
+
+def of(svc: comptroller.Service, id: str, **bounds: Any) -> list[tuple[Any, ...]]:
+    return only(ran(svc, "history", id, **bounds), "at", "record", "event", "detail")
+
+
+@pytest.fixture
+def store(operator: comptroller.Service) -> comptroller.Service:
+    """A group with an address, a failed claim, and the one that made it good."""
+    load(
+        operator, "payout-groups", group(id=GROUP, name="ours", created_at=at(0), asset_type="ETH")
+    )
+    owned = address(id=ADDRESS, payout_group_id=GROUP, address=PLACE, created_at=at(1))
+    load(operator, "reward-addresses", owned)
+    load(operator, "balances", balance(address_id=ADDRESS, at=at(2), balance="7"))
+    given = {"payout_group_id": GROUP, "addresses": [PLACE]}
+    failed = {"onchain_status": "FAILED", "error_message": "out of gas", "updated_at": at(20)}
+    good = {"onchain_status": "CONFIRMED", "submitted_at": at(32), "confirmed_at": at(40)}
+    load(
+        operator,
+        "claims",
+        claim(id="failed", created_at=at(10), submitted_at=at(12), **failed, **given),
+        claim(id="good", created_at=at(30), **good, **given),
+        claim(
+            id="later", created_at=at(50), confirmed_at=at(60), onchain_status="CONFIRMED", **given
+        ),
+        claim(id="theirs"),
+    )
+    return operator
+
+
+def test_a_failed_claim_has_the_claim_that_made_it_good(store: comptroller.Service) -> None:
+    assert of(store, "failed") == [
+        (at(10), "claim", "created", None),
+        (at(12), "claim", "submitted", None),
+        (at(20), "claim", "failed", "out of gas"),
+        (at(40), "claim", "made good", "good"),
+    ]
+    assert [event for _, _, event, _ in of(store, "good")] == ["created", "submitted", "confirmed"]
+
+
+def test_a_group_has_its_addresses_balances_and_claims(store: comptroller.Service) -> None:
+    rows = ran(store, "history", GROUP)
+    assert only(rows[:3], "record", "event", "detail", "amount") == [
+        ("group", "created", "ours", None),
+        ("address", "created", store.reward_addresses.get(ADDRESS).address, None),
+        ("address", "balance", store.reward_addresses.get(ADDRESS).address, Decimal(7)),
+    ]
+    assert {row["id"] for row in rows if row["record"] == "claim"} == {"failed", "good", "later"}
+    assert [row["at"] for row in rows] == sorted(row["at"] for row in rows)
+
+
+@pytest.mark.parametrize("named", [ADDRESS, PLACE, PLACE.upper().replace("X", "x")])
+def test_an_address_is_known_by_its_id_and_as_it_is_written(
+    store: comptroller.Service, named: str
+) -> None:
+    rows = ran(store, "history", named)
+    assert {row["id"] for row in rows if row["record"] == "claim"} == {"failed", "good", "later"}
+    assert [row["amount"] for row in rows if row["event"] == "balance"] == [Decimal(7)]
+
+
+def test_an_identity_has_its_controls_and_orchestrations(operator: comptroller.Service) -> None:
+    identity = operator.identities.put(id="someone", customer_id="acme")
+    why = {"reason_code": "COURT_ORDER", "reason": "asked by a court"}
+    control = operator.controls.create(identity_id=identity.id, type="FROZEN", **why)
+    operator.controls.delete(control.id, reason="lifted")
+    moved = {"identity_id": identity.id, "status": "COMPLETED", "source_asset": "EUR"}
+    load(operator, "orchestrations", orchestration(**moved, updated_at=at(90)))
+    rows = ran(operator, "history", identity.id)
+    told = {(row["record"], row["event"]): row for row in rows}
+    assert set(told) == {
+        *(("identity", "created"), ("control", "created"), ("control", "lifted")),
+        *(("orchestration", "created"), ("orchestration", "completed")),
+    }
+    made = told["control", "created"]
+    assert made["actor"] == "operator"
+    assert "FROZEN" in made["detail"]
+    assert "asked by a court" in made["detail"]
+    assert told["control", "lifted"]["detail"] == "lifted"
+
+
+def test_a_period_bounds_the_events(store: comptroller.Service) -> None:
+    rows = of(store, "failed", since=at(12), until=at(40))
+    assert [event for _, _, event, _ in rows] == ["submitted", "failed"]
+
+
+def test_what_nothing_names_is_not_found(store: comptroller.Service) -> None:
+    with pytest.raises(comptroller.NotFound, match="no claim, identity, payout group or address x"):
+        store.reports.history("x")
+
+
+def test_a_client_has_the_history_of_what_it_may_read(
+    store: comptroller.Service, open_as: Any
+) -> None:
+    rows = open_as(customer="default").reports.history(GROUP).to_dicts()
+    assert {row["event"] for row in rows} >= {"created", "confirmed", "failed", "made good"}
+    assert "balance" not in {row["event"] for row in rows}
+    with pytest.raises(comptroller.NotFound):
+        open_as(customer="acme").reports.history(GROUP)
+
+
+def test_columns_have_their_types(store: comptroller.Service) -> None:
+    schema = dict(store.reports.history(GROUP).to_polars().schema)
+    assert schema.pop("amount") == MONEY
+    assert schema.pop("at") == polars.Datetime("us", "UTC")
+    assert set(schema.values()) == {polars.String}

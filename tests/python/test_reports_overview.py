@@ -1,0 +1,127 @@
+"""The overview: what there is at a glance, and what other reports consider unusual."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import comptroller
+import pytest
+from lines import address, at, balance, claim, group, load
+
+pytest.importorskip("sqlglot")
+pytest.importorskip("duckdb")
+pytest.importorskip("polars")
+
+GROUPS = [f"00000000-0000-7000-8000-00000000000{n}" for n in range(3)]
+
+
+def made(day: int, number: int = 0, **members: Any) -> dict[str, Any]:
+    """A claim of a day, confirmed a minute later."""
+    moments = {"created_at": at(days=day), "submitted_at": at(days=day)}
+    given = {"onchain_status": "CONFIRMED", "confirmed_at": at(60, days=day), "blockchain": "INK"}
+    owner = {"payout_group_id": GROUPS[number % 3], "updated_at": at(60, days=day)}
+    return claim(**{**moments, **given, **owner, "asset_type": "ETH", "amount": "1", **members})
+
+
+def steady() -> list[dict[str, Any]]:
+    return [made(day, number) for day in range(20) for number in range(3)]
+
+
+@pytest.fixture
+def store(operator: comptroller.Service) -> comptroller.Service:
+    """Three groups that hold and claim alike."""
+    load(operator, "payout-groups", *(group(id=each, asset_type="ETH") for each in GROUPS))
+    for owner in GROUPS:
+        held = address(payout_group_id=owner)
+        load(operator, "reward-addresses", held)
+        load(operator, "balances", balance(address_id=held["id"], at=at(), balance="1000"))
+    load(operator, "claims", *steady())
+    return operator
+
+
+def findings(svc: comptroller.Service) -> list[tuple[str, str]]:
+    return [(each.report, each.text) for each in svc.reports.overview().findings]
+
+
+def test_where_all_is_as_ever_nothing_is_found(store: comptroller.Service) -> None:
+    overview = store.reports.overview()
+    assert overview.findings == []
+    answer = overview.to_dict()
+    assert answer["claims"] == [
+        {
+            "claims": 60,
+            "confirmed": 60,
+            "failed": 0,
+            "submitted": 0,
+            "pending": 0,
+            "success_rate": 1.0,
+        }
+    ]
+    (amount,) = answer["amounts"]
+    assert (amount["asset"], amount["amount"]) == ("ETH", Decimal(60))
+    assert [row["p99_seconds"] for row in answer["times"]] == [60.0]
+    assert answer["failures"] == []
+
+
+def test_a_stuck_chain_is_found(store: comptroller.Service) -> None:
+    waits = {"onchain_status": "SUBMITTED", "confirmed_at": None, "updated_at": at(days=20)}
+    load(store, "claims", *(made(19, number, **waits) for number in range(2)))
+    (report, told), *_ = findings(store)
+    assert report == "stuck_claims"
+    assert told == "INK: 2 claims wait longer than 1 min 00 s, the oldest for 1 d 00 h"
+
+
+def test_a_failing_schedule_is_found(store: comptroller.Service) -> None:
+    failed = {"onchain_status": "FAILED", "error_message": "out of gas", "confirmed_at": None}
+    lines = [made(19, number, **failed, claim_schedule_id="daily") for number in range(3)]
+    load(store, "claims", made(10, claim_schedule_id="daily"), *lines)
+    reports = dict(findings(store))
+    told = "daily: 3 claims failed since 2026-01-20, none confirmed: out of gas"
+    assert reports["failing_schedules"] == told
+
+
+def test_a_group_outside_the_tolerance_is_found(store: comptroller.Service) -> None:
+    load(store, "claims", *(made(day, 1) for day in range(20)))
+    (found,) = (
+        each for each in store.reports.overview().findings if each.report == "reconciliation"
+    )
+    assert found.text.startswith(
+        f"2026-01: 1 group outside the tolerance, furthest {GROUPS[1]} (+1"
+    )
+    assert found.command == "comptroller report reconciliation --month 2026-01"
+
+
+def test_a_day_outside_the_band_is_found(store: comptroller.Service) -> None:
+    load(store, "claims", *(made(7, number) for number in range(30)))
+    overview = store.reports.overview(since=at(), until="2026-02-01")
+    days = [each for each in overview.findings if each.report == "anomalies"]
+    assert [each.given.get("measure") for each in days] == [None, "amount"]
+    assert days[0].text == "1 day outside the band, furthest 2026-01-08 (INK: 33, usually 3)"
+    assert days[1].text.endswith("(INK ETH: 33, usually 3)")
+    assert days[1].command.endswith("--until 2026-02-01 --measure amount")
+
+
+def test_a_client_sees_what_it_may_read(store: comptroller.Service, open_as: Any) -> None:
+    mine = open_as(customer="default").reports.overview()
+    assert mine.to_dict()["claims"][0]["claims"] == 60
+    reader = open_as(customer="default", scopes=["rewards:read_claims"])
+    assert reader.reports.overview().to_dict() == mine.to_dict()
+
+
+def test_it_fits_a_cell_and_escapes_what_is_not_ours(operator: comptroller.Service) -> None:
+    hostile = "<script>alert(1)</script>"
+    failed = {"onchain_status": "FAILED", "error_message": hostile, "claim_schedule_id": hostile}
+    load(operator, "claims", *(claim(**failed) for _ in range(3)))
+    overview = operator.reports.overview()
+    shown = overview._repr_html_()
+    assert "<script" not in shown
+    assert "&lt;script&gt;" in shown
+    assert "comptroller report failing-schedules" in shown
+    assert repr(overview).startswith("<Overview, 1 findings>")
+
+
+def test_of_nothing_there_is_nothing(operator: comptroller.Service) -> None:
+    overview = operator.reports.overview()
+    assert (overview.tables, overview.findings) == ({}, [])
+    assert "There are no claims" in overview._repr_html_()

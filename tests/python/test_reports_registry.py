@@ -1,0 +1,121 @@
+"""The registry: what is written from it is up to date, and its SQL stays portable."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import comptroller
+import pytest
+
+pytest.importorskip("sqlglot")
+pytest.importorskip("duckdb")
+pytest.importorskip("polars")
+
+from comptroller.analysis import assemble, reference
+from comptroller.analysis.face import Reports
+from comptroller.analysis.registry import CLAIM_KEYS, REPORTS, UNITS
+from furnished import NAMES
+from sqlglot import exp
+
+ROOT = Path(__file__).parents[2]
+SQL = Path(assemble.__file__).parent / "sql"
+FILES = sorted(path.relative_to(SQL).with_suffix("").as_posix() for path in SQL.rglob("*.sql"))
+#: What DuckDB, Spark and PostgreSQL answer alike as sqlglot translates it. Others, such as
+#: percentile_disc, GROUP BY ALL, ANTI JOIN, EXCLUDE, arg_max, epoch_us and ASOF, are translated
+#: wrongly or not at all, and nothing says so.
+PROVEN = {
+    *("Select", "Union", "With", "CTE", "Subquery", "From", "Join", "Where", "Group", "Having"),
+    *("Order", "Ordered", "Window", "Distinct", "Table", "TableAlias", "Alias", "Column", "Star"),
+    *("Identifier", "Literal", "Null", "Boolean", "Placeholder", "Cast", "DataType", "Paren"),
+    *("DataTypeParam", "Case", "If", "Coalesce", "Nullif", "In", "Is", "Not", "And", "Or", "EQ"),
+    *("GT", "GTE", "LT", "LTE", "NullSafeEQ", "Exists", "Add", "Sub", "Mul", "Div", "Neg"),
+    *("Count", "Sum", "Min", "Max", "Filter", "RowNumber", "Lead", "Abs", "Floor", "Ln", "Log"),
+    *("Exp", "Greatest", "Least", "DateDiff", "TimestampTrunc", "Interval", "Var"),
+    *("GenerateSeries", "Explode", "DPipe", "Lower"),
+}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_stays_inside_the_proven_subset(file: str) -> None:
+    tree = assemble.parse(file)
+    assert {type(node).__name__ for node in tree.walk()} <= PROVEN
+    for select in tree.find_all(exp.Select):
+        assert not select.args.get("qualify")
+        assert not (select.args.get("group") and select.args["group"].args.get("all"))
+    assert not [join for join in tree.find_all(exp.Join) if join.method]  # ASOF
+    text = (SQL / f"{file}.sql").read_text(encoding="utf-8")
+    assert text.startswith("-- ")  # what it answers
+    assert max(map(len, text.splitlines())) <= 100
+    assert "%" not in text  # a placeholder to drivers of PostgreSQL
+
+
+def test_every_file_is_used() -> None:
+    named = set(REPORTS) | {each.also for each in REPORTS.values() if each.also}
+    assert {file for file in FILES if "/" not in file} == named
+    relations = {file.removeprefix("tables/") for file in FILES if "/" in file}
+    read = {table.name for file in FILES for table in assemble.parse(file).find_all(exp.Table)}
+    assert relations <= read
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_entry_says_all_there_is_to_know(name: str) -> None:
+    definition = REPORTS[name]
+    texts = (definition.title, definition.question, definition.formula, definition.empty)
+    assert all(texts)
+    assert definition.question.endswith("?")
+    for column in definition.columns.values():
+        assert column.unit in UNITS
+        assert column.meaning
+    amounts = {column.unit for column in definition.columns.values()} & {"amount"}
+    has_asset = "asset" in definition.columns or definition.has_amounts
+    assert has_asset or not amounts or name == "orchestration_flow"  # it names two assets
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_method_has_the_signature_and_the_docstring_of_its_entry(name: str) -> None:
+    definition = REPORTS[name]
+    method = getattr(Reports, name)
+    taken = list(inspect.signature(method).parameters)
+    assert taken[0] == "self"
+    assert ("by" in taken) == (definition.by is not None)
+    assert set(definition.takes) <= set(taken)
+    told = inspect.getdoc(method) or ""
+    for word in (definition.question, *definition.columns, *definition.takes):
+        assert word in told
+
+
+def test_the_stub_is_that_of_the_registry() -> None:
+    written = Path(assemble.__file__).with_name("face.pyi").read_text(encoding="utf-8")
+    assert written == reference.stub(), "run python -m comptroller.analysis.reference"
+
+
+def test_the_documentation_has_the_table_of_the_registry() -> None:
+    page = (ROOT / "docs" / "how-to" / "analyse.md").read_text(encoding="utf-8")
+    assert reference.table() in page
+    for key in CLAIM_KEYS:
+        assert f"`{key}`" in page
+
+
+def test_only_the_columns_that_are_needed_are_read(operator: comptroller.Service) -> None:
+    def reads(*keys: str) -> dict[str, set[str]]:
+        columns = tuple((name, "BIGINT") for name in ("claims", "confirmed"))
+        parameters = (("since", "TIMESTAMP"), ("until", "TIMESTAMP"))
+        absent = frozenset({"since", "until"})
+        statement = assemble.assemble(
+            "claims_summary", (*keys, "asset"), columns, parameters, absent
+        )
+        return {table: set(names) for table, names in statement.reads.items()}
+
+    assert reads() == {"claims": {"asset_type", "onchain_status"}}
+    assert reads("jurisdiction") == {
+        "claims": {"asset_type", "onchain_status", "payout_group_id"},
+        "payout_groups": {"id", "jurisdiction"},
+    }
+    assert reads("address")["claims"] == {"asset_type", "onchain_status", "id", "addresses"}
+
+
+def test_two_modules_know_the_syntax_tree() -> None:
+    package = Path(assemble.__file__).parents[1]
+    knowing = {path.stem for path in package.rglob("*.py") if "sqlglot import" in path.read_text()}
+    assert knowing == {"assemble", "dialects"}
