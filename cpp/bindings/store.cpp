@@ -234,6 +234,10 @@ void bind_store(py::module_& module) {
                  return store.service()->database()->owns(path);
                },
                arg("path"), py::call_guard<py::gil_scoped_release>())
+           .def("version",
+                [](const Store& store) {
+                  return interruptibly([&] { return store.service()->database()->version(); });
+                })
            .def("commits",
                 [](const Store& store) {
                   const db::Commits commits =

@@ -183,6 +183,10 @@ class Database {
   // returns whether to keep its changes.
   virtual void write_bulk(const std::function<bool(Connection&)>& work) = 0;
 
+  // A number that differs from an earlier one of this object if something was committed in between,
+  // by whichever process.
+  virtual std::int64_t version() = 0;
+
   // Writes since the database was opened in this process.
   virtual Commits commits() const = 0;
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections.abc import Iterable
-from pathlib import Path
-from threading import Lock
 
 from comptroller import arguments
 from comptroller._core import Principal, Store
@@ -17,41 +14,6 @@ from comptroller.service import Service
 from comptroller.streams import Stream
 
 
-class CommitCounter:
-    """Tells whether a store changed, whichever process wrote to it. May be used from many threads.
-
-    It has a connection of its own, through Python's SQLite, which is the core's.
-    """
-
-    def __init__(self, path: str | None) -> None:
-        self._path = path
-        self._connection: sqlite3.Connection | None = None
-        self._lock = Lock()
-        self._process = os.getpid()
-
-    def read(self) -> int | None:
-        """A number that is another after each commit; None if that is unknown."""
-        with self._lock:
-            if self._path is None or os.getpid() != self._process:
-                return None
-            try:
-                if self._connection is None:
-                    uri = f"{Path(self._path).absolute().as_uri()}?mode=ro"
-                    self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
-                (number,) = self._connection.execute("PRAGMA data_version").fetchone()
-            except sqlite3.Error:
-                return None
-            return int(number)
-
-    def close(self) -> None:
-        """Closes the connection; what is read then is unknown."""
-        with self._lock:
-            self._path = None
-            if self._connection is not None and os.getpid() == self._process:
-                self._connection.close()
-            self._connection = None
-
-
 class LocalHost:
     """A store in this process, for one principal; `path` is None where it keeps no file."""
 
@@ -59,7 +21,6 @@ class LocalHost:
         self.store = store
         self.principal = principal
         self.path = path
-        self._commits = CommitCounter(path)
 
     def call(
         self,
@@ -113,13 +74,12 @@ class LocalHost:
         """What an examination of the whole store found, as JSON."""
         return self.store.check(self.principal)
 
-    def version(self) -> int | None:
-        """A number that changes with every commit; None if the store keeps no file."""
-        return self._commits.read()
+    def version(self) -> int:
+        """Another number after each commit, by whichever process."""
+        return self.store.version()
 
     def close(self) -> None:
         """Closes the store."""
-        self._commits.close()
         self.store.close()
 
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -57,6 +58,7 @@ class SqliteDatabase final : public Database {
     writer().write_bulk(work);
   }
   Commits commits() const override { return writer_ ? writer_->commits() : Commits{}; }
+  std::int64_t version() override;
   bool owns(const std::string& path) const override;
   Health health() override;
   void backup(const std::string& destination) override;
@@ -77,6 +79,8 @@ class SqliteDatabase final : public Database {
   std::unique_ptr<SqliteConnection> write_connection_;
   std::unique_ptr<Writer> writer_;
   Readers readers_;
+  std::mutex watching_;
+  std::optional<Lease> watch_;  // counts the commits of other connections
 };
 
 SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
@@ -125,6 +129,7 @@ SqliteDatabase::~SqliteDatabase() {
   writer_.reset();  // before the commit lock is held, which its thread may wait for
   try {
     const LockGuard closing(commit_lock_, deadline_to_open());
+    watch_.reset();
     readers_.close();
     // The last to close checkpoints, unless someone is writing, who then closes later.
     const LockGuard writing(write_lock_, std::try_to_lock);
@@ -137,6 +142,18 @@ SqliteDatabase::~SqliteDatabase() {
     std::error_code ignored;
     filesystem::remove(path_ + suffix, ignored);
   }
+}
+
+std::int64_t SqliteDatabase::version() {
+  const std::lock_guard lock(watching_);
+  if (!watch_) watch_.emplace(readers_.lend());
+  db::Query query = (*watch_)->query("PRAGMA data_version");
+  query.step();
+  const std::int64_t commits = query.column(0).integer;
+  if (!options_.read_only) return commits;
+  // A file that nobody writes is read without a lock, and does not count what replaces it.
+  std::error_code ignored;
+  return commits ^ filesystem::last_write_time(path_, ignored).time_since_epoch().count();
 }
 
 std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {

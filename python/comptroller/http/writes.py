@@ -53,10 +53,8 @@ class Writes:
             if not waiting.done():  # the client may have gone
                 waiting.set_result(outcome)
 
-        submit = partial(
-            *(self.deferred.submit, self._store, principal, operation, parameters, body),
-            idempotency_key,
-        )
+        call = (self._store, principal, operation, parameters, body, idempotency_key)
+        submit = partial(self.deferred.submit, *call)
         if body is None or len(body) < LARGE_BODY:
             self.expect(submit(), wake)
         else:
