@@ -62,10 +62,12 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
 
 // Whether groups in transition leave a jurisdiction: it is carried by the first of their claims
 // that are not rewritten yet, in one of the statuses.
-bool is_left(db::Connection& connection, const Value& jurisdiction) {
-  static const std::string sql =
+bool is_left(db::Connection& connection, const Value& jurisdiction, const Ownership& ownership) {
+  std::string sql =
       "SELECT 1 FROM jurisdiction_changes CROSS JOIN payout_groups AS g ON g.id = group_id"
-      " CROSS JOIN json_each(?2) AS status WHERE g.jurisdiction IS DISTINCT FROM ?1"
+      " CROSS JOIN json_each(?2) AS status WHERE g.jurisdiction IS DISTINCT FROM ?1";
+  if (ownership.is_restricted) sql += " AND g.customer_id = ?3";
+  sql +=
       " AND ?1 = (SELECT jurisdiction FROM claims"
       " WHERE payout_group_id = group_id AND onchain_status = status.value"
       " AND (created_at, key) > (jurisdiction_changes.created_at, claim_key)"
@@ -73,7 +75,9 @@ bool is_left(db::Connection& connection, const Value& jurisdiction) {
   std::vector<std::int64_t> statuses(words_of<ClaimStatus>.size());
   std::iota(statuses.begin(), statuses.end(), 0);
   const std::string list = json_array(statuses);
-  return bound_query(connection, sql, {jurisdiction, Value::of(std::string_view(list))}).step();
+  std::vector<Value> values{jurisdiction, Value::of(std::string_view(list))};
+  if (ownership.is_restricted) values.push_back(ownership.customers.front());
+  return bound_query(connection, sql, values).step();
 }
 
 // The groups of a jurisdiction, up to a number.
@@ -117,7 +121,7 @@ bool has_jurisdiction_changes(db::Connection& connection) {
 ListFilter claims_of_jurisdiction(db::Connection& connection, const Label& jurisdiction,
                                   const Ownership& ownership) {
   const Value code = Value::of(connection.symbols().find(jurisdiction.value).value_or(0));
-  if (is_left(connection, code)) {
+  if (is_left(connection, code, ownership)) {
     auto ids = groups_of(connection, jurisdiction, ownership, most_groups_merged + 1);
     if (std::ssize(ids) <= most_groups_merged) {
       return {Selectivity::term, {{&ListClaims::by_group, "payout_group_id", std::move(ids)}}};
