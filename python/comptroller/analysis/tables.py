@@ -17,6 +17,14 @@ from comptroller.streams import Stream
 Reads = Mapping[str, Collection[str]]
 Filters = Mapping[str, Mapping[str, Any]]
 
+# Columns that most reports read: the first that reads the table brings them for those asked next.
+_SHARED = {
+    "claims": frozenset(
+        ("onchain_status", "blockchain", "asset_type", "payout_group_id", "amount")
+        + ("created_at", "submitted_at", "confirmed_at", "updated_at")
+    )
+}
+
 
 class Streaming(Protocol):
     """A resource whose records stream."""
@@ -96,11 +104,12 @@ class Tables:
         """Brings what is missing of the tables; those not permitted, if it is lenient, empty."""
         if self._wanted is None:
             self._forget_old()
+        others = self._wanted or (_SHARED if self._version is not None else {})
         for table, columns in reads.items():
             kept, asked = self._kept.get(table, _Kept(frozenset(), {})), filters.get(table, {})
             if kept.columns.issuperset(columns) and kept.filters in ({}, asked):
                 continue
-            wanted = kept.columns.union(columns, (self._wanted or {}).get(table, ()))
+            wanted = kept.columns.union(columns, others.get(table, ()))
             self._kept.pop(table, None)
             try:
                 self._source.bring(self.engine, table, sorted(wanted), asked)

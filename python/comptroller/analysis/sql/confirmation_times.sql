@@ -13,12 +13,10 @@ WITH moment AS (
 )
 SELECT
   keys,
-  count(*) FILTER (WHERE ended) AS confirmed,
-  count(*) FILTER (WHERE NOT ended) AS waiting,
-  min(took) FILTER (WHERE ended AND survivors <= 0.5 + 1e-12) / 1e6 AS p50_seconds,
-  min(took) FILTER (WHERE ended AND survivors <= 0.1 + 1e-12) / 1e6 AS p90_seconds,
-  min(took) FILTER (WHERE ended AND survivors <= 0.01 + 1e-12) / 1e6 AS p99_seconds
+  ended AS confirmed,
+  waiting,
+  p50 / 1e6 AS p50_seconds,
+  p90 / 1e6 AS p90_seconds,
+  p99 / 1e6 AS p99_seconds
 FROM survival
-GROUP BY keys
-HAVING count(*) > 0
 ORDER BY keys

@@ -8,10 +8,6 @@ WITH newest AS (
     date_diff('microsecond', created_at, coalesce(lifted_at, newest)) AS took
   FROM control_events CROSS JOIN newest
   WHERE event = 'created'
-), medians AS (
-  SELECT keys, min(took) FILTER (WHERE ended AND survivors <= 0.5 + 1e-12) AS median
-  FROM survival
-  GROUP BY keys
 ), changes AS (
   SELECT
     keys,
@@ -21,7 +17,7 @@ WITH newest AS (
   FROM control_events
   GROUP BY keys
   UNION ALL
-  SELECT keys, 0 AS created, 0 AS lifted, median FROM medians
+  SELECT keys, 0 AS created, 0 AS lifted, p50 AS median FROM survival
   UNION ALL
   -- every period has a row for every kind of control
   SELECT keys, 0 AS created, 0 AS lifted, NULL AS median

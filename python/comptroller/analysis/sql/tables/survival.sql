@@ -1,20 +1,40 @@
 -- Kaplan-Meier over `timed`, each row of which `took` so long if it has `ended`, or longer if not:
--- `survivors` is the share that takes longer, the product of 1 - 1 / at risk over the ended rows.
-WITH at_risk_rows AS (
+-- for each key how many rows ended and how many are waiting, and the shortest times after which at
+-- most a half, a tenth and a hundredth are left. What is left is the product of 1 - 1 / at risk
+-- over the ended rows. Keys are numbered because windows sort a number in half the time.
+WITH counted_keys AS (
+  SELECT keys, count(*) AS counted FROM timed WHERE took IS NOT NULL GROUP BY keys
+), numbered_keys AS (
+  SELECT *, row_number() OVER (ORDER BY counted, keys) AS number FROM counted_keys
+), at_risk_rows AS (
+  SELECT
+    number,
+    took,
+    ended,
+    counted + 1 - row_number() OVER (PARTITION BY number ORDER BY took, ended DESC) AS at_risk
+  FROM timed JOIN numbered_keys ON timed.keys IS NOT DISTINCT FROM numbered_keys.keys
+  WHERE took IS NOT NULL
+), surviving_rows AS (
   SELECT
     *,
-    count(*) OVER (PARTITION BY keys) + 1
-      - row_number() OVER (PARTITION BY keys ORDER BY took, ended DESC) AS at_risk
-  FROM timed
-  WHERE took IS NOT NULL
+    CASE
+      WHEN at_risk = 1 THEN 0
+      ELSE exp(
+        sum(CASE WHEN ended AND at_risk > 1 THEN ln(1 - 1 / at_risk) ELSE 0 END)
+          OVER (PARTITION BY number ORDER BY at_risk DESC)
+      )
+    END AS survivors
+  FROM at_risk_rows
+), times AS (
+  SELECT
+    number,
+    count(*) FILTER (WHERE ended) AS ended,
+    count(*) FILTER (WHERE NOT ended) AS waiting,
+    min(took) FILTER (WHERE ended AND survivors <= 0.5 + 1e-12) AS p50,
+    min(took) FILTER (WHERE ended AND survivors <= 0.1 + 1e-12) AS p90,
+    min(took) FILTER (WHERE ended AND survivors <= 0.01 + 1e-12) AS p99
+  FROM surviving_rows
+  GROUP BY number
 )
-SELECT
-  *,
-  CASE
-    WHEN at_risk = 1 THEN 0
-    ELSE exp(
-      sum(CASE WHEN ended AND at_risk > 1 THEN ln(1 - 1 / at_risk) ELSE 0 END)
-        OVER (PARTITION BY keys ORDER BY at_risk DESC)
-    )
-  END AS survivors
-FROM at_risk_rows
+SELECT keys, ended, waiting, p50, p90, p99
+FROM times JOIN numbered_keys ON numbered_keys.number = times.number
