@@ -67,10 +67,11 @@ class SharedLane {
   Lane lane_;
 };
 
-py::object to_bytes(const std::optional<http::Response>& response) {
-  if (!response) return py::none();
-  const std::string& head = response->head;
-  const std::string& body = response->body;
+// The bytes to send; or the body and whether it is replayed, for the application to send.
+py::object to_python(const http::Response& response) {
+  const std::string& head = response.head;
+  const std::string& body = response.body;
+  if (head.empty()) return py::make_tuple(py::bytes(body), response.is_replay);
   PyObject* bytes =
       PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(head.size() + body.size()));
   if (bytes == nullptr) throw py::error_already_set();
@@ -106,7 +107,8 @@ std::unique_ptr<SharedLane> make_lane(const py::iterable& routes, std::vector<do
 
 py::object read(SharedLane& lane, const Store& store, const py::bytes& data) {
   const std::string_view bytes = data;
-  return to_bytes(lane.with([&](Lane& each) { return each.read(*store.service(), bytes); }));
+  const auto response = lane.with([&](Lane& each) { return each.read(*store.service(), bytes); });
+  return response ? to_python(*response) : py::none();
 }
 
 std::optional<Ticket> submit(SharedLane& lane, const Store& store, DeferredWrites& writes,
@@ -117,26 +119,28 @@ std::optional<Ticket> submit(SharedLane& lane, const Store& store, DeferredWrite
 
 py::object finish(SharedLane& lane, Ticket ticket, const py::bytes& body, bool is_replay) {
   service::Answer answer{body, is_replay};
-  return to_bytes(lane.with([&](Lane& each) { return each.finish(ticket, std::move(answer)); }));
+  return to_python(lane.with([&](Lane& each) { return each.finish(ticket, std::move(answer)); }));
 }
 
 void admit(SharedLane& lane, const py::bytes& token, const Principal& principal,
            const py::bytes& client, const py::bytes& customer, double until_s) {
   constexpr double latest_s = 253'402'300'799;
-  const double until_us = std::floor(std::min(until_s, latest_s) * 1'000'000);
+  const double until_us = std::floor(std::min(latest_s, until_s) * 1'000'000);
   const Timestamp until{static_cast<std::int64_t>(until_us)};
   const std::string bytes = token;
   lane.with([&, client_json = std::string(client), customer_json = std::string(customer)](
                 Lane& each) { each.admit(bytes, principal, client_json, customer_json, until); });
 }
 
-// What the lane reads of a request: method, target, token and body.
+// What the lane reads of a request.
 py::object parse(const py::bytes& data) {
   const auto request = http::read_request(std::string_view(data));
   if (!request) return py::none();
+  const auto& key = request->idempotency_key;
   return py::make_tuple(py::bytes(request->method), py::bytes(request->path),
                         py::bytes(request->query), py::bytes(request->token),
-                        py::bytes(request->body));
+                        py::bytes(request->body), key ? py::object(py::bytes(*key)) : py::none(),
+                        request->has_accept_encoding);
 }
 
 py::list counts(SharedLane& lane) {

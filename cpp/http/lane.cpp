@@ -157,9 +157,8 @@ std::optional<Lane::Ticket> Lane::submit(service::Service& service, service::Def
   }
 }
 
-std::optional<Response> Lane::finish(Ticket ticket, service::Answer answer) {
+Response Lane::finish(Ticket ticket, service::Answer answer) {
   const auto node = writes_.extract(ticket);
-  if (!node) return std::nullopt;
   return respond(node.mapped(), std::move(answer));
 }
 
@@ -170,12 +169,13 @@ void Lane::admit(std::string_view token, Principal principal, std::string client
       Caller{std::move(principal), std::move(client), std::move(customer), until});
 }
 
-std::optional<Response> Lane::respond(const Accepted& accepted, service::Answer answer) {
+Response Lane::respond(const Accepted& accepted, service::Answer answer) {
   const Route& route = options_.routes[accepted.route];
   Response response;
   response.body = dress(std::move(answer.body), route.envelope, route.items_alias);
+  response.is_replay = answer.is_replay;
   const bool is_large = response.body.size() >= options_.large_bytes;
-  if (is_large && accepted.has_accept_encoding) return std::nullopt;
+  if (is_large && accepted.has_accept_encoding) return response;
   const Clock::duration duration = Clock::now() - accepted.begin;
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
   const std::string request_id = make_request_id();

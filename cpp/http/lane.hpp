@@ -38,8 +38,9 @@ std::string dress(std::string answer, std::string_view envelope, std::string_vie
 
 // An answer in the two parts that are sent.
 struct Response {
-  std::string head;
+  std::string head;  // empty: the general way compresses the body and sends it
   std::string body;
+  bool is_replay = false;
 };
 
 // Answers with status 200 of one route.
@@ -56,7 +57,7 @@ struct LaneOptions {
   std::string replay_header;
 };
 
-// For the thread of one event loop.
+// For the thread of one event loop, and the writes of one DeferredWrites.
 class Lane {
  public:
   explicit Lane(LaneOptions options);
@@ -69,8 +70,7 @@ class Lane {
   using Ticket = service::DeferredWrites::Ticket;
   std::optional<Ticket> submit(service::Service& service, service::DeferredWrites& writes,
                                std::string_view bytes);
-  // Nothing if the general way is to send this answer.
-  std::optional<Response> finish(Ticket ticket, service::Answer answer);
+  Response finish(Ticket ticket, service::Answer answer);
   // For a write that failed: the general way refuses it.
   void discard(Ticket ticket) { writes_.erase(ticket); }
 
@@ -112,7 +112,7 @@ class Lane {
   std::optional<Accepted> accept(const service::Service& service, const Request& request) const;
   std::shared_ptr<const Caller> find_caller(std::string_view token, Timestamp now) const;
   std::optional<std::size_t> find_route(const Request& request, service::Call& call) const;
-  std::optional<Response> respond(const Accepted& accepted, service::Answer answer);
+  Response respond(const Accepted& accepted, service::Answer answer);
   std::string make_request_id();
 
   LaneOptions options_;

@@ -134,7 +134,11 @@ class _Route(Protocol):
 
 @final
 class Lane:
-    """Answers requests from their bytes. May be used from many threads."""
+    """Answers requests from their bytes, those that write through one DeferredWrites.
+
+    An answer is what to send; or its body and whether it is replayed, where the application is to
+    compress it for the client.
+    """
 
     def __init__(
         self,
@@ -145,9 +149,9 @@ class Lane:
         large_body_header: bytes,
         replay_header: bytes,
     ) -> None: ...
-    def read(self, store: Store, data: bytes) -> bytes | None: ...
+    def read(self, store: Store, data: bytes) -> bytes | tuple[bytes, bool] | None: ...
     def submit(self, store: Store, writes: DeferredWrites, data: bytes) -> int | None: ...
-    def finish(self, ticket: int, body: bytes, is_replay: bool) -> bytes | None: ...
+    def finish(self, ticket: int, body: bytes, is_replay: bool) -> bytes | tuple[bytes, bool]: ...
     def discard(self, ticket: int) -> None: ...
     # `client` and `customer` are JSON; `until_s` is since 1970.
     def admit(
@@ -159,8 +163,11 @@ class Lane:
     # Of each route: how many answers took how long, and their seconds in all.
     def counts(self) -> list[tuple[list[int], float]]: ...
     @staticmethod
-    def parse(data: bytes) -> tuple[bytes, bytes, bytes, bytes, bytes] | None:
-        """Method, path, query, token and body of a request that it may answer."""
+    def parse(data: bytes) -> tuple[bytes, bytes, bytes, bytes, bytes, bytes | None, bool] | None:
+        """What it reads of a request that it may answer.
+
+        Method, path, query, token, body, Idempotency-Key, and whether there is Accept-Encoding.
+        """
 
 def is_short(principal: Principal, operation: str, parameters: list[tuple[str, str]]) -> bool:
     """Whether a read takes less than a millisecond in a store of any size."""

@@ -102,7 +102,7 @@ def test_what_the_lane_accepts_llhttp_reads_alike(seed: int) -> None:
         if read is None:
             continue
         accepted += 1
-        method, path, query, token, body = read
+        method, path, query, token, body, key, has_accept_encoding = read
         parsed = Parsed(data)
         target = path + b"?" * (b"?" in parsed.url) + query
         assert (parsed.method, parsed.url) == (method, target), data
@@ -113,6 +113,8 @@ def test_what_the_lane_accepts_llhttp_reads_alike(seed: int) -> None:
         assert parsed.values(b"authorization") == [b"Bearer " + token], data
         assert len(parsed.values(b"host")) == 1, data
         assert not parsed.values(b"transfer-encoding"), data
+        assert parsed.values(b"idempotency-key") == ([] if key is None else [key]), data
+        assert bool(parsed.values(b"accept-encoding")) == has_accept_encoding, data
         url = httptools.parse_url(parsed.url)
         assert (url.path, url.query or b"") == (path, query), data
     assert accepted > 1000

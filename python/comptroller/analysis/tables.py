@@ -19,9 +19,9 @@ Filters = Mapping[str, Mapping[str, Any]]
 
 # Columns that most reports read: the first that reads the table brings them for those asked next.
 _SHARED = {
-    "claims": frozenset(
-        ("onchain_status", "blockchain", "asset_type", "payout_group_id", "amount")
-        + ("created_at", "submitted_at", "confirmed_at", "updated_at")
+    "claims": (
+        *("onchain_status", "blockchain", "asset_type", "payout_group_id", "amount"),
+        *("created_at", "submitted_at", "confirmed_at", "updated_at"),
     )
 }
 

@@ -192,7 +192,8 @@ class App:
             raise outcome
         answer, is_replay = outcome
         items_alias, extra = self.extras(row)
-        answer = _core.dress(answer, row.envelope, items_alias)
+        if OUTCOME not in exchange.scope:
+            answer = _core.dress(answer, row.envelope, items_alias)
         await self._send(exchange, answer, [*(REPLAY_HEADERS if is_replay else []), *extra])
 
     async def _in_bulk(

@@ -25,7 +25,8 @@ MOST_FIELDS = 2000
 #: A key of a scope that an answer sets: the deadline of the body is of each piece, not the whole.
 PIECEWISE = "comptroller.piecewise"
 
-#: A key of a scope with the outcome of the request's write, which was called before it came here.
+#: A key of a scope with the outcome of a request that was called before it came here, in its
+#: envelope.
 OUTCOME = "comptroller.outcome"
 #: The detail of a refusal when the server ends.
 STOPPING = "the server is stopping; whether a write was done is not known: look before trying again"

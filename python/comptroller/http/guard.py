@@ -173,7 +173,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._idle_until = inf  # since the lane answered
         self._is_answer_awaited = False  # from the lane
         self._kept = b""  # received meanwhile
-        self._outcome: Outcome | None = None  # of the write that is received again
+        self._outcome: Outcome | None = None  # of the request that is received again
         self._began = 0.0  # when it was received first
         self._is_stopping = False
         self._is_message_begun = False
@@ -287,7 +287,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._continue()
 
     def receive_again(self, request: bytes, outcome: Outcome, began: float) -> None:
-        """Gives the application a write whose outcome is known, to answer it."""
+        """Gives the application a request whose outcome is known, to answer it."""
         self._begin_answer()
         if self.transport.is_closing():
             _log.warning("the answer of a write was not sent: the connection was closed")

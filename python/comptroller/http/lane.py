@@ -28,8 +28,6 @@ from comptroller.http.tokens import Taken
 from comptroller.http.writes import LARGE_BODY, Outcome
 
 _WATCH_EVERY_S = 0.4
-#: A larger request is left to the application, which reads its body beside the event loop.
-_LARGEST_REQUEST = LARGE_BODY
 _log = logging.getLogger(__name__)
 
 
@@ -43,7 +41,7 @@ class Connection(Protocol):
         """Sends the answer of its request."""
 
     def receive_again(self, request: bytes, outcome: Outcome, began: float) -> None:
-        """Has the application answer a write whose outcome is known."""
+        """Has the application answer a request whose outcome is known."""
 
 
 class _Route(NamedTuple):
@@ -96,13 +94,13 @@ class Lane:
         if self._headers is not self._server_state.default_headers:  # renewed each second
             self._headers = self._server_state.default_headers
             self._lane.set_default_headers(_lines(self._headers))
-        if len(data) > _LARGEST_REQUEST:
+        if len(data) > LARGE_BODY:  # the application reads it beside the event loop
             return False
+        began = time.perf_counter()
         try:
             answer = self._lane.read(self._store, data)
             if answer is not None:
-                connection.answer(answer)
-                self._flush_soon()
+                self._answer(connection, data, answer, began)
                 return True
             if data.startswith(b"GET"):
                 return False
@@ -113,7 +111,6 @@ class Lane:
         if ticket is None:
             return False
         connection.await_answer()
-        began = time.perf_counter()
         writes.expect(
             ticket, lambda outcome: self._finish(connection, data, ticket, outcome, began)
         )
@@ -122,16 +119,24 @@ class Lane:
     def _finish(
         self, connection: Connection, request: bytes, ticket: int, outcome: Outcome, began: float
     ) -> None:
-        answer = None
         if isinstance(outcome, Error):
             self._lane.discard(ticket)
-        else:
-            answer = self._lane.finish(ticket, *outcome)
-        if answer is None:
             connection.receive_again(request, outcome, began)
         else:
+            self._answer(connection, request, self._lane.finish(ticket, *outcome), began)
+
+    def _answer(
+        self,
+        connection: Connection,
+        request: bytes,
+        answer: bytes | tuple[bytes, bool],
+        began: float,
+    ) -> None:
+        if isinstance(answer, bytes):
             connection.answer(answer)
             self._flush_soon()
+        else:
+            connection.receive_again(request, answer, began)
 
     def begin(self, server_state: ServerState) -> None:
         """Uses the headers of a server for its answers."""
