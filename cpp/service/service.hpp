@@ -49,8 +49,8 @@ class Service {
 
   // Throws unavailable once closed, and in a forked child of the process that opened the store.
   void check_usable() const;
-  // Refuses later calls; ends reads, loads and background work that run, not other writes. May be
-  // called more than once.
+  // Refuses later calls, and ends running reads, loads and background work; other writes finish.
+  // May be called more than once.
   void close();
   bool is_forked() const;
 

@@ -64,9 +64,9 @@ def test_options_that_make_no_sense_are_a_usage_error(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--host 0.0.0.0", "--host: 0.0.0.0 can be reached from elsewhere"),
-        ("--host ::", "--host: :: can be reached from elsewhere"),
-        ("--host books.example", "--host: books.example can be reached from elsewhere"),
+        ("--host 0.0.0.0", "--host: 0.0.0.0 can be reached from other machines"),
+        ("--host ::", "--host: :: can be reached from other machines"),
+        ("--host books.example", "--host: books.example can be reached from other machines"),
         ("--host 0.0.0.0 --auth off --behind-proxy", "--auth: off is for this machine alone"),
         ("--auth off --behind-proxy", "--auth: off is for this machine alone"),
         ("--host 0.0.0.0 --behind-proxy", "--issuer: must name the URL"),

@@ -58,7 +58,7 @@ class SqliteConnection final : public Connection {
   // Nothing waits for another program's lock beyond the deadline, and a statement that may be
   // interrupted ends with unavailable.
   void set_deadline(Deadline deadline) { deadline_ = deadline; }
-  // Throws what ends a statement now; for work on this connection that is none.
+  // Throws what would end a statement now; for work that runs no statement.
   void check_interrupt();
   // Whether to wait when another program holds a lock.
   void wait_when_busy(bool waits);

@@ -17,8 +17,8 @@
 namespace comptroller::db::sqlite {
 
 // For any thread. A write is reported as done only when its transaction was committed, also when
-// memory runs out: nothing is allocated between taking a task from the queue and reporting its
-// outcome but by what that outcome reports.
+// memory runs out: between taking a task from the queue and reporting its outcome only its own
+// work allocates, whose failure is that outcome.
 class Writer {
  public:
   // All must outlive the writer.
@@ -29,8 +29,8 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // See Database::write, write_later and write_bulk. What `work` of the last calls may not write
-  // itself: that is unavailable.
+  // See Database::write, write_later and write_bulk. Work that runs must not call these: that
+  // throws unavailable.
   void write(const std::function<void(Connection&)>& work);
   void write_later(std::function<void(Connection&)> work,
                    std::function<void(std::exception_ptr)> done);

@@ -61,7 +61,7 @@ _MOST_WORKERS = 256
     type=click.Choice(["local", "jwks", "off"]),
     default="local",
     show_default=True,
-    help="Tokens of this server, of another issuer, or none: then whoever asks is the operator.",
+    help="Tokens of this server, of another issuer, or none: then every caller is the operator.",
 )
 @click.option(
     "--issuer",
@@ -267,13 +267,13 @@ def _require_safety(options: dict[str, Any]) -> None:
     if not (options["tls_cert"] or options["behind_proxy"]):
         raise invalid(
             "--host",
-            f"{options['host']} can be reached from elsewhere, and tokens do not travel in clear; "
-            "give --tls-cert and --tls-key, or --behind-proxy where a proxy ends TLS",
+            f"{options['host']} can be reached from other machines, and tokens do not travel in"
+            " clear; give --tls-cert and --tls-key, or --behind-proxy where a proxy ends TLS",
         )
     if not options["issuer"]:
         raise invalid(
             "--issuer",
-            "must name the URL that clients elsewhere reach this server at, such as "
+            "must name the URL that clients on other machines reach this server at, such as "
             "https://books.example",
         )
 
@@ -367,8 +367,8 @@ def _authority(path: str, address: str, options: dict[str, Any]) -> Authority:
 
 def _announce(path: str, address: str, options: dict[str, Any]) -> None:
     is_temporary = options["empty"] or options["sample"] is not None
-    told = "a temporary store" if is_temporary else path
-    click.echo(f"comptroller {comptroller.__version__} serves {told} at {address}")
+    store = "a temporary store" if is_temporary else path
+    click.echo(f"comptroller {comptroller.__version__} serves {store} at {address}")
     click.echo(f"auth: {_AUTH[options['auth']]}; the interface to look at: {address}/docs")
     if options["auth"] == "local" and is_temporary:
         from comptroller.http import clients
@@ -376,5 +376,5 @@ def _announce(path: str, address: str, options: dict[str, Any]) -> None:
         client, secret = clients.add(clients.file_of(path), "temporary", None, None)
         click.echo(f"client_id: {client.client_id}\nclient_secret: {secret}")
     if options["auth"] == "off":
-        click.echo(f"warning: whoever reaches {address} acts as the operator", err=True)
+        click.echo(f"warning: everyone who reaches {address} acts as the operator", err=True)
     sys.stdout.flush()

@@ -104,7 +104,7 @@ class App:
         self._bulk = Bulk(service.host, exports, self.metrics.loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
         document = openapi.document(
-            _told_apart(authenticator, resources or {}), drop_deprecated=drop_deprecated
+            _authority_of(authenticator, resources or {}), drop_deprecated=drop_deprecated
         )
         self._router = Router(
             {**self._resources(), **pages.resources(document), **(resources or {})}
@@ -257,11 +257,11 @@ def _path(scope: Scope) -> str:
 async def _refuse(exchange: Exchange, error: Error, headers: Headers = ()) -> None:
     exchange.refusal = error.code
     body = problems.document(error, exchange.request_id)
-    told = [*problems.headers(error), *headers]
-    await exchange.answer(error.status, problems.CONTENT_TYPE, body, told)
+    fields = [*problems.headers(error), *headers]
+    await exchange.answer(error.status, problems.CONTENT_TYPE, body, fields)
 
 
-def _told_apart(authenticator: Authenticator, resources: Resources) -> openapi.Authority:
+def _authority_of(authenticator: Authenticator, resources: Resources) -> openapi.Authority:
     """How callers are authenticated, for the description of the interface."""
     if isinstance(authenticator, EveryoneIsOperator):
         return "off"
@@ -276,8 +276,8 @@ def _deprecation(sunset: datetime | None) -> list[tuple[bytes, bytes]]:
 
 
 def _takes_gzip(accepted: bytes) -> bool:
-    for told in accepted.lower().split(b","):
-        coding, _, weight = told.partition(b";")
+    for each in accepted.lower().split(b","):
+        coding, _, weight = each.partition(b";")
         if coding.strip() == b"gzip":
             return not _NO_WEIGHT.fullmatch(weight)
     return False

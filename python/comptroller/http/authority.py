@@ -25,7 +25,7 @@ from comptroller.routes import TOKEN_PATH, description
 JWKS_PATH = "/.well-known/jwks.json"
 METADATA_PATH = "/.well-known/oauth-authorization-server"
 
-#: What issuers elsewhere usually sign with.
+#: What other issuers usually sign with.
 ELSEWHERE_ALGORITHMS = ("Ed25519", "ES256", "RS256", "PS256")
 _JSON = b"application/json"
 
@@ -110,7 +110,7 @@ def external_authority(
     leeway_s: float = 10,
     clock: Callable[[], float] = time.time,
 ) -> Authority:
-    """Takes the tokens of an issuer elsewhere; has no resources.
+    """Takes the tokens of another issuer; has no resources.
 
     Args:
         issuer: what its tokens say as `iss`.

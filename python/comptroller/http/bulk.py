@@ -269,7 +269,7 @@ class _Pipe:
             loop.remove_reader(self._descriptor)
 
     def close(self) -> None:
-        """Closes the end; whoever writes to the pipe gets an error."""
+        """Closes the end; writing to the pipe raises an error from then on."""
         os.close(self._descriptor)
 
 
@@ -289,9 +289,9 @@ async def _gone(exchange: Exchange) -> None:
 
 async def _refuse(exchange: Exchange, error: Error, account: bytes) -> None:
     exchange.refusal = error.code
-    told = msgspec.json.decode(problems.document(error, exchange.request_id))
-    told["meta"] = {"load_result": msgspec.Raw(account)}
-    body = msgspec.json.encode(told)
+    document = msgspec.json.decode(problems.document(error, exchange.request_id))
+    document["meta"] = {"load_result": msgspec.Raw(account)}
+    body = msgspec.json.encode(document)
     await exchange.answer(error.status, problems.CONTENT_TYPE, body, problems.headers(error))
 
 

@@ -184,8 +184,8 @@ class Exchange:
 
     def check_type(self, *allowed: bytes) -> None:
         """Refuses a body of another media type or charset, and one that is packed."""
-        told = self.headers.get(b"content-type", b"").lower().split(b";")
-        media_type, *parameters = (part.strip() for part in told)
+        parts = self.headers.get(b"content-type", b"").lower().split(b";")
+        media_type, *parameters = (part.strip() for part in parts)
         charsets = {each[8:].strip(b'"') for each in parameters if each.startswith(b"charset=")}
         if media_type not in allowed or not charsets <= {b"utf-8"}:
             raise problem(

@@ -80,7 +80,7 @@ EXPLANATIONS: dict[str, Explanation] = {
         "Use the one that is there; where it is yours, meta.existing is its id.",
     ),
     "already-deleted": Explanation(
-        "The control was deleted before, by whoever it was: a control is deleted once.",
+        "The control was deleted before: a control is deleted once.",
         "Nothing is left to do. Under an Idempotency-Key a repeated request gets its first "
         "answer instead of this.",
     ),

@@ -1,4 +1,4 @@
-"""The public keys of an issuer elsewhere: a JWK set (RFC 7517) at one configured place."""
+"""The public keys of another issuer: a JWK set (RFC 7517) at one configured place."""
 
 from __future__ import annotations
 
@@ -162,10 +162,10 @@ def _bounded(file: BufferedIOBase, ends_at: float) -> bytes:
 def _usable(data: bytes) -> dict[str, Key]:
     """The keys by id that can verify a signature. Raises ValueError where there are none."""
     try:
-        told = msgspec.json.decode(data, type=dict[str, Any])
+        document = msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):
         raise ValueError("it is no JSON object") from None
-    entries = told.get("keys")
+    entries = document.get("keys")
     usable: dict[str, Key] = {}
     for entry in entries if isinstance(entries, list) else []:
         try:

@@ -174,7 +174,7 @@ class _Handler(logging.Handler):
                 "logger": record.name,
             }
             if record.exc_info and record.exc_info[1] is not None:
-                line |= _told(record.exc_info[1])
+                line |= _members_of(record.exc_info[1])
             self._log.write(msgspec.json.encode(line) + b"\n")
         except Exception:
             self.handleError(record)
@@ -183,7 +183,7 @@ class _Handler(logging.Handler):
         self._log.flush()
 
 
-def _told(error: BaseException) -> dict[str, Any]:
+def _members_of(error: BaseException) -> dict[str, Any]:
     frames = []
     trace = error.__traceback__
     while trace is not None:

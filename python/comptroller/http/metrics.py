@@ -85,7 +85,7 @@ class Metrics:
         self._answers.count(exchange.route or _NOWHERE, method, exchange.status, seconds)
 
     def add(self, counts: Counted) -> None:
-        """Adds answers that are counted elsewhere, all with status 200."""
+        """Adds answers that something else counts, all with status 200."""
         self._answers.others.append(counts)
 
     def loaded(self, kind: str, rows: int) -> None:

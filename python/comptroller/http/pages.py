@@ -76,9 +76,9 @@ def _offapi() -> Path:
 
 async def _problems(exchange: Exchange) -> None:
     rows = (
-        f'<tr><td><a href="problems/{code}">{code}</a></td><td>{told["status"]}</td>'
-        f"<td>{escape(told['title'])}</td></tr>"
-        for code, told in BY_CODE.items()
+        f'<tr><td><a href="problems/{code}">{code}</a></td><td>{kind["status"]}</td>'
+        f"<td>{escape(kind['title'])}</td></tr>"
+        for code, kind in BY_CODE.items()
     )
     page = _page("Problems", "docs/", ["<table>", *rows, "</table>"])
     await exchange.answer(200, _HTML, page, [_STRICT])
@@ -88,15 +88,15 @@ async def _problem(exchange: Exchange) -> None:
     code = exchange.path_parameter("code")
     if code not in BY_CODE:
         raise problem("not-found", "there is no problem of this code")
-    told, (meaning, remedy) = BY_CODE[code], EXPLANATIONS[code]
+    kind, (meaning, remedy) = BY_CODE[code], EXPLANATIONS[code]
     parts = [
-        f"<p><code>{code}</code>, status {told['status']}</p>",
+        f"<p><code>{code}</code>, status {kind['status']}</p>",
         f"<p>{escape(meaning)}</p>",
         "<h2>What to do</h2>",
         f"<p>{escape(remedy)}</p>",
         '<p><a href="../problems">All problems</a></p>',
     ]
-    page = _page(told["title"], "../docs/", parts)
+    page = _page(kind["title"], "../docs/", parts)
     await exchange.answer(200, _HTML, page, [_STRICT])
 
 

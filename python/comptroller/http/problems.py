@@ -41,7 +41,7 @@ def headers(error: Error) -> list[tuple[bytes, bytes]]:
 
 def document(error: Error, request_id: str) -> bytes:
     """The problem document of a refusal."""
-    told: dict[str, Any] = {
+    document: dict[str, Any] = {
         "type": f"/problems/{error.code}",
         "title": BY_CODE[error.code]["title"],
         "status": error.status,
@@ -50,7 +50,7 @@ def document(error: Error, request_id: str) -> bytes:
         "request_id": request_id,
     }
     if error.errors:
-        told["errors"] = [{"field": field, "message": why} for field, why in error.errors]
+        document["errors"] = [{"field": field, "message": why} for field, why in error.errors]
     if error.existing is not None:
-        told["meta"] = {"existing": error.existing}
-    return msgspec.json.encode(told)
+        document["meta"] = {"existing": error.existing}
+    return msgspec.json.encode(document)

@@ -55,7 +55,7 @@ class SecretFile:
             raise unavailable(f"{self.path} cannot be read: {error.strerror}") from error
 
     def write(self, data: bytes) -> None:
-        """Puts this in its place, durably; whoever reads meanwhile sees the old or the new."""
+        """Puts this in its place, durably; readers meanwhile see the old or the new."""
         with whole_file(self.path, 0o600) as part:
             part.write_bytes(data)
 
@@ -80,10 +80,10 @@ class SecretFile:
     def stamp(self) -> object:
         """Something that differs when the file has changed, come or gone."""
         try:
-            told = self.path.stat()
+            status = self.path.stat()
         except OSError as error:
             return error.errno
-        return told.st_ino, told.st_mtime_ns, told.st_ctime_ns
+        return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
 class Watched(Generic[_Kept]):

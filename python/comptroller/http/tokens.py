@@ -112,7 +112,7 @@ class Verifier:
     async def taken(self, token: bytes) -> Taken:
         """Whom the token names.
 
-        Raises Rejected for a token that is not to be taken, Unavailable where that cannot be told.
+        Raises Rejected for a token that is not to be taken, Unavailable where that cannot be known.
         """
         mark = await self._trust.mark()
         digest = blake2b(token, digest_size=32).digest()
@@ -131,12 +131,12 @@ class Verifier:
             raise Rejected("the token is too long")
         payload = await self._signed(token)
         try:
-            told: dict[str, Any] = msgspec.json.decode(payload, type=dict[str, Any])
-            claims = msgspec.convert(told, Claims)
+            members: dict[str, Any] = msgspec.json.decode(payload, type=dict[str, Any])
+            claims = msgspec.convert(members, Claims)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             raise Rejected("the claims of the token are malformed") from None
         self._check(claims)
-        return await self._caller(claims, told), claims.exp
+        return await self._caller(claims, members), claims.exp
 
     async def _signed(self, token: bytes) -> bytes:
         """The payload, once its signature was verified."""
@@ -182,9 +182,9 @@ class Verifier:
         if now + leeway_s < max(claims.nbf or 0, claims.iat or 0):
             raise Rejected("the token is not valid yet")
 
-    async def _caller(self, claims: Claims, told: dict[str, Any]) -> Caller:
-        customer = told.get(self._terms.customer_claim)
-        is_operator = told.get(self._terms.operator_claim) is True
+    async def _caller(self, claims: Claims, members: dict[str, Any]) -> Caller:
+        customer = members.get(self._terms.customer_claim)
+        is_operator = members.get(self._terms.operator_claim) is True
         if is_operator == (customer is not None) or not isinstance(customer, str | None):
             raise Rejected("the token must name either a customer or the operator")
         client_id = claims.client_id or claims.sub
