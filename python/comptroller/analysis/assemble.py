@@ -9,9 +9,9 @@ file of that name in `sql/tables`. A LEFT JOIN there is left out if nothing read
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
-from typing import NamedTuple
 
 import msgspec
 from sqlglot import exp, parse_one
@@ -30,13 +30,14 @@ _SQL = files("comptroller.analysis") / "sql"
 _TYPES = {"amount": "DECIMAL(38, 18)", "timestamp": "TIMESTAMP", "boolean": "BOOLEAN"}
 
 
-class Statement(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Statement:
     """A query, and the columns that it reads of each table of the store."""
 
     tree: exp.Query
     reads: Mapping[str, tuple[str, ...]]
 
-    @property
+    @cached_property
     def parameters(self) -> set[str]:
         """The names of the parameters whose values it needs."""
         return {each.name for each in self.tree.find_all(exp.Placeholder)}
@@ -65,8 +66,7 @@ def assemble(
     declared = _declared(tree, columns)
     whole = qualify(declared, "duckdb", schema=_schema(), quote_identifiers=False)
     pushdown_projections(whole)
-    if _drop_unread_joins(whole):
-        pushdown_projections(whole)
+    _drop_unread_joins(whole)
     return Statement(whole, _reads(whole))
 
 
@@ -229,9 +229,8 @@ def _declared(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> exp.Query:
     return answer.with_("answer", as_=tree, copy=False)
 
 
-def _drop_unread_joins(tree: exp.Query) -> bool:
-    """Whether any was dropped."""
-    dropped = False
+def _drop_unread_joins(tree: exp.Query) -> None:
+    """Drops left joins whose columns nothing reads, and relations that were only joined so."""
     for select in tree.find_all(exp.Select):
         for join in list(select.args.get("joins") or ()):
             inside = {id(each) for each in join.find_all(exp.Column)}
@@ -242,8 +241,13 @@ def _drop_unread_joins(tree: exp.Query) -> bool:
             )
             if join.side == "LEFT" and not read:
                 join.pop()
-                dropped = True
-    return dropped
+                _drop_relation(tree, join.this.name)
+
+
+def _drop_relation(tree: exp.Query, name: str) -> None:
+    if not any(table.name == name and not table.db for table in tree.find_all(exp.Table)):
+        for cte in [cte for cte in tree.ctes if cte.alias == name]:
+            cte.pop()
 
 
 def _reads(tree: exp.Query) -> Mapping[str, tuple[str, ...]]:

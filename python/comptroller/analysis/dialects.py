@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
 
-from comptroller.analysis.assemble import STORE
+from comptroller.analysis.assemble import STORE, Statement
+
+
+@lru_cache(maxsize=256)
+def bound_duckdb(statement: Statement) -> str:
+    """A statement for DuckDB with its parameters, which takes a third as long as to assemble it."""
+    return duckdb(statement.tree)
 
 
 def duckdb(tree: exp.Query, values: Mapping[str, Any] | None = None) -> str:

@@ -44,7 +44,7 @@ class DuckDB:
         bound = {name: values[name] for name in statement.parameters}
         try:
             with interruptible(duckdb):
-                rows = self._connection.sql(dialects.duckdb(statement.tree), params=bound)
+                rows = self._connection.sql(dialects.bound_duckdb(statement), params=bound)
                 return polars.DataFrame(_Rows(rows))
         except duckdb.OutOfRangeException as error:
             raise too_large() from error
