@@ -192,7 +192,7 @@ TEST_CASE("a stream that is idle for too long ends with an error, and its snapsh
   CHECK(consumer.next() == -EIO);
   CHECK(consumer.message() == "the stream was idle for too long and has ended; begin another");
   CHECK(consumer.next() == -EIO);
-  for (const char* suffix : {"", "-wal", "-shm", "-lock"}) {
+  for (const char* suffix : {"", "-wal", "-shm", "-lock", "-commit-lock"}) {
     std::filesystem::remove(path.string() + suffix);
   }
 }
