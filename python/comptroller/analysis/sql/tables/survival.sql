@@ -1,7 +1,10 @@
 -- Kaplan-Meier over `timed`, each row of which `took` so long if it has `ended`, or longer if not:
 -- for each key how many rows ended and how many are waiting, and the shortest times after which at
--- most a half, a tenth and a hundredth are left. What is left is the product of 1 - 1 / at risk
--- over the ended rows. Keys are numbered because windows sort a number in half the time.
+-- most a half, a tenth and a hundredth are left.
+--
+-- What is left is the product of 1 - 1 / at risk over the ended rows. Over all rows that would be
+-- (at risk - 1) / counted, so it is that, divided by the product over the waiting rows, of which
+-- there are few. Keys are numbered because windows sort a number in half the time.
 WITH counted_keys AS (
   SELECT keys, count(*) AS counted FROM timed WHERE took IS NOT NULL GROUP BY keys
 ), numbered_keys AS (
@@ -9,22 +12,35 @@ WITH counted_keys AS (
 ), at_risk_rows AS (
   SELECT
     number,
+    counted,
     took,
     ended,
-    counted + 1 - row_number() OVER (PARTITION BY number ORDER BY took, ended DESC) AS at_risk
+    counted + 1 - row_number() OVER (PARTITION BY number ORDER BY took, ended DESC) AS at_risk,
+    sum(CASE WHEN ended THEN 0 ELSE 1 END) OVER (PARTITION BY number ORDER BY took, ended DESC)
+      AS waiting_before
   FROM timed JOIN numbered_keys ON timed.keys IS NOT DISTINCT FROM numbered_keys.keys
   WHERE took IS NOT NULL
+), logarithms AS (
+  SELECT number, waiting_before, sum(ln(1 - 1 / at_risk)) AS logarithm
+  FROM at_risk_rows
+  WHERE NOT ended AND at_risk > 1
+  GROUP BY number, waiting_before
+), products AS (
+  SELECT
+    number,
+    waiting_before,
+    exp(sum(logarithm) OVER (PARTITION BY number ORDER BY waiting_before)) AS product
+  FROM logarithms
 ), surviving_rows AS (
   SELECT
-    *,
-    CASE
-      WHEN at_risk = 1 THEN 0
-      ELSE exp(
-        sum(CASE WHEN ended AND at_risk > 1 THEN ln(1 - 1 / at_risk) ELSE 0 END)
-          OVER (PARTITION BY number ORDER BY at_risk DESC)
-      )
-    END AS survivors
+    at_risk_rows.number,
+    took,
+    ended,
+    (at_risk - 1) / counted / coalesce(product, 1) AS survivors
   FROM at_risk_rows
+  LEFT JOIN products
+    ON products.number = at_risk_rows.number
+    AND products.waiting_before = at_risk_rows.waiting_before
 ), times AS (
   SELECT
     number,
