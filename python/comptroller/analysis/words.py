@@ -8,20 +8,13 @@ from collections.abc import Sequence
 from itertools import accumulate, count
 from unicodedata import east_asian_width
 
+from comptroller.markup import printable
+
 #: What stands for a null.
 NONE = "(none)"
-#: What XML 1.0 has no character for, and what steers how the text around it is drawn.
-_UNFIT = re.compile(
-    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 #: What a label is wide at most, in pixels.
 LABEL_WIDTH = 230
-
-
-def printable(text: str) -> str:
-    """Text of one line: what could break a document, or steer its drawing, as escapes."""
-    return _UNFIT.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def shortened(text: str) -> str:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import altair as alt
 
-from comptroller.analysis.words import LABEL_WIDTH, printable
+from comptroller.analysis.words import LABEL_WIDTH
 from comptroller.errors import invalid
+from comptroller.markup import printable
 
 Concatenated: TypeAlias = alt.HConcatChart | alt.VConcatChart
 Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | Concatenated
@@ -47,24 +48,16 @@ def checked(theme: str) -> Theme:
     return THEMES[theme]
 
 
-def finished(
-    picture: Picture, theme: Theme, title: str, over: str, notes: Sequence[str] = ()
-) -> Picture:
-    """The picture with its title, what it is over and the notes, and its colours.
-
-    On a page, which says the others, the notes alone.
-    """
-    lines = [printable(line) for line in (over, *notes)]
-    heading = alt.TitleParams(title, subtitle=lines, anchor="start", frame="bounds")
-    if theme is THEMES["page"]:
-        heading = alt.TitleParams(
-            lines[1:], fontSize=11, fontWeight="normal", anchor="start", frame="bounds"
-        )
-    titled = picture.properties(title=heading)
-    if not isinstance(titled, Concatenated):
+def finished(picture: Picture, theme: Theme, heading: Sequence[str]) -> Picture:
+    """The picture with its colours, and above it the lines of its heading, the first its title."""
+    if heading:
+        title, *lines = map(printable, heading)
+        shown = alt.TitleParams(title, subtitle=lines, anchor="start", frame="bounds")
+        picture = picture.properties(title=shown)
+    if not isinstance(picture, Concatenated):
         fit = alt.AutoSizeParams(type="fit-x", contains="padding")
-        titled = titled.properties(width=WIDTH, autosize=fit)
-    configured: Picture = titled.configure(**_configuration(theme))
+        picture = picture.properties(width=WIDTH, autosize=fit)
+    configured: Picture = picture.configure(**_configuration(theme))
     return configured
 
 

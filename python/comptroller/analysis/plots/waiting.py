@@ -27,7 +27,7 @@ from comptroller.analysis.plots.theme import (
     colours,
 )
 from comptroller.analysis.report import Report
-from comptroller.analysis.words import printable
+from comptroller.markup import printable
 
 _PERCENTILES = {"p50_seconds": "p50", "p90_seconds": "p90", "p99_seconds": "p99"}
 _COLOURS = dict(zip(_PERCENTILES.values(), (BLUE, ORANGE, VERMILLION), strict=True))
