@@ -7,16 +7,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 import altair as alt
 
-from comptroller.analysis.words import LABEL_WIDTH
 from comptroller.errors import invalid
 from comptroller.markup import printable
 
 Concatenated: TypeAlias = alt.HConcatChart | alt.VConcatChart
 Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | Concatenated
 
-#: What a picture is wide, in pixels, and a panel of one that has several (its labels left out).
+#: In pixels: a picture, a panel of one that has several (beside its labels), the room for names of
+#: rows. Vega measures text, fits what has one panel into a picture, and cuts what has no room.
 WIDTH = 600
-PANEL = 500
+PANEL = 520
+NAMES = 200
 
 # Okabe and Ito's, without those that vanish on white or on black.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
@@ -69,12 +70,10 @@ def _configuration(theme: Theme) -> dict[str, Any]:
         "titleFontSize": 11,
         "titleFontWeight": "normal",
     }
-    # A page's letters may be wider than those that were measured.
-    left, beside_labels = (40, 16) if theme is THEMES["page"] else (8, 4)
     return {
         "background": theme.ground,
         "font": "Arial, 'Liberation Sans', Helvetica, sans-serif",
-        "padding": {"left": left, "right": 8, "top": 8, "bottom": 8},
+        "padding": 8,
         "view": {"stroke": None},
         "title": {
             "color": theme.text,
@@ -90,11 +89,12 @@ def _configuration(theme: Theme) -> dict[str, Any]:
             "domainColor": GREY,
             "tickColor": GREY,
             "gridColor": theme.grid,
-            "labelLimit": LABEL_WIDTH + 20,
+            "labelLimit": NAMES,
             "labelOverlap": "greedy",
+            "labelSeparation": 6,
         },
-        "axisY": {"titlePadding": beside_labels},
-        "legend": {**words, "orient": "bottom", "columns": 4, "columnPadding": 2 * beside_labels},
+        "axisY": {"titlePadding": 8},
+        "legend": {**words, "orient": "bottom", "columns": 4, "columnPadding": 12},
         "text": {"color": theme.text, "fontSize": 11},
         "concat": {"spacing": 14},
     }
