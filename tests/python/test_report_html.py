@@ -156,7 +156,7 @@ def test_amounts_are_shown_to_the_last_digit(operator: comptroller.Service) -> N
 
 def test_a_report_of_nothing_is_a_section_too(operator: comptroller.Service) -> None:
     report = operator.reports.failures()
-    assert "Nothing to show" in report.html()
+    assert f"Nothing to show: {report.definition.empty}" in report.html()
     assert report._repr_html_()
     assert Seen(document([report], "Nothing")).tags["table"] == 0
 

@@ -72,6 +72,27 @@ def test_it_asks_for_nothing_and_fits_its_window(context: Any, whole: Path, sche
     assert visit.complaints == []
 
 
+def test_every_link_leads_to_a_section(context: Any, whole: Path) -> None:
+    page = Visit(context, whole).page
+    links = page.locator("a").evaluate_all("links => links.map(link => link.hash)")
+    places = page.locator("section").evaluate_all("all => all.map(each => '#' + each.id)")
+    assert set(links) == set(places)
+    assert page.locator(".findings a").count() >= 3
+
+
+def test_no_name_is_cut_by_the_edge_of_a_picture(context: Any, whole: Path) -> None:
+    """Also where the font that Vega measured is not installed."""
+    page = Visit(context, whole).page
+    cut = page.locator("svg text").evaluate_all(
+        """texts => texts.filter(text => {
+            const [inner, outer] = [text, text.ownerSVGElement].map(
+                each => each.getBoundingClientRect());
+            return inner.left < outer.left || inner.right > outer.right;
+        }).map(text => text.textContent)"""
+    )
+    assert cut == []
+
+
 def test_paper_has_no_buttons_and_no_navigation(context: Any, whole: Path) -> None:
     page = Visit(context, whole).page
     assert page.get_by_role("button").count() > 10

@@ -127,9 +127,12 @@ def _table(frame: polars.DataFrame, left: int = 0) -> dict[str, Any]:
     return {"columns": columns_of(frame), "csv": csv_of(frame), "more": max(left, 0)}
 
 
-def _drawn(report: Report) -> Drawing:
+def _drawn(report: Report) -> Drawing | None:
+    """The picture of a report, if there is something to show."""
     from comptroller.analysis.plots import draw
 
+    if not len(report):
+        return None
     written = io.StringIO()
     picture, notes = draw(report, "page")
     picture.save(written, format="svg")

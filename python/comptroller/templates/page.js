@@ -26,11 +26,14 @@ async function copy(text) {
 }
 
 // The section that is read is marked in the navigation.
-const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash, link]));
+const nav = document.querySelector("nav");
+const links = new Map([...nav.querySelectorAll("a")].map((link) => [link.hash, link]));
 const watch = new IntersectionObserver((entries) => {
   for (const { target } of entries.filter((entry) => entry.isIntersecting)) {
     for (const link of links.values()) link.removeAttribute("aria-current");
-    links.get("#" + target.id).setAttribute("aria-current", "true");
+    const link = links.get("#" + target.id);
+    link.setAttribute("aria-current", "true");
+    nav.scrollTo(link.offsetLeft - 40, link.offsetTop - 200);
   }
 }, { rootMargin: "-20% 0px -75% 0px" });
 for (const section of document.querySelectorAll("section[id]")) watch.observe(section);

@@ -118,11 +118,10 @@ def _extremes(values: pl.Series) -> tuple[float, float]:
 
 def times(frame: pl.DataFrame, title: str) -> alt.X:
     """From left to right, in UTC, from the first `start` to the last `end` of some rows."""
-    starts = [_milliseconds(moment) for moment in frame["start"].unique().sort()]
-    first, last = starts[0], _milliseconds(frame["end"].max())
-    # Of each part of the time the first, so that they are apart also where starts crowd.
-    parts = {(mark - first) * _MOST_DATES // (last - first or 1): mark for mark in reversed(starts)}
-    shown = sorted(parts.values())
+    starts = frame["start"].unique().sort()
+    first, last = _milliseconds(starts.min()), _milliseconds(frame["end"].max())
+    step = max(1, math.ceil(len(starts) / _MOST_DATES))
+    shown = [_milliseconds(moment) for moment in starts.gather_every(step)]
     is_long = last - first > _MOST_DATES * _DAY_MS
     are_days = is_long or all(mark % _DAY_MS == 0 for mark in shown)
     form = "%Y-%m-%d" if are_days else "%m-%d %H:%M"
