@@ -66,6 +66,7 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
             for report, place, drawing in zip(reports, places, drawings, strict=True)
         ]
     style, script = source("report.css") + source("page.css"), source("page.js")
+    allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
     return html(
         "page.html",
         title=title,
@@ -73,24 +74,21 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
         places=places,
         style=style,
         script=script,
-        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}",
+        policy=f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}",
     )
 
 
 def section(report: Report, shown: int) -> str:
     """A report with its picture and its first rows; it brings its style."""
-    return _alone(_section(report, shown, _drawn(report)))
+    return html("section.html", section=_section(report, shown, _drawn(report)))
 
 
 def cell(part: Report | Overview, shown: int = 0) -> str:
     """What a notebook shows of a report, or of an overview: no picture."""
     from comptroller.analysis.report import Report
 
-    return _alone(_section(part, shown) if isinstance(part, Report) else _overview(part))
-
-
-def _alone(shown: dict[str, Any]) -> str:
-    return html("section.html", section=shown, style=source("report.css"))
+    seen = _section(part, shown) if isinstance(part, Report) else _overview(part)
+    return html("section.html", section=seen)
 
 
 def _hash(text: str) -> str:

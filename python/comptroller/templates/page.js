@@ -25,15 +25,18 @@ async function copy(text) {
   }
 }
 
-// The section that is read is marked in the navigation.
+// The section that is read is marked in the navigation, which a page of one report has not.
 const nav = document.querySelector("nav");
-const links = new Map([...nav.querySelectorAll("a")].map((link) => [link.hash, link]));
 const watch = new IntersectionObserver((entries) => {
   for (const { target } of entries.filter((entry) => entry.isIntersecting)) {
-    for (const link of links.values()) link.removeAttribute("aria-current");
-    const link = links.get("#" + target.id);
-    link.setAttribute("aria-current", "true");
-    nav.scrollTo(link.offsetLeft - 40, link.offsetTop - 200);
+    for (const link of nav.querySelectorAll("a")) {
+      if (link.hash !== "#" + target.id) {
+        link.removeAttribute("aria-current");
+        continue;
+      }
+      link.setAttribute("aria-current", "true");
+      nav.scrollTo(link.offsetLeft - 40, link.offsetTop - 200);
+    }
   }
 }, { rootMargin: "-20% 0px -75% 0px" });
-for (const section of document.querySelectorAll("section[id]")) watch.observe(section);
+if (nav) for (const section of document.querySelectorAll("section")) watch.observe(section);
