@@ -21,26 +21,12 @@ pytest.importorskip("vl_convert")
 from comptroller.analysis.document import document
 from comptroller.analysis.report import Report
 from furnished import HOSTILE
-
-
-class Visit:
-    """A page that was opened, and what went on behind it."""
-
-    def __init__(self, context: Any, path: Path) -> None:
-        self.page = context.new_page()
-        self.requested: list[str] = []
-        self.complaints: list[str] = []
-        self.page.on("request", lambda request: self.requested.append(request.url))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        # A violation of the page's security policy is reported here as well.
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.goto(path.as_uri())
+from visiting import Visit
 
 
 @pytest.fixture
 def context(browser: Any) -> Iterator[Any]:
     context = browser.new_context()
-    context.set_default_timeout(60_000)
     yield context
     context.close()
 
@@ -59,7 +45,7 @@ def whole(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_asks_for_nothing_and_fits_its_window(context: Any, whole: Path, scheme: str) -> None:
-    visit = Visit(context, whole)
+    visit = Visit(context.new_page(), whole.as_uri())
     visit.page.emulate_media(color_scheme=scheme)
     for width in (400, 1100, 1600):
         visit.page.set_viewport_size({"width": width, "height": 900})
@@ -73,7 +59,7 @@ def test_it_asks_for_nothing_and_fits_its_window(context: Any, whole: Path, sche
 
 
 def test_every_link_leads_to_a_section(context: Any, whole: Path) -> None:
-    page = Visit(context, whole).page
+    page = Visit(context.new_page(), whole.as_uri()).page
     links = page.locator("a").evaluate_all("links => links.map(link => link.hash)")
     places = page.locator("section").evaluate_all("all => all.map(each => '#' + each.id)")
     assert set(links) == set(places)
@@ -82,7 +68,7 @@ def test_every_link_leads_to_a_section(context: Any, whole: Path) -> None:
 
 def test_no_name_is_cut_by_the_edge_of_a_picture(context: Any, whole: Path) -> None:
     """Also where the font that Vega measured is not installed."""
-    page = Visit(context, whole).page
+    page = Visit(context.new_page(), whole.as_uri()).page
     cut = page.locator("svg text").evaluate_all(
         """texts => texts.filter(text => {
             const [inner, outer] = [text, text.ownerSVGElement].map(
@@ -94,7 +80,7 @@ def test_no_name_is_cut_by_the_edge_of_a_picture(context: Any, whole: Path) -> N
 
 
 def test_paper_has_no_buttons_and_no_navigation(context: Any, whole: Path) -> None:
-    page = Visit(context, whole).page
+    page = Visit(context.new_page(), whole.as_uri()).page
     assert page.get_by_role("button").count() > 10
     page.emulate_media(media="print")
     assert page.get_by_role("button").count() == 0
@@ -114,7 +100,7 @@ def test_a_table_is_copied_as_exact_csv(
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     if not is_trusted:
         context.add_init_script("delete Navigator.prototype.clipboard")
-    visit = Visit(context, path)
+    visit = Visit(context.new_page(), path.as_uri())
     visit.page.get_by_role("button", name="Copy as CSV").click()
     visit.page.get_by_role("button", name="Copied").wait_for()
     (row,) = csv.DictReader(io.StringIO(pasted(visit.page)))
