@@ -1,4 +1,4 @@
-"""Pages in a browser, and what goes on behind them."""
+"""Pages in a browser, with what they request and report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SOON_MS = 60_000
 
 
 class Visit:
-    """A page, opened: what it asked for, and what it complained about."""
+    """An open page, the addresses it requested, and its errors and warnings."""
 
     def __init__(self, page: Any, address: str) -> None:
         self.page = page
@@ -17,7 +17,7 @@ class Visit:
         self.complaints: list[str] = []
         self.page.on("request", lambda request: self.requested.append(request.url))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        # A violation of the page's security policy is told here as well.
+        # A violation of the page's security policy is reported here as well.
         self.page.on("console", self._hear)
         self.page.goto(address)
 

@@ -108,9 +108,9 @@ def lines(
     return drawn
 
 
-def rows_of(names: Sequence[str], **how: Any) -> alt.Y:
+def rows_of(names: Sequence[str]) -> alt.Y:
     """The series one below the other."""
-    return alt.Y("series:N", title=None, sort=list(names), **how)
+    return alt.Y("series:N", title=None, sort=list(names))
 
 
 def across(measure: str, scaled: Scaled) -> alt.X:
