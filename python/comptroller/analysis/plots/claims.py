@@ -68,7 +68,9 @@ def _over_time(
         return alt.vconcat(volume, lines(rates, names, "rate", _shares(rates), when)), notes
     amounts = []
     for asset, some in by_asset(spanned.rename({"series": "of"}), notes):
-        summed = some.group_by("start", "end", series="of").agg(pl.col("amount").sum())
+        summed = some.group_by("start", "end", series="of", maintain_order=True).agg(
+            pl.col("amount").sum()
+        )
         ordered = summed.sort("start", "series")
         amounts.append(volume_of(ordered, names, "amount", f"amount ({asset})", when, notes))
     return alt.vconcat(volume, *amounts), notes
@@ -113,7 +115,9 @@ def schedules(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
 def failures(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     """How many failures each message has, and within how many were made good."""
     named, names, _ = with_series(frame, ["error_message"], "failures", MOST_BARS)
-    counted = named.group_by("series").agg(pl.col("failures", "made_good").sum())
+    counted = named.group_by("series", maintain_order=True).agg(
+        pl.col("failures", "made_good").sum()
+    )
     scaled = quantity(counted["failures"], "failed claims")
     told = {"failures": "failed", "made_good": "made good later"}
     scale = colours(list(told.values()), dict(zip(told.values(), (VERMILLION, GREEN), strict=True)))

@@ -25,7 +25,9 @@ def restrictions(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str
     notes = [] if unit == period else [f"Drawn by {unit}: there are too many of each {period}."]
     # A period that is listed has all that is in force; what counts of several is the last.
     last = spanned.filter(pl.col(period) == pl.col(period).max().over("start"))
-    active = last.group_by("start", "series").agg(controls=pl.col("active").sum())
+    active = last.group_by("start", "series", maintain_order=True).agg(
+        controls=pl.col("active").sum()
+    )
     until = (
         spanned.select("start", "end")
         .unique()
@@ -48,7 +50,7 @@ def history(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
 
 
 def _changes(spanned: pl.DataFrame, when: alt.X) -> alt.Chart:
-    counts = spanned.group_by("start", "end").agg(
+    counts = spanned.group_by("start", "end", maintain_order=True).agg(
         pl.col("created").sum(), lifted=-pl.col("lifted").sum()
     )
     changes = counts.unpivot(["created", "lifted"], index=["start", "end"])

@@ -24,7 +24,7 @@ def orchestrations(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[s
     destinations = with_series(named, ["destination_asset"], "orchestrations", _MOST_ASSETS)
     failed = pl.col("orchestrations").filter(pl.col("status").is_in(["FAILED", "REJECTED"]))
     cells = (
-        destinations.frame.group_by("row", column="series")
+        destinations.frame.group_by("row", column="series", maintain_order=True)
         .agg(value=pl.col("orchestrations").sum(), failed=failed.sum())
         .with_columns(text=_count_text())
     )

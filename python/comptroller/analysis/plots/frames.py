@@ -71,7 +71,7 @@ def with_series(
     if not keys:
         return Fewer(frame.with_columns(series=pl.lit("all")), ["all"])
     heaviest = (
-        frame.group_by(keys)
+        frame.group_by(keys, maintain_order=True)
         .agg(weight_of_series=pl.len() if weight is None else pl.col(weight).abs().sum())
         .sort("weight_of_series", *keys, descending=[True, *(False for _ in keys)])
         .select(keys)

@@ -185,7 +185,7 @@ def cohort(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     notes = []
     if frame["asset"].n_unique() > 1:
         notes.append("A group that claims several assets counts once for each.")
-    frame = frame.group_by("month", "age_months").agg(pl.col("groups").sum())
+    frame = frame.group_by("month", "age_months", maintain_order=True).agg(pl.col("groups").sum())
     months = frame["month"].unique().sort()
     if len(months) > _MOST_MONTHS:
         notes.append(f"Drawn are the latest {_MOST_MONTHS} of {len(months)} months.")

@@ -122,7 +122,7 @@ def bars(
     frame: pl.DataFrame, names: Sequence[str], measure: str, title: str, colour: str = BLUE
 ) -> alt.Chart:
     """A bar for each series: what the measure adds up to."""
-    summed = frame.group_by(series="series").agg(pl.col(measure).sum())
+    summed = frame.group_by("series", maintain_order=True).agg(pl.col(measure).sum())
     x = across(measure, quantity(summed[measure], title))
     drawn: alt.Chart = alt.Chart(summed).mark_bar(color=colour).encode(x=x, y=rows_of(names))
     return drawn.properties(height=ROW)

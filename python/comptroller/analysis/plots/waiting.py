@@ -178,7 +178,7 @@ def stuck(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     scaled = spans(pl.concat([drawn["age"], drawn["threshold"]]), "age, log scale")
     y = rows_of(list(told.values()))
     claims = alt.Chart(drawn.select("age", "status", "series"))
-    limits = alt.Chart(drawn.select("threshold", "series").unique())
+    limits = alt.Chart(drawn.select("threshold", "series").unique(maintain_order=True))
     layered = alt.layer(
         claims.mark_tick(thickness=1.5, size=18, opacity=0.85).encode(
             x=across("age", scaled), y=y, color=colour_of(["PENDING", "SUBMITTED"], "status")
