@@ -10,7 +10,6 @@ import stat
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from html import escape
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
@@ -19,7 +18,7 @@ import msgspec
 
 from comptroller import arguments
 from comptroller.errors import InvalidRequest, invalid
-from comptroller.markup import SHOWN_ROWS, cell, table
+from comptroller.markup import SHOWN_ROWS, Column, html
 from comptroller.progress import Progress
 
 if TYPE_CHECKING:
@@ -67,17 +66,19 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
         return f"<LoadResult {state}: {self.read:,} read = {counts}>"
 
     def _repr_html_(self) -> str:
-        account = f"<p>{escape(repr(self))}</p>"
+        lines = [repr(self)]
         if self.unknown_members:
             left_out = ", ".join(f"{name} ({n:,})" for name, n in self.unknown_members.items())
-            account += f"<p>Members left out, and on how many lines: {cell(left_out)}</p>"
-        if not self.rejections:
-            return account
+            lines.append(f"Members left out, and on how many lines: {left_out}")
         shown = self.rejections[:SHOWN_ROWS]
+        columns = [
+            Column("line", [str(each.line) for each in shown], is_number=True),
+            Column("code", [each.code for each in shown]),
+            Column("message", [each.message for each in shown]),
+        ]
         left = self.rejected - len(shown)
-        rows = ((each.line, each.code, each.message) for each in shown)
         notes = [f"{left:,} more rejected lines"] if left > 0 else []
-        return account + table(("line", "code", "message"), rows, notes)
+        return html("cell.html", lines=lines, columns=columns if shown else [], notes=notes)
 
 
 class LoadOptions(NamedTuple):

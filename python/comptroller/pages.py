@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from html import escape
 from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
-from comptroller.markup import SHOWN_COLUMNS, SHOWN_ROWS, table
+from comptroller.markup import SHOWN_COLUMNS, SHOWN_ROWS, Column, html
 
 R = TypeVar("R")
 
@@ -44,7 +43,21 @@ class Page(msgspec.Struct, Generic[R], frozen=True):
         return f"<Page: {len(self.items)} x {kind}, {more}>"
 
     def _repr_html_(self) -> str:
-        return _table(self.items) + f"<p>{escape(repr(self))}</p>"
+        rows: list[Any] = self.items[:SHOWN_ROWS]
+        is_table = bool(rows) and isinstance(rows[0], msgspec.Struct)
+        used = [
+            Column(name, [_text(getattr(row, name)) for row in rows])
+            for name in (rows[0].__struct_fields__ if is_table else ())
+            if any(getattr(row, name) is not None for row in rows)
+        ]
+        columns, hidden = used[:SHOWN_COLUMNS], used[SHOWN_COLUMNS:]
+        notes = []
+        if is_table and len(self.items) > len(rows):
+            notes.append(f"{len(self.items) - len(rows)} more rows")
+        if hidden:
+            names = ", ".join(column.name for column in hidden)
+            notes.append(f"{len(hidden)} more columns: {names}")
+        return html("cell.html", lines=[repr(self)], columns=columns, notes=notes)
 
 
 def walk(page_at: Callable[[str], Page[R]]) -> Iterator[R]:
@@ -58,19 +71,7 @@ def walk(page_at: Callable[[str], Page[R]]) -> Iterator[R]:
             return
 
 
-def _table(items: list[Any]) -> str:
-    if not items or not isinstance(items[0], msgspec.Struct):
-        return ""
-    rows = items[:SHOWN_ROWS]
-    used = [
-        name
-        for name in items[0].__struct_fields__
-        if any(getattr(row, name) is not None for row in rows)
-    ]
-    columns, hidden = used[:SHOWN_COLUMNS], used[SHOWN_COLUMNS:]
-    notes = []
-    if len(items) > len(rows):
-        notes.append(f"{len(items) - len(rows)} more rows")
-    if hidden:
-        notes.append(f"{len(hidden)} more columns: {', '.join(hidden)}")
-    return table(columns, ([getattr(row, name) for name in columns] for row in rows), notes)
+def _text(value: object) -> str | None:
+    if value is None:
+        return None
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

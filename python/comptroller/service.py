@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from html import escape
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -14,6 +13,7 @@ from comptroller import arguments, records
 from comptroller.arguments import Filter
 from comptroller.errors import invalid
 from comptroller.loading import LoadOptions, LoadResult, LoadSource, Opened, opened
+from comptroller.markup import html
 from comptroller.operations import (
     Balances,
     Claims,
@@ -255,7 +255,5 @@ class Service:
 
     def _repr_html_(self) -> str:
         nouns = ", ".join(self._nouns())
-        return (
-            f"<p><b>Service</b> {escape(self._title)}</p>"
-            f"<p>{nouns}: each has list, iter and stream; load, export, reports: in bulk.</p>"
-        )
+        each = f"{nouns}: each has list, iter and stream; load, export, reports: in bulk."
+        return html("cell.html", lines=[f"Service {self._title}", each], columns=[], notes=[])

@@ -58,8 +58,8 @@ PARTS: dict[str, set[str]] = {
     "sampling": {"_core", "errors", "arguments", "files"},
     "analysis": {"_core", "errors", "arguments", "figures", "markup", "progress", "streams"},
     "service": {
-        *("errors", "records", "arguments", "streams", "parquet", "loading", "operations"),
-        *("progress", "analysis"),
+        *("errors", "records", "arguments", "streams", "markup", "parquet", "loading"),
+        *("operations", "progress", "analysis"),
     },
     "local": {"_core", "errors", "arguments", "files", "streams", "loading", "service"},
     "routes": {"_core"},

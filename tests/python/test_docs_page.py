@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from serving import Serving, serving
+from visiting import Visit
 
-SOON_MS = 60_000
 METHODS = ("get", "put", "post", "delete")
 
 
@@ -21,29 +21,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
         yield server
 
 
-class Visit:
-    """The page, opened, and what went on behind it."""
-
-    def __init__(self, browser: Any, address: str) -> None:
-        self.page = browser.new_page(viewport={"width": 1200, "height": 900})
-        self.page.set_default_timeout(SOON_MS)
-        self.requested: list[str] = []
-        self.complaints: list[str] = []
-        self.page.on("request", lambda request: self.requested.append(request.url))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        # A violation of the page's security policy is told here as well.
-        self.page.on("console", self._hear)
-        self.page.goto(address + "/docs")
-        self.page.locator(".opblock").first.wait_for()
-
-    def _hear(self, message: Any) -> None:
-        if message.type in ("error", "warning"):
-            self.complaints.append(message.text)
-
-
 @pytest.fixture
 def visit(browser: Any, server: Serving) -> Iterator[Visit]:
-    visit = Visit(browser, server.address)
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    visit = Visit(page, server.address + "/docs")
+    page.locator(".opblock").first.wait_for()
     yield visit
     visit.page.close()
 

@@ -40,6 +40,11 @@ def test_it_is_saved_without_a_network(reports: dict[str, Report], name: str, th
         assert f"{len(report):,} row" in svg
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_rows_make_the_same_picture(reports: dict[str, Report], name: str) -> None:
+    assert len({reports[name].plot().to_json() for _ in range(4)}) == 1
+
+
 def test_it_is_a_png_too(reports: dict[str, Report], tmp_path: Any) -> None:
     path = tmp_path / "picture.png"
     reports["claims_summary"].plot().save(str(path))

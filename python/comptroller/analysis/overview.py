@@ -48,9 +48,9 @@ class Overview:
         return {**rows, "findings": told}
 
     def _repr_html_(self) -> str:
-        from comptroller.analysis.document import STYLE, overview
+        from comptroller.analysis.document import cell
 
-        return f"<style>{STYLE}</style>{overview(self, 'overview')}"
+        return cell(self)
 
     def __repr__(self) -> str:
         told = [f"{each.text}: {each.command}" for each in self.findings]

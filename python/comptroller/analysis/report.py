@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from html import escape
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -133,19 +132,14 @@ class Report:
         vl-convert is not installed.
         """
         _require_drawing("html()")
-        from comptroller.analysis.document import STYLE, section
+        from comptroller.analysis.document import section
 
-        return f"<style>{STYLE}</style>{section(self, self.name, rows)}"
+        return section(self, rows)
 
     def _repr_html_(self) -> str:
-        from comptroller.analysis.document import STYLE, table
-        from comptroller.analysis.words import printable
+        from comptroller.analysis.document import cell
 
-        return (
-            f'<style>{STYLE}</style><div class="comptroller-report"><b>{escape(self.title)}</b>'
-            f'<p class="over">{escape(printable(self.over))}</p><p>{escape(self.formula)}</p>'
-            f"{table(self, SHOWN_ROWS)}</div>"
-        )
+        return cell(self, SHOWN_ROWS)
 
     def __repr__(self) -> str:
         return f"<Report {self.name}: {self.title}, {self.over}>"

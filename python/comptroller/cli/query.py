@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _SHOWN_ROWS = 200
 _FORMATS = ("table", "csv", "json", "parquet")
-#: How what a spreadsheet takes for a formula begins, as in an export.
-_FORMULA = r"^ *[=+\-@\t\r]"
 
 
 @click.command()
@@ -100,11 +98,13 @@ def _show(ready: Query, _file: TextIO) -> int:
 
 
 def _write_csv(ready: Query, file: TextIO) -> int:
+    from comptroller.analysis.formatting import FORMULA
+
     lines = csv.writer(file)
     names = [column.name for column in ready.columns]
-    lines.writerow([f"'{name}" if re.search(_FORMULA, name) else name for name in names])
+    lines.writerow([f"'{name}" if re.search(FORMULA, name) else name for name in names])
     count = 0
-    for rows in ready.rows(_FORMULA):
+    for rows in ready.rows(FORMULA):
         lines.writerows(rows)
         count += len(rows)
     return count

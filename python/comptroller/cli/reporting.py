@@ -234,7 +234,7 @@ def _plain(value: Any) -> Any:
 
 def draw(report: Report) -> None:
     """Draws a report on standard output: what it says, how it comes about, the first rows."""
-    from comptroller.analysis.cells import columns_of
+    from comptroller.analysis.formatting import columns_of
 
     out = screen.console()
     out.print(f"{report.title}: {screen.printable(report.over)}")
@@ -250,7 +250,7 @@ def draw(report: Report) -> None:
 
 def draw_overview(overview: Overview) -> None:
     """Draws an overview on standard output: its tables, then the findings with their commands."""
-    from comptroller.analysis.cells import columns_of
+    from comptroller.analysis.formatting import columns_of
 
     if not overview.tables:
         click.echo("There are no claims.")

@@ -21,12 +21,18 @@ def warm() -> None:
 
 
 def plot(report: Report, theme: str = "light") -> Picture:
-    """The picture of a report, 600 pixels wide. Raises InvalidRequest for an unknown theme."""
+    """The picture of a report. Raises InvalidRequest for an unknown theme."""
+    return draw(report, theme)[0]
+
+
+def draw(report: Report, theme: str) -> tuple[Picture, list[str]]:
+    """The picture of a report and the notes on it, which it shows unless it is for a page."""
     colours = checked(theme)
     if not len(report):
-        nothing = say(f"Nothing to show: {report.definition.empty}")
-        return finished(nothing, colours, report.title, report.over)
-    module, name = report.definition.drawing.split(".")
-    draw = getattr(import_module(f"{__name__}.{module}"), name)
-    picture, notes = draw(drawable(report.to_polars()), report)
-    return finished(picture, colours, report.title, report.over, notes)
+        picture, notes = say(f"Nothing to show: {report.definition.empty}"), []
+    else:
+        module, name = report.definition.drawing.split(".")
+        drawing = getattr(import_module(f"{__name__}.{module}"), name)
+        picture, notes = drawing(drawable(report.to_polars()), report)
+    heading = [] if theme == "page" else [report.title, report.over, *notes]
+    return finished(picture, colours, heading), notes

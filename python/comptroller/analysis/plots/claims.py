@@ -13,29 +13,29 @@ from comptroller.analysis.plots.frames import (
     words_of,
 )
 from comptroller.analysis.plots.marks import (
-    BAR,
     MOST_BARS,
+    ROW,
     across,
+    bars,
+    beside,
     lines,
     rows_of,
     volume_of,
-    width_of,
 )
 from comptroller.analysis.plots.scales import Scaled, quantity, times
 from comptroller.analysis.plots.theme import (
-    BLUE,
     GREEN,
-    PANEL,
+    NAMES,
     STATUSES,
     VERMILLION,
+    WIDTH,
     Picture,
     colours,
 )
 from comptroller.analysis.report import Report
+from comptroller.figures import percent
 
 _COUNTS = pl.col("claims", "confirmed", "failed").sum()
-#: What the labels and the bars beside them have more than a panel.
-_BESIDE = 50
 _ENDED = pl.col("confirmed") + pl.col("failed")
 
 
@@ -68,7 +68,9 @@ def _over_time(
         return alt.vconcat(volume, lines(rates, names, "rate", _shares(rates), when)), notes
     amounts = []
     for asset, some in by_asset(spanned.rename({"series": "of"}), notes):
-        summed = some.group_by("start", "end", series="of").agg(pl.col("amount").sum())
+        summed = some.group_by("start", "end", series="of", maintain_order=True).agg(
+            pl.col("amount").sum()
+        )
         ordered = summed.sort("start", "series")
         amounts.append(volume_of(ordered, names, "amount", f"amount ({asset})", when, notes))
     return alt.vconcat(volume, *amounts), notes
@@ -88,51 +90,38 @@ def _shares(rates: pl.DataFrame) -> Scaled:
 def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> tuple[Picture, list[str]]:
     notes: list[str] = []
     named, names, _ = with_series(frame, keys, "claims", MOST_BARS)
-    counted = named.group_by("series").agg(_COUNTS)
-    claims = across("claims", quantity(counted["claims"], "claims"))
-    room = PANEL + _BESIDE - width_of(names)
-    volume = alt.Chart(counted).mark_bar(color=BLUE).encode(x=claims, y=rows_of(names))
+    volume = bars(named, names, "claims", "claims")
     if "status" in keys:
-        amounts = _amounts(named.rename({"series": "of"}), names, notes)
-        if len(amounts) > 1:
-            drawn = [each.properties(width=room, height=BAR) for each in (volume, *amounts)]
-            return alt.vconcat(*drawn), notes
-        (beside,) = amounts
-    else:
-        rates = _with_rate(counted)
-        points = alt.Chart(rates).mark_point(filled=True, size=70, color=BLUE, opacity=1)
-        beside = points.encode(x=across("rate", _shares(rates)))
-    bare = beside.encode(y=rows_of(names, axis=None)).properties(width=0.4 * room, height=BAR)
-    return alt.hconcat(volume.properties(width=0.6 * room, height=BAR), bare), notes
-
-
-def _amounts(named: pl.DataFrame, names: list[str], notes: list[str]) -> list[alt.Chart]:
-    """Bars of the amounts of each asset."""
-    drawn = []
-    for asset, some in by_asset(named, notes):
-        summed = some.group_by(series="of").agg(pl.col("amount").sum())
-        x = across("amount", quantity(summed["amount"], f"amount ({asset})"))
-        drawn.append(alt.Chart(summed).mark_bar(color=BLUE).encode(x=x, y=rows_of(names)))
-    return drawn
+        amounts = [
+            bars(some.rename({"of": "series"}), names, "amount", f"amount ({asset})")
+            for asset, some in by_asset(named.rename({"series": "of"}), notes)
+        ]
+        drawn = [each.properties(width=WIDTH - NAMES) for each in (volume, *amounts)]
+        return alt.vconcat(*drawn), notes
+    counted = named.group_by("series").agg(pl.col("confirmed", "failed").sum())
+    rates = dict(_with_rate(counted).select("series", "rate").iter_rows())
+    if not rates:
+        return volume, notes
+    return beside(volume, {name: percent(rates.get(name)) for name in names}, "success rate"), notes
 
 
 def schedules(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     """How many claims of each schedule have failed since its last confirmed one."""
     named, names, _ = with_series(frame, ["schedule"], "failures", MOST_BARS)
-    counted = named.group_by("series").agg(pl.col("failures").sum())
-    x = across("failures", quantity(counted["failures"], "claims failed since the last confirmed"))
-    bars = alt.Chart(counted).mark_bar(color=VERMILLION)
-    return bars.encode(x=x, y=rows_of(names)).properties(height=BAR), []
+    title = "claims failed since the last confirmed"
+    return bars(named, names, "failures", title, VERMILLION), []
 
 
 def failures(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     """How many failures each message has, and within how many were made good."""
     named, names, _ = with_series(frame, ["error_message"], "failures", MOST_BARS)
-    counted = named.group_by("series").agg(pl.col("failures", "made_good").sum())
+    counted = named.group_by("series", maintain_order=True).agg(
+        pl.col("failures", "made_good").sum()
+    )
     scaled = quantity(counted["failures"], "failed claims")
     told = {"failures": "failed", "made_good": "made good later"}
     scale = colours(list(told.values()), dict(zip(told.values(), (VERMILLION, GREEN), strict=True)))
-    bars = [
+    drawn = [
         alt.Chart(counted.select("series", pl.col(name).alias("claims"), what=pl.lit(what)))
         .mark_bar(size=size)
         .encode(
@@ -142,6 +131,6 @@ def failures(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
         )
         for (name, what), size in zip(told.items(), (14, 6), strict=True)
     ]
-    layered = alt.layer(*bars).properties(height=BAR)
+    layered = alt.layer(*drawn).properties(height=ROW)
     others = [key for key in report.keys if key != "error_message"]
     return layered, [f"Added over every {' and '.join(others)}."] if others else []

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots.frames import end_of, period_of, with_series, with_spans
-from comptroller.analysis.plots.marks import BAR, MOST_BARS, across, rows_of, volume_of
+from comptroller.analysis.plots.marks import MOST_BARS, ROW, bars, rows_of, volume_of
 from comptroller.analysis.plots.scales import quantity, times
 from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, Picture
 from comptroller.analysis.report import Report
@@ -17,14 +17,17 @@ _KINDS = ("type", "set_by")
 def restrictions(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     """The controls in force by type and setter over time, and those made and lifted."""
     period = period_of(report.keys)
-    named, names, _ = with_series(frame, _KINDS, "active" if period is None else "created")
     if period is None:
-        return _in_force(frame)
+        named, names, _ = with_series(frame, _KINDS, "active", MOST_BARS)
+        return bars(named, names, "active", "controls in force"), []
+    named, names, _ = with_series(frame, _KINDS, "created")
     spanned, unit = with_spans(named, period)
     notes = [] if unit == period else [f"Drawn by {unit}: there are too many of each {period}."]
     # A period that is listed has all that is in force; what counts of several is the last.
     last = spanned.filter(pl.col(period) == pl.col(period).max().over("start"))
-    active = last.group_by("start", "series").agg(controls=pl.col("active").sum())
+    active = last.group_by("start", "series", maintain_order=True).agg(
+        controls=pl.col("active").sum()
+    )
     until = (
         spanned.select("start", "end")
         .unique()
@@ -42,20 +45,12 @@ def history(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     named, names, _ = with_series(frame.drop_nulls("at"), ["record", "event"], most=MOST_BARS)
     ends = named.with_columns(start="at", end=end_of(pl.col("at"), "1d"))
     drawn = alt.Chart(named.select("series", start="at")).mark_tick(size=14, color=BLUE)
-    picture = drawn.encode(x=times(ends, "time (UTC)"), y=rows_of(names)).properties(height=BAR)
+    picture = drawn.encode(x=times(ends, "time (UTC)"), y=rows_of(names)).properties(height=ROW)
     return picture, []
 
 
-def _in_force(frame: pl.DataFrame) -> tuple[Picture, list[str]]:
-    named, names, _ = with_series(frame, _KINDS, "active", MOST_BARS)
-    counted = named.group_by("series").agg(pl.col("active").sum())
-    x = across("active", quantity(counted["active"], "controls in force"))
-    bars = alt.Chart(counted).mark_bar(color=BLUE)
-    return bars.encode(x=x, y=rows_of(names)).properties(height=BAR), []
-
-
 def _changes(spanned: pl.DataFrame, when: alt.X) -> alt.Chart:
-    counts = spanned.group_by("start", "end").agg(
+    counts = spanned.group_by("start", "end", maintain_order=True).agg(
         pl.col("created").sum(), lifted=-pl.col("lifted").sum()
     )
     changes = counts.unpivot(["created", "lifted"], index=["start", "end"])

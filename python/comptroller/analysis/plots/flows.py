@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots.frames import end_of, with_series
-from comptroller.analysis.plots.marks import colour_of, heat
+from comptroller.analysis.plots.marks import LEFT, colour_of, heat
 from comptroller.analysis.plots.scales import quantity, times
 from comptroller.analysis.plots.theme import GREY, PANEL, Picture
 from comptroller.analysis.report import Report
@@ -24,15 +24,16 @@ def orchestrations(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[s
     destinations = with_series(named, ["destination_asset"], "orchestrations", _MOST_ASSETS)
     failed = pl.col("orchestrations").filter(pl.col("status").is_in(["FAILED", "REJECTED"]))
     cells = (
-        destinations.frame.group_by("row", column="series")
+        destinations.frame.group_by("row", column="series", maintain_order=True)
         .agg(value=pl.col("orchestrations").sum(), failed=failed.sum())
         .with_columns(text=_count_text())
     )
     largest, median = float(cells["value"].max()), float(cells["value"].median())  # type: ignore[arg-type]
+    slanted = alt.Axis(labelAngle=-40, labelLimit=110, labelOverlap=False)
     picture = heat(
         cells.select("row", "column", "value", "text"),
-        x=alt.X("column:N", title="to", sort=destinations.names, axis=alt.Axis(labelAngle=-30)),
-        y=alt.Y("row:N", title="from", sort=sources.names),
+        x=alt.X("column:N", title="to", sort=destinations.names, axis=slanted),
+        y=alt.Y("row:N", title="from", sort=sources.names, axis=alt.Axis(**LEFT)),
         title="orchestrations",
         domain=(0, largest),
         tens=largest > _DWARFS * median,

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import count
 from typing import NamedTuple
 
 import polars as pl
 
 from comptroller.analysis.plots.theme import SERIES
 from comptroller.analysis.registry import PERIODS
-from comptroller.analysis.words import labels
+from comptroller.markup import printable
 
 #: No more rows than this go into a picture.
 MOST_ROWS = 5_000
 #: No more periods than are told apart at 600 pixels.
 MOST_PERIODS = 180
+#: A label has so many letters at most; Vega cuts those that are wider than there is room for.
+_MOST_LETTERS = 40
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LAST = datetime.max.replace(tzinfo=UTC)
 _STEPS = {
     "hour": "1h",
@@ -65,7 +71,7 @@ def with_series(
     if not keys:
         return Fewer(frame.with_columns(series=pl.lit("all")), ["all"])
     heaviest = (
-        frame.group_by(keys)
+        frame.group_by(keys, maintain_order=True)
         .agg(weight_of_series=pl.len() if weight is None else pl.col(weight).abs().sum())
         .sort("weight_of_series", *keys, descending=[True, *(False for _ in keys)])
         .select(keys)
@@ -112,3 +118,25 @@ def period_of(keys: Sequence[str]) -> str | None:
 def words_of(keys: Sequence[str]) -> list[str]:
     """The keys that are no periods."""
     return [key for key in keys if key not in PERIODS]
+
+
+def shortened(text: str) -> str:
+    """Printable text as long as a label may be; of each UUID its beginning and its end."""
+    shown = _UUID.sub(lambda found: f"{found[0][:13]}…{found[0][-4:]}", printable(text))
+    return shown if len(shown) <= _MOST_LETTERS else f"{shown[: _MOST_LETTERS - 1]}…"
+
+
+def labels(rows: Sequence[Sequence[str | None]], *more: str) -> list[str]:
+    """A label for each row of words and for each one more; those that would be equal numbered."""
+    told = [
+        shortened(" · ".join("(none)" if word is None else word for word in row)) for row in rows
+    ]
+    told += more
+    times = Counter(told)
+    taken = {label for label in told if times[label] == 1}
+    for place, label in enumerate(told):
+        if times[label] > 1:
+            numbered = (f"({number}) {label}" for number in count(1))
+            told[place] = next(free for free in numbered if free not in taken)
+            taken.add(told[place])
+    return told

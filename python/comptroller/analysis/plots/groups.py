@@ -8,8 +8,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.frames import by_asset, end_of, with_series
-from comptroller.analysis.plots.marks import MOST_BARS, across, heat, rows_of, say
+from comptroller.analysis.plots.frames import by_asset, end_of, shortened, with_series
+from comptroller.analysis.plots.marks import LEFT, MOST_BARS, across, heat, rows_of, say
 from comptroller.analysis.plots.scales import LABEL, Scaled, quantity, times
 from comptroller.analysis.plots.theme import (
     BLUE,
@@ -22,7 +22,6 @@ from comptroller.analysis.plots.theme import (
     colours,
 )
 from comptroller.analysis.report import Report
-from comptroller.analysis.words import shortened
 from comptroller.figures import shortest, with_fraction
 
 _MOST_MONTHS = 36
@@ -186,7 +185,7 @@ def cohort(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     notes = []
     if frame["asset"].n_unique() > 1:
         notes.append("A group that claims several assets counts once for each.")
-    frame = frame.group_by("month", "age_months").agg(pl.col("groups").sum())
+    frame = frame.group_by("month", "age_months", maintain_order=True).agg(pl.col("groups").sum())
     months = frame["month"].unique().sort()
     if len(months) > _MOST_MONTHS:
         notes.append(f"Drawn are the latest {_MOST_MONTHS} of {len(months)} months.")
@@ -213,7 +212,7 @@ def cohort(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     picture = heat(
         cells,
         x=alt.X("column:O", title="months since the first claim", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("row:O", title="first claim"),
+        y=alt.Y("row:O", title="first claim", axis=alt.Axis(**LEFT)),
         title="groups that claim",
         domain=(0, 1),
         label="format(datum.value, '~%')",

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots.scales import LABEL, Scaled, quantity, ticks_for
-from comptroller.analysis.plots.theme import GREY, PANEL, STATUSES, Picture, colours
-from comptroller.analysis.words import LABEL_WIDTH, room_of
+from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, STATUSES, Picture, colours
 
 #: Bars that are told apart, one above the other.
 MOST_BARS = 20
 #: As many points are shown on their lines; a single one would not be seen otherwise.
 _MOST_POINTS = 60
-BAR = alt.Step(18)
+ROW = alt.Step(18)
 #: What one series must hold for the others to vanish from a pile.
 _DOMINATES = 0.985
-#: What the symbol before a label takes in a legend.
+#: The title of the names of rows, above them: beside few of them it would have no room.
+ABOVE: dict[str, Any] = {
+    "titleAngle": 0,
+    "titleAnchor": "start",
+    "titleBaseline": "bottom",
+    "titleY": -4,
+}
+LEFT: dict[str, Any] = {**ABOVE, "titleAlign": "right", "titleX": -6}
+#: A legend has four columns of such short labels, of longer ones two; what its symbols take.
+_SHORT_LETTERS = 12
 _SYMBOL = 30
 #: The most columns of a heat map whose cells have room for a text.
 _MOST_TEXTS = 14
 #: From here on, of 1, a cell is too bright for white text.
 _BRIGHT = 0.55
-
-
-def width_of(names: Sequence[str]) -> int:
-    """The room in pixels that the longest label takes."""
-    return min(LABEL_WIDTH, max(room_of(name) for name in names))
 
 
 def colour_of(names: Sequence[str], column: str = "series") -> alt.Color:
@@ -39,7 +43,7 @@ def colour_of(names: Sequence[str], column: str = "series") -> alt.Color:
 
 
 def _coloured(names: Sequence[str]) -> dict[str, Any]:
-    columns = max(1, min(4, PANEL // (width_of(names) + _SYMBOL)))
+    columns = 4 if max(map(len, names)) <= _SHORT_LETTERS else 2
     legend = alt.Legend(columns=columns, labelLimit=PANEL // columns - _SYMBOL)
     scale = colours(names, STATUSES)
     return {"title": None, "scale": scale, "sort": list(names), "legend": legend}
@@ -104,14 +108,42 @@ def lines(
     return drawn
 
 
-def rows_of(names: Sequence[str], **how: Any) -> alt.Y:
+def rows_of(names: Sequence[str]) -> alt.Y:
     """The series one below the other."""
-    return alt.Y("series:N", title=None, sort=list(names), **how)
+    return alt.Y("series:N", title=None, sort=list(names))
 
 
 def across(measure: str, scaled: Scaled) -> alt.X:
     """A measure from left to right."""
     return alt.X(f"{measure}:Q", scale=scaled.scale, axis=scaled.axis)
+
+
+def bars(
+    frame: pl.DataFrame, names: Sequence[str], measure: str, title: str, colour: str = BLUE
+) -> alt.Chart:
+    """A bar for each series: what the measure adds up to."""
+    summed = frame.group_by("series", maintain_order=True).agg(pl.col(measure).sum())
+    x = across(measure, quantity(summed[measure], title))
+    drawn: alt.Chart = alt.Chart(summed).mark_bar(color=colour).encode(x=x, y=rows_of(names))
+    return drawn.properties(height=ROW)
+
+
+def beside(drawn: alt.Chart, texts: Mapping[str, str], title: str) -> Picture:
+    """Bars with a text at the right of each, by its name, under a title."""
+    axis = alt.Axis(
+        title=title,
+        orient="right",
+        labelExpr=f"{json.dumps(texts)}[datum.value]",
+        ticks=False,
+        domain=False,
+        titleAlign="left",
+        titleX=6,
+        **ABOVE,
+    )
+    named = alt.Chart(pl.DataFrame({"series": list(texts)})).mark_point(opacity=0)
+    texted = named.encode(y=alt.Y("series:N", sort=list(texts), axis=axis))
+    layered: alt.LayerChart = alt.layer(drawn, texted).resolve_axis(y="independent")
+    return layered.properties(height=ROW)
 
 
 def heat(
@@ -137,7 +169,7 @@ def heat(
         .encode(x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=legend))
     )
     if cells["column"].n_unique() > _MOST_TEXTS:
-        bare: alt.Chart = rects.properties(height=BAR)
+        bare: alt.Chart = rects.properties(height=ROW)
         return bare
     texts = [
         alt.Chart(some).mark_text(fontSize=10, color=ink).encode(x=x, y=y, text="text:N")

@@ -119,10 +119,12 @@ def _extremes(values: pl.Series) -> tuple[float, float]:
 def times(frame: pl.DataFrame, title: str) -> alt.X:
     """From left to right, in UTC, from the first `start` to the last `end` of some rows."""
     starts = frame["start"].unique().sort()
-    domain = [_milliseconds(starts.min()), _milliseconds(frame["end"].max())]
+    first, last = _milliseconds(starts.min()), _milliseconds(frame["end"].max())
     step = max(1, math.ceil(len(starts) / _MOST_DATES))
     shown = [_milliseconds(moment) for moment in starts.gather_every(step)]
-    form = "%Y-%m-%d" if all(mark % _DAY_MS == 0 for mark in shown) else "%m-%d %H:%M"
+    is_long = last - first > _MOST_DATES * _DAY_MS
+    are_days = is_long or all(mark % _DAY_MS == 0 for mark in shown)
+    form = "%Y-%m-%d" if are_days else "%m-%d %H:%M"
     axis = alt.Axis(
         title=title,
         values=shown,
@@ -130,7 +132,8 @@ def times(frame: pl.DataFrame, title: str) -> alt.X:
         labelFlush=False,
         grid=False,
     )
-    return alt.X("start:T", scale=alt.Scale(type="utc", domain=domain, nice=False), axis=axis)
+    scale = alt.Scale(type="utc", domain=[first, last], nice=False)
+    return alt.X("start:T", scale=scale, axis=axis)
 
 
 def _milliseconds(moment: Any) -> int:

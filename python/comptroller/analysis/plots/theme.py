@@ -7,15 +7,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 import altair as alt
 
-from comptroller.analysis.words import LABEL_WIDTH, printable
 from comptroller.errors import invalid
+from comptroller.markup import printable
 
 Concatenated: TypeAlias = alt.HConcatChart | alt.VConcatChart
 Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | Concatenated
 
-#: What a picture is wide, in pixels, and a panel of one that has several (its labels left out).
+#: In pixels: a picture, a panel of one that has several (beside its labels), the room for names of
+#: rows. Vega measures text, fits what has one panel into a picture, and cuts what has no room.
 WIDTH = 600
-PANEL = 500
+PANEL = 520
+NAMES = 200
 
 # Okabe and Ito's, without those that vanish on white or on black.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
@@ -47,24 +49,16 @@ def checked(theme: str) -> Theme:
     return THEMES[theme]
 
 
-def finished(
-    picture: Picture, theme: Theme, title: str, over: str, notes: Sequence[str] = ()
-) -> Picture:
-    """The picture with its title, what it is over and the notes, and its colours.
-
-    On a page, which says the others, the notes alone.
-    """
-    lines = [printable(line) for line in (over, *notes)]
-    heading = alt.TitleParams(title, subtitle=lines, anchor="start", frame="bounds")
-    if theme is THEMES["page"]:
-        heading = alt.TitleParams(
-            lines[1:], fontSize=11, fontWeight="normal", anchor="start", frame="bounds"
-        )
-    titled = picture.properties(title=heading)
-    if not isinstance(titled, Concatenated):
+def finished(picture: Picture, theme: Theme, heading: Sequence[str]) -> Picture:
+    """The picture with its colours, and above it the lines of its heading, the first its title."""
+    if heading:
+        title, *lines = map(printable, heading)
+        shown = alt.TitleParams(title, subtitle=lines, anchor="start", frame="bounds")
+        picture = picture.properties(title=shown)
+    if not isinstance(picture, Concatenated):
         fit = alt.AutoSizeParams(type="fit-x", contains="padding")
-        titled = titled.properties(width=WIDTH, autosize=fit)
-    configured: Picture = titled.configure(**_configuration(theme))
+        picture = picture.properties(width=WIDTH, autosize=fit)
+    configured: Picture = picture.configure(**_configuration(theme))
     return configured
 
 
@@ -76,12 +70,12 @@ def _configuration(theme: Theme) -> dict[str, Any]:
         "titleFontSize": 11,
         "titleFontWeight": "normal",
     }
-    # A page's letters may be wider than those that were measured.
-    left, beside_labels = (40, 16) if theme is THEMES["page"] else (8, 4)
     return {
+        # Attributes that name each mark would double a file; the rows of the report hold the data.
+        "aria": False,
         "background": theme.ground,
         "font": "Arial, 'Liberation Sans', Helvetica, sans-serif",
-        "padding": {"left": left, "right": 8, "top": 8, "bottom": 8},
+        "padding": 8,
         "view": {"stroke": None},
         "title": {
             "color": theme.text,
@@ -97,11 +91,12 @@ def _configuration(theme: Theme) -> dict[str, Any]:
             "domainColor": GREY,
             "tickColor": GREY,
             "gridColor": theme.grid,
-            "labelLimit": LABEL_WIDTH + 20,
+            "labelLimit": NAMES,
             "labelOverlap": "greedy",
+            "labelSeparation": 6,
         },
-        "axisY": {"titlePadding": beside_labels},
-        "legend": {**words, "orient": "bottom", "columns": 4, "columnPadding": 2 * beside_labels},
+        "axisY": {"titlePadding": 8},
+        "legend": {**words, "orient": "bottom", "columns": 4, "columnPadding": 12},
         "text": {"color": theme.text, "fontSize": 11},
         "concat": {"spacing": 14},
     }

@@ -27,7 +27,7 @@ from comptroller.analysis.plots.theme import (
     colours,
 )
 from comptroller.analysis.report import Report
-from comptroller.analysis.words import printable
+from comptroller.markup import printable
 
 _PERCENTILES = {"p50_seconds": "p50", "p90_seconds": "p90", "p99_seconds": "p99"}
 _COLOURS = dict(zip(_PERCENTILES.values(), (BLUE, ORANGE, VERMILLION), strict=True))
@@ -178,7 +178,7 @@ def stuck(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     scaled = spans(pl.concat([drawn["age"], drawn["threshold"]]), "age, log scale")
     y = rows_of(list(told.values()))
     claims = alt.Chart(drawn.select("age", "status", "series"))
-    limits = alt.Chart(drawn.select("threshold", "series").unique())
+    limits = alt.Chart(drawn.select("threshold", "series").unique(maintain_order=True))
     layered = alt.layer(
         claims.mark_tick(thickness=1.5, size=18, opacity=0.85).encode(
             x=across("age", scaled), y=y, color=colour_of(["PENDING", "SUBMITTED"], "status")

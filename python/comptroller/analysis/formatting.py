@@ -1,27 +1,26 @@
-"""The rows of a report as text for people: exact amounts, spans of time, shares, dates."""
+"""The rows of a report as text: for people (spans of time, shares, dates), and exactly as CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import csv
+import io
+import re
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, NamedTuple
-
-import polars
+from typing import TYPE_CHECKING, Any
 
 from comptroller import figures
+from comptroller.markup import Column
 
+if TYPE_CHECKING:
+    import polars
+
+#: How what a spreadsheet takes for a formula begins; in CSV an apostrophe stands before it.
+FORMULA = r"^ *[=+\-@\t\r]"
 #: From here on a fraction says nothing.
 _WHOLE = 10_000
 _SHARES = ("_share", "_rate", "deviation")
-
-
-class Column(NamedTuple):
-    """A column's name, its values as text (None where there is none), and whether they count."""
-
-    name: str
-    texts: Sequence[str | None]
-    is_number: bool
 
 
 def columns_of(frame: polars.DataFrame) -> list[Column]:
@@ -70,3 +69,26 @@ def _day(moment: datetime) -> str:
 
 def _moment(moment: datetime) -> str:
     return moment.replace(tzinfo=None).isoformat(" ", "seconds")
+
+
+def csv_of(frame: polars.DataFrame) -> str:
+    """All rows as CSV, each value exact and as `comptroller query` writes it."""
+    written = io.StringIO(newline="")
+    lines = csv.writer(written)
+    lines.writerow(map(_exact, frame.columns))
+    lines.writerows([_exact(value) for value in row] for row in frame.iter_rows())
+    return written.getvalue()
+
+
+def _exact(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, Decimal):
+        return figures.plain(value)
+    if isinstance(value, datetime):
+        text = value.replace(tzinfo=None).isoformat()
+        return f"{text.rstrip('0') if value.microsecond else text}Z"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = str(value)
+    return f"'{text}" if isinstance(value, str) and re.search(FORMULA, text) else text
