@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from decimal import Decimal
 from pathlib import Path
 
@@ -134,7 +135,7 @@ def test_what_only_the_operator_may_read_is_left_out_of_a_customer_s_file(
     run: Run, tmp_path: Path
 ) -> None:
     ended = run("report", "--html", "all.html", "--customer", "default", "--json")
-    assert ended.err == "left out, since only the operator may: reconciliation\n"
+    assert ended.err == "without reconciliation: this needs the scope operator:read\n"
     assert set(OPTIONAL) - set(ended.json["reports"]) == {"reconciliation"}
     html = (tmp_path / "all.html").read_text(encoding="utf-8")
     assert html.count("<section") == len(OPTIONAL) + 1
@@ -174,6 +175,30 @@ def test_of_all_reports_the_one_that_cannot_be_is_named(run: Run, tmp_path: Path
     assert (ended.code, "claims_summary: " in ended.err) == (1, True)
     assert "more than 20 digits" in ended.err
     assert not (tmp_path / "all.html").exists()
+
+
+def test_the_overview_goes_without_the_one_that_cannot_be(run: Run) -> None:
+    large = lines(*(claim(f"big-{n}", amount="9" * 20, asset_type="BIG") for n in range(2)))
+    assert run("load", "claims", "-", given=large).code == 0
+    ended = run("report")
+    assert ended.code == 0
+    assert "without claims_summary: amount: a sum has more than 20 digits" in ended.err
+    assert "Times" in ended.out
+
+
+def test_commands_of_findings_name_the_store(run: Run) -> None:
+    assert run("sample", "claims", "--rows", "500", "--out", "claims.ndjson").code == 0
+    assert run("load", "claims", "claims.ndjson", "--db", "other store.db").code == 0
+    ended = run("report", "--db", "other store.db")
+    commands = [line.strip() for line in ended.out.splitlines() if "comptroller report" in line]
+    assert commands
+    for command in commands:
+        _, *words = shlex.split(command)
+        assert run(*words).code == 0
+
+
+def test_a_report_may_have_no_keys(run: Run) -> None:
+    assert len(run("report", "confirmation-times", "--by", "", "--json").json["rows"]) == 1
 
 
 def test_a_file_of_the_store_is_not_replaced(run: Run) -> None:

@@ -95,6 +95,17 @@ def test_an_identity_has_its_controls_and_orchestrations(operator: comptroller.S
     assert told["control", "lifted"]["detail"] == "lifted"
 
 
+def test_events_of_one_time_are_in_the_order_of_a_life(operator: comptroller.Service) -> None:
+    times = dict.fromkeys(("created_at", "submitted_at", "confirmed_at", "updated_at"), at())
+    load(operator, "claims", claim(id="tied", onchain_status="CONFIRMED", **times))
+    rows = operator.reports.history("tied").to_dicts()
+    assert [row["event"] for row in rows] == ["created", "submitted", "confirmed"]
+
+
+def test_of_what_exists_nothing_may_happen_in_a_period(store: comptroller.Service) -> None:
+    assert len(store.reports.history("failed", since="2030-01-01")) == 0
+
+
 def test_a_period_bounds_the_events(store: comptroller.Service) -> None:
     rows = of(store, "failed", since=at(12), until=at(40))
     assert [event for _, _, event, _ in rows] == ["submitted", "failed"]

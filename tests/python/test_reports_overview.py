@@ -109,6 +109,23 @@ def test_a_client_sees_what_it_may_read(store: comptroller.Service, open_as: Any
     assert reader.reports.overview().to_dict() == mine.to_dict()
 
 
+def test_it_names_what_a_client_may_not_read(store: comptroller.Service, open_as: Any) -> None:
+    client = open_as(customer="default", scopes=["rewards:read_payout_groups"])
+    overview = client.reports.overview()
+    assert "rewards:read_claims" in overview.left_out["claims_summary"]
+    assert overview.to_dict()["left_out"] == overview.left_out
+    assert "There are no claims" not in overview._repr_html_()
+
+
+def test_a_day_of_several_series_is_counted_once(store: comptroller.Service) -> None:
+    rpl = (made(day, number, asset_type="RPL") for day in range(20) for number in range(3))
+    load(store, "claims", *rpl)
+    for asset in ("ETH", "RPL"):
+        load(store, "claims", *(made(7, number, asset_type=asset) for number in range(30)))
+    amounts = [each.text for each in store.reports.overview().findings if "measure" in each.given]
+    assert [text.partition(",")[0] for text in amounts] == ["1 day outside the band"]
+
+
 def test_it_fits_a_cell_and_escapes_what_is_not_ours(operator: comptroller.Service) -> None:
     hostile = "<script>alert(1)</script>"
     failed = {"onchain_status": "FAILED", "error_message": hostile, "claim_schedule_id": hostile}

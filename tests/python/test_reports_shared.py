@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,28 @@ def test_what_was_read_of_a_period_is_not_taken_for_all(
     (row,) = reports.claims_summary((), until="2026-02-01").to_dicts()
     assert row["claims"] == 1
     assert len(source.brought) == 2
+
+
+def test_what_was_read_whole_stays_whole(
+    operator: comptroller.Service, reports: Reports, source: Counted
+) -> None:
+    load(operator, "claims", claim())
+    for _ in range(2):
+        reports.claims_summary(())
+        reports.failures((), since="2026-02-01")  # reads another column
+    assert len(source.brought) == 2
+
+
+def test_reports_that_are_taken_one_by_one_hold_up_nobody(
+    operator: comptroller.Service, reports: Reports
+) -> None:
+    load(operator, "claims", claim())
+    begun = reports.everything()
+    next(begun)
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(counted, reports).result(timeout=60) == 1
+    assert {name for name, _ in begun} >= {"claims_summary", "failures"}
+    assert counted(reports) == 1
 
 
 def test_an_overview_reads_each_table_once(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,23 @@ def test_a_service_reports_on_spark_too(sampled: comptroller.Service) -> None:
     assert len(here)
     assert there.to_dicts() == here.to_dicts()
     assert "FROM store_claims AS c" in there.sql
+
+
+def test_services_on_spark_do_not_see_each_other(
+    sampled: comptroller.Service, tmp_path: Path
+) -> None:
+    with comptroller.open(tmp_path / "small.db") as small:
+        load(small, "claims", claim())
+        with ThreadPoolExecutor(2) as pool:
+            asked = [
+                pool.submit(svc.reports.claims_summary, (), engine="spark")
+                for _ in range(3)
+                for svc in (sampled, small)
+            ]
+        sums = [sum(row["claims"] for row in each.result().to_dicts()) for each in asked]
+    assert (
+        sums == [sum(row["claims"] for row in sampled.reports.claims_summary(()).to_dicts()), 1] * 3
+    )
 
 
 def test_a_session_that_lets_sums_overflow_is_told_not_to(spark: Any, tmp_path: Path) -> None:

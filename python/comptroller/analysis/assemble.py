@@ -3,7 +3,9 @@
 A file is DuckDB SQL in which ``keys`` stands for the keys that were asked for (``kinds`` and
 ``periods`` for those that are no period, and those that are), ``$name`` for a parameter, and
 ``store.claims`` for a table of the store. A relation that it neither defines nor qualifies is the
-file of that name in `sql/tables`. A LEFT JOIN there is left out if nothing reads its columns.
+file of that name in `sql/tables`. A LEFT JOIN is left out if nothing reads its columns, also one
+that multiplies rows, as that of the addresses of claims does.
+
 """
 
 from __future__ import annotations
@@ -163,7 +165,7 @@ def _expand(tree: exp.Query, keys: tuple[str, ...]) -> None:
             pairs = (
                 exp.NullSafeEQ(this=one, expression=other) for one, other in zip(*both, strict=True)
             )
-            same.replace(exp.and_(*pairs) if keys else exp.true())
+            same.replace(exp.and_(*pairs) if parts[same.this.name] else exp.true())
     for column in list(tree.find_all(exp.Column)):
         if column.name not in parts:
             continue

@@ -18,7 +18,8 @@ class Reports(Runner):
         """How many claims are there, what do they amount to, and how many succeeded?
 
         success_rate = confirmed / (confirmed + failed); claims_share is of all claims, amount_share
-        of the sum of the asset.
+        of the sum of the asset. By address, a claim counts once for each of its addresses, in what
+        the shares are of too.
 
         Args:
             by: the keys, each once, of status, chain, asset, jurisdiction, group, address,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -11,7 +13,7 @@ from comptroller import figures
 from comptroller.analysis import registry
 from comptroller.analysis.registry import Definition
 from comptroller.analysis.report import Report
-from comptroller.errors import Forbidden
+from comptroller.errors import Error
 
 _SHOWN_FAILURES = 5
 _TITLES = ("Claims", "Amounts", "Times", "Failures")
@@ -27,8 +29,11 @@ class Finding(NamedTuple):
     @property
     def command(self) -> str:
         """The command that shows more."""
-        options = (f"--{name.replace('_', '-')} {value}" for name, value in self.given.items())
-        return " ".join(["comptroller report", self.report.replace("_", "-"), *options])
+        words = ["comptroller", "report", self.report.replace("_", "-")]
+        for name, value in self.given.items():
+            shown = f"{value:%Y-%m-%dT%H:%M:%S.%fZ}" if isinstance(value, datetime) else str(value)
+            words += [f"--{name.replace('_', '-')}", shown]
+        return shlex.join(words)
 
 
 class Overview:
@@ -36,16 +41,22 @@ class Overview:
 
     title = "Overview"
 
-    def __init__(self, tables: Mapping[str, pl.DataFrame], findings: Sequence[Finding]) -> None:
+    def __init__(
+        self,
+        tables: Mapping[str, pl.DataFrame],
+        findings: Sequence[Finding],
+        left_out: Mapping[str, str],
+    ) -> None:
         self.tables = tables
         self.findings = findings
+        self.left_out = left_out
 
     def to_dict(self) -> dict[str, Any]:
-        """The rows of each table, and the findings with their commands."""
-        told = [{"finding": each.text, "command": each.command} for each in self.findings]
+        """The rows of each table, findings with their commands, and why reports are left out."""
+        findings = [{"finding": each.text, "command": each.command} for each in self.findings]
         tables = {name: self.tables.get(name, pl.DataFrame()) for name in _TITLES}
         rows = {name.lower(): frame.to_dicts() for name, frame in tables.items()}
-        return {**rows, "findings": told}
+        return {**rows, "findings": findings, "left_out": dict(self.left_out)}
 
     def _repr_html_(self) -> str:
         from comptroller.analysis.document import cell
@@ -53,8 +64,9 @@ class Overview:
         return cell(self)
 
     def __repr__(self) -> str:
-        told = [f"{each.text}: {each.command}" for each in self.findings]
-        return "\n".join([f"<Overview, {len(told)} findings>", *told])
+        findings = [f"{each.text}: {each.command}" for each in self.findings]
+        refused = [f"without {name}: {why}" for name, why in self.left_out.items()]
+        return "\n".join([f"<Overview, {len(findings)} findings>", *findings, *refused])
 
 
 #: What an overview is made from, and with which parameters.
@@ -80,8 +92,8 @@ EVERY: Sequence[tuple[Definition, Mapping[str, Any]]] = tuple(
 )
 
 
-def overview(ran: Sequence[Report | Forbidden], bounds: Mapping[str, Any]) -> Overview:
-    """The overview of the reports of PARTS; what is not permitted is left out."""
+def overview(ran: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Overview:
+    """The overview of the reports of PARTS, without those that were refused."""
     frames = [each.to_polars() if isinstance(each, Report) else None for each in ran]
     statuses, assets, times, failures, *unusual = frames
     tables: dict[str, pl.DataFrame] = {}
@@ -99,7 +111,9 @@ def overview(ran: Sequence[Report | Forbidden], bounds: Mapping[str, Any]) -> Ov
             own = {"measure": "amount"} if report.given.get("measure") == "amount" else {}
             found = ((text, {**asked, **own, **more}) for text, more in find(frame))
             findings += [Finding(text, report.name, given) for text, given in found]
-    return Overview(tables, findings)
+    refused = zip(PARTS, ran, strict=True)
+    left_out = {part.name: each.detail for (part, _), each in refused if isinstance(each, Error)}
+    return Overview(tables, findings, left_out)
 
 
 _Found = list[tuple[str, dict[str, Any]]]
@@ -126,8 +140,8 @@ def _stuck(frame: pl.DataFrame) -> _Found:
     chains = frame.group_by("chain").agg(pl.len(), pl.col("age_seconds", "threshold_seconds").max())
     return [
         (
-            f"{_named(chain)}: {_many(count, 'claim')} wait longer than "
-            f"{_duration(threshold)}, the oldest for {_duration(age)}",
+            f"{_named(chain)}: {_many(count, 'claim')} {'waits' if count == 1 else 'wait'} longer"
+            f" than {_duration(threshold)}, the oldest for {_duration(age)}",
             {},
         )
         for chain, count, age, threshold in chains.sort("len", "chain", descending=True).rows()
@@ -147,17 +161,16 @@ def _schedules(frame: pl.DataFrame) -> _Found:
 
 def _outside(frame: pl.DataFrame) -> _Found:
     beyond = frame.filter(~pl.col("within_tolerance"))
-    found: _Found = []
-    for (month,), some in beyond.sort("month", descending=True).group_by(
-        "month", maintain_order=True
-    ):
-        furthest = some.sort(pl.col("deviation").abs(), descending=True, nulls_last=True)
-        row = furthest.row(0, named=True)
-        how = "claims on no holdings" if row["deviation"] is None else f"{row['deviation']:+.1%}"
-        told = f"{month:%Y-%m}: {_many(len(some), 'group')} outside the tolerance, furthest "
-        found.append((f"{told}{row['group']} ({how})", {"month": f"{month:%Y-%m}"}))
-        break
-    return found
+    newest = beyond.filter(pl.col("month") == pl.col("month").max())
+    if not len(newest):
+        return []
+    furthest = newest.sort(pl.col("deviation").abs(), descending=True, nulls_last=True)
+    row = furthest.row(0, named=True)
+    month = f"{row['month']:%Y-%m}"
+    how = "claims on no holdings" if row["deviation"] is None else f"{row['deviation']:+.1%}"
+    groups = _many(newest["group"].n_unique(), "group")
+    text = f"{month}: {groups} outside the tolerance, furthest {row['group']} ({how})"
+    return [(text, {"month": month})]
 
 
 def _days(frame: pl.DataFrame) -> _Found:
@@ -166,8 +179,9 @@ def _days(frame: pl.DataFrame) -> _Found:
     series = " ".join(_named(row[key]) for key in frame.columns[: frame.columns.index("day")])
     shown = figures.plain(figures.shortest(row["value"]))
     usual = figures.plain(figures.shortest(row["median"]))
-    told = f"{_many(len(frame), 'day')} outside the band, furthest {row['day']:%Y-%m-%d}"
-    return [(f"{told} ({series}: {shown}, usually {usual})", {})]
+    days = _many(frame["day"].n_unique(), "day")
+    text = f"{days} outside the band, furthest {row['day']:%Y-%m-%d}"
+    return [(f"{text} ({series}: {shown}, usually {usual})", {})]
 
 
 _FINDERS: Sequence[Callable[[pl.DataFrame], _Found]] = (_stuck, _schedules, _outside, _days, _days)

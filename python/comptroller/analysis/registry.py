@@ -126,7 +126,8 @@ CLAIMS_SUMMARY = Definition(
     question="How many claims are there, what do they amount to, and how many succeeded?",
     formula=(
         "success_rate = confirmed / (confirmed + failed); claims_share is of all claims, "
-        "amount_share of the sum of the asset."
+        "amount_share of the sum of the asset. By address, a claim counts once for each of its "
+        "addresses, in what the shares are of too."
     ),
     by=("chain", "day"),
     has_amounts=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from threading import RLock
+from threading import Lock
 from typing import Any
 
 import polars
@@ -24,7 +24,7 @@ from comptroller.analysis.registry import (
 )
 from comptroller.analysis.report import Report
 from comptroller.analysis.tables import Source, Tables
-from comptroller.errors import Error, Forbidden, invalid, make
+from comptroller.errors import Error, Forbidden, InvalidRequest, invalid, make
 from comptroller.progress import waiting
 
 
@@ -83,7 +83,8 @@ class Query:
         sql = partial(engine.sql, self._statement, self._values)
         keys = self.by if self.definition.by is not None else self.definition.keys
         subject = self.definition.subject
-        if not len(rows) and subject is not None:
+        is_whole = self.given["since"] is None and self.given["until"] is None
+        if not len(rows) and subject is not None and is_whole:
             raise parameters.unknown(subject, self._values[subject])
         return Report(self.definition, keys, rows, self.given, sql, picture)
 
@@ -109,32 +110,35 @@ class Runner:
         self._source = source
         self._engine = engine
         self._kept: Tables | None = None
-        self._lock = RLock()
+        self._is_closed = False
+        self._lock = Lock()  # of what is kept
+        self._turn = Lock()  # reports wait for each other rather than read the tables twice
 
     def run(self, definition: Definition, given: Mapping[str, Any]) -> Report:
         """A report that was asked for with all of its parameters."""
         query = Query(definition, given)
-        with self._tables(given["engine"]) as tables, waiting(f"running {definition.name}"):
+        asked = given["engine"]
+        with self._turn, self._tables(asked) as tables, waiting(f"running {definition.name}"):
             query.prepare(tables)
             return query.answer(tables.engine)
 
     def run_each(
         self, asked: Sequence[tuple[Definition, Mapping[str, Any]]], engine: str | Engine | None
-    ) -> Iterator[Report | Forbidden]:
-        """Several reports one by one, over one reading of each table; Forbidden if not permitted.
+    ) -> Iterator[Report | Error]:
+        """Several reports one by one, over one reading of each table; an Error for one refused.
 
-        Others wait until the last of them was taken.
+        Others that are asked for before the last was taken read the tables for themselves.
         """
         queries = [Query(definition, complete(definition, given)) for definition, given in asked]
         reads: dict[str, set[str]] = {}
         for query in queries:
             for table, columns in query.reads().items():
                 reads.setdefault(table, set()).update(columns)
-        ran: dict[tuple[Any, ...], Report | Forbidden] = {}
+        ran: dict[tuple[Any, ...], Report | Error] = {}
         with self._tables(engine) as tables, tables.held(reads), waiting("running the reports"):
             for query in queries:
                 if query.asked not in ran:
-                    ran[query.asked] = _permitted(query, tables)
+                    ran[query.asked] = _answer(query, tables)
                 yield ran[query.asked]
 
     def overview(
@@ -144,16 +148,20 @@ class Runner:
 
         Findings are what other reports consider unusual: stuck chains, failing schedules, groups
         outside the tolerance, days outside the band; each has the command that shows more. What a
-        client may not read is left out.
+        client may not read, or has a sum that is too large, is left out: `left_out` says why.
         """
         bounds = {"since": since, "until": until}
         asked = [(definition, {**given, **bounds}) for definition, given in PARTS]
-        return overview(list(self.run_each(asked, engine)), bounds)
+        with self._turn:
+            return overview(list(self.run_each(asked, engine)), bounds)
 
     def everything(
         self, *, since: Since = None, until: Since = None
-    ) -> Iterator[tuple[str, Overview | Report | Forbidden]]:
-        """The overview, then every report that needs no more, each by its name as it is ready."""
+    ) -> Iterator[tuple[str, Overview | Report | Error]]:
+        """The overview, then every report that needs no more, each by its name as it is ready.
+
+        An Error for a report that the client may not run, or in which a sum is too large.
+        """
         bounds = {"since": since, "until": until}
         asked = [(definition, {**given, **bounds}) for definition, given in (*PARTS, *EVERY)]
         ran = self.run_each(asked, None)
@@ -162,34 +170,42 @@ class Runner:
             yield definition.name, report
 
     def close(self) -> None:
-        """Drops what is kept of the tables."""
+        """Drops what is kept of the tables, for good."""
         with self._lock:
-            if self._kept is not None:
-                self._kept.engine.close()
-                self._kept = None
+            self._is_closed = True
+            kept, self._kept = self._kept, None
+        if kept is not None:
+            kept.engine.close()
 
     @contextmanager
     def _tables(self, asked: str | Engine | None) -> Iterator[Tables]:
+        """Tables that nobody else uses meanwhile: those that are kept, or new ones."""
         chosen = self._engine if asked is None else asked
+        tables: Tables | None = None
+        if chosen == "duckdb":
+            with self._lock:
+                tables, self._kept = self._kept, None
+        if tables is None:
+            tables = Tables(engines.engine(chosen), self._source)
+        try:
+            yield tables
+        finally:
+            if not self._keep(tables, chosen) and tables.engine is not chosen:
+                tables.engine.close()
+
+    def _keep(self, tables: Tables, chosen: str | Engine) -> bool:
         with self._lock:
-            if chosen == "duckdb":
-                if self._kept is None:
-                    self._kept = Tables(engines.engine(chosen), self._source)
-                yield self._kept
-                return
-            engine = engines.engine(chosen)
-            try:
-                yield Tables(engine, self._source)
-            finally:
-                if engine is not chosen:
-                    engine.close()
+            if chosen != "duckdb" or self._is_closed or self._kept is not None:
+                return False
+            self._kept = tables
+            return True
 
 
-def _permitted(query: Query, tables: Tables) -> Report | Forbidden:
+def _answer(query: Query, tables: Tables) -> Report | Error:
     try:
         query.prepare(tables)
         return query.answer(tables.engine)
-    except Forbidden as error:
+    except (Forbidden, InvalidRequest) as error:
         return error
     except Error as error:
         detail = f"{query.definition.name}: {error.detail}"

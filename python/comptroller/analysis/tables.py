@@ -107,7 +107,9 @@ class Tables:
         others = self._wanted or (_SHARED if self._version is not None else {})
         for table, columns in reads.items():
             kept, asked = self._kept.get(table, _Kept(frozenset(), {})), filters.get(table, {})
-            if kept.columns.issuperset(columns) and kept.filters in ({}, asked):
+            if kept.columns and not kept.filters:
+                asked = {}  # the whole table is there, and stays so
+            if kept.columns.issuperset(columns) and kept.filters == asked:
                 continue
             wanted = kept.columns.union(columns, others.get(table, ()))
             self._kept.pop(table, None)

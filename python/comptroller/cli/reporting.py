@@ -6,7 +6,8 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ import click
 from comptroller import figures
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
-from comptroller.errors import Forbidden
+from comptroller.errors import Error, Forbidden, make
 
 if TYPE_CHECKING:
     from comptroller.analysis.overview import Overview
@@ -29,7 +30,7 @@ _TYPES: dict[str, Any] = {"number": float, "count": int}
 
 
 class By(click.ParamType[tuple[str, ...]]):
-    """One key, or several joined by commas."""
+    """One key, or several joined by commas; none where the text is empty."""
 
     name = "keys"
 
@@ -40,7 +41,7 @@ class By(click.ParamType[tuple[str, ...]]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
         """Read the names of the keys."""
-        names = tuple(value.split(",")) if isinstance(value, str) else tuple(value)
+        names = tuple(value.split(",") if value else ()) if isinstance(value, str) else tuple(value)
         for name in names:
             if name not in self._among:
                 self.fail(f"{name!r} is none of {', '.join(self._among)}", param, ctx)
@@ -187,26 +188,31 @@ def _overview(
             first = svc.reports.overview(**bounds)
         else:
             written: list[str] = []
-            withheld: list[str] = []
+            left_out: dict[str, str] = {}
 
             def permitted() -> Iterator[Overview | Report]:
                 for name, part in svc.reports.everything(**bounds):
                     if isinstance(part, Forbidden):
-                        withheld.append(name)
+                        left_out[name] = part.detail
+                    elif isinstance(part, Error):  # a page is whole, or not written
+                        raise make(part.code, part.status, f"{name}: {part.detail}")
                     else:
                         written.append(name)
                         yield part
 
             _write_html(permitted(), html, f"Reports on {db}")
     if html is not None:
-        if withheld:
-            told = ", ".join(withheld)
-            click.echo(f"left out, since only the operator may: {told}", err=True)
+        _tell_left_out(left_out)
         _tell_file(html, written, as_json)
     elif as_json:
         screen.write_json(_plain(first.to_dict()))
     else:
-        draw_overview(first)
+        draw_overview(first, db)
+
+
+def _tell_left_out(left_out: Mapping[str, str]) -> None:
+    for name, why in left_out.items():
+        click.echo(f"without {name}: {screen.printable(why)}", err=True)
 
 
 def _tell_file(html: str, written: Sequence[str], as_json: bool) -> None:
@@ -248,11 +254,12 @@ def draw(report: Report) -> None:
         click.echo(f"... and {left:,} more; --json lists all")
 
 
-def draw_overview(overview: Overview) -> None:
+def draw_overview(overview: Overview, db: str = screen.DEFAULT_DB) -> None:
     """Draws an overview on standard output: its tables, then the findings with their commands."""
     from comptroller.analysis.formatting import columns_of
 
-    if not overview.tables:
+    _tell_left_out(overview.left_out)
+    if not overview.tables and not overview.left_out:
         click.echo("There are no claims.")
     for name, frame in overview.tables.items():
         click.echo(name)
@@ -261,7 +268,9 @@ def draw_overview(overview: Overview) -> None:
     out = screen.console()
     for finding in overview.findings:
         out.print(screen.printable(finding.text))
-        out.print(f"    {screen.printable(finding.command)}")
+        store = [] if db == screen.DEFAULT_DB else ["--db", db]
+        command = shlex.join([*shlex.split(finding.command), *store])
+        out.print(f"    {screen.printable(command)}", soft_wrap=True)
     if overview.tables and not overview.findings:
         click.echo("Nothing unusual was found.")
 

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 
     from comptroller.service import Service
 
+#: The store of a command that names none.
+DEFAULT_DB = "comptroller.db"
 db_option = click.option(
     "--db",
     type=click.Path(),
-    default="comptroller.db",
+    default=DEFAULT_DB,
     envvar="COMPTROLLER_DB",
     show_default=True,
     show_envvar=True,

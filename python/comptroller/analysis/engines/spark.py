@@ -33,11 +33,14 @@ class Spark:
     """Runs reports in a Spark session.
 
     Args:
-        session: the one to use; the active one by default, or a new one on this machine.
+        session: gets the tables as views. By default a new one beside the active one, or on this
+            machine, whose views no other engine sees.
     """
 
     def __init__(self, session: SparkSession | None = None) -> None:
-        self._session = session or SparkSession.getActiveSession() or local_session()
+        if session is None:
+            session = (SparkSession.getActiveSession() or local_session()).newSession()
+        self._session = session
         for name, value in SETTINGS.items():
             self._session.conf.set(name, value)
         self._folder = TemporaryDirectory(prefix="comptroller-")
