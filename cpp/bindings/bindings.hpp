@@ -16,6 +16,8 @@ pybind11::object to_python_error(const std::exception_ptr& thrown);
 void bind_store(pybind11::module_& module);
 // The classes DeferredWrites and Lane: the short way of requests over HTTP.
 void bind_lane(pybind11::module_& module);
+// The classes TextRows and TextPiece: an Arrow stream as CSV or JSON text.
+void bind_text(pybind11::module_& module);
 // The class Sample: generated records as a file.
 void bind_sample(pybind11::module_& module);
 

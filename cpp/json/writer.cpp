@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "json/special.hpp"
-#include "model/hexadecimal.hpp"
 
 namespace comptroller::json {
 
@@ -13,17 +12,18 @@ constexpr std::size_t usual_growth = 2048;
 constexpr std::size_t longest_escape = 6;
 
 char* write_escaped(char* at, std::string_view text) {
+  constexpr std::string_view escaped = "\"\\\b\t\n\f\r";
+  constexpr std::string_view escapes = "\"\\btnfr";
+  constexpr std::string_view digits = "0123456789ABCDEF";
   for (const char character : text) {
     const auto byte = static_cast<unsigned char>(character);
-    if (byte == '"' || byte == '\\') {
+    if (byte >= 0x20 && byte != '"' && byte != '\\') {
+      *at++ = character;
+    } else if (const std::size_t place = escaped.find(character); place != std::string_view::npos) {
       *at++ = '\\';
-      *at++ = character;
-    } else if (byte < 0x20) {
-      std::ranges::copy(std::string_view("\\u00"), at);
-      write_hexadecimal(&character, 1, at + 4);
-      at += 6;
+      *at++ = escapes[place];
     } else {
-      *at++ = character;
+      for (const char c : {'\\', 'u', '0', '0', digits[byte >> 4U], digits[byte & 0xFU]}) *at++ = c;
     }
   }
   return at;

@@ -5,30 +5,10 @@
 // preceded by an apostrophe; amounts and times are not changed.
 #pragma once
 
-#include <algorithm>
-
+#include "files/csv.hpp"
 #include "store/columns.hpp"
 
 namespace comptroller::load {
-
-// Spreadsheets may trim a cell before they look for a formula.
-inline bool begins_formula(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  constexpr std::string_view beginnings = "=+-@\t\r";
-  return first != std::string_view::npos && beginnings.find(text[first]) != std::string_view::npos;
-}
-
-// A cell that is always quoted.
-inline void append_csv_quoted(std::string& out, std::string_view text) {
-  out += '"';
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t quote = std::min(text.find('"', at), text.size());
-    out += text.substr(at, quote - at);
-    if (quote < text.size()) out += "\"\"";
-    at = quote + 1;
-  }
-  out += '"';
-}
 
 // Replaces the comma after the last cell by the end of the line.
 inline void end_csv_line(std::string& out) {
@@ -38,16 +18,8 @@ inline void end_csv_line(std::string& out) {
 
 // Each kind of view that a row has (model/scalar.hpp) as a cell. Formulas are defused.
 inline void append_csv_cell(std::string& out, std::string_view text) {
-  const bool is_formula = begins_formula(text);
-  const bool is_plain = !text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos;
-  if (is_plain) {
-    if (is_formula) out += '\'';
-    out += text;
-    return;
-  }
-  const std::size_t begin = out.size();
-  append_csv_quoted(out, text);
-  if (is_formula) out.insert(begin + 1, 1, '\'');
+  if (text.empty()) return files::append_quoted(out, text);
+  files::append_cell(out, text);
 }
 inline void append_csv_cell(std::string& out, Decimal number) {
   out += number.text;
@@ -67,11 +39,11 @@ void append_csv_cell(std::string& out, std::same_as<bool> auto flag) {
 inline void append_csv_cell(std::string& out, const PackedAddresses& addresses) {
   std::string list;
   json::JsonWriter(list).write(addresses);
-  append_csv_quoted(out, list);
+  files::append_quoted(out, list);
 }
 template <class T>
 void append_csv_cell(std::string& out, const JsonText<T>& document) {
-  append_csv_quoted(out, document.checked());
+  files::append_quoted(out, document.checked());
 }
 
 // Appends the names of the fields that the audience sees.

@@ -1,10 +1,10 @@
 #include "model/amount.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 namespace comptroller {
 
@@ -102,21 +102,36 @@ Int128 scaled(std::string_view text) {
   return static_cast<Int128>(negative ? -magnitude : magnitude);
 }
 
-std::string format_scaled(Int128 value) {
-  const bool negative = value < 0;
+std::string_view format_scaled(Int128 value, std::size_t scale, DecimalBuffer& buffer) {
   auto magnitude = static_cast<UnsignedInt128>(value);
-  if (negative) magnitude = -magnitude;
+  if (value < 0) magnitude = -magnitude;
 
-  std::string text;  // the last digit first
-  for (; magnitude != 0 || text.size() <= amount_fraction_digits; magnitude /= 10) {
-    text += static_cast<char>('0' + static_cast<int>(magnitude % 10));
+  char* end = buffer.data() + buffer.size();
+  char* begin = end;
+  char* const point = end - scale;
+  const auto put_digits = [&](std::uint64_t digits, const char* until) {
+    for (; digits != 0 || begin > until; digits /= 10) {
+      *--begin = static_cast<char>('0' + digits % 10);
+    }
+  };
+  for (; magnitude > std::numeric_limits<std::uint64_t>::max(); magnitude /= one) {
+    put_digits(static_cast<std::uint64_t>(magnitude % one), begin - amount_fraction_digits);
   }
-  text.insert(amount_fraction_digits, ".");
-  text.erase(0, text.find_first_not_of('0'));
-  if (text.starts_with('.')) text.erase(0, 1);
-  if (negative) text += '-';
-  std::ranges::reverse(text);
-  return text;
+  put_digits(static_cast<std::uint64_t>(magnitude), point - 1);
+
+  while (end > point && end[-1] == '0') --end;
+  if (end > point) {
+    std::copy(begin, point, begin - 1);
+    --begin;
+    point[-1] = '.';
+  }
+  if (value < 0) *--begin = '-';
+  return {begin, end};
+}
+
+std::string format_scaled(Int128 value) {
+  DecimalBuffer buffer{};
+  return std::string(format_scaled(value, amount_fraction_digits, buffer));
 }
 
 bool same_value(std::string_view a, std::string_view b) {

@@ -2,6 +2,7 @@
 // comparisons use 128-bit integers of 10^-18; no amount ever becomes a float.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -23,7 +24,12 @@ bool is_amount(std::string_view text);
 // unspecified number.
 Int128 scaled(std::string_view text);
 
-// The shortest plain decimal of `value` times 10^-18: no trailing fraction zeros, never "-0".
+// The shortest plain decimal of `value` times 10^-scale: no trailing fraction zeros, never "-0".
+// `scale` is at most 38; the text is valid as long as the buffer.
+using DecimalBuffer = std::array<char, 41>;
+std::string_view format_scaled(Int128 value, std::size_t scale, DecimalBuffer& buffer);
+
+// The same of `value` times 10^-18.
 std::string format_scaled(Int128 value);
 
 // Whether two amounts are equal as numbers: 1.50 is 1.5. Both must be parsed amounts.

@@ -37,6 +37,30 @@ class ArrowSource:
         """The same rows with texts as utf8_view."""
 
 @final
+class TextPiece:
+    """Rows as text: a buffer of bytes, which may be read only."""
+
+    @property
+    def rows(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
+class TextRows:
+    """The rows of an Arrow stream as CSV lines or JSON objects, formatted by threads of the core.
+
+    `stream` is a capsule. Of each column: the name, whether its texts may be formulas, which are
+    defused in CSV, and whether they are JSON, which is not escaped again. Columns are int64,
+    decimal128, timestamp[us], large_utf8 or large_list of large_utf8.
+    """
+
+    def __init__(
+        self, stream: object, columns: Iterable[tuple[str, bool, bool]], is_json: bool
+    ) -> None: ...
+    def next(self) -> TextPiece | None:
+        """The next rows; None at the end. A line feed precedes a JSON object, a comma stands
+        between two of a piece."""
+
+@final
 class Sample:
     """Sample records as NDJSON bytes; `readinto` returns 0 at the end."""
 

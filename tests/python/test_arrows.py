@@ -26,7 +26,7 @@ ROOMS: dict[str, set[str]] = {
     "db/sqlite": {"model", "files", "db"},
     "store": {"model", "json", "db"},
     "service": {"model", "rules", "json", "db", "store"},
-    "arrow": {"model", "rules", "json", "db", "store"},
+    "arrow": {"model", "rules", "files", "json", "db", "store"},
     "load": {"model", "files", "json", "db", "store", "service"},
     "http": {"model", "service"},
     "bindings": {"model", "sample", "db/sqlite", "service", "http", "arrow", "load"},

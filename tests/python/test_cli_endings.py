@@ -160,14 +160,16 @@ def _store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["export", "claims", "out/claims.csv"],
         ["export", "claims", "out/claims.parquet"],
         ["export", "claims", "out/claims", "--partition", "chain"],
+        ["query", "FROM claims", "--out", "out/rows.csv"],
+        ["query", "FROM claims", "--out", "out/rows.json"],
         ["backup", "out/copy.db"],
     ],
-    ids=["ndjson", "csv", "parquet", "dataset", "backup"],
+    ids=["ndjson", "csv", "parquet", "dataset", "query csv", "query json", "backup"],
 )
 def test_a_signal_that_ends_a_command_leaves_no_unfinished_file(
     store: Path, tmp_path: Path, words: list[str], number: signal.Signals
 ) -> None:
-    if "parquet" in words[-1] or "--partition" in words:
+    if "parquet" in words[-1] or "--partition" in words or "query" in words:
         pytest.importorskip("duckdb")
     folder = tmp_path / "out"
     folder.mkdir()
@@ -240,14 +242,58 @@ def wait_until(done: Callable[[], bool]) -> None:
         assert time.monotonic() < deadline
 
 
-def test_a_closed_pipe_is_no_error_to_read_about(tmp_path: Path) -> None:
-    with started("sample", "claims", "--rows", "50000", cwd=tmp_path) as sampling:
-        assert sampling.stdout
-        assert sampling.stderr
-        sampling.stdout.read(100)
-        sampling.stdout.close()
-        assert sampling.stderr.read() == b""
-        assert sampling.wait(60) != 0
+ENDLESS_ROWS = ["query", f"SELECT n AS n FROM {NUMBERS}", "--format"]
+MANY_ROWS = [
+    ["sample", "claims", "--rows", "50000"],
+    [*ENDLESS_ROWS, "csv"],
+    [*ENDLESS_ROWS, "json"],
+]
+
+
+@pytest.mark.parametrize("words", MANY_ROWS, ids=["sample", "csv", "json"])
+def test_a_closed_pipe_is_no_error_to_read_about(
+    store: Path, tmp_path: Path, words: list[str]
+) -> None:
+    if "query" in words:
+        pytest.importorskip("duckdb")
+        words = [*words, "--db", str(store)]
+    with started(*words, cwd=tmp_path) as writing:
+        assert writing.stdout
+        assert writing.stderr
+        writing.stdout.read(100)
+        writing.stdout.close()
+        assert writing.stderr.read() == b""
+        assert writing.wait(60) != 0
+
+
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_ctrl_c_ends_a_query_whose_rows_nobody_reads(
+    store: Path, tmp_path: Path, format: str
+) -> None:
+    pytest.importorskip("duckdb")
+    with started(*ENDLESS_ROWS, format, "--db", str(store), cwd=tmp_path) as asking:
+        assert asking.stdout
+        assert asking.stderr
+        pipe = asking.stdout
+        pipe.read(100_000)
+        wait_until(lambda: unread_bytes(pipe) > 30_000)
+        asking.send_signal(signal.SIGINT)
+        assert asking.wait(10) == 130
+        assert asking.stderr.read().endswith(b"comptroller: interrupted\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("format", ["csv", "json"])
+def test_a_full_disk_ends_a_query(store: Path, tmp_path: Path, format: str) -> None:
+    pytest.importorskip("duckdb")
+    words = [sys.executable, "-m", "comptroller", *ENDLESS_ROWS, format, "--db", str(store)]
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            words, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert ended.returncode == 1
+    assert b"comptroller: unavailable: " in ended.stderr
+    assert b"No space left" in ended.stderr
 
 
 @pytest.mark.parametrize(

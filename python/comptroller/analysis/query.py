@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import csv
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 
-from comptroller import arguments
+from comptroller import _core, arguments
 from comptroller.analysis import plain
-from comptroller.analysis.engines.duckdb import columns
-from comptroller.errors import InvalidRequest, invalid, unavailable
+from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
 from comptroller.streams import awaited, interruptible
 
 if TYPE_CHECKING:
+    from comptroller._core import TextPiece
     from comptroller.service import Service
 
 #: The tables there are, each with the filters of its stream.
@@ -32,6 +36,14 @@ TABLES: Mapping[str, Mapping[str, Any]] = {
 _QUERIES = ("SELECT", "MULTI")
 _WORDS = ("SELECT", "WITH", "FROM", "VALUES", "DESCRIBE", "SUMMARIZE", "PIVOT")
 _ROWS_AT_A_TIME = 2_048
+# How a text begins that a spreadsheet evaluates, as in an export.
+_FORMULA = re.compile(r" *[=+\-@\t\r]")
+# What DuckDB raises, by the beginning of its text.
+_RAISED = {
+    "Invalid Input Error": duckdb.InvalidInputException,
+    "IO Error": duckdb.IOException,
+    "Out of Memory Error": duckdb.OutOfMemoryException,
+}
 
 
 class Column(NamedTuple):
@@ -58,33 +70,66 @@ class Query:
             for name, type in zip(answer.columns, self._types, strict=True)
         ]
 
-    def rows(self, risky: str | None = None) -> Iterator[list[tuple[str | None, ...]]]:
-        """The rows as text, some at a time; None where there is no value, JSON of what is nested.
-
-        Text in which the pattern `risky` is found has an apostrophe before it.
-        """
+    def rows(self) -> Iterator[list[tuple[str | None, ...]]]:
+        """The rows as text, some at a time; None for NULL, JSON of what is nested."""
         texts = [plain.text(f"#{place}", type) for place, type in enumerate(self._types, start=1)]
-        if risky is not None:
-            texts = [
-                plain.defused(text, risky) if plain.is_free(type) else text
-                for type, text in zip(self._types, texts, strict=True)
-            ]
         return self._fetched(", ".join(texts))
 
-    def documents(self) -> Iterator[list[str]]:
-        """The rows as JSON objects, some at a time.
+    def text(self, *, is_json: bool) -> Iterator[tuple[int, bytes | TextPiece]]:
+        """The rows as a file of JSON or CSV, part by part: how many rows are in it, and its bytes.
 
-        Raises InvalidRequest where two columns have one name.
+        An apostrophe precedes what a spreadsheet would take for a formula. The core writes the
+        rows, or with the environment variable COMPTROLLER_TEXT_IN_PYTHON=1 slower code of this
+        module: the bytes are equal.
+
+        Raises InvalidRequest where two columns of JSON have one name.
         """
         names = [column.name for column in self.columns]
-        if len(set(names)) < len(names):
+        if is_json and len(set(names)) < len(names):
             raise invalid("sql", "two columns have one name, which JSON cannot tell apart; use AS")
+        header = b"[" if is_json else _csv_lines([names], [True] * len(names))
+        in_python = os.environ.get("COMPTROLLER_TEXT_IN_PYTHON") == "1"
+        parts = self._python_text(is_json) if in_python else self._core_text(is_json)
+        before = header
+        for part in parts:
+            yield 0, before
+            yield part
+            before = b"," if is_json else b""
+        yield 0, (header if before is header else b"") + (b"\n]\n" if is_json else b"")
+
+    def _core_text(self, is_json: bool) -> Iterator[tuple[int, bytes | TextPiece]]:
+        made_by_sql = plain.document if is_json else plain.text
+        values = []
+        columns = []
+        for place, (column, type) in enumerate(zip(self.columns, self._types, strict=True), 1):
+            value = plain.in_core(f"#{place}", type)
+            columns.append((column.name, plain.is_free(type), value is None))
+            values.append(f"{value or made_by_sql(f'#{place}', type)} AS c{place}")
+        query = self._selecting(", ".join(values))
+        with _refusing():
+            stream = awaited(
+                lambda: self._connection.sql(query).__arrow_c_stream__(), self.interrupt
+            )
+            rows = awaited(lambda: _core.TextRows(stream, columns, is_json), self.interrupt)
+            try:
+                while piece := awaited(rows.next, self.interrupt):
+                    yield piece.rows, piece
+            except Unavailable as error:  # of the stream: the text of an exception of DuckDB
+                kind, *_ = error.detail.partition(":")
+                raise _RAISED.get(kind, duckdb.Error)(error.detail) from None
+
+    def _python_text(self, is_json: bool) -> Iterator[tuple[int, bytes]]:
+        if not is_json:
+            are_free = [plain.is_free(type) for type in self._types]
+            for rows in self.rows():
+                yield len(rows), _csv_lines(rows, are_free)
+            return
         members = (
-            f"{plain.literal(name)}, {plain.plain(f'#{place}', type)}"
-            for place, (name, type) in enumerate(zip(names, self._types, strict=True), start=1)
+            f"{plain.literal(column.name)}, {plain.plain(f'#{place}', type)}"
+            for place, (column, type) in enumerate(zip(self.columns, self._types, strict=True), 1)
         )
-        for rows in self._fetched(f"json_object({', '.join(members)})::VARCHAR"):
-            yield [document for (document,) in rows]
+        for documents in self._fetched(f"json_object({', '.join(members)})::VARCHAR"):
+            yield len(documents), ",".join(f"\n{document}" for (document,) in documents).encode()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         try:
@@ -95,16 +140,31 @@ class Query:
             raise
 
     def _fetched(self, selected: str) -> Iterator[list[tuple[Any, ...]]]:
-        query = f"SELECT {selected} FROM ({self._sql}\n) AS answer"
+        query = self._selecting(selected)
         more = partial(self._connection.fetchmany, _ROWS_AT_A_TIME)
         with _refusing():
             awaited(lambda: self._connection.execute(query), self.interrupt)
             while some := awaited(more, self.interrupt):
                 yield some
 
+    def _selecting(self, selected: str) -> str:
+        return f"SELECT {selected} FROM ({self._sql}\n) AS answer"
+
     def interrupt(self) -> None:
         """Ends what another thread runs here."""
         self._connection.interrupt()
+
+
+def _csv_lines(rows: Iterable[Sequence[str | None]], are_free: list[bool]) -> bytes:
+    lines = StringIO(newline="")
+    csv.writer(lines).writerows(
+        [
+            f"'{cell}" if is_free and cell and _FORMULA.match(cell) else cell
+            for cell, is_free in zip(row, are_free, strict=True)
+        ]
+        for row in rows
+    )
+    return lines.getvalue().encode()
 
 
 @contextmanager
@@ -120,9 +180,10 @@ def open_query(svc: Service, sql: str) -> Iterator[Query]:
     """
     with duckdb.connect(config={"python_enable_replacements": "false"}) as connection, _refusing():
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        connection.execute("SET GLOBAL arrow_large_buffer_size = true")  # what _core.TextRows reads
         for name, filters in TABLES.items():
             rows = connection.from_arrow(getattr(svc, name).stream(**filters))
-            rows.project(columns(rows)).create_view(name)
+            rows.project(plain.columns(rows)).create_view(name)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         sql = arguments.text("sql", sql)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import re
 import sys
 from itertools import chain as joined
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -60,15 +58,18 @@ def query(sql: str, format: str | None, out: str | None, db: str) -> None:
     if out is not None:
         refuse_store("--out", out)
     with screen.existing_store(db) as svc, open_query(svc, sql) as ready:
-        if out is None:
-            _WRITERS[chosen](ready, sys.stdout)
-            return
-        with screen.waiting(f"writing {out}"):
-            rows = _write(ready, chosen, out)
-        click.echo(f"{rows:,} rows written to {out}")
+        if chosen == "table":
+            _show(ready)
+        elif out is None:
+            _write_text(ready, chosen, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+        else:
+            with screen.waiting(f"writing {out}"):
+                rows = _write_file(ready, chosen, out)
+            click.echo(f"{rows:,} rows written to {out}")
 
 
-def _write(ready: Query, format: str, path: str) -> int:
+def _write_file(ready: Query, format: str, path: str) -> int:
     from comptroller.files import whole_file
     from comptroller.parquet import write_parquet
     from comptroller.streams import awaited
@@ -78,11 +79,19 @@ def _write(ready: Query, format: str, path: str) -> int:
             return awaited(lambda: write_parquet(ready, path), ready.interrupt)
         except Unavailable as error:
             raise ready.refusal or error from None
-    with whole_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
-        return _WRITERS[format](ready, file)
+    with whole_file(path) as part, part.open("wb") as file:
+        return _write_text(ready, format, file)
 
 
-def _show(ready: Query, _file: TextIO) -> int:
+def _write_text(ready: Query, format: str, file: BinaryIO) -> int:
+    count = 0
+    for rows, text in ready.text(is_json=format == "json"):
+        file.write(text)
+        count += rows
+    return count
+
+
+def _show(ready: Query) -> None:
     rows = joined.from_iterable(ready.rows())
     shown = list(islice(rows, _SHOWN_ROWS))
     texts = list(zip(*shown, strict=True)) or [()] * len(ready.columns)
@@ -94,30 +103,3 @@ def _show(ready: Query, _file: TextIO) -> int:
     )
     if next(rows, None) is not None:
         click.echo("... and more; --format csv writes all")
-    return len(shown)
-
-
-def _write_csv(ready: Query, file: TextIO) -> int:
-    from comptroller.analysis.formatting import FORMULA
-
-    lines = csv.writer(file)
-    names = [column.name for column in ready.columns]
-    lines.writerow([f"'{name}" if re.search(FORMULA, name) else name for name in names])
-    count = 0
-    for rows in ready.rows(FORMULA):
-        lines.writerows(rows)
-        count += len(rows)
-    return count
-
-
-def _write_json(ready: Query, file: TextIO) -> int:
-    count = 0
-    file.write("[")
-    for documents in ready.documents():
-        file.write(("," if count else "") + "\n" + ",\n".join(documents))
-        count += len(documents)
-    file.write("\n]\n")
-    return count
-
-
-_WRITERS = {"table": _show, "csv": _write_csv, "json": _write_json}

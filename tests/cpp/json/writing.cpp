@@ -67,8 +67,8 @@ TEST_CASE("a string is escaped wherever its special characters stand") {
         JsonWriter(written).write(text);
         std::string escape = std::string("\\") + special;
         if (special == '\x01') escape = "\\u0001";
-        if (special == '\x1f') escape = "\\u001f";
-        if (special == '\n') escape = "\\u000a";
+        if (special == '\x1f') escape = "\\u001F";
+        if (special == '\n') escape = "\\n";
         CHECK(written ==
               "\"" + std::string(at, 'x') + escape + std::string(length - at - 1, 'x') + "\"");
       }

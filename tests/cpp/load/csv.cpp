@@ -96,7 +96,7 @@ TEST_CASE("texts are quoted where they must be and defused where they begin a fo
 TEST_CASE("JSON text is one quoted cell") {
   const auto quoted = [](std::string_view text) {
     std::string out;
-    append_csv_quoted(out, text);
+    files::append_quoted(out, text);
     return out;
   };
   CHECK(quoted(R"({"a":"b,c"})") == R"("{""a"":""b,c""}")");

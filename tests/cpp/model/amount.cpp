@@ -119,6 +119,21 @@ TEST_CASE("sums beyond what an amount can hold are shown whole") {
   CHECK(format_scaled(-most - 1) == "-170141183460469231731.687303715884105728");
 }
 
+TEST_CASE("decimals of any scale have their shortest text") {
+  const Int128 most = ~(Int128{1} << 127);
+  DecimalBuffer buffer{};
+  CHECK(format_scaled(0, 0, buffer) == "0");
+  CHECK(format_scaled(-100, 0, buffer) == "-100");
+  CHECK(format_scaled(-100, 2, buffer) == "-1");
+  CHECK(format_scaled(-5, 2, buffer) == "-0.05");
+  CHECK(format_scaled(1'230, 3, buffer) == "1.23");
+  CHECK(format_scaled(1, 38, buffer) == "0.00000000000000000000000000000000000001");
+  CHECK(format_scaled(-most - 1, 38, buffer) == "-1.70141183460469231731687303715884105728");
+  CHECK(format_scaled(most, 0, buffer) == "170141183460469231731687303715884105727");
+  CHECK(format_scaled(most / 10 * 10, 1, buffer) == "17014118346046923173168730371588410572");
+  CHECK(format_scaled(Int128{1} << 64, 19, buffer) == "1.8446744073709551616");
+}
+
 TEST_CASE("random numbers come back from their shortest text, and from texts with zeros added") {
   std::mt19937_64 random(1018);
   for (int round = 0; round < 50'000; ++round) {

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import polars
 
-from comptroller.analysis import dialects
+from comptroller.analysis import dialects, plain
 from comptroller.analysis.assemble import Statement
 from comptroller.analysis.engines import too_large
 from comptroller.streams import Rows, interruptible
@@ -68,22 +68,5 @@ class _Rows:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-def columns(relation: duckdb.DuckDBPyRelation, *, has_zones: bool = True) -> str:
-    """All columns of a relation for a projection: closed sets, which are enums in it, as text.
-
-    Times are kept with their zone, or without one in UTC, in which they are truncated ten times
-    as fast.
-    """
-    made = {"enum": 'CAST("{0}" AS VARCHAR) AS "{0}"'}
-    if not has_zones:
-        made["timestamp with time zone"] = 'make_timestamp(epoch_us("{0}")) AS "{0}"'
-    replaced = [
-        made[type.id].format(column)
-        for column, type in zip(relation.columns, relation.types, strict=True)
-        if type.id in made
-    ]
-    return f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
-
-
 def _plain(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    return relation.project(columns(relation, has_zones=False))
+    return relation.project(plain.columns(relation, has_zones=False))

@@ -1,0 +1,154 @@
+#include "arrow/text_cells.hpp"
+
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+#include "files/csv.hpp"
+#include "model/amount.hpp"
+#include "model/error.hpp"
+#include "model/timestamp.hpp"
+
+namespace comptroller::arrow {
+
+namespace {
+
+template <class T>
+T value_at(const ArrowArray& array, std::int64_t index) {
+  T value{};
+  std::memcpy(&value, static_cast<const T*>(array.buffers[1]) + index, sizeof value);
+  return value;
+}
+
+bool is_unset(const ArrowArray& array, std::int64_t index) {
+  const auto* const bits = static_cast<const unsigned char*>(array.buffers[0]);
+  return bits != nullptr && (bits[index / 8] >> static_cast<unsigned>(index % 8) & 1) == 0;
+}
+
+std::string_view string_at(const ArrowArray& array, std::int64_t index) {
+  const auto begin = value_at<std::int64_t>(array, index);
+  const auto end = value_at<std::int64_t>(array, index + 1);
+  return {static_cast<const char*>(array.buffers[2]) + begin,
+          static_cast<std::size_t>(end - begin)};
+}
+
+void write_string(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) {
+  const std::int64_t index = array.offset + row;
+  is_unset(array, index) ? out.put("null") : out.write(string_at(array, index));
+}
+
+bool is_list_of_strings(const ArrowSchema& schema) {
+  return std::string_view(schema.format) == "+L" &&
+         std::string_view(schema.children[0]->format) == "U";
+}
+
+}  // namespace
+
+TextCells::TextCells(const ArrowSchema& schema, TextContent content) : content_(content) {
+  const std::string_view format = schema.format;
+  if (format == "l") return;
+  if (format == "U") {
+    kind_ = Kind::text;
+  } else if (is_list_of_strings(schema)) {
+    kind_ = Kind::list;
+  } else if (format.starts_with("tsu:")) {
+    kind_ = Kind::timestamp;
+    has_zone_ = format != "tsu:";
+  } else if (format.starts_with("d:") && format.ends_with(",128")) {
+    kind_ = Kind::decimal;
+    std::from_chars(format.data() + format.find(',') + 1, format.data() + format.size(), scale_);
+  } else {
+    throw Error::invalid("columns", "no text is made of the Arrow type " + std::string(format));
+  }
+}
+
+void TextCells::append_csv(std::string& out, const ArrowArray& array, std::int64_t row) {
+  const std::int64_t index = array.offset + row;
+  if (is_unset(array, index)) return;
+  const std::string_view text = text_of(array, index);
+  if (kind_ != Kind::text && kind_ != Kind::list) {
+    out += text;
+  } else {
+    files::append_cell(out, text, content_.is_formula);
+  }
+}
+
+void TextCells::write_json(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) {
+  const std::int64_t index = array.offset + row;
+  if (is_unset(array, index)) return out.put("null");
+  const std::string_view text = text_of(array, index);
+  if (kind_ == Kind::decimal || kind_ == Kind::timestamp) {
+    out.write(Decimal{text});
+  } else if (kind_ == Kind::text && !content_.is_json) {
+    out.write(text);
+  } else {
+    out.put(text);
+  }
+}
+
+std::string_view TextCells::text_of(const ArrowArray& array, std::int64_t index) {
+  switch (kind_) {
+    case Kind::integer: {
+      const auto value = value_at<std::int64_t>(array, index);
+      return {buffer_.data(), std::to_chars(buffer_.begin(), buffer_.end(), value).ptr};
+    }
+    case Kind::decimal:
+      return format_scaled(value_at<Int128>(array, index), scale_, buffer_);
+    case Kind::timestamp:
+      return timestamp_text(value_at<std::int64_t>(array, index));
+    case Kind::text:
+      return string_at(array, index);
+    case Kind::list:
+      return list_text(array, index);
+  }
+  return {};
+}
+
+std::string_view TextCells::list_text(const ArrowArray& array, std::int64_t index) {
+  list_.clear();
+  {
+    json::JsonWriter list(list_);
+    const auto begin = value_at<std::int64_t>(array, index);
+    const auto end = value_at<std::int64_t>(array, index + 1);
+    list.put("[");
+    for (std::int64_t item = begin; item < end; ++item) {
+      if (item > begin) list.put(",");
+      write_string(list, *array.children[0], item);
+    }
+    list.put("]");
+  }
+  return list_;
+}
+
+// A year outside 0001 to 9999 has as many digits as it needs, and a sign if it is negative.
+std::string_view TextCells::timestamp_text(std::int64_t microseconds) {
+  constexpr std::int64_t infinity = std::numeric_limits<std::int64_t>::max();
+  if (microseconds == infinity) return "infinity";
+  if (microseconds == -infinity) return "-infinity";
+  constexpr std::size_t year_digits = 4;
+  constexpr std::size_t year_room = 8;
+  char* begin = buffer_.data() + year_room;
+  char* end = begin + timestamp_length - 1;
+  const bool is_usual =
+      Timestamp{microseconds} >= earliest_timestamp && Timestamp{microseconds} <= latest_timestamp;
+  if (is_usual) {
+    format_timestamp(Timestamp{microseconds}, begin);
+  } else {
+    // The calendar repeats every 400 years.
+    constexpr std::int64_t cycle = std::int64_t{146'097} * 86'400 * 1'000'000;
+    const std::int64_t cycles = microseconds / cycle - (microseconds % cycle < 0 ? 1 : 0);
+    format_timestamp(Timestamp{microseconds - cycles * cycle}, begin);
+    std::int64_t year = 0;
+    std::from_chars(begin, begin + year_digits, year);
+    year += 400 * cycles;
+    const std::string digits = year == 0 ? "0000" : std::to_string(year);
+    begin += year_digits - digits.size();
+    digits.copy(begin, digits.size());
+  }
+  while (end[-1] == '0') --end;
+  if (end[-1] == '.') --end;
+  if (has_zone_) *end++ = 'Z';
+  return {begin, end};
+}
+
+}  // namespace comptroller::arrow
