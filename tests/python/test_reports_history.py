@@ -102,6 +102,12 @@ def test_events_of_one_time_are_in_the_order_of_a_life(operator: comptroller.Ser
     assert [row["event"] for row in rows] == ["created", "submitted", "confirmed"]
 
 
+def test_the_case_of_a_uuid_does_not_matter(operator: comptroller.Service) -> None:
+    load(operator, "claims", claim(id="019F1345-CF41-750F-B069-71EA6C5780E2"))
+    for id in ("019f1345-cf41-750f-b069-71ea6c5780e2", "019F1345-CF41-750F-B069-71EA6C5780E2"):
+        assert len(operator.reports.history(id)) == 1
+
+
 def test_of_what_exists_nothing_may_happen_in_a_period(store: comptroller.Service) -> None:
     assert len(store.reports.history("failed", since="2030-01-01")) == 0
 

@@ -65,7 +65,7 @@ class Reports(Runner):
         Columns:
             keys: those of `by`, periods as their start in UTC
             confirmed: CONFIRMED claims that have both times (count)
-            waiting: SUBMITTED claims, which wait until as_of (count)
+            waiting: SUBMITTED claims with a submitted_at, which wait until as_of (count)
             p50_seconds: the median; null if never reached (seconds)
             p90_seconds: the 90th percentile; null if never reached (seconds)
             p99_seconds: the 99th percentile; null if never reached (seconds)

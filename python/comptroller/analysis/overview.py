@@ -69,33 +69,10 @@ class Overview:
         return "\n".join([f"<Overview, {len(findings)} findings>", *findings, *refused])
 
 
-#: What an overview is made from, and with which parameters.
-PARTS: Sequence[tuple[Definition, Mapping[str, Any]]] = (
-    (registry.CLAIMS_SUMMARY, {"by": ("status",)}),
-    (registry.CLAIMS_SUMMARY, {"by": ("asset",)}),
-    (registry.CONFIRMATION_TIMES, {"by": ()}),
-    (registry.FAILURES, {"by": ()}),
-    (registry.STUCK_CLAIMS, {}),
-    (registry.FAILING_SCHEDULES, {}),
-    (registry.RECONCILIATION, {}),
-    (registry.ANOMALIES, {}),
-    (registry.ANOMALIES, {"measure": "amount"}),
-)
-
-
-#: Every report that needs nothing else to be asked for, the claims also by status.
-EVERY: Sequence[tuple[Definition, Mapping[str, Any]]] = tuple(
-    (definition, given)
-    for definition in registry.REPORTS.values()
-    if not any(each.is_required for each in definition.parameters.values())
-    for given in ({}, {"by": ("status", "day")})[: 1 + (definition is registry.CLAIMS_SUMMARY)]
-)
-
-
 def overview(ran: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Overview:
     """The overview of the reports of PARTS, without those that were refused."""
     frames = [each.to_polars() if isinstance(each, Report) else None for each in ran]
-    statuses, assets, times, failures, *unusual = frames
+    statuses, assets, times, failures, *_ = frames
     tables: dict[str, pl.DataFrame] = {}
     if statuses is not None and assets is not None and len(assets):
         columns = ("asset", "claims", "amount", "confirmed", "failed", "success_rate")
@@ -106,13 +83,14 @@ def overview(ran: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Overvi
         tables["Failures"] = _failures(failures)
     asked = {name: value for name, value in bounds.items() if value is not None}
     findings = []
-    for frame, report, find in zip(unusual, ran[4:], _FINDERS, strict=True):
-        if isinstance(report, Report) and frame is not None and len(frame):
-            own = {"measure": "amount"} if report.given.get("measure") == "amount" else {}
-            found = ((text, {**asked, **own, **more}) for text, more in find(frame))
-            findings += [Finding(text, report.name, given) for text, given in found]
-    refused = zip(PARTS, ran, strict=True)
-    left_out = {part.name: each.detail for (part, _), each in refused if isinstance(each, Error)}
+    left_out = {}
+    for part, report, frame in zip(PARTS, ran, frames, strict=True):
+        name = part.definition.name
+        if isinstance(report, Error):
+            left_out[name] = report.detail
+        elif part.find is not None and frame is not None and len(frame):
+            for text, more in part.find(frame):
+                findings.append(Finding(text, name, {**asked, **part.given, **more}))
     return Overview(tables, findings, left_out)
 
 
@@ -184,9 +162,6 @@ def _days(frame: pl.DataFrame) -> _Found:
     return [(f"{text} ({series}: {shown}, usually {usual})", {})]
 
 
-_FINDERS: Sequence[Callable[[pl.DataFrame], _Found]] = (_stuck, _schedules, _outside, _days, _days)
-
-
 def _many(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
@@ -197,3 +172,36 @@ def _duration(seconds: float) -> str:
 
 def _named(word: str | None) -> str:
     return "(none)" if word is None else word
+
+
+class Part(NamedTuple):
+    """A report that is run with others, and what finds the unusual in its rows."""
+
+    definition: Definition
+    given: Mapping[str, Any]
+    find: Callable[[pl.DataFrame], _Found] | None = None
+
+
+#: What an overview is made from: first its tables, in their order.
+PARTS: Sequence[Part] = (
+    Part(registry.CLAIMS_SUMMARY, {"by": ("status",)}),
+    Part(registry.CLAIMS_SUMMARY, {"by": ("asset",)}),
+    Part(registry.CONFIRMATION_TIMES, {"by": ()}),
+    Part(registry.FAILURES, {"by": ()}),
+    Part(registry.STUCK_CLAIMS, {}, _stuck),
+    Part(registry.FAILING_SCHEDULES, {}, _schedules),
+    Part(registry.RECONCILIATION, {}, _outside),
+    Part(registry.ANOMALIES, {}, _days),
+    Part(registry.ANOMALIES, {"measure": "amount"}, _days),
+)
+#: Every report that needs nothing else to be asked for, the claims also by status.
+EVERY: Sequence[Part] = (
+    Part(registry.CLAIMS_SUMMARY, {}),
+    Part(registry.CLAIMS_SUMMARY, {"by": ("status", "day")}),
+    *(
+        Part(definition, {})
+        for definition in registry.REPORTS.values()
+        if definition is not registry.CLAIMS_SUMMARY
+        and not any(each.is_required for each in definition.parameters.values())
+    ),
+)

@@ -109,7 +109,7 @@ def _share(name: str, given: object, _parameter: Parameter) -> Decimal:
     try:
         share = Decimal(str(given))
         is_exact = share == round(share, _DECIMALS)
-    except InvalidOperation:
+    except (InvalidOperation, ValueError):
         share, is_exact = Decimal(0), False
     if not (is_exact and 0 < share <= 1):
         raise invalid(name, "must be above 0 and at most 1, with at most six decimals")
@@ -134,7 +134,8 @@ def _group(name: str, given: object, _parameter: Parameter) -> str:
 
 
 def _id(name: str, given: object, _parameter: Parameter) -> str:
-    return arguments.text(name, given)
+    named = arguments.text(name, given)
+    return named.lower() if _UUID.fullmatch(named.lower()) else named  # as UUIDs are kept
 
 
 _READERS: Mapping[str, Callable[[str, Any, Parameter], Any]] = {

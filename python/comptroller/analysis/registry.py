@@ -157,7 +157,7 @@ CONFIRMATION_TIMES = Definition(
     parameters=AS_OF,
     columns={
         "confirmed": Column("count", "CONFIRMED claims that have both times"),
-        "waiting": Column("count", "SUBMITTED claims, which wait until as_of"),
+        "waiting": Column("count", "SUBMITTED claims with a submitted_at, which wait until as_of"),
         "p50_seconds": Column("seconds", "the median; null if never reached"),
         "p90_seconds": Column("seconds", "the 90th percentile; null if never reached"),
         "p99_seconds": Column("seconds", "the 99th percentile; null if never reached"),

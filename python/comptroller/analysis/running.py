@@ -151,7 +151,7 @@ class Runner:
         client may not read, or has a sum that is too large, is left out: `left_out` says why.
         """
         bounds = {"since": since, "until": until}
-        asked = [(definition, {**given, **bounds}) for definition, given in PARTS]
+        asked = [(part.definition, {**part.given, **bounds}) for part in PARTS]
         with self._turn:
             return overview(list(self.run_each(asked, engine)), bounds)
 
@@ -163,11 +163,11 @@ class Runner:
         An Error for a report that the client may not run, or in which a sum is too large.
         """
         bounds = {"since": since, "until": until}
-        asked = [(definition, {**given, **bounds}) for definition, given in (*PARTS, *EVERY)]
+        asked = [(part.definition, {**part.given, **bounds}) for part in (*PARTS, *EVERY)]
         ran = self.run_each(asked, None)
         yield "overview", overview([next(ran) for _ in PARTS], bounds)
-        for (definition, _), report in zip(EVERY, ran, strict=True):
-            yield definition.name, report
+        for part, report in zip(EVERY, ran, strict=True):
+            yield part.definition.name, report
 
     def close(self) -> None:
         """Drops what is kept of the tables, for good."""
