@@ -185,6 +185,19 @@ def test_a_full_disk_leaves_nothing(
     assert not list(folder.iterdir())
 
 
+@pytest.mark.parametrize("content", ["no Parquet", "no column", "no file"])
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "claims.parquet"
+    polars.DataFrame({"id": ["a claim"]}).write_parquet(path)
+    if content == "no Parquet":
+        path.write_bytes(b"x" * 100)
+    reports = open_exports(tmp_path)
+    if content == "no file":
+        path.unlink()
+    with pytest.raises(comptroller.InvalidRequest, match="tables: "):
+        reports.failures()
+
+
 def test_the_command_line_writes_one_too(run: Run, tmp_path: Path) -> None:
     assert run("sample", "claims", "--rows", "50", "--out", "claims.ndjson").code == 0
     assert run("load", "claims", "claims.ndjson").code == 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import polars
 from comptroller.analysis import dialects, plain
 from comptroller.analysis.assemble import Statement
 from comptroller.analysis.engines import too_large
+from comptroller.errors import invalid
 from comptroller.streams import Rows, interruptible
 
 
@@ -36,14 +38,15 @@ class DuckDB:
     def scan(self, table: str, path: str) -> None:
         """Takes a table from a Parquet file, or from all those in a folder."""
         place = f"{path}/**/*.parquet" if Path(path).is_dir() else path
-        rows = self._connection.read_parquet(place, hive_partitioning=False)
-        _plain(rows).create_view(table)
+        with _refusing():
+            rows = self._connection.read_parquet(place, hive_partitioning=False)
+            _plain(rows).create_view(table)
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
         """The rows, through Arrow."""
         bound = {name: values[name] for name in statement.parameters}
         try:
-            with interruptible(duckdb):
+            with interruptible(duckdb), _refusing():
                 rows = self._connection.sql(dialects.bound_duckdb(statement), params=bound)
                 return polars.DataFrame(_Rows(rows))
         except duckdb.OutOfRangeException as error:
@@ -56,6 +59,15 @@ class DuckDB:
     def close(self) -> None:
         """Drops the tables."""
         self._connection.close()
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Files that are gone, are no Parquet or lack a column, as refusals."""
+    try:
+        yield
+    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.BinderException) as error:
+        raise invalid("tables", str(error).partition(": ")[2]) from error
 
 
 class _Rows:
