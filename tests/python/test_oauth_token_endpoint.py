@@ -239,7 +239,9 @@ def test_too_many_at_once_are_told_to_come_again_and_keep_nobody_else_out(
 
     *answers, others = asyncio.run(crowd())
     assert others.status_code == 200
-    assert Counter(answer.status_code for answer in answers) == {401: 8, 503: 20 - 8}
+    counts = Counter(answer.status_code for answer in answers)
+    assert counts[401] >= 8  # more where one was refused before the last came
+    assert counts[503] == 20 - counts[401] > 0
     busy = next(answer for answer in answers if answer.status_code == 503)
     assert (busy.json()["code"], busy.headers["retry-after"]) == ("unavailable", "1")
     assert busy.headers["content-type"] == "application/problem+json"
