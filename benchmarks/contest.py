@@ -34,6 +34,10 @@ class Outcome:
         values = [run[name] for run in self.runs if name in run]
         return median(values) if values else None
 
+    def least(self, name: str) -> float:
+        """What is not due to others on the machine, which only add to it."""
+        return min(run[name] for run in self.runs)
+
     @property
     def most_runs(self) -> int:
         """How often it may run, after how long the first one took."""

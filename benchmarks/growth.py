@@ -12,6 +12,7 @@ import stores
 SIZE = 100
 DEPTH = 0.9
 CALLS = 200
+ROUNDS = 5
 ENOUGH_ROWS = 1000  # for full pages at that depth
 
 Filters = list[tuple[str, str]]

@@ -13,7 +13,7 @@ import pages
 import reporting
 import starting
 import stores
-from contest import Outcome, run_in_turn
+from contest import Outcome, run_in_turn, run_once
 from results import Aim, Row, ratio
 
 MIB = 2**20
@@ -158,18 +158,18 @@ def pages_row(plan: Plan) -> Row:
 
 
 def growth_row(plan: Plan) -> Row:
-    results = {}
-    for rows in plan.growth_sizes:
-        print(f" {rows:,} rows", flush=True)
-        results[rows] = run_in_turn("growth", ["comptroller"], plan.sample(rows), 2)["comptroller"]
+    results = {rows: Outcome("comptroller") for rows in plan.growth_sizes}
+    for _ in range(growth.ROUNDS):
+        for rows, outcome in results.items():
+            outcome.runs.append(run_once("growth", "comptroller", plan.sample(rows)))
     growths, depths, lines = {}, {}, []
     smallest, largest = plan.growth_sizes[0], plan.growth_sizes[-1]
-    plain = results[smallest].median("none: first")
+    plain = results[smallest].least("none: first")
     for name in growth.names(results[largest].runs[0]):
-        counts = {rows: outcome.median(f"{name}: rows") for rows, outcome in results.items()}
+        counts = {rows: outcome.least(f"{name}: rows") for rows, outcome in results.items()}
         full = [rows for rows, count in counts.items() if count >= growth.ENOUGH_ROWS]
-        first = {rows: outcome.median(f"{name}: first") for rows, outcome in results.items()}
-        deep = {rows: outcome.median(f"{name}: deep") for rows, outcome in results.items()}
+        first = {rows: outcome.least(f"{name}: first") for rows, outcome in results.items()}
+        deep = {rows: outcome.least(f"{name}: deep") for rows, outcome in results.items()}
         cells = [f"{first[rows]:,.0f} / {deep[rows]:,.0f}" for rows in plan.growth_sizes]
         was_full = bool(full) and full[0] != largest
         before = (first[full[0]], deep[full[0]]) if was_full else (plain, plain)
@@ -186,12 +186,13 @@ def growth_row(plan: Plan) -> Row:
         6,
         f"A page of {growth.SIZE} as the store grows to {largest:,} claims",
         [
-            f"Microseconds of the first page / of the one at {growth.DEPTH:.0%} depth. Growth: the"
-            " largest store against the smallest in which the filter finds"
-            f" {growth.ENOUGH_ROWS:,} claims (below that pages are not full), or, where no smaller"
-            " one has as many, against the first page without a filter in the smallest store; the"
-            " worse of the two places. Depth: deep page against first, in the largest store."
-            " Filters take the most frequent word; the window is the middle half of the time."
+            f"Microseconds of the first page / of the one at {growth.DEPTH:.0%} depth, the least of"
+            f" {growth.ROUNDS} rounds in which the sizes take turns. Growth: the largest store"
+            f" against the smallest in which the filter finds {growth.ENOUGH_ROWS:,} claims (below"
+            " that pages are not full), or, where no smaller one has as many, against the first"
+            " page without a filter in the smallest store; the worse of the two places. Depth: deep"
+            " page against first, in the largest store. Filters take the most frequent word; the"
+            " window is the middle half of the time."
         ],
         ["", *(f"{rows:,}" for rows in plan.growth_sizes), "growth", "depth"],
         lines,

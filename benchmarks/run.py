@@ -24,7 +24,7 @@ LARGEST_GROWTH = 10_000_000
 INTRODUCTION = """\
 Written by `make bench` on {date} in {minutes:.0f} minutes. {rows:,} claims of the sample generator
 (seed {seed}, {size:,.0f} MB as NDJSON); {runs} runs of each contender (2 where one takes over 30 s,
-1 where it takes over 90 s; rows 4 and 5: {rounds} rounds of servers that all run; row 6: 2 of 200
+1 where it takes over 90 s; rows 4 and 5: {rounds} rounds of servers that all run; row 6: 5 of 200
 calls each), every run in a process of its own, the contenders in turn; the figures are medians.
 Only the ratios of one run count. A limit is the least that the work can cost on SQLite, written in
 C (`limits/`), or in row 4 on the same server, in row 7 DuckDB over columns in memory."""
