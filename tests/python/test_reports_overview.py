@@ -114,7 +114,9 @@ def test_it_names_what_a_client_may_not_read(store: comptroller.Service, open_as
     overview = client.reports.overview()
     assert "rewards:read_claims" in overview.left_out["claims_summary"]
     assert overview.to_dict()["left_out"] == overview.left_out
-    assert "There are no claims" not in overview._repr_html_()
+    html = overview._repr_html_()
+    assert "There are no claims" not in html
+    assert "Nothing unusual" not in html
 
 
 def test_a_day_of_several_series_is_counted_once(store: comptroller.Service) -> None:

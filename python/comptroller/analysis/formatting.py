@@ -16,8 +16,8 @@ from comptroller.markup import Column
 if TYPE_CHECKING:
     import polars
 
-#: How what a spreadsheet takes for a formula begins; in CSV an apostrophe stands before it.
-FORMULA = r"^ *[=+\-@\t\r]"
+# How what a spreadsheet takes for a formula begins.
+_FORMULA = re.compile(r" *[=+\-@\t\r]")
 #: From here on a fraction says nothing.
 _WHOLE = 10_000
 _SHARES = ("_share", "_rate", "deviation")
@@ -90,5 +90,9 @@ def _exact(value: Any) -> str:
         return f"{text.rstrip('0') if value.microsecond else text}Z"
     if isinstance(value, bool):
         return str(value).lower()
-    text = str(value)
-    return f"'{text}" if isinstance(value, str) and re.search(FORMULA, text) else text
+    return defused(value) if isinstance(value, str) else str(value)
+
+
+def defused(text: str) -> str:
+    """A text for CSV: an apostrophe precedes what a spreadsheet takes for a formula."""
+    return f"'{text}" if _FORMULA.match(text) else text

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -15,6 +14,7 @@ import duckdb
 
 from comptroller import _core, arguments
 from comptroller.analysis import plain
+from comptroller.analysis.formatting import defused
 from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
 from comptroller.streams import awaited, interruptible
 
@@ -36,8 +36,6 @@ TABLES: Mapping[str, Mapping[str, Any]] = {
 _QUERIES = ("SELECT", "MULTI")
 _WORDS = ("SELECT", "WITH", "FROM", "VALUES", "DESCRIBE", "SUMMARIZE", "PIVOT")
 _ROWS_AT_A_TIME = 2_048
-# How a text begins that a spreadsheet evaluates, as in an export.
-_FORMULA = re.compile(r" *[=+\-@\t\r]")
 # What DuckDB raises, by the beginning of its text.
 _RAISED = {
     "Invalid Input Error": duckdb.InvalidInputException,
@@ -159,7 +157,7 @@ def _csv_lines(rows: Iterable[Sequence[str | None]], are_free: list[bool]) -> by
     lines = StringIO(newline="")
     csv.writer(lines).writerows(
         [
-            f"'{cell}" if is_free and cell and _FORMULA.match(cell) else cell
+            defused(cell) if is_free and cell else cell
             for cell, is_free in zip(row, are_free, strict=True)
         ]
         for row in rows

@@ -41,7 +41,9 @@ class By(click.ParamType[tuple[str, ...]]):
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
         """Read the names of the keys."""
-        names = tuple(value.split(",") if value else ()) if isinstance(value, str) else tuple(value)
+        if isinstance(value, str):
+            value = value.split(",") if value else ()
+        names = tuple(value)
         for name in names:
             if name not in self._among:
                 self.fail(f"{name!r} is none of {', '.join(self._among)}", param, ctx)
@@ -72,7 +74,7 @@ def _command(definition: Definition) -> click.Command:
 
     options: list[click.Parameter] = []
     if definition.by is not None:
-        told = f"Of {', '.join(definition.among)}."
+        told = f"Of {', '.join(definition.among)}; '' for none."
         default = ",".join(definition.by)
         by = click.Option(
             ["--by"], type=By(definition.among), default=default, show_default=True, help=told

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ class DuckDB:
 
     def __init__(self) -> None:
         self._connection = duckdb.connect()
+        self._has_files = False  # of others, which may be anything
         # Of cursors too, which a SET without GLOBAL leaves alone.
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
 
@@ -38,6 +39,7 @@ class DuckDB:
     def scan(self, table: str, path: str) -> None:
         """Takes a table from a Parquet file, or from all those in a folder."""
         place = f"{path}/**/*.parquet" if Path(path).is_dir() else path
+        self._has_files = True
         with _refusing():
             rows = self._connection.read_parquet(place, hive_partitioning=False)
             _plain(rows).create_view(table)
@@ -46,7 +48,7 @@ class DuckDB:
         """The rows, through Arrow."""
         bound = {name: values[name] for name in statement.parameters}
         try:
-            with interruptible(duckdb), _refusing():
+            with interruptible(duckdb), _refusing() if self._has_files else nullcontext():
                 rows = self._connection.sql(dialects.bound_duckdb(statement), params=bound)
                 return polars.DataFrame(_Rows(rows))
         except duckdb.OutOfRangeException as error:
