@@ -63,6 +63,22 @@ void Buffer::grow(std::size_t count) {
   capacity_ = rounded;
 }
 
+void Builder::append_text_of_row(std::int64_t row) {
+  const auto index = static_cast<std::size_t>(row);
+  if (column_.layout == BufferLayout::view) {
+    char* const view = places_.extend(view_size);  // which may move the others
+    std::memcpy(view, places_.data() + index * view_size, view_size);
+  } else {
+    std::array<std::int32_t, 2> ends{};
+    std::memcpy(ends.data(), places_.data() + index * sizeof ends[0], sizeof ends);
+    const auto size = static_cast<std::size_t>(ends[1] - ends[0]);
+    char* const at = values_.extend(size);
+    std::memcpy(at, values_.data() + ends[0], size);
+    push_end(values_.size());
+  }
+  append_valid();
+}
+
 void Builder::append_null() {
   switch (column_.layout) {
     case BufferLayout::number:
@@ -134,6 +150,7 @@ Array Builder::take() {
     node->dictionary = words.take();
   }
   ArrowArray raw{};
+  rows_of_shared_.clear();
   raw.length = std::exchange(length_, 0);
   raw.null_count = std::exchange(null_count_, 0);
   raw.n_buffers = static_cast<std::int64_t>(buffers.size());

@@ -59,6 +59,18 @@ class Builder {
     }
     append_valid();
   }
+  // Appends a text that other rows of the batch may have as well. `key` stands for it; `text` gives
+  // it when the batch has none yet.
+  template <class Text>
+  void append_shared_text(std::int64_t key, const Text& text) {
+    if (key < 0 || key >= most_shared) return append_text(text());
+    const auto index = static_cast<std::size_t>(key);
+    if (index >= rows_of_shared_.size()) rows_of_shared_.resize(2 * index + 1);
+    std::int64_t& row = rows_of_shared_[index];
+    if (row > 0) return append_text_of_row(row - 1);
+    append_text(text());
+    row = length_;
+  }
   // Appends a list of the elements that were appended since the last list.
   void end_list() {
     push_end(static_cast<std::size_t>(children_.front().length_));
@@ -85,6 +97,7 @@ class Builder {
  private:
   static constexpr std::size_t view_size = 16;
   static constexpr std::size_t most_inside_a_view = 12;
+  static constexpr std::int64_t most_shared = 100'000;
 
   template <class Write>
   void append_view(std::size_t size, const Write& write) {
@@ -100,6 +113,7 @@ class Builder {
     std::memcpy(inside, at, 4);
     std::memcpy(inside + 8, &offset, sizeof offset);
   }
+  void append_text_of_row(std::int64_t row);
   char* append_empty_view() {
     char* const view = places_.extend(view_size);
     std::memset(view, 0, view_size);
@@ -124,6 +138,7 @@ class Builder {
   Buffer validity_;  // empty while there are no nulls
   Buffer places_;    // 0 and the ends of texts or lists; or views
   Buffer values_;
+  std::vector<std::int64_t> rows_of_shared_;  // 1 + the first row with a shared text, by its key
 };
 
 }  // namespace comptroller::arrow

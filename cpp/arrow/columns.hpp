@@ -78,11 +78,12 @@ void append_field(Builder& builder, const auto& field, Audience audience) {
 
 // Appends a view to a column of its kind. Texts and amounts may be from a damaged store, and
 // readers of Arrow rely on them being valid: throws unavailable if they are not.
+inline std::string_view checked(std::string_view text) {
+  if (count_characters(text)) return text;
+  throw Error::damaged("a text is not UTF-8, or has control characters");
+}
 inline void append(Builder& builder, std::string_view text, Audience) {
-  if (!count_characters(text)) {
-    throw Error::damaged("a text is not UTF-8, or has control characters");
-  }
-  builder.append_text(text);
+  builder.append_text(checked(text));
 }
 void append(Builder& builder, const Packed auto& packed, Audience) {
   builder.append_text(packed.size(), [&](char* at) { packed.write(at); });

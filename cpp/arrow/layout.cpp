@@ -28,6 +28,13 @@ std::vector<ShownColumn> columns_of(Audience audience) {
       column.append = [](Builder& builder, int, const Row& row) {
         append_field(builder, RecordFields<R>{*row.identity}.template field<F, 0>(), row.audience);
       };
+    } else if constexpr (store::storage_class<bare<T>>() == StorageClass::symbol) {
+      column.append = [](Builder& builder, int index, const Row& row) {
+        const db::Value key = row.query.column(index);
+        if (key.is_null()) return builder.append_null();
+        builder.append_shared_text(key.integer,
+                                   [&] { return checked(row.symbols.text(key.integer)); });
+      };
     } else {
       column.append = [](Builder& builder, int index, const Row& row) {
         const store::ColumnValue<bare<T>> field{row.query.column(index), row.symbols};

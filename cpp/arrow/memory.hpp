@@ -43,6 +43,7 @@ class Buffer {
   }
 
   std::size_t size() const { return size_; }
+  const char* data() const { return data_; }
   // Null if nothing was ever added.
   const void* address() const { return data_; }
   // Moves the bytes out; the buffer is empty then.

@@ -72,25 +72,22 @@ Array TableReader::next() {
 
 void TableReader::begin(std::unique_lock<std::mutex>& lock) {
   is_begun_ = true;
-  {
-    const db::Lease lease = table_.source.database->reader();
-    const db::Snapshot snapshot(*lease);
-    if (newest_key(*lease, table_.layout->table()) <= table_.limits.keys_a_chunk) {
-      chunk_count_ = 1;
-      lock.unlock();
-      work(*lease);
-      return lock.lock();
-    }
-  }
-  start_threads();
-}
-
-void TableReader::start_threads() {
-  const std::size_t count =
-      std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, table_.limits.most_threads);
+  const Limits& limits = table_.limits;
+  const auto chunks = [&](db::Connection& connection) {
+    const std::int64_t newest = newest_key(connection, table_.layout->table());
+    return std::max<std::int64_t>(1, (newest + limits.keys_a_chunk - 1) / limits.keys_a_chunk);
+  };
+  const bool is_small = chunks(*table_.source.database->reader()) == 1;
+  const std::size_t count = is_small ? 1
+                                     : std::clamp<std::size_t>(std::thread::hardware_concurrency(),
+                                                               1, limits.most_threads);
   std::vector<db::Lease> snapshots = table_.source.database->readers_of_one_snapshot(count);
-  const std::int64_t keys = table_.limits.keys_a_chunk;
-  chunk_count_ = (newest_key(*snapshots.front(), table_.layout->table()) + keys - 1) / keys;
+  chunk_count_ = chunks(*snapshots.front());
+  if (chunk_count_ == 1) {
+    lock.unlock();
+    work(*snapshots.front());
+    return lock.lock();
+  }
   most_ahead_ = chunks_ahead_a_thread * static_cast<std::int64_t>(count);
   for (db::Lease& snapshot : snapshots) {
     threads_.emplace_back([this, mine = std::move(snapshot)] { work(*mine); });

@@ -36,9 +36,8 @@ class TableReader {
   using Clock = std::chrono::steady_clock;
   using Batches = std::deque<Array>;
 
-  // These three require mutex_.
+  // These two require mutex_.
   void begin(std::unique_lock<std::mutex>& lock);
-  void start_threads();
   void fail(std::exception_ptr failure);
   // Reads chunks on one connection until there are no more.
   void work(db::Connection& connection);

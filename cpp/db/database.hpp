@@ -77,6 +77,26 @@ class Query {
   std::unique_ptr<Statement, Reset> statement_;
 };
 
+// Rows of a table in order of key: those whose key is in [from, before) and that meet all
+// conditions.
+struct TableScan {
+  struct AnyOf {
+    std::string_view column;
+    std::vector<std::int64_t> values;
+  };
+  struct Range {
+    std::string_view column;
+    std::int64_t from = 0;
+    std::int64_t before = 0;
+  };
+  std::string_view table;
+  std::vector<std::string_view> columns;
+  std::int64_t from = 0;
+  std::int64_t before = 0;
+  std::vector<AnyOf> conditions;
+  std::optional<Range> time;
+};
+
 // For one thread at a time.
 class Connection {
  public:
@@ -101,6 +121,9 @@ class Connection {
     }
     return are_changed;
   }
+  // A faster way than SQL to read many rows; none where the driver has no other. At most one is in
+  // use at a time.
+  virtual std::optional<Query> scan(const TableScan&) { return std::nullopt; }
   // Runs statements that take no parameters.
   virtual void execute(const std::string& sql) = 0;
 
@@ -162,7 +185,8 @@ class Database {
 
   // A connection for reading that nobody else uses.
   virtual Lease reader() = 0;
-  // Several that see the same state, each inside a snapshot begun for the caller.
+  // Several that see the same, present state, each inside a snapshot begun for the caller: the way
+  // to read whole tables.
   virtual std::vector<Lease> readers_of_one_snapshot(std::size_t count) = 0;
 
   virtual bool is_writable() const = 0;

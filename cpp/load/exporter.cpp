@@ -51,11 +51,11 @@ std::uint64_t export_rows(service::Service& service, const Principal& principal,
   if (service.database()->owns(options.path)) {
     throw Error::invalid("path", "is the store itself; name another file");
   }
-  const db::Lease connection = service.database()->reader();
-  const db::Snapshot snapshot(*connection);
+  const auto snapshots = service.database()->readers_of_one_snapshot(1);
+  db::Connection& connection = *snapshots.front();
   std::uint64_t count = 0;
   store::visit_table(options.kind, [&]<Record R>() {
-    count = write_rows<R>(*connection, scan.listing(*connection), scan.audience, options);
+    count = write_rows<R>(connection, scan.listing(connection), scan.audience, options);
   });
   return count;
 }

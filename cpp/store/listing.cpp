@@ -227,7 +227,34 @@ std::optional<Merge> Listing::merge_by_prefix(const Prefix& prefix, const PageQu
                });
 }
 
+std::optional<db::TableScan> Listing::table_scan(std::int64_t from, std::int64_t before) const {
+  if (!conditions_.empty()) return std::nullopt;
+  db::TableScan scan{table_, split(columns_), from, before, {}, {}};
+  const auto add = [&](std::string_view column, const std::vector<Value>& values) {
+    std::vector<std::int64_t> numbers;
+    for (const Value& value : values) {
+      if (value.kind != Value::Kind::integer) return false;
+      numbers.push_back(value.integer);
+    }
+    scan.conditions.push_back({column, std::move(numbers)});
+    return true;
+  };
+  if (ownership_.is_restricted && !add(customer_column, ownership_.customers)) return std::nullopt;
+  for (const ListFilter& filter : filters_) {
+    const Alternative& only = filter.alternatives.front();
+    if (filter.alternatives.size() != 1 || !only.index->table.empty() ||
+        !only.condition.text.empty() || !add(only.column, only.values)) {
+      return std::nullopt;
+    }
+  }
+  if (range_ != TimeRange{}) scan.time = {by_time_.time, range_.from, range_.before};
+  return scan;
+}
+
 db::Query Listing::scan(std::int64_t from, std::int64_t before) const {
+  if (const auto scan = table_scan(from, before)) {
+    if (auto rows = connection_.scan(*scan)) return std::move(*rows);
+  }
   const std::string key(by_time_.key);
   Sql sql = selection();
   sql.add(" FROM ").add(table_).add(" WHERE ");

@@ -164,6 +164,8 @@ class Listing {
   // What rows must satisfy that all of so many paths serve.
   Sql conditions_besides(const Served& served, std::size_t paths) const;
   Sql selection() const;  // SELECT and the columns
+  // What `scan` reads, if it can be said without SQL.
+  std::optional<db::TableScan> table_scan(std::int64_t from, std::int64_t before) const;
   PageRows join(const std::vector<AccessPath>& paths, const Sql& conditions,
                 const PageQuery& page) const;
   PageRows at_positions(Merge merge, const Sql& conditions, const PageQuery& page) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -16,6 +17,10 @@ constexpr int operations_between_callbacks = 1000;
 // How long to wait for a lock that only a program without our lock files can hold.
 constexpr std::chrono::seconds longest_busy{5};
 constexpr int longest_busy_pause_ms = 25;
+
+// Set, tables are read with SQL alone.
+constexpr const char* reads_with_sql = "COMPTROLLER_SCAN_WITH_SQL";
+constexpr int most_attempts = 5;  // to know what a snapshot sees
 
 constexpr const char* busy = "another program holds the store; try again";
 constexpr const char* unwritable =
@@ -122,6 +127,7 @@ void SqliteConnection::begin_snapshot() {
 }
 
 void SqliteConnection::end_snapshot() noexcept {
+  pages_.reset();
   const Uninterrupted scope(*this);
   try {
     query("COMMIT").run();
@@ -131,12 +137,48 @@ void SqliteConnection::end_snapshot() noexcept {
 }
 
 void SqliteConnection::roll_back() noexcept {
+  pages_.reset();
   dropped_indexes_.clear();
   if (in_transaction()) sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 void SqliteConnection::read_now() {
   query("SELECT 1 FROM sqlite_schema LIMIT 1").run();
+}
+
+// A file that is read as immutable has none.
+bool SqliteConnection::has_log() {
+  if (sqlite3_uri_boolean(sqlite3_db_filename(handle(), "main"), "immutable", 0) != 0) return false;
+  db::Query mode = query("PRAGMA journal_mode");
+  return mode.step() && mode.column(0).bytes == "wal";
+}
+
+void SqliteConnection::begin_present_snapshot(LogSnapshot& log) {
+  const bool reads_pages = std::getenv(reads_with_sql) == nullptr && has_log();
+  if (reads_pages) read_now();  // opens the log
+  for (int attempt = 1;; ++attempt) {
+    const auto before = reads_pages ? LastCommit::of(handle()) : std::nullopt;
+    begin_snapshot();
+    read_now();
+    if (!reads_pages) return;
+    if (before && before == LastCommit::of(handle())) {
+      if (!log.pages || log.commit != *before) {
+        log = {*before, LogPages::read(handle(), *before)};
+      }
+      pages_ = Pages::of(handle(), *before, log.pages);
+      if (pages_) return;
+    }
+    // A program without our lock files has committed meanwhile, or the log began anew.
+    if (attempt == most_attempts) return;
+    end_snapshot();
+  }
+}
+
+std::optional<Query> SqliteConnection::scan(const TableScan& scan) {
+  if (!pages_ || (page_scan_ && page_scan_->is_in_use())) return std::nullopt;
+  auto made = PageScan::make(*this, *pages_, scan);
+  if (!made) return std::nullopt;
+  return Query(page_scan_.emplace(std::move(*made)));
 }
 
 }  // namespace comptroller::db::sqlite

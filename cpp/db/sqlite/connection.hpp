@@ -10,6 +10,8 @@
 
 #include "db/database.hpp"
 #include "db/sqlite/interrupt.hpp"
+#include "db/sqlite/page_scan.hpp"
+#include "db/sqlite/pages.hpp"
 #include "db/sqlite/statement.hpp"
 
 namespace comptroller::db::sqlite {
@@ -34,6 +36,7 @@ class SqliteConnection final : public Connection {
     ++queries_;
     return Query(statements_.take(*this, sql));
   }
+  std::optional<Query> scan(const TableScan& scan) override;
   void execute(const std::string& sql) override;
   void drop_indexes_of_empty(std::string_view table) override;
   void build_dropped_indexes() override;
@@ -48,6 +51,9 @@ class SqliteConnection final : public Connection {
   void roll_back() noexcept;
   // Makes a snapshot that has begun see the present state: SQLite decides it at the first read.
   void read_now();
+  // Begins a snapshot of the present state, whose tables are read by pages where that is possible.
+  // Takes the log's pages from `log` if they are those of this state, and leaves them there.
+  void begin_present_snapshot(LogSnapshot& log);
   // Leaves the log as it is when this connection closes.
   void keep_log() { sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
@@ -73,9 +79,12 @@ class SqliteConnection final : public Connection {
   // Callbacks of SQLite, which must not throw.
   static int on_progress(void* connection) noexcept;
   static int on_busy(void* connection, int count) noexcept;
+  bool has_log();
 
   std::unique_ptr<sqlite3, CloseConnection> handle_;
   StatementCache statements_;
+  std::optional<Pages> pages_;  // of the snapshot
+  std::optional<PageScan> page_scan_;
   std::string dropped_indexes_;  // the statements that create them
   const Interrupt* interrupt_ = nullptr;
   Deadline deadline_ = Deadline::max();

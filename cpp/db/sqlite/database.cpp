@@ -160,10 +160,8 @@ std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
   std::vector<Lease> leases;
   while (leases.size() < count) leases.push_back(readers_.lend());
   const LockGuard guard(commit_lock_, deadline_to_open(), &interrupt_);
-  for (const Lease& lease : leases) {
-    lease->begin_snapshot();
-    sqlite(*lease).read_now();
-  }
+  LogSnapshot log;
+  for (const Lease& lease : leases) sqlite(*lease).begin_present_snapshot(log);
   return leases;
 }
 

@@ -1,0 +1,113 @@
+// The pages of a file as one read transaction sees them, read without SQL.
+//
+// A page is taken from the write-ahead log if a transaction that the snapshot sees has written it
+// there, else from the file, where it stays as it is while the transaction is open: a checkpoint
+// writes nothing that one of the readers does not see. Formats: https://sqlite.org/fileformat2.html
+// for the file and the log, https://sqlite.org/walformat.html for the index of the log.
+#pragma once
+
+#include <sqlite3.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace comptroller::db::sqlite {
+
+// Throws the Error of a damaged store.
+[[noreturn]] void throw_damaged_page();
+
+// An unsigned big-endian number. The caller has checked that it is inside its page.
+template <class Number>
+Number read_number(const char* at) {
+  Number number = 0;
+  for (std::size_t index = 0; index < sizeof number; ++index) {
+    number = static_cast<Number>(number << 8U | static_cast<unsigned char>(at[index]));
+  }
+  return number;
+}
+
+// What the index of the log says of the last commit. Equal before and after a transaction began, it
+// is what the transaction sees.
+struct LastCommit {
+  std::uint32_t frames = 0;  // in the log up to this commit; 0: all is in the file
+  std::uint32_t pages = 0;   // in the database, if there are frames
+  std::uint32_t changes = 0;
+  std::array<std::uint32_t, 2> checksum{};  // of the log up to here
+  std::array<char, 8> salts{};              // of this round of the log
+  bool has_big_endian_checksums = false;
+  std::uint32_t page_size = 0;
+
+  friend bool operator==(const LastCommit&, const LastCommit&) = default;
+
+  // None if the database has no log, or the index is of an unknown version or being written.
+  static std::optional<LastCommit> of(sqlite3* connection);
+};
+
+// The committed pages of a log up to a commit, in memory: the log may begin anew as soon as all of
+// it is in the file.
+class LogPages {
+ public:
+  static constexpr std::size_t most_bytes = std::size_t{64} << 20U;
+
+  // None if the log is too long, or its checksums do not lead to the commit.
+  static std::shared_ptr<const LogPages> read(sqlite3* connection, const LastCommit& commit);
+
+  // Null if the page is not in the log.
+  const char* find(std::uint32_t page) const {
+    const auto found = places_.find(page);
+    return found == places_.end() ? nullptr : pages_.data() + found->second;
+  }
+
+ private:
+  std::vector<char> pages_;
+  std::unordered_map<std::uint32_t, std::size_t> places_;  // of the newest version of a page
+};
+
+// What the connections of one state share.
+struct LogSnapshot {
+  LastCommit commit;
+  std::shared_ptr<const LogPages> pages;
+};
+
+class Pages {
+ public:
+  // None if the file is unusual: reserved bytes, auto-vacuum, another encoding than UTF-8.
+  static std::optional<Pages> of(sqlite3* connection, const LastCommit& commit,
+                                 std::shared_ptr<const LogPages> log);
+
+  std::size_t page_size() const { return page_size_; }
+  std::uint32_t count() const { return count_; }
+  // A page; valid until the next call. Pages that follow it in the file are read with it. Throws
+  // unavailable for a page that is not there.
+  const char* read_ahead(std::uint32_t page);
+  // A copy of a page.
+  void read(std::uint32_t page, std::vector<char>& into) const;
+
+ private:
+  Pages(sqlite3_file& file, std::shared_ptr<const LogPages> log, std::size_t page_size,
+        std::uint32_t in_file, std::uint32_t count)
+      : file_(&file),
+        log_(std::move(log)),
+        page_size_(page_size),
+        in_file_(in_file),
+        count_(count) {}
+
+  void read_file(std::uint32_t page, std::uint32_t count, char* into) const;
+
+  sqlite3_file* file_;
+  std::shared_ptr<const LogPages> log_;
+  std::size_t page_size_;
+  std::uint32_t in_file_;  // pages that the file has
+  std::uint32_t count_;
+  std::vector<char> window_;  // pages of the file from window_begin_ on
+  std::uint32_t window_begin_ = 0;
+  std::uint32_t window_count_ = 0;
+};
+
+}  // namespace comptroller::db::sqlite
