@@ -13,6 +13,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+import picture
 import rows
 import serving
 import stores
@@ -71,7 +72,11 @@ def main() -> None:
         runs=runs,
         rounds=serving.rounds(plan),
     )
+    if given.out == picture.RESULTS:
+        introduction += f"\n\n{picture.MARKDOWN}"
     write(given.out, introduction, done)
+    if given.out == picture.RESULTS:
+        picture.save()
     if not given.keep:
         shutil.rmtree(given.folder, ignore_errors=True)
     print(f"see {given.out}")
