@@ -76,16 +76,20 @@ class Query:
             filters["payout_group_id"] = self._values["group"]
         return filters
 
-    def answer(self, engine: Engine) -> Report:
-        """The report, of tables that the engine has."""
+    def answer(self, tables: Tables) -> Report:
+        """The report. Raises NotFound if it is of one subject, and no record names that."""
+        self.prepare(tables)
+        engine = tables.engine
         rows = _in_utc(engine.run(self._statement, self._values))
         picture = engine.run(self._drawn, self._values) if self._drawn else None
         sql = partial(engine.sql, self._statement, self._values)
         keys = self.by if self.definition.by is not None else self.definition.keys
         subject = self.definition.subject
-        is_whole = self.given["since"] is None and self.given["until"] is None
-        if not len(rows) and subject is not None and is_whole:
-            raise parameters.unknown(subject, self._values[subject])
+        if not len(rows) and subject is not None:
+            whole = {**self.given, "since": None, "until": None}
+            if whole == self.given:
+                raise parameters.unknown(subject, self._values[subject])
+            Query(self.definition, whole).answer(tables)  # it exists, if it has rows at any time
         return Report(self.definition, keys, rows, self.given, sql, picture)
 
     def _assembled(
@@ -119,8 +123,7 @@ class Runner:
         query = Query(definition, given)
         asked = given["engine"]
         with self._turn, self._tables(asked) as tables, waiting(f"running {definition.name}"):
-            query.prepare(tables)
-            return query.answer(tables.engine)
+            return query.answer(tables)
 
     def run_each(
         self, asked: Sequence[tuple[Definition, Mapping[str, Any]]], engine: str | Engine | None
@@ -203,8 +206,7 @@ class Runner:
 
 def _answer(query: Query, tables: Tables) -> Report | Error:
     try:
-        query.prepare(tables)
-        return query.answer(tables.engine)
+        return query.answer(tables)
     except (Forbidden, InvalidRequest) as error:
         return error
     except Error as error:
