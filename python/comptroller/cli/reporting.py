@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from comptroller.analysis.report import Report
 
 _SHOWN_ROWS = 40
-_METAVARS = {"time": "TIME", "month": "YYYY-MM", "group": "ID", "id": "ID", "share": "SHARE"}
+_METAVARS = {"time": "TIME", "month": "YYYY-MM", "group": "ID", "share": "SHARE"}
 _TYPES: dict[str, Any] = {"number": float, "count": int}
 
 
@@ -95,8 +95,10 @@ def _command(definition: Definition) -> click.Command:
     return command
 
 
-def _option(name: str, parameter: Parameter, text: str) -> click.Option:
+def _option(name: str, parameter: Parameter, text: str) -> click.Parameter:
     kind = parameter.kind
+    if kind == "id":
+        return click.Argument([name], help=f"{text[0].upper()}{text[1:]}.")
     choices = click.Choice(parameter.choices) if parameter.choices else None
     default = {} if parameter.default is None else {"default": parameter.default}
     return click.Option(
@@ -218,10 +220,11 @@ def _tell_left_out(left_out: Mapping[str, str]) -> None:
 
 
 def _tell_file(html: str, written: Sequence[str], as_json: bool) -> None:
+    names = list(dict.fromkeys(written))
     if as_json:
-        screen.write_json({"file": html, "reports": written})
+        screen.write_json({"file": html, "reports": names})
     else:
-        click.echo(f"{', '.join(written)} written to {html}")
+        click.echo(f"{', '.join(names)} written to {html}")
 
 
 def members(report: Report) -> dict[str, Any]:
