@@ -37,7 +37,7 @@ UNITS = {
     "ratio": "DOUBLE",
     "text": "VARCHAR",
     "flag": "BOOLEAN",
-    "time": "TIMESTAMP",
+    "time": "TIMESTAMPTZ",  # in UTC
 }
 
 

@@ -8,8 +8,6 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-import polars
-
 from comptroller.analysis import engines, parameters
 from comptroller.analysis.assemble import Statement, assemble
 from comptroller.analysis.engines import Engine
@@ -80,7 +78,7 @@ class Query:
         """The report. Raises NotFound if it is of one subject, and no record names that."""
         self.prepare(tables)
         engine = tables.engine
-        rows = _in_utc(engine.run(self._statement, self._values))
+        rows = engine.run(self._statement, self._values)
         picture = engine.run(self._drawn, self._values) if self._drawn else None
         sql = partial(engine.sql, self._statement, self._values)
         keys = self.by if self.definition.by is not None else self.definition.keys
@@ -218,10 +216,3 @@ def complete(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]
     """All parameters of a report: those given, and the defaults of the others."""
     defaults = {name: each.default for name, each in definition.takes.items()}
     return {"by": definition.by, **defaults, **given}
-
-
-def _in_utc(frame: polars.DataFrame) -> polars.DataFrame:
-    """The rows with times in UTC, as the engines have them without saying so."""
-    return frame.with_columns(
-        polars.col(polars.Datetime).dt.replace_time_zone("UTC").dt.cast_time_unit("us")
-    )

@@ -30,7 +30,7 @@ class Engine(Protocol):
         """Takes a table from a Parquet file or dataset, which is read whenever a report runs."""
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
-        """The rows of a statement, times as they are in SQL.
+        """The rows of a statement.
 
         Raises InvalidRequest if a sum of amounts has more than 38 digits.
         """
