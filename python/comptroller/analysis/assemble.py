@@ -3,9 +3,9 @@
 A file is DuckDB SQL in which ``keys`` stands for the keys that were asked for (``kinds`` and
 ``periods`` for those that are no period, and those that are), ``$name`` for a parameter, and
 ``store.claims`` for a table of the store. A relation that it neither defines nor qualifies is the
-file of that name in `sql/tables`. A LEFT JOIN is left out if nothing reads its columns, also one
-that multiplies rows, as that of the addresses of claims does.
-
+file of that name in `sql/tables`. ``total(amount)`` is the exact sum, ``approximate_total`` a sum
+for a ratio. A LEFT JOIN is left out if nothing reads its columns, also one that multiplies rows, as
+that of the addresses of claims does.
 """
 
 from __future__ import annotations
@@ -29,6 +29,29 @@ from comptroller.analysis.registry import PERIODS, TABLES
 #: The database that files name the tables of the store by.
 STORE = "store"
 _SQL = files("comptroller.analysis") / "sql"
+# Sums of any size: whole units and fractions are added apart, and put together if that fits a
+# decimal(38, 18). A sum is NULL if it does not fit, or if what it adds has a NULL.
+_WHOLE = "CASE WHEN x < 0 THEN -floor(-x) ELSE floor(x) END"
+_UNITS, _FRACTIONS = f"sum({_WHOLE})", f"sum(x - {_WHOLE})"
+_EXACT = """
+TRY_CAST({sign}{units} + floor({sign}{fractions}) AS DECIMAL(20, 0))::DECIMAL(38, 18)
++ ({sign}{fractions} - floor({sign}{fractions}))
+"""
+_POSITIVE, _NEGATIVE = (
+    _EXACT.format(sign=sign, units=_UNITS, fractions=_FRACTIONS) for sign in ("", "-")
+)
+_WIDE = {
+    "total": f"""
+        CASE
+          WHEN count(x) < count(*) THEN NULL
+          WHEN {_UNITS} + floor({_FRACTIONS}) < 0 THEN -({_NEGATIVE})
+          ELSE {_POSITIVE}
+        END
+    """,
+    "approximate_total": f"""
+        CASE WHEN count(x) = count(*) THEN {_UNITS}::DOUBLE + {_FRACTIONS}::DOUBLE END
+    """,
+}
 _TYPES = {"amount": "DECIMAL(38, 18)", "timestamp": "TIMESTAMP", "boolean": "BOOLEAN"}
 
 
@@ -52,6 +75,8 @@ def assemble(
     columns: tuple[tuple[str, str], ...],
     parameters: tuple[tuple[str, str], ...],
     absent: frozenset[str],
+    *,
+    is_wide: bool = False,
 ) -> Statement:
     """The statement of a file.
 
@@ -61,9 +86,12 @@ def assemble(
         columns: the columns of the answer and their types.
         parameters: the parameters that the file may name and their types.
         absent: those that have no value: they are NULL, and conditions on them are left out.
+        is_wide: whether sums may have more digits than a decimal(38, 18), which takes 25 times as
+            long; those that have are NULL.
     """
     tree = _with_relations(parse(file))
     _expand(tree, keys)
+    _expand_totals(tree, is_wide)
     _bind(tree, dict(parameters), absent)
     declared = _declared(tree, columns)
     whole = qualify(declared, "duckdb", schema=_schema(), quote_identifiers=False)
@@ -200,6 +228,26 @@ def _leave_out(holder: exp.Expression, place: str) -> None:
         holder.set(place, [exp.alias_(exp.null(), "nothing")])
     elif isinstance(holder, exp.Group | exp.Order):
         holder.pop()
+
+
+def _expand_totals(tree: exp.Query, is_wide: bool) -> None:
+    """Puts sums where ``total`` and ``approximate_total`` stand."""
+    for total in list(tree.find_all(exp.Anonymous)):
+        (amount,) = total.expressions
+        if not is_wide:
+            total.replace(exp.Sum(this=amount))
+            continue
+        wide = parse_one(_WIDE[total.name], read="duckdb")
+        for column in list(wide.find_all(exp.Column)):
+            column.replace(exp.paren(amount.copy()))
+        if isinstance(total.parent, exp.Window):
+            for aggregate in list(wide.find_all(exp.AggFunc)):
+                window = total.parent.copy()
+                window.set("this", aggregate.copy())
+                aggregate.replace(window)
+            total.parent.replace(wide)
+        else:
+            total.replace(wide)
 
 
 def _bind(tree: exp.Query, types: Mapping[str, str], absent: frozenset[str]) -> None:

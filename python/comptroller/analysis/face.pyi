@@ -33,7 +33,7 @@ class Reports(Runner):
             claims: the claims (count)
             amount: the exact sum of their amounts (amount)
             claims_share: of all claims (share)
-            amount_share: of the sum of the asset; null if that is 0 (share)
+            amount_share: of the sum of the asset; null if that is 0 or unknown (share)
             confirmed: those CONFIRMED (count)
             failed: those FAILED (count)
             success_rate: confirmed / (confirmed + failed); null without either (share)

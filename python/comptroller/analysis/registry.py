@@ -135,7 +135,7 @@ CLAIMS_SUMMARY = Definition(
         "claims": Column("count", "the claims"),
         "amount": Column("amount", "the exact sum of their amounts"),
         "claims_share": Column("share", "of all claims"),
-        "amount_share": Column("share", "of the sum of the asset; null if that is 0"),
+        "amount_share": Column("share", "of the sum of the asset; null if that is 0 or unknown"),
         "confirmed": Column("count", "those CONFIRMED"),
         "failed": Column("count", "those FAILED"),
         "success_rate": Column("share", "confirmed / (confirmed + failed); null without either"),

@@ -25,7 +25,8 @@ class Report:
 
     An Arrow stream: polars, DuckDB, pyarrow and pandas take the object itself. `given` is what it
     was asked for with, such as `since`, by name; `distribution`, of confirmation times by no
-    period, how many claims took how long.
+    period, how many claims took how long; `has_gaps` says that amounts of more than 20 digits
+    before the point were left empty.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Report:
         given: Mapping[str, Any] = MappingProxyType({}),
         sql: Callable[[], str] = str,
         distribution: polars.DataFrame | None = None,
+        has_gaps: bool = False,
     ) -> None:
         self.definition = definition
         self.name = definition.name
@@ -46,6 +48,7 @@ class Report:
         self.given = given
         self._sql = sql
         self.distribution = distribution
+        self.has_gaps = has_gaps
 
     @property
     def sql(self) -> str:
@@ -65,7 +68,10 @@ class Report:
         starts = next((self._frame[key] for key in PERIODS if key in self.keys), None)
         if starts is not None and starts.count():
             told.append(" to ".join(moment.date().isoformat() for moment in _ends(starts)))
-        return ", ".join([*told, f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"])
+        told.append(f"{len(self):,} {'row' if len(self) == 1 else 'rows'}")
+        if self.has_gaps:
+            told.append("amounts of more than 20 digits before the point left empty")
+        return ", ".join(told)
 
     def head(self, rows: int) -> polars.DataFrame:
         """The rows to show where there is no room for more: of the newest periods, newest first.

@@ -40,8 +40,7 @@ class Query:
         periods = [key for key in self.by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
             raise invalid("by", "may name one period only")
-        keys = definition.all_keys(self.by, self._values)
-        self._statement = self._assembled(definition.name, keys, definition.columns)
+        self._statement = self._rows()
         self._drawn: Statement | None = None
         if definition.also is not None and not periods:
             self._drawn = self._assembled(definition.also, self.by, DISTRIBUTION)
@@ -78,9 +77,14 @@ class Query:
         """The report. Raises NotFound if it is of one subject, and no record names that."""
         self.prepare(tables)
         engine = tables.engine
-        rows = engine.run(self._statement, self._values)
+        statement = self._statement
+        try:
+            rows = engine.run(statement, self._values)
+        except OverflowError:
+            statement = self._rows(is_wide=True)
+            rows = engine.run(statement, self._values)
         picture = engine.run(self._drawn, self._values) if self._drawn else None
-        sql = partial(engine.sql, self._statement, self._values)
+        sql = partial(engine.sql, statement, self._values)
         keys = self.by if self.definition.by is not None else self.definition.keys
         subject = self.definition.subject
         if not len(rows) and subject is not None:
@@ -88,10 +92,23 @@ class Query:
             if whole == self.given:
                 raise parameters.unknown(subject, self._values[subject])
             Query(self.definition, whole).answer(tables)  # it exists, if it has rows at any time
-        return Report(self.definition, keys, rows, self.given, sql, picture)
+        amounts = [name for name, each in self.definition.columns.items() if each.unit == "amount"]
+        has_gaps = (
+            statement is not self._statement
+            and rows.select(amounts).null_count().sum_horizontal().sum() > 0
+        )
+        return Report(self.definition, keys, rows, self.given, sql, picture, has_gaps)
+
+    def _rows(self, *, is_wide: bool = False) -> Statement:
+        keys = self.definition.all_keys(self.by, self._values)
+        return self._assembled(self.definition.name, keys, self.definition.columns, is_wide)
 
     def _assembled(
-        self, file: str, keys: tuple[str, ...], columns: Mapping[str, Column]
+        self,
+        file: str,
+        keys: tuple[str, ...],
+        columns: Mapping[str, Column],
+        is_wide: bool = False,
     ) -> Statement:
         key_types = ((key, UNITS["time" if key in PERIODS else "text"]) for key in keys)
         types = ((name, UNITS[column.unit]) for name, column in columns.items())
@@ -99,7 +116,8 @@ class Query:
             name: parameters.SQL_TYPES[self.definition.takes[name].kind] for name in self._values
         }
         absent = frozenset(name for name, value in self._values.items() if value is None)
-        return assemble(file, keys, (*key_types, *types), tuple(bound.items()), absent)
+        declared = (*key_types, *types)
+        return assemble(file, keys, declared, tuple(bound.items()), absent, is_wide=is_wide)
 
 
 class Runner:
@@ -149,7 +167,7 @@ class Runner:
 
         Findings are what other reports consider unusual: stuck chains, failing schedules, groups
         outside the tolerance, days outside the band; each has the command that shows more. What a
-        client may not read, or has a sum that is too large, is left out: `left_out` says why.
+        client may not read is left out, and amounts that are too large: `left_out` says why.
         """
         bounds = {"since": since, "until": until}
         asked = [(part.definition, {**part.given, **bounds}) for part in PARTS]
@@ -161,7 +179,7 @@ class Runner:
     ) -> Iterator[tuple[str, Overview | Report | Error]]:
         """The overview, then every report that needs no more, each by its name as it is ready.
 
-        An Error for a report that the client may not run, or in which a sum is too large.
+        An Error for a report that the client may not run.
         """
         bounds = {"since": since, "until": until}
         asked = [(part.definition, {**part.given, **bounds}) for part in (*PARTS, *EVERY)]

@@ -17,7 +17,7 @@ import click
 from comptroller import figures
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
-from comptroller.errors import Error, Forbidden, make
+from comptroller.errors import Error
 
 if TYPE_CHECKING:
     from comptroller.analysis.overview import Overview
@@ -196,10 +196,8 @@ def _overview(
 
             def permitted() -> Iterator[Overview | Report]:
                 for name, part in svc.reports.everything(**bounds):
-                    if isinstance(part, Forbidden):
+                    if isinstance(part, Error):
                         left_out[name] = part.detail
-                    elif isinstance(part, Error):  # a page is whole, or not written
-                        raise make(part.code, part.status, f"{name}: {part.detail}")
                     else:
                         written.append(name)
                         yield part

@@ -12,7 +12,6 @@ import polars
 
 from comptroller.analysis import dialects, plain
 from comptroller.analysis.assemble import Statement
-from comptroller.analysis.engines import too_large
 from comptroller.errors import invalid
 from comptroller.streams import Rows, interruptible
 
@@ -52,7 +51,7 @@ class DuckDB:
                 rows = self._connection.sql(dialects.bound_duckdb(statement), params=bound)
                 return polars.DataFrame(_Rows(rows))
         except duckdb.OutOfRangeException as error:
-            raise too_large() from error
+            raise OverflowError(str(error)) from error
 
     def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
         """What runs, with the values in it; `comptroller query` takes it too."""

@@ -12,7 +12,6 @@ import polars
 
 from comptroller.analysis import dialects
 from comptroller.analysis.assemble import STORE, Statement
-from comptroller.analysis.engines import too_large
 from comptroller.streams import Rows, reading, require
 
 require("pyspark", "the engine spark", "comptroller[spark]")
@@ -65,11 +64,11 @@ class Spark:
             rows = self._session.sql(dialects.spark(statement.tree), args=bound)
             return polars.DataFrame(rows.toArrow())
         except ArithmeticException as error:
-            raise too_large() from error
+            raise OverflowError(str(error)) from error
         except Py4JJavaError as error:  # of several stages that failed at once
             if "SparkArithmeticException" not in str(error):
                 raise
-            raise too_large() from error
+            raise OverflowError(str(error)) from error
 
     def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
         """What runs, with the values in it."""

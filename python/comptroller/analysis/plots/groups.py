@@ -47,7 +47,10 @@ def statement(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
 
 def _month(whole: dict[str, Any], asset: str) -> list[str]:
     names = ("opening_holdings", "claimed", "closing_holdings")
-    opening, claimed, closing = (with_fraction(shortest(whole[name]), 0) for name in names)
+    opening, claimed, closing = (
+        "more than 20 digits" if whole[name] is None else with_fraction(shortest(whole[name]), 0)
+        for name in names
+    )
     return [
         f"{asset}: opening {opening}, closing {closing}.",
         f"Claimed {claimed} in {whole['claims']:,} claims, {_last(whole['last_claim_at'])}.",
