@@ -60,9 +60,9 @@ def _changes(spanned: pl.DataFrame, when: alt.X) -> alt.Chart:
         .mark_rect(color=GREY)
         .encode(
             x=when,
-            x2="end:T",
+            x2=alt.X2("end:T"),
             y=alt.Y("zero:Q", scale=scaled.scale, axis=scaled.axis),
-            y2="value:Q",
+            y2=alt.Y2("value:Q"),
         )
         .properties(width=PANEL, height=110)
     )

@@ -94,6 +94,6 @@ def _scores(frame: pl.DataFrame, title: str, names: list[str], band: float, when
     )
     inside = alt.Chart(pl.DataFrame({"low": [-band], "high": [band]}))
     grey = inside.mark_rect(color=GREY, opacity=0.25).encode(
-        y=alt.Y("low:Q", scale=scaled.scale, axis=scaled.axis), y2="high:Q"
+        y=alt.Y("low:Q", scale=scaled.scale, axis=scaled.axis), y2=alt.Y2("high:Q")
     )
     return alt.layer(grey, points).properties(width=PANEL, height=150)

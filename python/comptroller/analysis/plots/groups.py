@@ -70,7 +70,11 @@ def _days(frame: pl.DataFrame, asset: str) -> list[Picture]:
     when = times(days, "day (UTC)")
     scaled = quantity(days["claimed"], f"claimed ({asset})")
     y = alt.Y("zero:Q", scale=scaled.scale, axis=scaled.axis)
-    bars = alt.Chart(days).mark_rect(color=GREEN).encode(x=when, x2="end:T", y=y, y2="claimed:Q")
+    bars = (
+        alt.Chart(days)
+        .mark_rect(color=GREEN)
+        .encode(x=when, x2=alt.X2("end:T"), y=y, y2=alt.Y2("claimed:Q"))
+    )
     return [_waterfall(days, asset, when), bars.properties(width=PANEL, height=100)]
 
 
@@ -78,14 +82,14 @@ _CHANGES = {"holdings down": ORANGE, "holdings up": BLUE}
 
 
 def _waterfall(days: pl.DataFrame, asset: str, when: alt.X) -> Picture:
-    drawn = alt.Chart(days).encode(x=when, x2="end:T")
+    drawn = alt.Chart(days).encode(x=when, x2=alt.X2("end:T"))
     axis = alt.Axis(title=f"holdings ({asset})", labelExpr=LABEL)
     scale = alt.Scale(zero=False, nice=True)
     colour = alt.Color("change:N", title=None, scale=colours(list(_CHANGES), _CHANGES))
     return alt.layer(
         drawn.mark_rect().encode(
             y=alt.Y("opening_holdings:Q", scale=scale, axis=axis),
-            y2="closing_holdings:Q",
+            y2=alt.Y2("closing_holdings:Q"),
             color=colour,
         ),
         drawn.mark_rule(color=GREY, strokeWidth=2).encode(
@@ -124,7 +128,7 @@ def reconciliation(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[s
     scaled.axis["labelExpr"] = _PERCENT
     band = alt.Chart(pl.DataFrame({"low": [-tolerance], "high": [tolerance]}))
     grey = band.mark_rect(color=GREY, opacity=0.25)
-    tolerated = grey.encode(x=across("low", scaled), x2="high:Q")
+    tolerated = grey.encode(x=across("low", scaled), x2=alt.X2("high:Q"))
     return alt.layer(tolerated, *_strips(drawn, scaled)).properties(height=alt.Step(32)), notes
 
 

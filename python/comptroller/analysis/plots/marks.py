@@ -67,9 +67,9 @@ def pile(
         .mark_rect(strokeWidth=0.4)
         .encode(
             x=when,
-            x2="end:T",
+            x2=alt.X2("end:T"),
             y=alt.Y("bottom:Q", axis=axis),
-            y2="top:Q",
+            y2=alt.Y2("top:Q"),
             color=colour_of(names),
             # Without it the ground shines through between two of them.
             stroke=alt.Stroke("series:N", **_coloured(names)),
@@ -172,7 +172,7 @@ def heat(
         bare: alt.Chart = rects.properties(height=ROW)
         return bare
     texts = [
-        alt.Chart(some).mark_text(fontSize=10, color=ink).encode(x=x, y=y, text="text:N")
+        alt.Chart(some).mark_text(fontSize=10, color=ink).encode(x=x, y=y, text=alt.Text("text:N"))
         for ink, some in (
             ("#000", cells.filter(place > _BRIGHT)),
             ("#fff", cells.filter(place <= _BRIGHT)),
@@ -184,5 +184,5 @@ def heat(
 def say(text: str) -> alt.Chart:
     """Words where there is nothing to draw."""
     said = alt.Chart(pl.DataFrame({"text": [text]})).mark_text(fontSize=13, color=GREY)
-    words: alt.Chart = said.encode(text="text:N").properties(height=90)
+    words: alt.Chart = said.encode(text=alt.Text("text:N")).properties(height=90)
     return words

@@ -87,7 +87,7 @@ def _distributions(
     steps = _steps(report.distribution, places.select(*report.keys, "series", "place"), notes)
     scaled = spans(pl.concat([rules["value"], steps["value"], steps["to"]]), _TITLE)
     x, y = across("value", scaled), _places(names)
-    bars = alt.Chart(steps).mark_rect(color=GREY, opacity=0.6).encode(x=x, x2="to:Q", y=y)
+    bars = alt.Chart(steps).mark_rect(color=GREY, opacity=0.6).encode(x=x, x2=alt.X2("to:Q"), y=y)
     # Where two are one, the narrower is seen upon the wider.
     lines_of = [
         alt.Chart(rules.filter(pl.col("percentile") == percentile))
@@ -95,12 +95,12 @@ def _distributions(
         .encode(
             x=x,
             y=y,
-            y2="top:Q",
+            y2=alt.Y2("top:Q"),
             color=alt.Color("percentile:N", title=None, scale=colours(list(_COLOURS), _COLOURS)),
         )
         for percentile, width in zip(_COLOURS, (4.5, 3, 1.5), strict=True)
     ]
-    layered = alt.layer(bars.encode(y2="top:Q"), *lines_of)
+    layered = alt.layer(bars.encode(y2=alt.Y2("top:Q")), *lines_of)
     return layered.properties(height=max(_LEAST_HEIGHT, _ROW * len(names))), notes
 
 
