@@ -101,11 +101,8 @@ def test_the_documentation_has_the_table_of_the_registry() -> None:
 def test_only_the_columns_that_are_needed_are_read(operator: comptroller.Service) -> None:
     def reads(*keys: str) -> dict[str, set[str]]:
         columns = tuple((name, "BIGINT") for name in ("claims", "confirmed"))
-        parameters = (("since", "TIMESTAMP"), ("until", "TIMESTAMP"))
         absent = frozenset({"since", "until"})
-        statement = assemble.assemble(
-            "claims_summary", (*keys, "asset"), columns, parameters, absent
-        )
+        statement = assemble.assemble("claims_summary", (*keys, "asset"), columns, absent)
         return {table: set(names) for table, names in statement.reads.items()}
 
     assert reads() == {"claims": {"asset_type", "onchain_status"}}

@@ -19,20 +19,16 @@ def bound_duckdb(statement: Statement) -> str:
 
 
 def duckdb(tree: exp.Query, values: Mapping[str, Any] | None = None) -> str:
-    """A statement for DuckDB, whose tables of the store are those of its schema ``main``."""
-    query = _with_values(tree.copy(), values)
-    for table in query.find_all(exp.Table):
-        if table.db == STORE:
-            table.set("db", exp.to_identifier("main"))
-    return query.sql("duckdb", pretty=True)
+    """A statement for DuckDB; with the values in it for people."""
+    return _with_values(tree, values).sql("duckdb", pretty=values is not None)
 
 
 def spark(tree: exp.Query, values: Mapping[str, Any] | None = None) -> str:
     """A statement for Spark, whose tables of the store are views such as ``store_claims``."""
-    query = _with_values(tree.copy(), values)
+    query = _with_values(tree, values).copy()
     for node in list(query.find_all(exp.Table, exp.CTE, exp.DataType)):
         if isinstance(node, exp.Table) and node.db == STORE:
-            node.set("this", exp.to_identifier(f"{STORE}_{node.name}"))
+            node.set("this", exp.to_identifier(f"store_{node.name}"))
             node.set("db", None)
         elif isinstance(node, exp.CTE):
             node.set("materialized", None)  # a word that it does not know
@@ -45,8 +41,9 @@ def spark(tree: exp.Query, values: Mapping[str, Any] | None = None) -> str:
 
 
 def _with_values(query: exp.Query, values: Mapping[str, Any] | None) -> exp.Query:
-    """For people: the values where the parameters stand. Engines get them bound."""
+    """The values where the parameters stand, if there are any; engines get them bound."""
     if values is not None:
+        query = query.copy()
         for place in list(query.find_all(exp.Placeholder)):
             value = values[place.name]
             text = value.isoformat(" ") if isinstance(value, datetime) else value

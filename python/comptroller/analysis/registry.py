@@ -457,3 +457,16 @@ REPORTS: Mapping[str, Definition] = {
         HISTORY,
     )
 }
+_SQL_TYPES = {
+    "time": "TIMESTAMP",
+    "month": "TIMESTAMP",
+    "number": "DOUBLE",
+    "share": "DECIMAL(7, 6)",
+    "count": "BIGINT",
+}
+#: The SQL type of each parameter, of whichever report.
+PARAMETER_TYPES = {
+    name: _SQL_TYPES.get(each.kind, "VARCHAR")
+    for definition in REPORTS.values()
+    for name, each in definition.takes.items()
+}

@@ -112,12 +112,8 @@ class Query:
     ) -> Statement:
         key_types = ((key, UNITS["time" if key in PERIODS else "text"]) for key in keys)
         types = ((name, UNITS[column.unit]) for name, column in columns.items())
-        bound = {
-            name: parameters.SQL_TYPES[self.definition.takes[name].kind] for name in self._values
-        }
         absent = frozenset(name for name, value in self._values.items() if value is None)
-        declared = (*key_types, *types)
-        return assemble(file, keys, declared, tuple(bound.items()), absent, is_wide=is_wide)
+        return assemble(file, keys, (*key_types, *types), absent, is_wide=is_wide)
 
 
 class Runner:

@@ -11,7 +11,7 @@ from typing import Any
 import polars
 
 from comptroller.analysis import dialects
-from comptroller.analysis.assemble import STORE, Statement
+from comptroller.analysis.assemble import Statement
 from comptroller.streams import Rows, reading, require
 
 require("pyspark", "the engine spark", "comptroller[spark]")
@@ -55,7 +55,7 @@ class Spark:
 
     def scan(self, table: str, path: str) -> None:
         """Takes a table from a Parquet file or dataset, wherever Spark finds its path."""
-        self._session.read.parquet(path).createOrReplaceTempView(f"{STORE}_{table}")
+        self._session.read.parquet(path).createOrReplaceTempView(f"store_{table}")
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
         """The rows, through Arrow."""
