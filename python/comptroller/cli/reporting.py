@@ -227,7 +227,8 @@ def _tell_file(html: str, written: Sequence[str], as_json: bool) -> None:
 
 def members(report: Report) -> dict[str, Any]:
     """A report for machines: all its rows, amounts exact."""
-    rows = _plain(report.to_dicts())
+    columns = {each.name: [_plain(value) for value in each] for each in report.to_polars()}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return {"report": report.name, "title": report.title, "formula": report.formula, "rows": rows}
 
 
@@ -237,7 +238,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, Decimal):
-        return figures.shortest(value)
+        return figures.plain(value)
     return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
+import msgspec
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -104,7 +105,8 @@ def naming_bounds(start: str | None, end: str | None) -> Iterator[None]:
 
 def write_json(answer: Mapping[str, object]) -> None:
     """An answer for machines, on standard output; amounts as text, without an exponent."""
-    click.echo(json.dumps(answer, indent=2, default=_plain))
+    # Python's json indents at a tenth of the speed.
+    click.echo(msgspec.json.format(json.dumps(answer, default=_plain), indent=2))
 
 
 def _plain(value: object) -> object:
