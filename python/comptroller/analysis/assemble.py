@@ -219,10 +219,12 @@ def _expand(tree: exp.Query, keys: tuple[str, ...]) -> None:
 
 def _columns(stand_in: exp.Expression, parts: Mapping[str, Sequence[str]]) -> list[exp.Expression]:
     table = stand_in.args.get("table")
-    return [exp.column(quoted(key), table=table and table.copy()) for key in parts[stand_in.name]]
+    return [
+        exp.column(identifier(key), table=table and table.copy()) for key in parts[stand_in.name]
+    ]
 
 
-def quoted(name: str) -> exp.Identifier:
+def identifier(name: str) -> exp.Identifier:
     """An identifier, in quotes if its name is a word of SQL."""
     return exp.to_identifier(name, quoted=name == "group")
 
@@ -276,7 +278,8 @@ def _declared(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> exp.Query:
     tree.set("order", None)
     tree.set("with_", None)
     casts = [
-        exp.alias_(_cast(exp.column(quoted(name)), type), quoted(name)) for name, type in columns
+        exp.alias_(_cast(exp.column(identifier(name)), type), identifier(name))
+        for name, type in columns
     ]
     answer = exp.select(*casts).from_("answer")
     answer.set("with_", ctes)

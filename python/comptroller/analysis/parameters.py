@@ -23,7 +23,7 @@ _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DECIMALS = 6
 
 
-def keys(by: Sequence[str], among: Sequence[str], name: str = "by") -> tuple[str, ...]:
+def checked_keys(by: Sequence[str], among: Sequence[str], name: str = "by") -> tuple[str, ...]:
     """The keys. Raises InvalidRequest for one that is not `among` them or is repeated."""
     if not isinstance(by, Iterable):
         raise invalid(name, f"must be some of {', '.join(among)}")

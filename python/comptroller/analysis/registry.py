@@ -16,7 +16,7 @@ CLAIM_KEYS = (
     *("status", "chain", "asset", "jurisdiction", "group", "address", "customer", "schedule"),
     *("claim_type", *PERIODS),
 )
-#: The tables of the store that reports read, and the records in them.
+#: The tables of the store, and the records in them.
 TABLES = {
     "claims": "Claim",
     "payout_groups": "PayoutGroup",
@@ -26,6 +26,8 @@ TABLES = {
     "controls": "Control",
     "identities": "Identity",
 }
+#: The filters of a stream of all rows, where without one some are left out.
+ALL_ROWS = {"controls": {"include_deleted": True}}
 #: The SQL type of each unit that a column may have.
 UNITS = {
     "count": "BIGINT",

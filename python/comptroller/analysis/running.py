@@ -21,12 +21,12 @@ from comptroller.analysis.registry import (
     Definition,
 )
 from comptroller.analysis.report import Report
-from comptroller.analysis.tables import Source, Tables
+from comptroller.analysis.tables import Tables, TableSource
 from comptroller.errors import Error, Forbidden, InvalidRequest, invalid, make
 from comptroller.progress import waiting
 
 
-class Query:
+class ReportRequest:
     """A report that was asked for, checked and assembled."""
 
     def __init__(self, definition: Definition, given: Mapping[str, Any]) -> None:
@@ -36,7 +36,7 @@ class Query:
         self._values = parameters.values(definition.takes, given)
         self.by: tuple[str, ...] = ()
         if definition.by is not None:
-            self.by = parameters.keys(given["by"], definition.among)
+            self.by = parameters.checked_keys(given["by"], definition.among)
         periods = [key for key in self.by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
             raise invalid("by", "may name one period only")
@@ -91,7 +91,8 @@ class Query:
             whole = {**self.given, "since": None, "until": None}
             if whole == self.given:
                 raise parameters.unknown(subject, self._values[subject])
-            Query(self.definition, whole).answer(tables)  # it exists, if it has rows at any time
+            # It exists if it has rows at any time.
+            ReportRequest(self.definition, whole).answer(tables)
         amounts = [name for name, each in self.definition.columns.items() if each.unit == "amount"]
         has_gaps = (
             statement is not self._statement
@@ -122,7 +123,7 @@ class Runner:
     `engine` is what runs them by default. What DuckDB has read is kept until `close`.
     """
 
-    def __init__(self, source: Source, engine: str | Engine = "duckdb") -> None:
+    def __init__(self, source: TableSource, engine: str | Engine = "duckdb") -> None:
         self._source = source
         self._engine = engine
         self._kept: Tables | None = None
@@ -132,10 +133,10 @@ class Runner:
 
     def run(self, definition: Definition, given: Mapping[str, Any]) -> Report:
         """A report that was asked for with all of its parameters."""
-        query = Query(definition, given)
+        request = ReportRequest(definition, given)
         asked = given["engine"]
         with self._turn, self._tables(asked) as tables, waiting(f"running {definition.name}"):
-            return query.answer(tables)
+            return request.answer(tables)
 
     def run_each(
         self, asked: Sequence[tuple[Definition, Mapping[str, Any]]], engine: str | Engine | None
@@ -144,17 +145,19 @@ class Runner:
 
         Others that are asked for before the last was taken read the tables for themselves.
         """
-        queries = [Query(definition, complete(definition, given)) for definition, given in asked]
+        requests = [
+            ReportRequest(definition, complete(definition, given)) for definition, given in asked
+        ]
         reads: dict[str, set[str]] = {}
-        for query in queries:
-            for table, columns in query.reads().items():
+        for request in requests:
+            for table, columns in request.reads().items():
                 reads.setdefault(table, set()).update(columns)
         ran: dict[tuple[Any, ...], Report | Error] = {}
         with self._tables(engine) as tables, tables.held(reads), waiting("running the reports"):
-            for query in queries:
-                if query.asked not in ran:
-                    ran[query.asked] = _answer(query, tables)
-                yield ran[query.asked]
+            for request in requests:
+                if request.asked not in ran:
+                    ran[request.asked] = _answer(request, tables)
+                yield ran[request.asked]
 
     def overview(
         self, *, since: Since = None, until: Since = None, engine: str | Engine | None = None
@@ -216,13 +219,13 @@ class Runner:
             return True
 
 
-def _answer(query: Query, tables: Tables) -> Report | Error:
+def _answer(request: ReportRequest, tables: Tables) -> Report | Error:
     try:
-        return query.answer(tables)
+        return request.answer(tables)
     except (Forbidden, InvalidRequest) as error:
         return error
     except Error as error:
-        detail = f"{query.definition.name}: {error.detail}"
+        detail = f"{request.definition.name}: {error.detail}"
         raise make(error.code, error.status, detail, error.errors) from error
 
 

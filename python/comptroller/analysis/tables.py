@@ -10,6 +10,7 @@ import polars
 
 from comptroller.analysis.assemble import store_columns
 from comptroller.analysis.engines import Engine
+from comptroller.analysis.registry import ALL_ROWS
 from comptroller.errors import Forbidden, invalid, make
 from comptroller.streams import Stream
 
@@ -33,7 +34,7 @@ class Streaming(Protocol):
         """All records that pass the filters, as columns."""
 
 
-class Source(Protocol):
+class TableSource(Protocol):
     """Where tables come from."""
 
     def version(self) -> int | None:
@@ -58,7 +59,7 @@ class Store:
         self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
     ) -> None:
         """Streams the rows into the engine."""
-        given = {"include_deleted": True} if table == "controls" else filters
+        given = {**filters, **ALL_ROWS.get(table, {})}
         engine.read(table, self._resources[table].stream(columns, **given))
 
 
@@ -93,7 +94,7 @@ class Tables:
     needs more.
     """
 
-    def __init__(self, engine: Engine, source: Source) -> None:
+    def __init__(self, engine: Engine, source: TableSource) -> None:
         self.engine = engine
         self._source = source
         self._kept: dict[str, _Kept] = {}

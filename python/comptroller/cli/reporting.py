@@ -18,6 +18,7 @@ from comptroller import figures
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
 from comptroller.errors import Error
+from comptroller.markup import printable
 
 if TYPE_CHECKING:
     from comptroller.analysis.overview import Overview
@@ -214,7 +215,7 @@ def _overview(
 
 def _tell_left_out(left_out: Mapping[str, str]) -> None:
     for name, why in left_out.items():
-        click.echo(f"without {name}: {screen.printable(why)}", err=True)
+        click.echo(f"without {name}: {printable(why)}", err=True)
 
 
 def _tell_file(html: str, written: Sequence[str], as_json: bool) -> None:
@@ -247,7 +248,7 @@ def draw(report: Report) -> None:
     from comptroller.analysis.formatting import columns_of
 
     out = screen.console()
-    out.print(f"{report.title}: {screen.printable(report.over)}")
+    out.print(f"{report.title}: {printable(report.over)}")
     out.print(report.formula)
     if not len(report):
         return
@@ -271,10 +272,10 @@ def draw_overview(overview: Overview, db: str = screen.DEFAULT_DB) -> None:
         click.echo()
     out = screen.console()
     for finding in overview.findings:
-        out.print(screen.printable(finding.text))
+        out.print(printable(finding.text))
         store = [] if db == screen.DEFAULT_DB else ["--db", db]
         command = shlex.join([*shlex.split(finding.command), *store])
-        out.print(f"    {screen.printable(command)}", soft_wrap=True)
+        out.print(f"    {printable(command)}", soft_wrap=True)
     if overview.tables and not overview.findings:
         click.echo("Nothing unusual was found.")
 
