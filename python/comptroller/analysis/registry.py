@@ -270,7 +270,7 @@ RESTRICTIONS = Definition(
             "days", "half of those created in it are lifted after so long; null if never reached"
         ),
     },
-    drawing="controls.restrictions",
+    drawing="flows.restrictions",
     empty="no control was created.",
 )
 
@@ -437,7 +437,7 @@ HISTORY = Definition(
         "actor": Column("text", "the client that created or lifted the control, or ``operator``"),
         "detail": Column("text", "the reason, the message, the transaction, the other record"),
     },
-    drawing="controls.history",
+    drawing="flows.history",
     empty="nothing happened in this time.",
 )
 

@@ -15,7 +15,6 @@ from comptroller.analysis.plots.frames import (
 from comptroller.analysis.plots.marks import (
     MOST_BARS,
     ROW,
-    across,
     bars,
     beside,
     lines,
@@ -58,9 +57,9 @@ def _over_time(
     if by_status:
         order = list(STATUSES)
         names.sort(key=lambda name: order.index(name) if name in order else len(order))
-    spanned, unit = with_spans(named, period)
+    notes: list[str] = []
+    spanned, unit = with_spans(named, period, notes)
     counted = spanned.group_by("start", "end", "series").agg(_COUNTS).sort("start", "series")
-    notes = [] if unit == period else [f"Drawn by {unit}: there are too many of each {period}."]
     when = times(counted, f"created, by {unit} (UTC)")
     volume = volume_of(counted, names, "claims", "claims", when, notes)
     rates = _with_rate(counted)
@@ -125,7 +124,7 @@ def failures(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
         alt.Chart(counted.select("series", pl.col(name).alias("claims"), what=pl.lit(what)))
         .mark_bar(size=size)
         .encode(
-            x=across("claims", scaled),
+            x=scaled.x("claims"),
             y=rows_of(names),
             color=alt.Color("what:N", title=None, scale=scale),
         )

@@ -1,16 +1,27 @@
-"""Pictures of value on its way, and of days that stand out."""
+"""Pictures of what happens over time: orchestrations, days that stand out, controls, histories."""
 
 from __future__ import annotations
 
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.frames import end_of, with_series
-from comptroller.analysis.plots.marks import LEFT, colour_of, heat
+from comptroller.analysis.plots.frames import end_of, period_of, with_series, with_spans
+from comptroller.analysis.plots.marks import (
+    LEFT,
+    MOST_BARS,
+    ROW,
+    band,
+    bars,
+    colour_of,
+    heat,
+    rows_of,
+    volume_of,
+)
 from comptroller.analysis.plots.scales import quantity, times
-from comptroller.analysis.plots.theme import GREY, PANEL, Picture
+from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, Picture
 from comptroller.analysis.report import Report
 
+_KINDS = ("type", "set_by")
 _MOST_ASSETS = 10
 _MOST_POINTS = 2_000
 #: What the largest cell must be of the median one to be shown in steps of ten.
@@ -57,9 +68,9 @@ def anomalies(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     notes = ["How many MADs a day is from the median of its series; grey: the band."]
     if len(drawn) < len(frame):
         notes.append(f"Drawn are the furthest {_MOST_POINTS:,}, {len(frame) - len(drawn):,} not.")
-    band = float(report.given.get("band", 0))
-    edge = float(drawn["score"].abs().max() or band or 1)  # type: ignore[arg-type]
-    side = pl.when(pl.col("value") < pl.col("median")).then(-edge).otherwise(edge)
+    edge = float(report.given.get("band", 0))
+    furthest = float(drawn["score"].abs().max() or edge or 1)  # type: ignore[arg-type]
+    side = pl.when(pl.col("value") < pl.col("median")).then(-furthest).otherwise(furthest)
     placed = drawn.with_columns(
         pl.col("score").fill_null(side), known=pl.col("score").is_not_null()
     )
@@ -68,7 +79,7 @@ def anomalies(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
         notes.append(f"Crosses: {unscored:,} days of series that hardly vary, so without a score.")
     placed = placed.with_columns(start="day", end=end_of(pl.col("day"), "1d"))
     when = times(placed, "day (UTC)")
-    return _scores(placed, f"{report.given['measure']}, in MADs", names, band, when), notes
+    return _scores(placed, f"{report.given['measure']}, in MADs", names, edge, when), notes
 
 
 def _furthest(frame: pl.DataFrame) -> pl.DataFrame:
@@ -79,21 +90,73 @@ def _furthest(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([scored.head(_MOST_POINTS - len(unscored)), unscored])
 
 
-def _scores(frame: pl.DataFrame, title: str, names: list[str], band: float, when: alt.X) -> Picture:
-    scaled = quantity(pl.concat([frame["score"], pl.Series([-band, band])]), title)
+def _scores(frame: pl.DataFrame, title: str, names: list[str], edge: float, when: alt.X) -> Picture:
+    scaled = quantity(pl.concat([frame["score"], pl.Series([-edge, edge])]), title)
     shape = alt.Scale(domain=[True, False], range=["circle", "cross"])
     points = (
         alt.Chart(frame.select("start", "score", "series", "known"))
         .mark_point(filled=True, size=45, opacity=0.9)
         .encode(
             x=when,
-            y=alt.Y("score:Q", scale=scaled.scale, axis=scaled.axis),
+            y=scaled.y("score"),
             color=colour_of(names),
             shape=alt.Shape("known:N", legend=None, scale=shape),
         )
     )
-    inside = alt.Chart(pl.DataFrame({"low": [-band], "high": [band]}))
-    grey = inside.mark_rect(color=GREY, opacity=0.25).encode(
-        y=alt.Y("low:Q", scale=scaled.scale, axis=scaled.axis), y2=alt.Y2("high:Q")
+    inside = band(edge).encode(y=scaled.y("low"), y2=alt.Y2("high:Q"))
+    return alt.layer(inside, points).properties(width=PANEL, height=150)
+
+
+def restrictions(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """The controls in force by type and setter over time, and those made and lifted."""
+    period = period_of(report.keys)
+    if period is None:
+        named, names, _ = with_series(frame, _KINDS, "active", MOST_BARS)
+        return bars(named, names, "active", "controls in force"), []
+    named, names, _ = with_series(frame, _KINDS, "created")
+    notes: list[str] = []
+    spanned, unit = with_spans(named, period, notes)
+    # A period that is listed has all that is in force; what counts of several is the last.
+    last = spanned.filter(pl.col(period) == pl.col(period).max().over("start"))
+    active = last.group_by("start", "series", maintain_order=True).agg(
+        controls=pl.col("active").sum()
     )
-    return alt.layer(grey, points).properties(width=PANEL, height=150)
+    until = (
+        spanned.select("start", "end")
+        .unique()
+        .sort("start")
+        .with_columns(end=pl.col("start").shift(-1).fill_null(pl.col("end")))
+    )
+    when = times(spanned, f"by {unit} (UTC)")
+    counted = active.join(until, on="start").sort("start")
+    standing = volume_of(counted, names, "controls", "in force at the end", when, notes)
+    return alt.vconcat(standing, _changes(spanned, when)), notes
+
+
+def history(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+    """When what happened: a strip for each kind of event."""
+    named, names, _ = with_series(frame.drop_nulls("at"), ["record", "event"], most=MOST_BARS)
+    ends = named.with_columns(start="at", end=end_of(pl.col("at"), "1d"))
+    drawn = alt.Chart(named.select("series", start="at")).mark_tick(size=14, color=BLUE)
+    picture = drawn.encode(x=times(ends, "time (UTC)"), y=rows_of(names)).properties(height=ROW)
+    return picture, []
+
+
+def _changes(spanned: pl.DataFrame, when: alt.X) -> alt.Chart:
+    counts = spanned.group_by("start", "end", maintain_order=True).agg(
+        pl.col("created").sum(), lifted=-pl.col("lifted").sum()
+    )
+    changes = counts.unpivot(["created", "lifted"], index=["start", "end"])
+    scaled = quantity(changes["value"], "made, lifted")
+    drawn: alt.Chart = (
+        alt.Chart(changes.select("start", "end", "value", zero=0))
+        .mark_rect(color=GREY)
+        .encode(
+            x=when,
+            x2=alt.X2("end:T"),
+            y=scaled.y("zero"),
+            y2=alt.Y2("value:Q"),
+        )
+        .properties(width=PANEL, height=110)
+    )
+    return drawn

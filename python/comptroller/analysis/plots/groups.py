@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots.frames import by_asset, end_of, shortened, with_series
-from comptroller.analysis.plots.marks import LEFT, MOST_BARS, across, heat, rows_of, say
+from comptroller.analysis.plots.marks import LEFT, MOST_BARS, band, heat, rows_of, say
 from comptroller.analysis.plots.scales import LABEL, Scaled, quantity, times
 from comptroller.analysis.plots.theme import (
     BLUE,
@@ -69,7 +69,7 @@ def _days(frame: pl.DataFrame, asset: str) -> list[Picture]:
     )
     when = times(days, "day (UTC)")
     scaled = quantity(days["claimed"], f"claimed ({asset})")
-    y = alt.Y("zero:Q", scale=scaled.scale, axis=scaled.axis)
+    y = scaled.y("zero")
     bars = (
         alt.Chart(days)
         .mark_rect(color=GREEN)
@@ -126,9 +126,7 @@ def reconciliation(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[s
     shown = pl.concat([drawn["deviation"], pl.Series([-tolerance, tolerance])])
     scaled = quantity(shown, "deviation from the median rate")
     scaled.axis["labelExpr"] = _PERCENT
-    band = alt.Chart(pl.DataFrame({"low": [-tolerance], "high": [tolerance]}))
-    grey = band.mark_rect(color=GREY, opacity=0.25)
-    tolerated = grey.encode(x=across("low", scaled), x2=alt.X2("high:Q"))
+    tolerated = band(tolerance).encode(x=scaled.x("low"), x2=alt.X2("high:Q"))
     return alt.layer(tolerated, *_strips(drawn, scaled)).properties(height=alt.Step(32)), notes
 
 
@@ -165,7 +163,7 @@ def _strips(drawn: pl.DataFrame, scaled: Scaled) -> list[alt.Chart]:
     within = pl.when("within_tolerance").then(pl.lit(near)).otherwise(pl.lit(far))
     rows = named.select("deviation", "series", "known", within=within)
     encoded = {
-        "x": across("deviation", scaled),
+        "x": scaled.x("deviation"),
         "y": rows_of(sorted(names)),
         "color": alt.Color("within:N", title=None, scale=colours(list(told), told)),
     }

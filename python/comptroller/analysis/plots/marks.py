@@ -100,7 +100,7 @@ def lines(
         .mark_line(strokeWidth=1.8, point=len(frame) <= _MOST_POINTS)
         .encode(
             x=when,
-            y=alt.Y(f"{measure}:Q", scale=scaled.scale, axis=scaled.axis),
+            y=scaled.y(measure),
             color=colour_of(names),
         )
         .properties(width=PANEL, height=150)
@@ -113,19 +113,22 @@ def rows_of(names: Sequence[str]) -> alt.Y:
     return alt.Y("series:N", title=None, sort=list(names))
 
 
-def across(measure: str, scaled: Scaled) -> alt.X:
-    """A measure from left to right."""
-    return alt.X(f"{measure}:Q", scale=scaled.scale, axis=scaled.axis)
-
-
 def bars(
     frame: pl.DataFrame, names: Sequence[str], measure: str, title: str, colour: str = BLUE
 ) -> alt.Chart:
     """A bar for each series: what the measure adds up to."""
     summed = frame.group_by("series", maintain_order=True).agg(pl.col(measure).sum())
-    x = across(measure, quantity(summed[measure], title))
+    x = quantity(summed[measure], title).x(measure)
     drawn: alt.Chart = alt.Chart(summed).mark_bar(color=colour).encode(x=x, y=rows_of(names))
     return drawn.properties(height=ROW)
+
+
+def band(edge: float) -> alt.Chart:
+    """What lies between -`edge`, the column `low`, and `edge`, `high`."""
+    drawn: alt.Chart = alt.Chart(pl.DataFrame({"low": [-edge], "high": [edge]})).mark_rect(
+        color=GREY, opacity=0.25
+    )
+    return drawn
 
 
 def beside(drawn: alt.Chart, texts: Mapping[str, str], title: str) -> Picture:

@@ -14,7 +14,7 @@ from comptroller.analysis.plots.frames import (
     with_spans,
     words_of,
 )
-from comptroller.analysis.plots.marks import MOST_BARS, across, colour_of, lines, rows_of, say
+from comptroller.analysis.plots.marks import MOST_BARS, colour_of, lines, rows_of, say
 from comptroller.analysis.plots.scales import drawn_seconds, spans, too_short
 from comptroller.analysis.plots.scales import times as times_of
 from comptroller.analysis.plots.theme import (
@@ -86,7 +86,7 @@ def _distributions(
     rules = known.with_columns(drawn_seconds("value"), top=pl.col("place") - _HIGHEST)
     steps = _steps(report.distribution, places.select(*report.keys, "series", "place"), notes)
     scaled = spans(pl.concat([rules["value"], steps["value"], steps["to"]]), _TITLE)
-    x, y = across("value", scaled), _places(names)
+    x, y = scaled.x("value"), _places(names)
     bars = alt.Chart(steps).mark_rect(color=GREY, opacity=0.6).encode(x=x, x2=alt.X2("to:Q"), y=y)
     # Where two are one, the narrower is seen upon the wider.
     lines_of = [
@@ -149,7 +149,7 @@ def _over_time(
     named, names = _largest(shown, words_of(keys), len(SERIES), notes)
     notes += too_short(pl.concat([named["p50_seconds"], named["p99_seconds"]]))
     drawn = named.with_columns(drawn_seconds(name).alias(p) for name, p in _PERCENTILES.items())
-    started = with_spans(drawn, period, len(drawn)).frame.sort("start")
+    started = with_spans(drawn, period, notes, len(drawn))[0].sort("start")
     when = times_of(started, f"created, by {period} (UTC)")
     panels = [
         lines(known, names, p, spans(known[p], f"{p}, log scale"), when)
@@ -181,10 +181,10 @@ def stuck(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     limits = alt.Chart(drawn.select("threshold", "series").unique(maintain_order=True))
     layered = alt.layer(
         claims.mark_tick(thickness=1.5, size=18, opacity=0.85).encode(
-            x=across("age", scaled), y=y, color=colour_of(["PENDING", "SUBMITTED"], "status")
+            x=scaled.x("age"), y=y, color=colour_of(["PENDING", "SUBMITTED"], "status")
         ),
         limits.mark_tick(thickness=3, size=24, color=VERMILLION).encode(
-            x=across("threshold", scaled), y=y
+            x=scaled.x("threshold"), y=y
         ),
     )
     return layered.properties(height=alt.Step(30)), [*notes, "Red: the threshold of the chain."]
