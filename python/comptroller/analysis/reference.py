@@ -49,7 +49,7 @@ def _argument(name: str, type: str, default: object, kind: object = None) -> Arg
 
 def docstring(definition: Definition) -> str:
     """The docstring of a report's method: the question, the arguments, the columns."""
-    lines = [definition.question, "", _wrapped(definition.formula), "", "Args:"]
+    lines = [definition.question, "", fill(definition.formula, _WIDTH), "", "Args:"]
     if definition.by is not None:
         among = ", ".join(definition.among)
         lines.append(_listed("by", f"the keys, each once, of {among}"))
@@ -71,10 +71,6 @@ def described(parameter: Parameter) -> str:
     """What a parameter means, and its choices."""
     choices = f": {' or '.join(parameter.choices)}" if parameter.kind == "choice" else ""
     return parameter.meaning + choices
-
-
-def _wrapped(text: str) -> str:
-    return fill(text, _WIDTH)
 
 
 def _listed(name: str, text: str) -> str:

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.markup import SHOWN_ROWS
-from comptroller.streams import require, to_pandas
+from comptroller.streams import ArrowRows, require
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    import pandas  # type: ignore[import, unused-ignore]
     import polars
-    import pyarrow  # type: ignore[import, unused-ignore]
 
     from comptroller.analysis.plots.theme import Picture
 
 
-class Report:
+class Report(ArrowRows):
     """Rows with a title and a formula; draws itself in notebooks.
 
     An Arrow stream: polars, DuckDB, pyarrow and pandas take the object itself. `given` is what it
@@ -101,18 +99,6 @@ class Report:
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars frame, of one's own."""
         return self._frame.clone()
-
-    def to_arrow(self) -> pyarrow.Table:
-        """The rows as a pyarrow table. Raises Unavailable where pyarrow is not installed."""
-        arrow = require("pyarrow", "to_arrow()", "pyarrow")
-        return arrow.table(self)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a pandas frame, amounts as Arrow decimals, times aware.
-
-        Raises Unavailable where pandas or pyarrow is not installed.
-        """
-        return to_pandas(self.to_arrow())
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dicts: amounts as Decimal, times as aware datetimes."""

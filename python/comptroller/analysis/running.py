@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
@@ -21,7 +21,7 @@ from comptroller.analysis.registry import (
     Definition,
 )
 from comptroller.analysis.report import Report
-from comptroller.analysis.tables import Tables, TableSource
+from comptroller.analysis.tables import Reads, Tables, TableSource
 from comptroller.errors import Error, Forbidden, InvalidRequest, invalid, make
 from comptroller.progress import waiting
 
@@ -40,23 +40,14 @@ class ReportRequest:
         periods = [key for key in self.by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
             raise invalid("by", "may name one period only")
-        self._statement = self._rows()
+        self._keys = definition.all_keys(self.by, self._values)
+        self._statement = self._assembled(definition.name, self._keys, definition.columns)
         self._drawn: Statement | None = None
         if definition.also is not None and not periods:
             self._drawn = self._assembled(definition.also, self.by, DISTRIBUTION)
 
-    def reads(self) -> dict[str, set[str]]:
-        """The columns that it needs of each table."""
-        reads: dict[str, set[str]] = {}
-        for statement in (self._statement, self._drawn):
-            for table, columns in statement.reads.items() if statement else ():
-                reads.setdefault(table, set()).update(columns)
-        return reads
-
-    def prepare(self, tables: Tables) -> None:
-        """Brings what it needs of the tables."""
-        filters = {"claims": self._filters()}
-        tables.prepare(self.reads(), filters, is_lenient=self.definition.is_lenient)
+        #: The columns that it needs of each table.
+        self.reads = _joined(each.reads for each in (self._statement, self._drawn) if each)
 
     def _filters(self) -> dict[str, Any]:
         """What the store may leave out of the claims: less than the statement leaves out.
@@ -75,13 +66,15 @@ class ReportRequest:
 
     def answer(self, tables: Tables) -> Report:
         """The report. Raises NotFound if it is of one subject, and no record names that."""
-        self.prepare(tables)
+        filters = {"claims": self._filters()}
+        tables.prepare(self.reads, filters, is_lenient=self.definition.is_lenient)
         engine = tables.engine
         statement = self._statement
         try:
             rows = engine.run(statement, self._values)
         except OverflowError:
-            statement = self._rows(is_wide=True)
+            columns = self.definition.columns
+            statement = self._assembled(self.definition.name, self._keys, columns, is_wide=True)
             rows = engine.run(statement, self._values)
         picture = engine.run(self._drawn, self._values) if self._drawn else None
         sql = partial(engine.sql, statement, self._values)
@@ -99,10 +92,6 @@ class ReportRequest:
             and rows.select(amounts).null_count().sum_horizontal().sum() > 0
         )
         return Report(self.definition, keys, rows, self.given, sql, picture, has_gaps)
-
-    def _rows(self, *, is_wide: bool = False) -> Statement:
-        keys = self.definition.all_keys(self.by, self._values)
-        return self._assembled(self.definition.name, keys, self.definition.columns, is_wide)
 
     def _assembled(
         self,
@@ -148,10 +137,7 @@ class Runner:
         requests = [
             ReportRequest(definition, complete(definition, given)) for definition, given in asked
         ]
-        reads: dict[str, set[str]] = {}
-        for request in requests:
-            for table, columns in request.reads().items():
-                reads.setdefault(table, set()).update(columns)
+        reads = _joined(request.reads for request in requests)
         ran: dict[tuple[Any, ...], Report | Error] = {}
         with self._tables(engine) as tables, tables.held(reads), waiting("running the reports"):
             for request in requests:
@@ -217,6 +203,15 @@ class Runner:
                 return False
             self._kept = tables
             return True
+
+
+def _joined(reads: Iterable[Reads]) -> Reads:
+    """All columns of each table."""
+    joined: dict[str, set[str]] = {}
+    for each in reads:
+        for table, columns in each.items():
+            joined.setdefault(table, set()).update(columns)
+    return joined
 
 
 def _answer(request: ReportRequest, tables: Tables) -> Report | Error:
