@@ -116,4 +116,4 @@ def test_only_the_columns_that_are_needed_are_read(operator: comptroller.Service
 def test_two_modules_know_the_syntax_tree() -> None:
     package = Path(assemble.__file__).parents[1]
     knowing = {path.stem for path in package.rglob("*.py") if "sqlglot import" in path.read_text()}
-    assert knowing == {"assemble", "dialects"}
+    assert knowing == {"assemble", "spark"}

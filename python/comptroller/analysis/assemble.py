@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
+from typing import Any
 
 import msgspec
 from sqlglot import exp, parse_one
@@ -67,6 +69,20 @@ class Statement:
     def parameters(self) -> set[str]:
         """The names of the parameters whose values it needs."""
         return {each.name for each in self.tree.find_all(exp.Placeholder)}
+
+    @cached_property
+    def duckdb(self) -> str:
+        """As DuckDB runs it."""
+        return self.tree.sql("duckdb")
+
+    def with_values(self, values: Mapping[str, Any]) -> exp.Query:
+        """For people: the values where the parameters stand."""
+        query = self.tree.copy()
+        for place in list(query.find_all(exp.Placeholder)):
+            value = values[place.name]
+            text = value.isoformat(" ") if isinstance(value, datetime) else value
+            place.replace(exp.convert(text))
+        return query
 
 
 @lru_cache(maxsize=256)
