@@ -45,7 +45,6 @@ class ReportRequest:
         self._drawn: Statement | None = None
         if definition.also is not None and not periods:
             self._drawn = self._assembled(definition.also, self.by, DISTRIBUTION)
-
         #: The columns that it needs of each table.
         self.reads = _joined(each.reads for each in (self._statement, self._drawn) if each)
 
