@@ -18,7 +18,7 @@ import msgspec
 
 from comptroller import arguments
 from comptroller.errors import InvalidRequest, invalid
-from comptroller.markup import SHOWN_ROWS, Column, html
+from comptroller.markup import SHOWN_ROWS, TableColumn, html
 from comptroller.progress import Progress
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
             lines.append(f"Members left out, and on how many lines: {left_out}")
         shown = self.rejections[:SHOWN_ROWS]
         columns = [
-            Column("line", [str(each.line) for each in shown], is_number=True),
-            Column("code", [each.code for each in shown]),
-            Column("message", [each.message for each in shown]),
+            TableColumn("line", [str(each.line) for each in shown], is_number=True),
+            TableColumn("code", [each.code for each in shown]),
+            TableColumn("message", [each.message for each in shown]),
         ]
         left = self.rejected - len(shown)
         notes = [f"{left:,} more rejected lines"] if left > 0 else []

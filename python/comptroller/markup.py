@@ -21,7 +21,7 @@ _UNFIT = re.compile(
 )
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of a table: its values as text, None where there is none; numbers stand right."""
 
     name: str

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
-from comptroller.markup import SHOWN_COLUMNS, SHOWN_ROWS, Column, html
+from comptroller.markup import SHOWN_COLUMNS, SHOWN_ROWS, TableColumn, html
 
 R = TypeVar("R")
 
@@ -46,7 +46,7 @@ class Page(msgspec.Struct, Generic[R], frozen=True):
         rows: list[Any] = self.items[:SHOWN_ROWS]
         is_table = bool(rows) and isinstance(rows[0], msgspec.Struct)
         used = [
-            Column(name, [_text(getattr(row, name)) for row in rows])
+            TableColumn(name, [_text(getattr(row, name)) for row in rows])
             for name in (rows[0].__struct_fields__ if is_table else ())
             if any(getattr(row, name) is not None for row in rows)
         ]

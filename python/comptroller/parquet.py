@@ -12,6 +12,16 @@ from comptroller.streams import Rows, interruptible, require
 _FORM = "FORMAT parquet, COMPRESSION zstd"
 # The file is there already, empty and ours: DuckDB would write another beside it.
 _COPY = f"COPY (SELECT * FROM stream) TO $1 ({_FORM}, USE_TMP_FILE false)"
+#: The columns of the keys of reports that are no periods.
+_COLUMNS = {
+    "status": "onchain_status",
+    "chain": "blockchain",
+    "asset": "asset_type",
+    "group": "payout_group_id",
+    "customer": "customer_id",
+    "schedule": "claim_schedule_id",
+    "claim_type": "claim_type",
+}
 
 
 def write_parquet(stream: Rows, path: str) -> int:
@@ -60,9 +70,14 @@ def _copy(stream: Rows, path: str, part: Path, keys: Sequence[str] = ()) -> int:
 
 
 def _statement(columns: Sequence[str], keys: Sequence[str]) -> str:
-    from comptroller.analysis.keys import partitions
+    """The statement that writes rows apart by keys of reports, each as SQL that gives text."""
+    from comptroller.analysis.parameters import checked_keys
 
-    names = partitions(columns, keys)
+    time = '"at"' if "at" in columns else "created_at"
+    folders_of = {key: column for key, column in _COLUMNS.items() if column in columns}
+    for period in ("day", "week", "month"):
+        folders_of[period] = f"strftime(date_trunc('{period}', {time}), '%Y-%m-%d')"
+    names = {key: folders_of[key] for key in checked_keys(keys, list(folders_of), "partition")}
     selected = ", ".join(f'{value} AS "{key}"' for key, value in names.items())
     folders = ", ".join(f'"{key}"' for key in names)
     return f"COPY (SELECT *, {selected} FROM stream) TO $1 ({_FORM}, PARTITION_BY ({folders}))"

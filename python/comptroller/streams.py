@@ -41,7 +41,34 @@ class Source(ArrowStream, Protocol):
         """The same rows, with texts as Arrow's string views."""
 
 
-class Stream:
+class ArrowRows(Rows):
+    """Rows as frames of libraries that read Arrow."""
+
+    def to_arrow(self) -> pyarrow.Table:
+        """All rows as a pyarrow table. Raises Unavailable where pyarrow is not installed."""
+        arrow = require("pyarrow", "to_arrow()", "pyarrow")
+        with reading(OSError):
+            table: pyarrow.Table = arrow.table(self)
+        return table
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """All rows as a pandas frame: amounts as Arrow decimals, times aware.
+
+        Amounts are no column of Python Decimals, because summing those rounds to the 28 digits of
+        Python's context. Raises Unavailable where pandas or pyarrow is not installed.
+        """
+        arrow = require("pyarrow", "to_pandas()", "pandas pyarrow")
+        frames = require("pandas", "to_pandas()", "pandas pyarrow")
+
+        def exact(arrow_type: Any) -> Any:
+            decimal = arrow.types.is_decimal(arrow_type)
+            return frames.ArrowDtype(arrow_type) if decimal else None
+
+        frame: pandas.DataFrame = self.to_arrow().to_pandas(types_mapper=exact)
+        return frame
+
+
+class Stream(ArrowRows):
     """Records as columns, for data frames and engines.
 
     Amounts are decimal(38, 18), times UTC microseconds, closed sets dictionaries of words.
@@ -69,40 +96,8 @@ class Stream:
             frame: polars.DataFrame = frames.DataFrame(self._source.with_string_views())
         return frame
 
-    def to_arrow(self) -> pyarrow.Table:
-        """All rows as a pyarrow table. Raises Unavailable where pyarrow is not installed."""
-        arrow = require("pyarrow", "to_arrow()", "pyarrow")
-        with reading(OSError):
-            table: pyarrow.Table = arrow.table(self)
-        return table
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """All rows as a pandas frame: amounts as Arrow decimals, times aware.
-
-        Amounts are no column of Python Decimals, because summing those rounds to the 28 digits of
-        Python's context. Raises Unavailable where pandas or pyarrow is not installed.
-        """
-        require("pyarrow", "to_pandas()", "pandas pyarrow")
-        return to_pandas(self.to_arrow())
-
     def __repr__(self) -> str:
         return f"<Stream of {self.kind}>"
-
-
-def to_pandas(table: pyarrow.Table) -> pandas.DataFrame:
-    """A pyarrow table as a pandas frame: amounts as Arrow decimals, times aware.
-
-    Raises Unavailable where pandas is not installed.
-    """
-    frames = require("pandas", "to_pandas()", "pandas pyarrow")
-    arrow = require("pyarrow", "to_pandas()", "pandas pyarrow")
-
-    def exact(arrow_type: Any) -> Any:
-        decimal = arrow.types.is_decimal(arrow_type)
-        return frames.ArrowDtype(arrow_type) if decimal else None
-
-    frame: pandas.DataFrame = table.to_pandas(types_mapper=exact)
-    return frame
 
 
 @contextmanager

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 duckdb = pytest.importorskip("duckdb")
 
 from comptroller.analysis.plain import literal  # noqa: E402
-from comptroller.analysis.query import TABLES, open_query  # noqa: E402
+from comptroller.analysis.query import open_query  # noqa: E402
+from comptroller.analysis.registry import TABLES  # noqa: E402
 
 TEXTS = (
     *("''", "'a'", "'a,b'", "'a\"b'", "'a' || chr(13)", "'a' || chr(10) || 'b'", "'  =1+1'"),

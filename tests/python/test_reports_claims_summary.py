@@ -192,14 +192,36 @@ LARGEST = "99999999999999999999.999999999999999999"
 
 
 @pytest.mark.parametrize("amounts", [(LARGEST, "0.000000000000000001"), (LARGEST, LARGEST)])
-def test_a_sum_that_no_column_holds_is_refused(
+def test_a_sum_that_no_column_holds_is_left_empty(
     operator: comptroller.Service, amounts: tuple[str, ...]
 ) -> None:
-    load(operator, "claims", *(claim(id=str(n), amount=each) for n, each in enumerate(amounts)))
-    with pytest.raises(comptroller.InvalidRequest, match="more than 20 digits before the point"):
-        operator.reports.claims_summary("chain")
-    load(operator, "claims", claim(id="0", amount="0", updated_at="2027-01-01T00:00:00Z"))
-    operator.reports.claims_summary("chain")
+    large = (claim(id=str(n), amount=each, asset_type="ETH") for n, each in enumerate(amounts))
+    ours = claim(amount="2", blockchain="INK", asset_type="ETH")
+    load(operator, "claims", *large, ours, claim(amount="3", asset_type="LDO"))
+    rows = ran(operator, "claims_summary", "chain")
+    assert only(rows, "chain", "asset", "claims", "amount", "amount_share") == [
+        ("INK", "ETH", 1, Decimal(2), None),
+        (None, "ETH", 2, None, None),
+        (None, "LDO", 1, Decimal(3), 1.0),
+    ]
+    report = operator.reports.claims_summary("chain")
+    assert report.over.endswith(
+        "3 rows, amounts of more than 20 digits before the point left empty"
+    )
+    load(
+        operator,
+        "claims",
+        claim(id="0", amount="0", asset_type="ETH", updated_at="2027-01-01T00:00:00Z"),
+    )
+    assert "left empty" not in operator.reports.claims_summary("chain").over
+
+
+def test_shares_are_of_more_than_a_column_holds(operator: comptroller.Service) -> None:
+    days = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z")
+    load(operator, "claims", *(claim(amount=LARGEST, created_at=each) for each in days))
+    rows = ran(operator, "claims_summary", "day")
+    assert [row["amount"] for row in rows] == [Decimal(LARGEST)] * 3
+    assert [row["amount_share"] for row in rows] == pytest.approx([1 / 3] * 3)
 
 
 def test_money_is_never_a_float(claims: comptroller.Service) -> None:

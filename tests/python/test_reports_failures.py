@@ -145,13 +145,16 @@ def test_a_sample_has_what_a_walk_finds(operator: comptroller.Service, by: tuple
 
 @pytest.mark.parametrize("amounts", [(LARGEST, LEAST), (LARGEST, LARGEST)])
 @pytest.mark.parametrize("later", [0, 60])
-def test_a_sum_that_no_column_holds_is_refused(
+def test_a_sum_that_no_column_holds_is_left_empty(
     operator: comptroller.Service, amounts: tuple[str, ...], later: float
 ) -> None:
     load(operator, "claims", *(failed("gas", 1, amount=each) for each in amounts))
-    load(operator, "claims", confirmed(later))
-    with pytest.raises(comptroller.InvalidRequest, match="more than 20 digits before the point"):
-        operator.reports.failures()
+    load(operator, "claims", confirmed(later), failed("dust", 1, amount=LEAST))
+    rows = ran(operator, "failures")
+    assert only(rows, "error_message", "failures", "amount", "made_good_amount") == [
+        ("dust", 1, Decimal(LEAST), Decimal(LEAST if later else 0)),
+        ("gas", 2, None, None if later else Decimal(0)),
+    ]
 
 
 def test_amounts_at_both_ends_are_exact(operator: comptroller.Service) -> None:

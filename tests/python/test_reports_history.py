@@ -122,6 +122,37 @@ def test_what_nothing_names_is_not_found(store: comptroller.Service) -> None:
         store.reports.history("x")
 
 
+@pytest.mark.parametrize(
+    "bounds", [{"since": at()}, {"until": at()}, {"since": at(), "until": at()}]
+)
+def test_what_nothing_names_is_not_found_in_any_period(
+    store: comptroller.Service, bounds: dict[str, Any]
+) -> None:
+    with pytest.raises(comptroller.NotFound, match="no claim, identity, payout group or address x"):
+        store.reports.history("x", **bounds)
+    with pytest.raises(comptroller.NotFound, match=f"no payout group {ADDRESS}"):
+        store.reports.group_statement(ADDRESS, "2026-01", **bounds)
+    assert len(store.reports.history("failed", until=at())) == 0
+
+
+def test_a_client_without_any_scope_is_forbidden_everything(
+    store: comptroller.Service, open_as: Any
+) -> None:
+    client = open_as(customer="default", scopes=[])
+    for id in (GROUP, "x"):
+        with pytest.raises(comptroller.Forbidden, match="rewards:read_claims; or ") as refused:
+            client.reports.history(id)
+        assert refused.value.code == "insufficient-scope"
+
+
+def test_a_client_has_no_history_of_what_it_has_no_scope_for(
+    store: comptroller.Service, open_as: Any
+) -> None:
+    reader = open_as(customer="default", scopes=["identity:read_identity"])
+    with pytest.raises(comptroller.NotFound):
+        reader.reports.history(GROUP)
+
+
 def test_a_client_has_the_history_of_what_it_may_read(
     store: comptroller.Service, open_as: Any
 ) -> None:

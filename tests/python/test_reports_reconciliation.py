@@ -253,15 +253,19 @@ def mean_of(addresses: list[list[tuple[datetime, Decimal]]], until: datetime) ->
     return held / ((until - begins) // MICROSECOND)
 
 
-def test_a_sum_that_no_column_holds_is_refused(operator: comptroller.Service) -> None:
+def test_a_sum_that_no_column_holds_is_left_empty(operator: comptroller.Service) -> None:
     holds(operator, GROUP, (day(1), LARGEST))
     load(operator, "claims", confirmed(day(3), LARGEST))
     (row,) = operator.reports.reconciliation().to_dicts()
     assert row["claimed"] == Decimal(LARGEST)
     assert row["average_holdings"] == pytest.approx(1e20, rel=1e-15)
     load(operator, "claims", confirmed(day(4), "0.000000000000000001"))
-    with pytest.raises(comptroller.InvalidRequest, match="more than 20 digits before the point"):
-        operator.reports.reconciliation()
+    load(operator, "claims", confirmed(day(5), "1", payout_group_id=SECOND))
+    rows = {row["group"]: row for row in ran(operator, "reconciliation")}
+    assert rows[GROUP]["average_holdings"] == pytest.approx(1e20, rel=1e-15)
+    columns = ("claimed", "annual_rate", "within_tolerance")
+    assert only([rows[GROUP]], *columns) == [(None, None, None)]
+    assert rows[SECOND]["claimed"] == 1
 
 
 def test_holdings_that_no_column_holds_have_a_mean(operator: comptroller.Service) -> None:

@@ -2,33 +2,59 @@
 
 A file is DuckDB SQL in which ``keys`` stands for the keys that were asked for (``kinds`` and
 ``periods`` for those that are no period, and those that are), ``$name`` for a parameter, and
-``store.claims`` for a table of the store. A relation that it neither defines nor qualifies is the
-file of that name in `sql/tables`. A LEFT JOIN is left out if nothing reads its columns, also one
-that multiplies rows, as that of the addresses of claims does.
-
+``main.claims`` for a table of the store. A relation that it neither defines nor qualifies is the
+file of that name in `sql/tables`. ``total(amount)`` is the exact sum, ``approximate_total`` a sum
+for a ratio. A LEFT JOIN is left out if nothing reads its columns, also one that multiplies rows, as
+that of the addresses of claims does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
+from typing import Any
 
 import msgspec
 from sqlglot import exp, parse_one
 from sqlglot.optimizer.pushdown_projections import pushdown_projections
-from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.qualify_columns import qualify_columns
+from sqlglot.optimizer.qualify_tables import qualify_tables
 from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
 
 from comptroller._core import describe
-from comptroller.analysis.registry import PERIODS, TABLES
+from comptroller.analysis.registry import PARAMETER_TYPES, PERIODS, TABLES
 
 #: The database that files name the tables of the store by.
-STORE = "store"
+STORE = "main"
 _SQL = files("comptroller.analysis") / "sql"
+# Sums of any size: whole units and fractions are added apart, and put together if that fits a
+# decimal(38, 18). A sum is NULL if it does not fit, or if what it adds has a NULL.
+_WHOLE = "CASE WHEN x < 0 THEN -floor(-x) ELSE floor(x) END"
+_UNITS, _FRACTIONS = f"sum({_WHOLE})", f"sum(x - {_WHOLE})"
+_EXACT = """
+TRY_CAST({sign}{units} + floor({sign}{fractions}) AS DECIMAL(20, 0))::DECIMAL(38, 18)
++ ({sign}{fractions} - floor({sign}{fractions}))
+"""
+_POSITIVE, _NEGATIVE = (
+    _EXACT.format(sign=sign, units=_UNITS, fractions=_FRACTIONS) for sign in ("", "-")
+)
+_WIDE = {
+    "total": f"""
+        CASE
+          WHEN count(x) < count(*) THEN NULL
+          WHEN {_UNITS} + floor({_FRACTIONS}) < 0 THEN -({_NEGATIVE})
+          ELSE {_POSITIVE}
+        END
+    """,
+    "approximate_total": f"""
+        CASE WHEN count(x) = count(*) THEN {_UNITS}::DOUBLE + {_FRACTIONS}::DOUBLE END
+    """,
+}
 _TYPES = {"amount": "DECIMAL(38, 18)", "timestamp": "TIMESTAMP", "boolean": "BOOLEAN"}
 
 
@@ -44,14 +70,29 @@ class Statement:
         """The names of the parameters whose values it needs."""
         return {each.name for each in self.tree.find_all(exp.Placeholder)}
 
+    @cached_property
+    def duckdb(self) -> str:
+        """As DuckDB runs it."""
+        return self.tree.sql("duckdb")
+
+    def with_values(self, values: Mapping[str, Any]) -> exp.Query:
+        """For people: the values where the parameters stand."""
+        query = self.tree.copy()
+        for place in list(query.find_all(exp.Placeholder)):
+            value = values[place.name]
+            text = value.isoformat(" ") if isinstance(value, datetime) else value
+            place.replace(exp.convert(text))
+        return query
+
 
 @lru_cache(maxsize=256)
 def assemble(
     file: str,
     keys: tuple[str, ...],
     columns: tuple[tuple[str, str], ...],
-    parameters: tuple[tuple[str, str], ...],
     absent: frozenset[str],
+    *,
+    is_wide: bool = False,
 ) -> Statement:
     """The statement of a file.
 
@@ -59,26 +100,34 @@ def assemble(
         file: its name, without the ending.
         keys: what ``keys`` stands for, in order.
         columns: the columns of the answer and their types.
-        parameters: the parameters that the file may name and their types.
-        absent: those that have no value: they are NULL, and conditions on them are left out.
+        absent: the parameters that have no value.
+        is_wide: whether sums may have more digits than a decimal(38, 18), which takes 25 times as
+            long; those that have are NULL.
     """
-    tree = _with_relations(parse(file))
+    tree = _with_relations(_bound(file, absent), absent)
     _expand(tree, keys)
-    _bind(tree, dict(parameters), absent)
-    declared = _declared(tree, columns)
-    whole = qualify(declared, "duckdb", schema=_schema(), quote_identifiers=False)
+    _expand_totals(tree, is_wide)
+    # qualify() does both, and more that has no effect here
+    whole = qualify_columns(qualify_tables(_declared(tree, columns), dialect="duckdb"), _schema())
     pushdown_projections(whole)
     _drop_unread_joins(whole)
     return Statement(whole, _reads(whole))
 
 
-def parse(file: str) -> exp.Query:
-    """The tree of a file, of one's own."""
-    return _parsed(file).copy()
+def _bound(file: str, absent: frozenset[str]) -> exp.Query:
+    """The tree of a file with its parameters, of one's own."""
+    return _bound_once(file, absent).copy()
 
 
 @cache
-def _parsed(file: str) -> exp.Query:
+def _bound_once(file: str, absent: frozenset[str]) -> exp.Query:
+    tree = parse(file)
+    _bind(tree, absent)
+    return tree
+
+
+def parse(file: str) -> exp.Query:
+    """The tree of a file, without its comments."""
     text = (_SQL / f"{file}.sql").read_text(encoding="utf-8")
     tree = parse_one(text, read="duckdb")
     assert isinstance(tree, exp.Query)
@@ -120,7 +169,7 @@ def _sql_type(type: str) -> str:
     return "VARCHAR[]" if type.endswith("[]") else _TYPES.get(type, "VARCHAR")
 
 
-def _with_relations(tree: exp.Query) -> exp.Query:
+def _with_relations(tree: exp.Query, absent: frozenset[str]) -> exp.Query:
     """Puts the shared relations that are named into the WITH clause, each behind what it reads."""
     ctes: list[exp.CTE] = []
     known: set[str] = set()
@@ -134,7 +183,7 @@ def _with_relations(tree: exp.Query) -> exp.Query:
                 name = table.name
                 if not table.db and name in _shared() - known - defined:
                     known.add(name)
-                    shared = parse(f"tables/{name}")
+                    shared = _bound(f"tables/{name}", absent)
                     add(shared)
                     ctes.append(_cte(name, shared))
             if isinstance(part, exp.CTE):
@@ -186,10 +235,12 @@ def _expand(tree: exp.Query, keys: tuple[str, ...]) -> None:
 
 def _columns(stand_in: exp.Expression, parts: Mapping[str, Sequence[str]]) -> list[exp.Expression]:
     table = stand_in.args.get("table")
-    return [exp.column(quoted(key), table=table and table.copy()) for key in parts[stand_in.name]]
+    return [
+        exp.column(identifier(key), table=table and table.copy()) for key in parts[stand_in.name]
+    ]
 
 
-def quoted(name: str) -> exp.Identifier:
+def identifier(name: str) -> exp.Identifier:
     """An identifier, in quotes if its name is a word of SQL."""
     return exp.to_identifier(name, quoted=name == "group")
 
@@ -202,14 +253,34 @@ def _leave_out(holder: exp.Expression, place: str) -> None:
         holder.pop()
 
 
-def _bind(tree: exp.Query, types: Mapping[str, str], absent: frozenset[str]) -> None:
-    """Gives parameters their types, and leaves out conditions on those that have no value."""
+def _expand_totals(tree: exp.Query, is_wide: bool) -> None:
+    """Puts sums where ``total`` and ``approximate_total`` stand."""
+    for total in list(tree.find_all(exp.Anonymous)):
+        (amount,) = total.expressions
+        if not is_wide:
+            total.replace(exp.Sum(this=amount))
+            continue
+        wide = parse_one(_WIDE[total.name], read="duckdb")
+        for column in list(wide.find_all(exp.Column)):
+            column.replace(exp.paren(amount.copy()))
+        if isinstance(total.parent, exp.Window):
+            for aggregate in list(wide.find_all(exp.AggFunc)):
+                window = total.parent.copy()
+                window.set("this", aggregate.copy())
+                aggregate.replace(window)
+            total.parent.replace(wide)
+        else:
+            total.replace(wide)
+
+
+def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
+    """Gives parameters their types; those without a value are NULL, and not in conditions."""
     for test in list(tree.find_all(exp.Is)):
         if isinstance(test.this, exp.Placeholder):
             test.replace(exp.convert(test.this.name in absent))
     for place in list(tree.find_all(exp.Placeholder)):
         value = exp.null() if place.name in absent else place.copy()
-        place.replace(_cast(value, types[place.name]))
+        place.replace(_cast(value, PARAMETER_TYPES[place.name]))
     for where in list(tree.find_all(exp.Where)):
         if where.find(exp.Boolean):
             where.set("this", simplify(where.this))
@@ -223,7 +294,8 @@ def _declared(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> exp.Query:
     tree.set("order", None)
     tree.set("with_", None)
     casts = [
-        exp.alias_(_cast(exp.column(quoted(name)), type), quoted(name)) for name, type in columns
+        exp.alias_(_cast(exp.column(identifier(name)), type), identifier(name))
+        for name, type in columns
     ]
     answer = exp.select(*casts).from_("answer")
     answer.set("with_", ctes)
@@ -232,24 +304,19 @@ def _declared(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> exp.Query:
 
 
 def _drop_unread_joins(tree: exp.Query) -> None:
-    """Drops left joins whose columns nothing reads, and relations that were only joined so."""
+    """Drops left joins whose columns nothing reads, and then relations that nothing names."""
     for select in tree.find_all(exp.Select):
-        for join in list(select.args.get("joins") or ()):
+        for join in [each for each in select.args.get("joins") or () if each.side == "LEFT"]:
             inside = {id(each) for each in join.find_all(exp.Column)}
             name = join.this.alias_or_name
-            read = any(
+            if not any(
                 column.table == name and id(column) not in inside
                 for column in select.find_all(exp.Column)
-            )
-            if join.side == "LEFT" and not read:
+            ):
                 join.pop()
-                _drop_relation(tree, join.this.name)
-
-
-def _drop_relation(tree: exp.Query, name: str) -> None:
-    if not any(table.name == name and not table.db for table in tree.find_all(exp.Table)):
-        for cte in [cte for cte in tree.ctes if cte.alias == name]:
-            cte.pop()
+    named = {table.name for table in tree.find_all(exp.Table) if not table.db}
+    for cte in [each for each in tree.ctes if each.alias not in named]:
+        cte.pop()
 
 
 def _reads(tree: exp.Query) -> Mapping[str, tuple[str, ...]]:

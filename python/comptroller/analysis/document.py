@@ -6,7 +6,6 @@ and nothing runs but the page's own script, by which tables are copied.
 
 from __future__ import annotations
 
-import io
 import re
 import zlib
 from base64 import b64encode
@@ -127,14 +126,11 @@ def _table(frame: polars.DataFrame, left: int = 0) -> dict[str, Any]:
 
 def _drawn(report: Report) -> Drawing | None:
     """The picture of a report, if there is something to show."""
-    from comptroller.analysis.plots import draw
+    from comptroller.analysis.plots import draw_svg
 
     if not len(report):
         return None
-    written = io.StringIO()
-    picture, notes = draw(report, "page")
-    picture.save(written, format="svg")
-    svg = written.getvalue()
+    svg, notes = draw_svg(report)
     # Pictures of one page share its names: each gets its own.
     mark = f"{zlib.crc32(svg.encode()):08x}-"
     return Drawing(_TAG.sub(lambda tag: _NAME.sub(rf"\g<1>{mark}", tag[0]), svg), notes)

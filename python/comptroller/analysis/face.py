@@ -20,8 +20,7 @@ class Reports(Runner):
     before the last.
 
     Raises:
-        InvalidRequest: an unknown key or engine, a malformed value, `until` before `since`, a sum
-            of more than 38 digits.
+        InvalidRequest: an unknown key or engine, a malformed value, `until` before `since`.
         Unavailable: what the engine needs is not installed.
     """
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from comptroller import figures
-from comptroller.markup import Column
+from comptroller.markup import TableColumn
 
 if TYPE_CHECKING:
     import polars
@@ -23,10 +23,10 @@ _WHOLE = 10_000
 _SHARES = ("_share", "_rate", "deviation")
 
 
-def columns_of(frame: polars.DataFrame) -> list[Column]:
+def columns_of(frame: polars.DataFrame) -> list[TableColumn]:
     """The columns of some rows."""
     return [
-        Column(name, _texts(name, frame[name].to_list()), type.is_numeric())
+        TableColumn(name, _texts(name, frame[name].to_list()), type.is_numeric())
         for name, type in frame.schema.items()
     ]
 

@@ -88,7 +88,10 @@ def overview(ran: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Overvi
         name = part.definition.name
         if isinstance(report, Error):
             left_out[name] = report.detail
-        elif part.find is not None and frame is not None and len(frame):
+            continue
+        if report.has_gaps:
+            left_out[f"amounts of {name}"] = "they have more than 20 digits before the point"
+        if part.find is not None and frame is not None and len(frame):
             for text, more in part.find(frame):
                 findings.append(Finding(text, name, {**asked, **part.given, **more}))
     return Overview(tables, findings, left_out)
@@ -155,11 +158,12 @@ def _days(frame: pl.DataFrame) -> _Found:
     furthest = frame.sort(pl.col("score").abs(), descending=True, nulls_last=True)
     row = furthest.row(0, named=True)
     series = " ".join(_named(row[key]) for key in frame.columns[: frame.columns.index("day")])
-    shown = figures.plain(figures.shortest(row["value"]))
-    usual = figures.plain(figures.shortest(row["median"]))
+    shown = "more than 20 digits"  # such days have no median either
+    if row["value"] is not None:
+        shown = f"{figures.plain(row['value'])}, usually {figures.plain(row['median'])}"
     days = _many(frame["day"].n_unique(), "day")
     text = f"{days} outside the band, furthest {row['day']:%Y-%m-%d}"
-    return [(f"{text} ({series}: {shown}, usually {usual})", {})]
+    return [(f"{text} ({series}: {shown})", {})]
 
 
 def _many(number: int, noun: str) -> str:

@@ -17,24 +17,13 @@ from comptroller.errors import Error, invalid, make, shorten
 #: A time: RFC 3339 or a date (its midnight, UTC) as text, an aware datetime, or a date.
 Since: TypeAlias = str | datetime | date | None
 
-#: The SQL type that each kind of parameter is bound as.
-SQL_TYPES = {
-    "time": "TIMESTAMP",
-    "month": "TIMESTAMP",
-    "number": "DOUBLE",
-    "share": "DECIMAL(7, 6)",
-    "count": "BIGINT",
-    "choice": "VARCHAR",
-    "group": "VARCHAR",
-    "id": "VARCHAR",
-}
 _EPOCH = datetime(1970, 1, 1)
 _MONTH = re.compile(r"(?!0000)([0-9]{4})-(0[1-9]|1[0-2])")
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DECIMALS = 6
 
 
-def keys(by: Sequence[str], among: Sequence[str], name: str = "by") -> tuple[str, ...]:
+def checked_keys(by: Sequence[str], among: Sequence[str], name: str = "by") -> tuple[str, ...]:
     """The keys. Raises InvalidRequest for one that is not `among` them or is repeated."""
     if not isinstance(by, Iterable):
         raise invalid(name, f"must be some of {', '.join(among)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import StringIO
@@ -15,6 +15,7 @@ import duckdb
 from comptroller import _core, arguments
 from comptroller.analysis import plain
 from comptroller.analysis.formatting import defused
+from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
 from comptroller.streams import awaited, interruptible
 
@@ -22,16 +23,6 @@ if TYPE_CHECKING:
     from comptroller._core import TextPiece
     from comptroller.service import Service
 
-#: The tables there are, each with the filters of its stream.
-TABLES: Mapping[str, Mapping[str, Any]] = {
-    "identities": {},
-    "controls": {"include_deleted": True},
-    "orchestrations": {},
-    "payout_groups": {},
-    "reward_addresses": {},
-    "balances": {},
-    "claims": {},
-}
 # PIVOT is several statements to DuckDB.
 _QUERIES = ("SELECT", "MULTI")
 _WORDS = ("SELECT", "WITH", "FROM", "VALUES", "DESCRIBE", "SUMMARIZE", "PIVOT")
@@ -44,7 +35,7 @@ _RAISED = {
 }
 
 
-class Column(NamedTuple):
+class ResultColumn(NamedTuple):
     """A column of a query's rows."""
 
     name: str
@@ -64,7 +55,7 @@ class Query:
         answer = awaited(lambda: connection.sql(asked), self.interrupt)
         self._types = answer.types
         self.columns = [
-            Column(str(name), plain.is_number(type))
+            ResultColumn(str(name), plain.is_number(type))
             for name, type in zip(answer.columns, self._types, strict=True)
         ]
 
@@ -179,8 +170,8 @@ def open_query(svc: Service, sql: str) -> Iterator[Query]:
     with duckdb.connect(config={"python_enable_replacements": "false"}) as connection, _refusing():
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL arrow_large_buffer_size = true")  # what _core.TextRows reads
-        for name, filters in TABLES.items():
-            rows = connection.from_arrow(getattr(svc, name).stream(**filters))
+        for name in TABLES:
+            rows = connection.from_arrow(getattr(svc, name).stream(**ALL_ROWS.get(name, {})))
             rows.project(plain.columns(rows)).create_view(name)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")

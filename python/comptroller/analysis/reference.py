@@ -20,7 +20,8 @@ _PYTHON_TYPES = {
     "id": "str",
     "engine": "str | Engine | None",
 }
-_WIDTH = 92
+_LINE = 100
+_WIDTH = _LINE - 8
 
 
 def signature(definition: Definition) -> Signature:
@@ -48,7 +49,7 @@ def _argument(name: str, type: str, default: object, kind: object = None) -> Arg
 
 def docstring(definition: Definition) -> str:
     """The docstring of a report's method: the question, the arguments, the columns."""
-    lines = [definition.question, "", _wrapped(definition.formula), "", "Args:"]
+    lines = [definition.question, "", fill(definition.formula, _WIDTH), "", "Args:"]
     if definition.by is not None:
         among = ", ".join(definition.among)
         lines.append(_listed("by", f"the keys, each once, of {among}"))
@@ -72,10 +73,6 @@ def described(parameter: Parameter) -> str:
     return parameter.meaning + choices
 
 
-def _wrapped(text: str) -> str:
-    return fill(text, _WIDTH)
-
-
 def _listed(name: str, text: str) -> str:
     return indent(fill(f"{name}: {text}", _WIDTH - 4, subsequent_indent="    "), "    ")
 
@@ -84,16 +81,19 @@ def stub() -> str:
     """The stub of :mod:`.face`, for type checkers and editors."""
     methods = []
     for definition in REPORTS.values():
-        arguments: list[str] = []
-        for each in signature(definition).parameters.values():
-            if each.kind is Argument.KEYWORD_ONLY and "*" not in arguments:
-                arguments.append("*")
-            arguments.append(_written(each))
-        listed = "".join(f"        {each},\n" for each in arguments)
-        text = indent(docstring(definition), "        ").strip()
+        own = [
+            _written(each)
+            for each in signature(definition).parameters.values()
+            if each.kind is not Argument.KEYWORD_ONLY
+        ]
+        taken = [*own, "**bounds: Unpack[Bounds]"]
+        listed = ", ".join(taken)
+        if len(listed) > _WIDTH:
+            listed = "".join(f"\n        {each}," for each in taken) + "\n    "
+        elif len(f"    def {definition.name}({listed}) -> Report:") > _LINE:
+            listed = f"\n        {listed}\n    "
         methods.append(
-            f"    def {definition.name}(\n{listed}    ) -> Report:\n"
-            f'        """{text}\n        """\n'
+            f'    def {definition.name}({listed}) -> Report:\n        """{definition.question}"""\n'
         )
     return _STUB + "\n".join(methods)
 
@@ -107,11 +107,17 @@ def _written(argument: Argument) -> str:
 
 _STUB = """# Written by `python -m comptroller.analysis.reference` from the registry.
 from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.parameters import Since
 from comptroller.analysis.report import Report
 from comptroller.analysis.running import Runner
+
+class Bounds(TypedDict, total=False):
+    since: Since
+    until: Since
+    engine: str | Engine | None
 
 class Reports(Runner):
 """

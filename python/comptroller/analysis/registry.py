@@ -16,7 +16,7 @@ CLAIM_KEYS = (
     *("status", "chain", "asset", "jurisdiction", "group", "address", "customer", "schedule"),
     *("claim_type", *PERIODS),
 )
-#: The tables of the store that reports read, and the records in them.
+#: The tables of the store, and the records in them.
 TABLES = {
     "claims": "Claim",
     "payout_groups": "PayoutGroup",
@@ -26,6 +26,8 @@ TABLES = {
     "controls": "Control",
     "identities": "Identity",
 }
+#: The filters of a stream of all rows, where without one some are left out.
+ALL_ROWS = {"controls": {"include_deleted": True}}
 #: The SQL type of each unit that a column may have.
 UNITS = {
     "count": "BIGINT",
@@ -37,7 +39,7 @@ UNITS = {
     "ratio": "DOUBLE",
     "text": "VARCHAR",
     "flag": "BOOLEAN",
-    "time": "TIMESTAMP",
+    "time": "TIMESTAMPTZ",  # in UTC
 }
 
 
@@ -135,7 +137,7 @@ CLAIMS_SUMMARY = Definition(
         "claims": Column("count", "the claims"),
         "amount": Column("amount", "the exact sum of their amounts"),
         "claims_share": Column("share", "of all claims"),
-        "amount_share": Column("share", "of the sum of the asset; null if that is 0"),
+        "amount_share": Column("share", "of the sum of the asset; null if that is 0 or unknown"),
         "confirmed": Column("count", "those CONFIRMED"),
         "failed": Column("count", "those FAILED"),
         "success_rate": Column("share", "confirmed / (confirmed + failed); null without either"),
@@ -268,7 +270,7 @@ RESTRICTIONS = Definition(
             "days", "half of those created in it are lifted after so long; null if never reached"
         ),
     },
-    drawing="controls.restrictions",
+    drawing="flows.restrictions",
     empty="no control was created.",
 )
 
@@ -435,7 +437,7 @@ HISTORY = Definition(
         "actor": Column("text", "the client that created or lifted the control, or ``operator``"),
         "detail": Column("text", "the reason, the message, the transaction, the other record"),
     },
-    drawing="controls.history",
+    drawing="flows.history",
     empty="nothing happened in this time.",
 )
 
@@ -456,4 +458,17 @@ REPORTS: Mapping[str, Definition] = {
         ORCHESTRATION_FLOW,
         HISTORY,
     )
+}
+_SQL_TYPES = {
+    "time": "TIMESTAMP",
+    "month": "TIMESTAMP",
+    "number": "DOUBLE",
+    "share": "DECIMAL(7, 6)",
+    "count": "BIGINT",
+}
+#: The SQL type of each parameter, of whichever report.
+PARAMETER_TYPES = {
+    name: _SQL_TYPES.get(each.kind, "VARCHAR")
+    for definition in REPORTS.values()
+    for name, each in definition.takes.items()
 }

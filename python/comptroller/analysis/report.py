@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.markup import SHOWN_ROWS
-from comptroller.streams import require, to_pandas
+from comptroller.streams import ArrowRows, require
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    import pandas  # type: ignore[import, unused-ignore]
     import polars
-    import pyarrow  # type: ignore[import, unused-ignore]
 
     from comptroller.analysis.plots.theme import Picture
 
 
-class Report:
+class Report(ArrowRows):
     """Rows with a title and a formula; draws itself in notebooks.
 
     An Arrow stream: polars, DuckDB, pyarrow and pandas take the object itself. `given` is what it
     was asked for with, such as `since`, by name; `distribution`, of confirmation times by no
-    period, how many claims took how long.
+    period, how many claims took how long; `has_gaps` says that amounts of more than 20 digits
+    before the point were left empty.
     """
 
     def __init__(
@@ -36,6 +35,7 @@ class Report:
         given: Mapping[str, Any] = MappingProxyType({}),
         sql: Callable[[], str] = str,
         distribution: polars.DataFrame | None = None,
+        has_gaps: bool = False,
     ) -> None:
         self.definition = definition
         self.name = definition.name
@@ -46,6 +46,7 @@ class Report:
         self.given = given
         self._sql = sql
         self.distribution = distribution
+        self.has_gaps = has_gaps
 
     @property
     def sql(self) -> str:
@@ -65,7 +66,10 @@ class Report:
         starts = next((self._frame[key] for key in PERIODS if key in self.keys), None)
         if starts is not None and starts.count():
             told.append(" to ".join(moment.date().isoformat() for moment in _ends(starts)))
-        return ", ".join([*told, f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"])
+        told.append(f"{len(self):,} {'row' if len(self) == 1 else 'rows'}")
+        if self.has_gaps:
+            told.append("amounts of more than 20 digits before the point left empty")
+        return ", ".join(told)
 
     def head(self, rows: int) -> polars.DataFrame:
         """The rows to show where there is no room for more: of the newest periods, newest first.
@@ -95,18 +99,6 @@ class Report:
     def to_polars(self) -> polars.DataFrame:
         """The rows as a polars frame, of one's own."""
         return self._frame.clone()
-
-    def to_arrow(self) -> pyarrow.Table:
-        """The rows as a pyarrow table. Raises Unavailable where pyarrow is not installed."""
-        arrow = require("pyarrow", "to_arrow()", "pyarrow")
-        return arrow.table(self)
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a pandas frame, amounts as Arrow decimals, times aware.
-
-        Raises Unavailable where pandas or pyarrow is not installed.
-        """
-        return to_pandas(self.to_arrow())
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """The rows as dicts: amounts as Decimal, times as aware datetimes."""

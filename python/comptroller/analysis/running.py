@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 from typing import Any
-
-import polars
 
 from comptroller.analysis import engines, parameters
 from comptroller.analysis.assemble import Statement, assemble
@@ -23,12 +21,12 @@ from comptroller.analysis.registry import (
     Definition,
 )
 from comptroller.analysis.report import Report
-from comptroller.analysis.tables import Source, Tables
+from comptroller.analysis.tables import Reads, Tables, TableSource
 from comptroller.errors import Error, Forbidden, InvalidRequest, invalid, make
 from comptroller.progress import waiting
 
 
-class Query:
+class ReportRequest:
     """A report that was asked for, checked and assembled."""
 
     def __init__(self, definition: Definition, given: Mapping[str, Any]) -> None:
@@ -38,28 +36,17 @@ class Query:
         self._values = parameters.values(definition.takes, given)
         self.by: tuple[str, ...] = ()
         if definition.by is not None:
-            self.by = parameters.keys(given["by"], definition.among)
+            self.by = parameters.checked_keys(given["by"], definition.among)
         periods = [key for key in self.by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
             raise invalid("by", "may name one period only")
-        keys = definition.all_keys(self.by, self._values)
-        self._statement = self._assembled(definition.name, keys, definition.columns)
+        self._keys = definition.all_keys(self.by, self._values)
+        self._statement = self._assembled(definition.name, self._keys, definition.columns)
         self._drawn: Statement | None = None
         if definition.also is not None and not periods:
             self._drawn = self._assembled(definition.also, self.by, DISTRIBUTION)
-
-    def reads(self) -> dict[str, set[str]]:
-        """The columns that it needs of each table."""
-        reads: dict[str, set[str]] = {}
-        for statement in (self._statement, self._drawn):
-            for table, columns in statement.reads.items() if statement else ():
-                reads.setdefault(table, set()).update(columns)
-        return reads
-
-    def prepare(self, tables: Tables) -> None:
-        """Brings what it needs of the tables."""
-        filters = {"claims": self._filters()}
-        tables.prepare(self.reads(), filters, is_lenient=self.definition.is_lenient)
+        #: The columns that it needs of each table.
+        self.reads = _joined(each.reads for each in (self._statement, self._drawn) if each)
 
     def _filters(self) -> dict[str, Any]:
         """What the store may leave out of the claims: less than the statement leaves out.
@@ -76,28 +63,46 @@ class Query:
             filters["payout_group_id"] = self._values["group"]
         return filters
 
-    def answer(self, engine: Engine) -> Report:
-        """The report, of tables that the engine has."""
-        rows = _in_utc(engine.run(self._statement, self._values))
+    def answer(self, tables: Tables) -> Report:
+        """The report. Raises NotFound if it is of one subject, and no record names that."""
+        filters = {"claims": self._filters()}
+        tables.prepare(self.reads, filters, is_lenient=self.definition.is_lenient)
+        engine = tables.engine
+        statement = self._statement
+        try:
+            rows = engine.run(statement, self._values)
+        except OverflowError:
+            columns = self.definition.columns
+            statement = self._assembled(self.definition.name, self._keys, columns, is_wide=True)
+            rows = engine.run(statement, self._values)
         picture = engine.run(self._drawn, self._values) if self._drawn else None
-        sql = partial(engine.sql, self._statement, self._values)
+        sql = partial(engine.sql, statement, self._values)
         keys = self.by if self.definition.by is not None else self.definition.keys
         subject = self.definition.subject
-        is_whole = self.given["since"] is None and self.given["until"] is None
-        if not len(rows) and subject is not None and is_whole:
-            raise parameters.unknown(subject, self._values[subject])
-        return Report(self.definition, keys, rows, self.given, sql, picture)
+        if not len(rows) and subject is not None:
+            whole = {**self.given, "since": None, "until": None}
+            if whole == self.given:
+                raise parameters.unknown(subject, self._values[subject])
+            # It exists if it has rows at any time.
+            ReportRequest(self.definition, whole).answer(tables)
+        amounts = [name for name, each in self.definition.columns.items() if each.unit == "amount"]
+        has_gaps = (
+            statement is not self._statement
+            and rows.select(amounts).null_count().sum_horizontal().sum() > 0
+        )
+        return Report(self.definition, keys, rows, self.given, sql, picture, has_gaps)
 
     def _assembled(
-        self, file: str, keys: tuple[str, ...], columns: Mapping[str, Column]
+        self,
+        file: str,
+        keys: tuple[str, ...],
+        columns: Mapping[str, Column],
+        is_wide: bool = False,
     ) -> Statement:
         key_types = ((key, UNITS["time" if key in PERIODS else "text"]) for key in keys)
         types = ((name, UNITS[column.unit]) for name, column in columns.items())
-        bound = {
-            name: parameters.SQL_TYPES[self.definition.takes[name].kind] for name in self._values
-        }
         absent = frozenset(name for name, value in self._values.items() if value is None)
-        return assemble(file, keys, (*key_types, *types), tuple(bound.items()), absent)
+        return assemble(file, keys, (*key_types, *types), absent, is_wide=is_wide)
 
 
 class Runner:
@@ -106,7 +111,7 @@ class Runner:
     `engine` is what runs them by default. What DuckDB has read is kept until `close`.
     """
 
-    def __init__(self, source: Source, engine: str | Engine = "duckdb") -> None:
+    def __init__(self, source: TableSource, engine: str | Engine = "duckdb") -> None:
         self._source = source
         self._engine = engine
         self._kept: Tables | None = None
@@ -116,11 +121,10 @@ class Runner:
 
     def run(self, definition: Definition, given: Mapping[str, Any]) -> Report:
         """A report that was asked for with all of its parameters."""
-        query = Query(definition, given)
+        request = ReportRequest(definition, given)
         asked = given["engine"]
         with self._turn, self._tables(asked) as tables, waiting(f"running {definition.name}"):
-            query.prepare(tables)
-            return query.answer(tables.engine)
+            return request.answer(tables)
 
     def run_each(
         self, asked: Sequence[tuple[Definition, Mapping[str, Any]]], engine: str | Engine | None
@@ -129,17 +133,16 @@ class Runner:
 
         Others that are asked for before the last was taken read the tables for themselves.
         """
-        queries = [Query(definition, complete(definition, given)) for definition, given in asked]
-        reads: dict[str, set[str]] = {}
-        for query in queries:
-            for table, columns in query.reads().items():
-                reads.setdefault(table, set()).update(columns)
+        requests = [
+            ReportRequest(definition, complete(definition, given)) for definition, given in asked
+        ]
+        reads = _joined(request.reads for request in requests)
         ran: dict[tuple[Any, ...], Report | Error] = {}
         with self._tables(engine) as tables, tables.held(reads), waiting("running the reports"):
-            for query in queries:
-                if query.asked not in ran:
-                    ran[query.asked] = _answer(query, tables)
-                yield ran[query.asked]
+            for request in requests:
+                if request.asked not in ran:
+                    ran[request.asked] = _answer(request, tables)
+                yield ran[request.asked]
 
     def overview(
         self, *, since: Since = None, until: Since = None, engine: str | Engine | None = None
@@ -148,7 +151,7 @@ class Runner:
 
         Findings are what other reports consider unusual: stuck chains, failing schedules, groups
         outside the tolerance, days outside the band; each has the command that shows more. What a
-        client may not read, or has a sum that is too large, is left out: `left_out` says why.
+        client may not read is left out, and amounts that are too large: `left_out` says why.
         """
         bounds = {"since": since, "until": until}
         asked = [(part.definition, {**part.given, **bounds}) for part in PARTS]
@@ -160,7 +163,7 @@ class Runner:
     ) -> Iterator[tuple[str, Overview | Report | Error]]:
         """The overview, then every report that needs no more, each by its name as it is ready.
 
-        An Error for a report that the client may not run, or in which a sum is too large.
+        An Error for a report that the client may not run.
         """
         bounds = {"since": since, "until": until}
         asked = [(part.definition, {**part.given, **bounds}) for part in (*PARTS, *EVERY)]
@@ -201,14 +204,22 @@ class Runner:
             return True
 
 
-def _answer(query: Query, tables: Tables) -> Report | Error:
+def _joined(reads: Iterable[Reads]) -> Reads:
+    """All columns of each table."""
+    joined: dict[str, set[str]] = {}
+    for each in reads:
+        for table, columns in each.items():
+            joined.setdefault(table, set()).update(columns)
+    return joined
+
+
+def _answer(request: ReportRequest, tables: Tables) -> Report | Error:
     try:
-        query.prepare(tables)
-        return query.answer(tables.engine)
+        return request.answer(tables)
     except (Forbidden, InvalidRequest) as error:
         return error
     except Error as error:
-        detail = f"{query.definition.name}: {error.detail}"
+        detail = f"{request.definition.name}: {error.detail}"
         raise make(error.code, error.status, detail, error.errors) from error
 
 
@@ -216,10 +227,3 @@ def complete(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]
     """All parameters of a report: those given, and the defaults of the others."""
     defaults = {name: each.default for name, each in definition.takes.items()}
     return {"by": definition.by, **defaults, **given}
-
-
-def _in_utc(frame: polars.DataFrame) -> polars.DataFrame:
-    """The rows with times in UTC, as the engines have them without saying so."""
-    return frame.with_columns(
-        polars.col(polars.Datetime).dt.replace_time_zone("UTC").dt.cast_time_unit("us")
-    )

@@ -10,7 +10,8 @@ import polars
 
 from comptroller.analysis.assemble import store_columns
 from comptroller.analysis.engines import Engine
-from comptroller.errors import Forbidden, invalid
+from comptroller.analysis.registry import ALL_ROWS
+from comptroller.errors import Forbidden, invalid, make
 from comptroller.streams import Stream
 
 #: Columns by table, and filters of streams by table.
@@ -33,7 +34,7 @@ class Streaming(Protocol):
         """All records that pass the filters, as columns."""
 
 
-class Source(Protocol):
+class TableSource(Protocol):
     """Where tables come from."""
 
     def version(self) -> int | None:
@@ -58,7 +59,7 @@ class Store:
         self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
     ) -> None:
         """Streams the rows into the engine."""
-        given = {"include_deleted": True} if table == "controls" else filters
+        given = {**filters, **ALL_ROWS.get(table, {})}
         engine.read(table, self._resources[table].stream(columns, **given))
 
 
@@ -93,7 +94,7 @@ class Tables:
     needs more.
     """
 
-    def __init__(self, engine: Engine, source: Source) -> None:
+    def __init__(self, engine: Engine, source: TableSource) -> None:
         self.engine = engine
         self._source = source
         self._kept: dict[str, _Kept] = {}
@@ -101,10 +102,14 @@ class Tables:
         self._wanted: Reads | None = None
 
     def prepare(self, reads: Reads, filters: Filters, *, is_lenient: bool = False) -> None:
-        """Brings what is missing of the tables; those not permitted, if it is lenient, empty."""
+        """Brings what is missing of the tables; those not permitted, if it is lenient, empty.
+
+        Raises Forbidden if a table is not permitted, or, if it is lenient, if none is.
+        """
         if self._wanted is None:
             self._forget_old()
         others = self._wanted or (_SHARED if self._version is not None else {})
+        refused: list[Forbidden] = []
         for table, columns in reads.items():
             kept, asked = self._kept.get(table, _Kept(frozenset(), {})), filters.get(table, {})
             if kept.columns and not kept.filters:
@@ -115,12 +120,16 @@ class Tables:
             self._kept.pop(table, None)
             try:
                 self._source.bring(self.engine, table, sorted(wanted), asked)
-            except Forbidden:
+            except Forbidden as error:
                 if not is_lenient:
                     raise
+                refused.append(error)
                 self.engine.read(table, _empty(table, wanted))
             else:
                 self._kept[table] = _Kept(wanted, asked)
+        if refused and len(refused) == len(reads):
+            details = dict.fromkeys(each.detail for each in refused)
+            raise make(refused[0].code, refused[0].status, "; or ".join(details))
 
     @contextmanager
     def held(self, reads: Reads) -> Iterator[None]:

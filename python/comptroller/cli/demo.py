@@ -25,6 +25,7 @@ from comptroller.cli.bulk import KINDS, account, rejections
 from comptroller.cli.guide import Guide
 from comptroller.cli.reporting import draw_overview
 from comptroller.errors import unavailable
+from comptroller.markup import printable
 from comptroller.records import Claim
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ def _claims(claims: list[Claim]) -> Table:
     listed = screen.table("claim", "created", "status", ">amount", "asset")
     for claim, amount in zip(claims, figures.aligned([c.amount for c in claims]), strict=True):
         listed.add_row(
-            f"{screen.printable(claim.id)[:24]}...",
+            f"{printable(claim.id)[:24]}...",
             f"{claim.created_at:%Y-%m-%d}",
             claim.onchain_status,
             amount,

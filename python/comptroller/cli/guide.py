@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import comptroller
 from comptroller.cli import screen
 from comptroller.errors import Error
+from comptroller.markup import printable
 from comptroller.records import Control, Identity, PayoutGroup, RewardAddress
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Guide:
     def _answer(self, text: str, style: str) -> None:
         indent = " " * 4
         for line in textwrap.wrap(
-            screen.printable(text), _WIDTH, initial_indent=indent, subsequent_indent=indent
+            printable(text), _WIDTH, initial_indent=indent, subsequent_indent=indent
         ):
             self._out.print(line, style=style)
 

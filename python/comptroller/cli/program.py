@@ -127,7 +127,7 @@ def _require_output() -> None:
 def _tell(error: Exception) -> int:
     import os
 
-    from comptroller.cli.screen import printable
+    from comptroller.markup import printable
 
     if os.environ.get("COMPTROLLER_TRACEBACK"):
         raise error

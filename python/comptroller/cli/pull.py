@@ -9,6 +9,7 @@ import click
 from comptroller.cli import screen
 from comptroller.cli.bulk import KINDS, Kind, account, members, rejections
 from comptroller.cli.screen import db_option, json_option
+from comptroller.markup import printable
 
 if TYPE_CHECKING:
     from comptroller.loading import LoadResult
@@ -65,7 +66,7 @@ def pull(
         allow_http=allow_http,
     ) as source:
         # Asked before a store is made for a service that is not there.
-        with screen.waiting(f"asking {screen.printable(url)}"):
+        with screen.waiting(f"asking {printable(url)}"):
             shown, hidden = _kinds(source, kinds)
             whose = _customer(source, customer)
         with comptroller.open(db) as target:

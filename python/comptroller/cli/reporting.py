@@ -17,7 +17,8 @@ import click
 from comptroller import figures
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
-from comptroller.errors import Error, Forbidden, make
+from comptroller.errors import Error
+from comptroller.markup import printable
 
 if TYPE_CHECKING:
     from comptroller.analysis.overview import Overview
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from comptroller.analysis.report import Report
 
 _SHOWN_ROWS = 40
-_METAVARS = {"time": "TIME", "month": "YYYY-MM", "group": "ID", "id": "ID", "share": "SHARE"}
+_METAVARS = {"time": "TIME", "month": "YYYY-MM", "group": "ID", "share": "SHARE"}
 _TYPES: dict[str, Any] = {"number": float, "count": int}
 
 
@@ -95,8 +96,10 @@ def _command(definition: Definition) -> click.Command:
     return command
 
 
-def _option(name: str, parameter: Parameter, text: str) -> click.Option:
+def _option(name: str, parameter: Parameter, text: str) -> click.Parameter:
     kind = parameter.kind
+    if kind == "id":
+        return click.Argument([name], help=f"{text[0].upper()}{text[1:]}.")
     choices = click.Choice(parameter.choices) if parameter.choices else None
     default = {} if parameter.default is None else {"default": parameter.default}
     return click.Option(
@@ -194,10 +197,8 @@ def _overview(
 
             def permitted() -> Iterator[Overview | Report]:
                 for name, part in svc.reports.everything(**bounds):
-                    if isinstance(part, Forbidden):
+                    if isinstance(part, Error):
                         left_out[name] = part.detail
-                    elif isinstance(part, Error):  # a page is whole, or not written
-                        raise make(part.code, part.status, f"{name}: {part.detail}")
                     else:
                         written.append(name)
                         yield part
@@ -214,19 +215,21 @@ def _overview(
 
 def _tell_left_out(left_out: Mapping[str, str]) -> None:
     for name, why in left_out.items():
-        click.echo(f"without {name}: {screen.printable(why)}", err=True)
+        click.echo(f"without {name}: {printable(why)}", err=True)
 
 
 def _tell_file(html: str, written: Sequence[str], as_json: bool) -> None:
+    names = list(dict.fromkeys(written))
     if as_json:
-        screen.write_json({"file": html, "reports": written})
+        screen.write_json({"file": html, "reports": names})
     else:
-        click.echo(f"{', '.join(written)} written to {html}")
+        click.echo(f"{', '.join(names)} written to {html}")
 
 
 def members(report: Report) -> dict[str, Any]:
     """A report for machines: all its rows, amounts exact."""
-    rows = _plain(report.to_dicts())
+    columns = {each.name: [_plain(value) for value in each] for each in report.to_polars()}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return {"report": report.name, "title": report.title, "formula": report.formula, "rows": rows}
 
 
@@ -236,7 +239,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, Decimal):
-        return figures.shortest(value)
+        return figures.plain(value)
     return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
 
 
@@ -245,7 +248,7 @@ def draw(report: Report) -> None:
     from comptroller.analysis.formatting import columns_of
 
     out = screen.console()
-    out.print(f"{report.title}: {screen.printable(report.over)}")
+    out.print(f"{report.title}: {printable(report.over)}")
     out.print(report.formula)
     if not len(report):
         return
@@ -269,10 +272,10 @@ def draw_overview(overview: Overview, db: str = screen.DEFAULT_DB) -> None:
         click.echo()
     out = screen.console()
     for finding in overview.findings:
-        out.print(screen.printable(finding.text))
+        out.print(printable(finding.text))
         store = [] if db == screen.DEFAULT_DB else ["--db", db]
         command = shlex.join([*shlex.split(finding.command), *store])
-        out.print(f"    {screen.printable(command)}", soft_wrap=True)
+        out.print(f"    {printable(command)}", soft_wrap=True)
     if overview.tables and not overview.findings:
         click.echo("Nothing unusual was found.")
 

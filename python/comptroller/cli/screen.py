@@ -6,7 +6,6 @@ rich is imported where something is drawn, so that a command that draws nothing 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
+import msgspec
+
+from comptroller.markup import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -47,7 +49,6 @@ _ENDS = ("end_time", "created_at.lte")
 
 #: What is longer, and has spaces, is prose.
 _PROSE = 40
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def existing_store(db: str, customer: str | None = None) -> Service:
@@ -104,7 +105,8 @@ def naming_bounds(start: str | None, end: str | None) -> Iterator[None]:
 
 def write_json(answer: Mapping[str, object]) -> None:
     """An answer for machines, on standard output; amounts as text, without an exponent."""
-    click.echo(json.dumps(answer, indent=2, default=_plain))
+    # Python's json indents at a tenth of the speed.
+    click.echo(msgspec.json.format(json.dumps(answer, default=_plain), indent=2))
 
 
 def _plain(value: object) -> object:
@@ -180,11 +182,6 @@ def show(*things: RenderableType) -> None:
         out.print(thing)
 
 
-def printable(text: object) -> str:
-    """Text whose control characters, which could steer a terminal, are shown as escapes."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", str(text))
-
-
 def cells(values: Iterable[object]) -> list[str]:
     """Values as a table's cells: counts with separators, None as a dash."""
     return [cell(value) for value in values]
@@ -196,7 +193,7 @@ def cell(value: object) -> str:
         return "-"
     if isinstance(value, int):
         return f"{value:,}"
-    return printable(value)
+    return printable(str(value))
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
+from comptroller.markup import printable
 
 # Where SQLite keeps the number a program may set: bytes 60 to 63 of the file, the first highest.
 _USER_VERSION = slice(60, 64)
@@ -36,7 +37,7 @@ def check(db: str, as_json: bool) -> int:
         f"{found['engine']}, {len(found['copies']) or 'an unknown number of'} in this process:"
     )
     for copy in found["copies"]:
-        click.echo(f"  {screen.printable(copy)}")
+        click.echo(f"  {printable(copy)}")
     if found["ok"]:
         click.echo("\nNothing wrong was found.")
         return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from comptroller.analysis.registry import ENGINES, TABLES
-from comptroller.errors import Error, invalid
+from comptroller.errors import invalid
 from comptroller.streams import Rows, require
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ class Engine(Protocol):
         """Takes a table from a Parquet file or dataset, which is read whenever a report runs."""
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
-        """The rows of a statement, times as they are in SQL.
+        """The rows of a statement.
 
-        Raises InvalidRequest if a sum of amounts has more than 38 digits.
+        Raises OverflowError if a sum of amounts has more than 38 digits.
         """
 
     def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
@@ -74,8 +74,3 @@ def tables_in(folder: str | PathLike[str]) -> Mapping[str, str]:
     if not tables:
         raise invalid("folder", f"{folder} has no file such as claims.parquet, no folder claims")
     return tables
-
-
-def too_large() -> Error:
-    """The refusal of a sum that no decimal(38, 18) holds."""
-    return invalid("amount", "a sum has more than 20 digits before the point; narrow the period")

@@ -10,9 +10,8 @@ from typing import Any
 import duckdb
 import polars
 
-from comptroller.analysis import dialects, plain
+from comptroller.analysis import plain
 from comptroller.analysis.assemble import Statement
-from comptroller.analysis.engines import too_large
 from comptroller.errors import invalid
 from comptroller.streams import Rows, interruptible
 
@@ -49,14 +48,14 @@ class DuckDB:
         bound = {name: values[name] for name in statement.parameters}
         try:
             with interruptible(duckdb), _refusing() if self._has_files else nullcontext():
-                rows = self._connection.sql(dialects.bound_duckdb(statement), params=bound)
+                rows = self._connection.sql(statement.duckdb, params=bound)
                 return polars.DataFrame(_Rows(rows))
         except duckdb.OutOfRangeException as error:
-            raise too_large() from error
+            raise OverflowError(str(error)) from error
 
     def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
         """What runs, with the values in it; `comptroller query` takes it too."""
-        return dialects.duckdb(statement.tree, values)
+        return statement.with_values(values).sql("duckdb", pretty=True)
 
     def close(self) -> None:
         """Drops the tables."""

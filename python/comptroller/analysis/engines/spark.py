@@ -9,10 +9,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars
+from sqlglot import exp
 
-from comptroller.analysis import dialects
 from comptroller.analysis.assemble import STORE, Statement
-from comptroller.analysis.engines import too_large
 from comptroller.streams import Rows, reading, require
 
 require("pyspark", "the engine spark", "comptroller[spark]")
@@ -56,28 +55,44 @@ class Spark:
 
     def scan(self, table: str, path: str) -> None:
         """Takes a table from a Parquet file or dataset, wherever Spark finds its path."""
-        self._session.read.parquet(path).createOrReplaceTempView(f"{STORE}_{table}")
+        self._session.read.parquet(path).createOrReplaceTempView(f"store_{table}")
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
         """The rows, through Arrow."""
         bound = {name: _aware(values[name]) for name in statement.parameters}
         try:
-            rows = self._session.sql(dialects.spark(statement.tree), args=bound)
+            rows = self._session.sql(_translated(statement.tree.copy()), args=bound)
             return polars.DataFrame(rows.toArrow())
         except ArithmeticException as error:
-            raise too_large() from error
+            raise OverflowError(str(error)) from error
         except Py4JJavaError as error:  # of several stages that failed at once
             if "SparkArithmeticException" not in str(error):
                 raise
-            raise too_large() from error
+            raise OverflowError(str(error)) from error
 
     def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
         """What runs, with the values in it."""
-        return dialects.spark(statement.tree, values)
+        return _translated(statement.with_values(values))
 
     def close(self) -> None:
         """Drops the copies; the views of the session stay until other tables take their place."""
         self._folder.cleanup()
+
+
+def _translated(query: exp.Query) -> str:
+    """A statement for Spark, whose tables of the store are views such as ``store_claims``."""
+    for node in list(query.find_all(exp.Table, exp.CTE, exp.DataType)):
+        if isinstance(node, exp.Table) and node.db == STORE:
+            node.set("this", exp.to_identifier(f"store_{node.name}"))
+            node.set("db", None)
+        elif isinstance(node, exp.CTE):
+            node.set("materialized", None)  # a word that it does not know
+        elif isinstance(node, exp.DataType) and node.is_type("TIMESTAMP", "TIMESTAMPNTZ"):
+            node.replace(exp.DataType.build("TIMESTAMPTZ"))  # as its own times are, in UTC
+    for quotient in list(query.find_all(exp.Div)):  # of whole numbers and decimals it rounds
+        for side in ("this", "expression"):
+            quotient.set(side, exp.cast(quotient.args[side], "DOUBLE"))
+    return query.sql("spark", pretty=True)
 
 
 def _aware(value: Any) -> Any:

@@ -9,6 +9,10 @@ from __future__ import annotations
 from importlib import import_module
 from io import StringIO
 
+import altair as alt
+import vl_convert
+from altair.utils.schemapi import debug_mode
+
 from comptroller.analysis.plots.frames import drawable
 from comptroller.analysis.plots.marks import say
 from comptroller.analysis.plots.theme import Picture, checked, finished
@@ -18,6 +22,16 @@ from comptroller.analysis.report import Report
 def warm() -> None:
     """Starts the renderer, which later pictures find running."""
     say("").save(StringIO(), format="svg")
+
+
+def draw_svg(report: Report) -> tuple[str, list[str]]:
+    """The picture of a report for a page, and the notes on it; vega checks it, altair does not."""
+    with debug_mode(False):
+        picture, notes = draw(report, "page")
+        with alt.data_transformers.enable("default"), alt.data_transformers.disable_max_rows():
+            spec = picture.to_dict(validate=False)
+    version = alt.SCHEMA_VERSION.rpartition(".")[0]
+    return vl_convert.vegalite_to_svg(spec, vl_version=version), notes
 
 
 def plot(report: Report, theme: str = "light") -> Picture:

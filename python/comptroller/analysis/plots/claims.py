@@ -5,33 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.frames import (
-    by_asset,
-    period_of,
-    with_series,
-    with_spans,
-    words_of,
-)
-from comptroller.analysis.plots.marks import (
-    MOST_BARS,
-    ROW,
-    across,
-    bars,
-    beside,
-    lines,
-    rows_of,
-    volume_of,
-)
-from comptroller.analysis.plots.scales import Scaled, quantity, times
-from comptroller.analysis.plots.theme import (
-    GREEN,
-    NAMES,
-    STATUSES,
-    VERMILLION,
-    WIDTH,
-    Picture,
-    colours,
-)
+from comptroller.analysis.plots import frames, marks, scales, theme
 from comptroller.analysis.report import Report
 from comptroller.figures import percent
 
@@ -39,40 +13,38 @@ _COUNTS = pl.col("claims", "confirmed", "failed").sum()
 _ENDED = pl.col("confirmed") + pl.col("failed")
 
 
-def summary(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+def summary(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """Volume over time by status or else by the other keys; bars without a period.
 
     Beside it success rates, or amounts by status and where nothing has succeeded or failed yet.
     """
-    period = period_of(report.keys)
+    period = frames.period_of(report.keys)
     keys = report.keys
     return _bars(frame, keys) if period is None else _over_time(frame, keys, period)
 
 
-def _over_time(
-    frame: pl.DataFrame, keys: tuple[str, ...], period: str
-) -> tuple[Picture, list[str]]:
-    words = words_of(keys)
+def _over_time(frame: pl.DataFrame, keys: tuple[str, ...], period: str) -> theme.Drawn:
+    words = frames.words_of(keys)
     by_status = "status" in words
-    named, names, _ = with_series(frame, ["status"] if by_status else words, "claims")
+    named, names, _ = frames.with_series(frame, ["status"] if by_status else words, "claims")
     if by_status:
-        order = list(STATUSES)
+        order = list(theme.STATUSES)
         names.sort(key=lambda name: order.index(name) if name in order else len(order))
-    spanned, unit = with_spans(named, period)
+    notes: list[str] = []
+    spanned, unit = frames.with_spans(named, period, notes)
     counted = spanned.group_by("start", "end", "series").agg(_COUNTS).sort("start", "series")
-    notes = [] if unit == period else [f"Drawn by {unit}: there are too many of each {period}."]
-    when = times(counted, f"created, by {unit} (UTC)")
-    volume = volume_of(counted, names, "claims", "claims", when, notes)
+    when = scales.times(counted, f"created, by {unit} (UTC)")
+    volume = marks.volume_of(counted, names, "claims", "claims", when, notes)
     rates = _with_rate(counted)
     if len(rates) and not by_status:
-        return alt.vconcat(volume, lines(rates, names, "rate", _shares(rates), when)), notes
+        return alt.vconcat(volume, marks.lines(rates, names, "rate", _shares(rates), when)), notes
     amounts = []
-    for asset, some in by_asset(spanned.rename({"series": "of"}), notes):
+    for asset, some in frames.by_asset(spanned.rename({"series": "of"}), notes):
         summed = some.group_by("start", "end", series="of", maintain_order=True).agg(
             pl.col("amount").sum()
         )
         ordered = summed.sort("start", "series")
-        amounts.append(volume_of(ordered, names, "amount", f"amount ({asset})", when, notes))
+        amounts.append(marks.volume_of(ordered, names, "amount", f"amount ({asset})", when, notes))
     return alt.vconcat(volume, *amounts), notes
 
 
@@ -80,57 +52,61 @@ def _with_rate(counted: pl.DataFrame) -> pl.DataFrame:
     return counted.filter(_ENDED > 0).with_columns(rate=pl.col("confirmed") / _ENDED)
 
 
-def _shares(rates: pl.DataFrame) -> Scaled:
+def _shares(rates: pl.DataFrame) -> scales.Scaled:
     lowest = float(rates["rate"].min() or 0) if len(rates) else 0  # type: ignore[arg-type]
     low = 0.9 if lowest >= 0.9 else 0.5 if lowest >= 0.5 else 0
     axis = alt.Axis(title="success rate", format="~%", values=[low, (low + 1) / 2, 1])
-    return Scaled(alt.Scale(domain=[low, 1]), axis)
+    return scales.Scaled(alt.Scale(domain=[low, 1]), axis)
 
 
-def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> tuple[Picture, list[str]]:
+def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> theme.Drawn:
     notes: list[str] = []
-    named, names, _ = with_series(frame, keys, "claims", MOST_BARS)
-    volume = bars(named, names, "claims", "claims")
+    named, names, _ = frames.with_series(frame, keys, "claims", marks.MOST_BARS)
+    volume = marks.bars(named, names, "claims", "claims")
     if "status" in keys:
         amounts = [
-            bars(some.rename({"of": "series"}), names, "amount", f"amount ({asset})")
-            for asset, some in by_asset(named.rename({"series": "of"}), notes)
+            marks.bars(some.rename({"of": "series"}), names, "amount", f"amount ({asset})")
+            for asset, some in frames.by_asset(named.rename({"series": "of"}), notes)
         ]
-        drawn = [each.properties(width=WIDTH - NAMES) for each in (volume, *amounts)]
+        drawn = [each.properties(width=theme.WIDTH - theme.NAMES) for each in (volume, *amounts)]
         return alt.vconcat(*drawn), notes
     counted = named.group_by("series").agg(pl.col("confirmed", "failed").sum())
     rates = dict(_with_rate(counted).select("series", "rate").iter_rows())
     if not rates:
         return volume, notes
-    return beside(volume, {name: percent(rates.get(name)) for name in names}, "success rate"), notes
+    return marks.beside(
+        volume, {name: percent(rates.get(name)) for name in names}, "success rate"
+    ), notes
 
 
-def schedules(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+def schedules(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """How many claims of each schedule have failed since its last confirmed one."""
-    named, names, _ = with_series(frame, ["schedule"], "failures", MOST_BARS)
+    named, names, _ = frames.with_series(frame, ["schedule"], "failures", marks.MOST_BARS)
     title = "claims failed since the last confirmed"
-    return bars(named, names, "failures", title, VERMILLION), []
+    return marks.bars(named, names, "failures", title, theme.VERMILLION), []
 
 
-def failures(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+def failures(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """How many failures each message has, and within how many were made good."""
-    named, names, _ = with_series(frame, ["error_message"], "failures", MOST_BARS)
+    named, names, _ = frames.with_series(frame, ["error_message"], "failures", marks.MOST_BARS)
     counted = named.group_by("series", maintain_order=True).agg(
         pl.col("failures", "made_good").sum()
     )
-    scaled = quantity(counted["failures"], "failed claims")
+    scaled = scales.quantity(counted["failures"], "failed claims")
     told = {"failures": "failed", "made_good": "made good later"}
-    scale = colours(list(told.values()), dict(zip(told.values(), (VERMILLION, GREEN), strict=True)))
+    scale = theme.colours(
+        list(told.values()), dict(zip(told.values(), (theme.VERMILLION, theme.GREEN), strict=True))
+    )
     drawn = [
         alt.Chart(counted.select("series", pl.col(name).alias("claims"), what=pl.lit(what)))
         .mark_bar(size=size)
         .encode(
-            x=across("claims", scaled),
-            y=rows_of(names),
+            x=scaled.x("claims"),
+            y=marks.rows_of(names),
             color=alt.Color("what:N", title=None, scale=scale),
         )
         for (name, what), size in zip(told.items(), (14, 6), strict=True)
     ]
-    layered = alt.layer(*drawn).properties(height=ROW)
+    layered = alt.layer(*drawn).properties(height=marks.ROW)
     others = [key for key in report.keys if key != "error_message"]
     return layered, [f"Added over every {' and '.join(others)}."] if others else []

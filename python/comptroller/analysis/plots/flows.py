@@ -1,27 +1,25 @@
-"""Pictures of value on its way, and of days that stand out."""
+"""Pictures of what happens over time: orchestrations, days that stand out, controls, histories."""
 
 from __future__ import annotations
 
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.frames import end_of, with_series
-from comptroller.analysis.plots.marks import LEFT, colour_of, heat
-from comptroller.analysis.plots.scales import quantity, times
-from comptroller.analysis.plots.theme import GREY, PANEL, Picture
+from comptroller.analysis.plots import frames, marks, scales, theme
 from comptroller.analysis.report import Report
 
+_KINDS = ("type", "set_by")
 _MOST_ASSETS = 10
 _MOST_POINTS = 2_000
 #: What the largest cell must be of the median one to be shown in steps of ten.
 _DWARFS = 60
 
 
-def orchestrations(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+def orchestrations(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """How many orchestrations go from each asset to each, and how many of those failed."""
-    sources = with_series(frame, ["source_asset"], "orchestrations", _MOST_ASSETS)
+    sources = frames.with_series(frame, ["source_asset"], "orchestrations", _MOST_ASSETS)
     named = sources.frame.rename({"series": "row"})
-    destinations = with_series(named, ["destination_asset"], "orchestrations", _MOST_ASSETS)
+    destinations = frames.with_series(named, ["destination_asset"], "orchestrations", _MOST_ASSETS)
     failed = pl.col("orchestrations").filter(pl.col("status").is_in(["FAILED", "REJECTED"]))
     cells = (
         destinations.frame.group_by("row", column="series", maintain_order=True)
@@ -30,10 +28,10 @@ def orchestrations(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[s
     )
     largest, median = float(cells["value"].max()), float(cells["value"].median())  # type: ignore[arg-type]
     slanted = alt.Axis(labelAngle=-40, labelLimit=110, labelOverlap=False)
-    picture = heat(
+    picture = marks.heat(
         cells.select("row", "column", "value", "text"),
         x=alt.X("column:N", title="to", sort=destinations.names, axis=slanted),
-        y=alt.Y("row:N", title="from", sort=sources.names, axis=alt.Axis(**LEFT)),
+        y=alt.Y("row:N", title="from", sort=sources.names, axis=alt.Axis(**marks.LEFT)),
         title="orchestrations",
         domain=(0, largest),
         tens=largest > _DWARFS * median,
@@ -49,26 +47,26 @@ def _count_text() -> pl.Expr:
     return pl.when(value < 10_000).then(value.cast(pl.String)).otherwise(short)
 
 
-def anomalies(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+def anomalies(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """The days beyond the band, by how many MADs they are from the median of their series."""
     keys = frame.columns[: frame.columns.index("day")]
-    named, names, _ = with_series(frame, keys)
+    named, names, _ = frames.with_series(frame, keys)
     drawn = _furthest(named)
     notes = ["How many MADs a day is from the median of its series; grey: the band."]
     if len(drawn) < len(frame):
         notes.append(f"Drawn are the furthest {_MOST_POINTS:,}, {len(frame) - len(drawn):,} not.")
-    band = float(report.given.get("band", 0))
-    edge = float(drawn["score"].abs().max() or band or 1)  # type: ignore[arg-type]
-    side = pl.when(pl.col("value") < pl.col("median")).then(-edge).otherwise(edge)
+    edge = float(report.given.get("band", 0))
+    furthest = float(drawn["score"].abs().max() or edge or 1)  # type: ignore[arg-type]
+    side = pl.when(pl.col("value") < pl.col("median")).then(-furthest).otherwise(furthest)
     placed = drawn.with_columns(
         pl.col("score").fill_null(side), known=pl.col("score").is_not_null()
     )
     unscored = len(placed) - int(placed["known"].sum())
     if unscored:
         notes.append(f"Crosses: {unscored:,} days of series that hardly vary, so without a score.")
-    placed = placed.with_columns(start="day", end=end_of(pl.col("day"), "1d"))
-    when = times(placed, "day (UTC)")
-    return _scores(placed, f"{report.given['measure']}, in MADs", names, band, when), notes
+    placed = placed.with_columns(start="day", end=frames.end_of(pl.col("day"), "1d"))
+    when = scales.times(placed, "day (UTC)")
+    return _scores(placed, f"{report.given['measure']}, in MADs", names, edge, when), notes
 
 
 def _furthest(frame: pl.DataFrame) -> pl.DataFrame:
@@ -79,21 +77,79 @@ def _furthest(frame: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([scored.head(_MOST_POINTS - len(unscored)), unscored])
 
 
-def _scores(frame: pl.DataFrame, title: str, names: list[str], band: float, when: alt.X) -> Picture:
-    scaled = quantity(pl.concat([frame["score"], pl.Series([-band, band])]), title)
+def _scores(
+    frame: pl.DataFrame, title: str, names: list[str], edge: float, when: alt.X
+) -> theme.Picture:
+    scaled = scales.quantity(pl.concat([frame["score"], pl.Series([-edge, edge])]), title)
     shape = alt.Scale(domain=[True, False], range=["circle", "cross"])
     points = (
         alt.Chart(frame.select("start", "score", "series", "known"))
         .mark_point(filled=True, size=45, opacity=0.9)
         .encode(
             x=when,
-            y=alt.Y("score:Q", scale=scaled.scale, axis=scaled.axis),
-            color=colour_of(names),
+            y=scaled.y("score"),
+            color=marks.colour_of(names),
             shape=alt.Shape("known:N", legend=None, scale=shape),
         )
     )
-    inside = alt.Chart(pl.DataFrame({"low": [-band], "high": [band]}))
-    grey = inside.mark_rect(color=GREY, opacity=0.25).encode(
-        y=alt.Y("low:Q", scale=scaled.scale, axis=scaled.axis), y2="high:Q"
+    inside = marks.band(edge).encode(y=scaled.y("low"), y2=alt.Y2("high:Q"))
+    return alt.layer(inside, points).properties(width=theme.PANEL, height=150)
+
+
+def restrictions(frame: pl.DataFrame, report: Report) -> theme.Drawn:
+    """The controls in force by type and setter over time, and those made and lifted."""
+    period = frames.period_of(report.keys)
+    if period is None:
+        named, names, _ = frames.with_series(frame, _KINDS, "active", marks.MOST_BARS)
+        return marks.bars(named, names, "active", "controls in force"), []
+    named, names, _ = frames.with_series(frame, _KINDS, "created")
+    notes: list[str] = []
+    spanned, unit = frames.with_spans(named, period, notes)
+    # A period that is listed has all that is in force; what counts of several is the last.
+    last = spanned.filter(pl.col(period) == pl.col(period).max().over("start"))
+    active = last.group_by("start", "series", maintain_order=True).agg(
+        controls=pl.col("active").sum()
     )
-    return alt.layer(grey, points).properties(width=PANEL, height=150)
+    until = (
+        spanned.select("start", "end")
+        .unique()
+        .sort("start")
+        .with_columns(end=pl.col("start").shift(-1).fill_null(pl.col("end")))
+    )
+    when = scales.times(spanned, f"by {unit} (UTC)")
+    counted = active.join(until, on="start").sort("start")
+    standing = marks.volume_of(counted, names, "controls", "in force at the end", when, notes)
+    return alt.vconcat(standing, _changes(spanned, when)), notes
+
+
+def history(frame: pl.DataFrame, report: Report) -> theme.Drawn:
+    """When what happened: a strip for each kind of event."""
+    named, names, _ = frames.with_series(
+        frame.drop_nulls("at"), ["record", "event"], most=marks.MOST_BARS
+    )
+    ends = named.with_columns(start="at", end=frames.end_of(pl.col("at"), "1d"))
+    drawn = alt.Chart(named.select("series", start="at")).mark_tick(size=14, color=theme.BLUE)
+    picture = drawn.encode(x=scales.times(ends, "time (UTC)"), y=marks.rows_of(names)).properties(
+        height=marks.ROW
+    )
+    return picture, []
+
+
+def _changes(spanned: pl.DataFrame, when: alt.X) -> alt.Chart:
+    counts = spanned.group_by("start", "end", maintain_order=True).agg(
+        pl.col("created").sum(), lifted=-pl.col("lifted").sum()
+    )
+    changes = counts.unpivot(["created", "lifted"], index=["start", "end"])
+    scaled = scales.quantity(changes["value"], "made, lifted")
+    drawn: alt.Chart = (
+        alt.Chart(changes.select("start", "end", "value", zero=0))
+        .mark_rect(color=theme.GREY)
+        .encode(
+            x=when,
+            x2=alt.X2("end:T"),
+            y=scaled.y("zero"),
+            y2=alt.Y2("value:Q"),
+        )
+        .properties(width=theme.PANEL, height=110)
+    )
+    return drawn

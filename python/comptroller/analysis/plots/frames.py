@@ -91,15 +91,14 @@ def end_of(start: pl.Expr, step: str) -> pl.Expr:
     return pl.min_horizontal(start.dt.offset_by(step), pl.lit(_LAST))
 
 
-class Spans(NamedTuple):
-    """Rows with the `start` and the `end` of their period, which is `unit` long."""
+def with_spans(
+    frame: pl.DataFrame, period: str, notes: list[str], most: int = MOST_PERIODS
+) -> tuple[pl.DataFrame, str]:
+    """Rows with the `start` and the `end` of their period, and what it is called.
 
-    frame: pl.DataFrame
-    unit: str
-
-
-def with_spans(frame: pl.DataFrame, period: str, most: int = MOST_PERIODS) -> Spans:
-    """Takes together so many periods that there are at most `most`; nothing is added up yet."""
+    So many periods are taken together, and that noted, that there are at most `most`; nothing is
+    added up yet.
+    """
     units = list(_STEPS)
     for unit in units[units.index(period) :]:
         step = _STEPS[unit]
@@ -107,7 +106,9 @@ def with_spans(frame: pl.DataFrame, period: str, most: int = MOST_PERIODS) -> Sp
         spanned = frame.with_columns(start=start, end=end_of(start, step))
         if spanned["start"].n_unique() <= most:
             break
-    return Spans(spanned, unit)
+    if unit != period:
+        notes.append(f"Drawn by {unit}: there are too many of each {period}.")
+    return spanned, unit
 
 
 def period_of(keys: Sequence[str]) -> str | None:

@@ -8,19 +8,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.frames import by_asset, end_of, shortened, with_series
-from comptroller.analysis.plots.marks import LEFT, MOST_BARS, across, heat, rows_of, say
-from comptroller.analysis.plots.scales import LABEL, Scaled, quantity, times
-from comptroller.analysis.plots.theme import (
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PANEL,
-    VERMILLION,
-    Picture,
-    colours,
-)
+from comptroller.analysis.plots import frames, marks, scales, theme
 from comptroller.analysis.report import Report
 from comptroller.figures import shortest, with_fraction
 
@@ -34,12 +22,14 @@ _NAMED = 2
 _TIMES = 10
 
 
-def statement(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+def statement(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """The holdings of each asset from day to day as a waterfall, and below it what was claimed."""
     notes: list[str] = []
-    panels: list[Picture] = []
+    panels: list[theme.Picture] = []
     exact = report.to_polars().filter(pl.col("day").is_null())
-    for (asset, some), (_, whole) in zip(by_asset(frame, notes), by_asset(exact, []), strict=True):
+    for (asset, some), (_, whole) in zip(
+        frames.by_asset(frame, notes), frames.by_asset(exact, []), strict=True
+    ):
         notes += _month(whole.row(0, named=True), asset)
         panels += _days(some, asset)
     return alt.vconcat(*panels), notes
@@ -47,55 +37,62 @@ def statement(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
 
 def _month(whole: dict[str, Any], asset: str) -> list[str]:
     names = ("opening_holdings", "claimed", "closing_holdings")
-    opening, claimed, closing = (with_fraction(shortest(whole[name]), 0) for name in names)
+    opening, claimed, closing = (
+        "more than 20 digits" if whole[name] is None else with_fraction(shortest(whole[name]), 0)
+        for name in names
+    )
     return [
         f"{asset}: opening {opening}, closing {closing}.",
         f"Claimed {claimed} in {whole['claims']:,} claims, {_last(whole['last_claim_at'])}.",
     ]
 
 
-def _days(frame: pl.DataFrame, asset: str) -> list[Picture]:
+def _days(frame: pl.DataFrame, asset: str) -> list[theme.Picture]:
     fell = pl.col("closing_holdings") < pl.col("opening_holdings")
     down, up = _CHANGES
     days = frame.drop_nulls("day").select(
         *("opening_holdings", "claimed", "closing_holdings"),
         start=pl.col("day"),
-        end=end_of(pl.col("day"), "1d"),
+        end=frames.end_of(pl.col("day"), "1d"),
         change=pl.when(fell).then(pl.lit(down)).otherwise(pl.lit(up)),
         zero=0,
     )
-    when = times(days, "day (UTC)")
-    scaled = quantity(days["claimed"], f"claimed ({asset})")
-    y = alt.Y("zero:Q", scale=scaled.scale, axis=scaled.axis)
-    bars = alt.Chart(days).mark_rect(color=GREEN).encode(x=when, x2="end:T", y=y, y2="claimed:Q")
-    return [_waterfall(days, asset, when), bars.properties(width=PANEL, height=100)]
+    when = scales.times(days, "day (UTC)")
+    scaled = scales.quantity(days["claimed"], f"claimed ({asset})")
+    y = scaled.y("zero")
+    bars = (
+        alt.Chart(days)
+        .mark_rect(color=theme.GREEN)
+        .encode(x=when, x2=alt.X2("end:T"), y=y, y2=alt.Y2("claimed:Q"))
+    )
+    return [_waterfall(days, asset, when), bars.properties(width=theme.PANEL, height=100)]
 
 
-_CHANGES = {"holdings down": ORANGE, "holdings up": BLUE}
+_CHANGES = {"holdings down": theme.ORANGE, "holdings up": theme.BLUE}
 
 
-def _waterfall(days: pl.DataFrame, asset: str, when: alt.X) -> Picture:
-    drawn = alt.Chart(days).encode(x=when, x2="end:T")
-    axis = alt.Axis(title=f"holdings ({asset})", labelExpr=LABEL)
+def _waterfall(days: pl.DataFrame, asset: str, when: alt.X) -> theme.Picture:
+    drawn = alt.Chart(days).encode(x=when, x2=alt.X2("end:T"))
+    axis = alt.Axis(title=f"holdings ({asset})", labelExpr=scales.LABEL)
     scale = alt.Scale(zero=False, nice=True)
-    colour = alt.Color("change:N", title=None, scale=colours(list(_CHANGES), _CHANGES))
+    colour = alt.Color("change:N", title=None, scale=theme.colours(list(_CHANGES), _CHANGES))
     return alt.layer(
         drawn.mark_rect().encode(
             y=alt.Y("opening_holdings:Q", scale=scale, axis=axis),
-            y2="closing_holdings:Q",
+            y2=alt.Y2("closing_holdings:Q"),
             color=colour,
         ),
-        drawn.mark_rule(color=GREY, strokeWidth=2).encode(
+        drawn.mark_rule(color=theme.GREY, strokeWidth=2).encode(
             y=alt.Y("closing_holdings:Q", scale=scale)
         ),
-    ).properties(width=PANEL, height=200)
+    ).properties(width=theme.PANEL, height=200)
 
 
 def _last(moment: datetime | None) -> str:
     return "none" if moment is None else f"the last at {moment:%Y-%m-%d %H:%M} UTC"
 
 
-def reconciliation(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+def reconciliation(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """A strip for each asset and ledger: how far each group's rate is from the others'."""
     compared = frame.drop_nulls("deviation").sort(pl.col("deviation").abs(), descending=True)
     worst = compared.filter(~pl.col("within_tolerance")).head(_NAMED)
@@ -115,13 +112,11 @@ def reconciliation(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[s
     if tolerance:
         notes.append("Grey: within the tolerance.")
     if not len(drawn):
-        return say("There are no two rates to compare."), notes
+        return marks.say("There are no two rates to compare."), notes
     shown = pl.concat([drawn["deviation"], pl.Series([-tolerance, tolerance])])
-    scaled = quantity(shown, "deviation from the median rate")
+    scaled = scales.quantity(shown, "deviation from the median rate")
     scaled.axis["labelExpr"] = _PERCENT
-    band = alt.Chart(pl.DataFrame({"low": [-tolerance], "high": [tolerance]}))
-    grey = band.mark_rect(color=GREY, opacity=0.25)
-    tolerated = grey.encode(x=across("low", scaled), x2="high:Q")
+    tolerated = marks.band(tolerance).encode(x=scaled.x("low"), x2=alt.X2("high:Q"))
     return alt.layer(tolerated, *_strips(drawn, scaled)).properties(height=alt.Step(32)), notes
 
 
@@ -148,19 +143,19 @@ def _without_deviation(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _named(row: dict[str, Any]) -> str:
-    return f"{shortened(row['group'])} in {row['month']:%Y-%m}"
+    return f"{frames.shortened(row['group'])} in {row['month']:%Y-%m}"
 
 
-def _strips(drawn: pl.DataFrame, scaled: Scaled) -> list[alt.Chart]:
-    named, names, _ = with_series(drawn, ["asset", "ledger"], most=MOST_BARS)
-    told = {"within tolerance": BLUE, "beyond it": VERMILLION}
+def _strips(drawn: pl.DataFrame, scaled: scales.Scaled) -> list[alt.Chart]:
+    named, names, _ = frames.with_series(drawn, ["asset", "ledger"], most=marks.MOST_BARS)
+    told = {"within tolerance": theme.BLUE, "beyond it": theme.VERMILLION}
     near, far = told
     within = pl.when("within_tolerance").then(pl.lit(near)).otherwise(pl.lit(far))
     rows = named.select("deviation", "series", "known", within=within)
     encoded = {
-        "x": across("deviation", scaled),
-        "y": rows_of(sorted(names)),
-        "color": alt.Color("within:N", title=None, scale=colours(list(told), told)),
+        "x": scaled.x("deviation"),
+        "y": marks.rows_of(sorted(names)),
+        "color": alt.Color("within:N", title=None, scale=theme.colours(list(told), told)),
     }
     ticks = alt.Chart(rows.filter("known").drop("known"))
     crosses = alt.Chart(rows.filter(~pl.col("known")).drop("known"))
@@ -180,7 +175,7 @@ def _far(deviation: float) -> str:
     return f"{deviation:+.0%}" if deviation < _TIMES else f"{1 + deviation:,.3g} times the median"
 
 
-def cohort(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+def cohort(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """The share of each month's groups that still claim, by the months since."""
     notes = []
     if frame["asset"].n_unique() > 1:
@@ -209,10 +204,10 @@ def cohort(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
         .then(pl.lit("<1%"))
         .otherwise((pl.col("share") * 100).round(0).cast(pl.Int64).cast(pl.String) + "%"),
     )
-    picture = heat(
+    picture = marks.heat(
         cells,
         x=alt.X("column:O", title="months since the first claim", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("row:O", title="first claim", axis=alt.Axis(**LEFT)),
+        y=alt.Y("row:O", title="first claim", axis=alt.Axis(**marks.LEFT)),
         title="groups that claim",
         domain=(0, 1),
         label="format(datum.value, '~%')",

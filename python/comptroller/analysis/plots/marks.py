@@ -67,9 +67,9 @@ def pile(
         .mark_rect(strokeWidth=0.4)
         .encode(
             x=when,
-            x2="end:T",
+            x2=alt.X2("end:T"),
             y=alt.Y("bottom:Q", axis=axis),
-            y2="top:Q",
+            y2=alt.Y2("top:Q"),
             color=colour_of(names),
             # Without it the ground shines through between two of them.
             stroke=alt.Stroke("series:N", **_coloured(names)),
@@ -100,7 +100,7 @@ def lines(
         .mark_line(strokeWidth=1.8, point=len(frame) <= _MOST_POINTS)
         .encode(
             x=when,
-            y=alt.Y(f"{measure}:Q", scale=scaled.scale, axis=scaled.axis),
+            y=scaled.y(measure),
             color=colour_of(names),
         )
         .properties(width=PANEL, height=150)
@@ -113,19 +113,22 @@ def rows_of(names: Sequence[str]) -> alt.Y:
     return alt.Y("series:N", title=None, sort=list(names))
 
 
-def across(measure: str, scaled: Scaled) -> alt.X:
-    """A measure from left to right."""
-    return alt.X(f"{measure}:Q", scale=scaled.scale, axis=scaled.axis)
-
-
 def bars(
     frame: pl.DataFrame, names: Sequence[str], measure: str, title: str, colour: str = BLUE
 ) -> alt.Chart:
     """A bar for each series: what the measure adds up to."""
     summed = frame.group_by("series", maintain_order=True).agg(pl.col(measure).sum())
-    x = across(measure, quantity(summed[measure], title))
+    x = quantity(summed[measure], title).x(measure)
     drawn: alt.Chart = alt.Chart(summed).mark_bar(color=colour).encode(x=x, y=rows_of(names))
     return drawn.properties(height=ROW)
+
+
+def band(edge: float) -> alt.Chart:
+    """What lies between -`edge`, the column `low`, and `edge`, `high`."""
+    drawn: alt.Chart = alt.Chart(pl.DataFrame({"low": [-edge], "high": [edge]})).mark_rect(
+        color=GREY, opacity=0.25
+    )
+    return drawn
 
 
 def beside(drawn: alt.Chart, texts: Mapping[str, str], title: str) -> Picture:
@@ -172,7 +175,7 @@ def heat(
         bare: alt.Chart = rects.properties(height=ROW)
         return bare
     texts = [
-        alt.Chart(some).mark_text(fontSize=10, color=ink).encode(x=x, y=y, text="text:N")
+        alt.Chart(some).mark_text(fontSize=10, color=ink).encode(x=x, y=y, text=alt.Text("text:N"))
         for ink, some in (
             ("#000", cells.filter(place > _BRIGHT)),
             ("#fff", cells.filter(place <= _BRIGHT)),
@@ -184,5 +187,5 @@ def heat(
 def say(text: str) -> alt.Chart:
     """Words where there is nothing to draw."""
     said = alt.Chart(pl.DataFrame({"text": [text]})).mark_text(fontSize=13, color=GREY)
-    words: alt.Chart = said.encode(text="text:N").properties(height=90)
+    words: alt.Chart = said.encode(text=alt.Text("text:N")).properties(height=90)
     return words

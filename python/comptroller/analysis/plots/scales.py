@@ -44,6 +44,14 @@ class Scaled(NamedTuple):
     scale: alt.Scale
     axis: alt.Axis
 
+    def x(self, column: str) -> alt.X:
+        """A column from left to right."""
+        return alt.X(f"{column}:Q", scale=self.scale, axis=self.axis)
+
+    def y(self, column: str) -> alt.Y:
+        """A column from below."""
+        return alt.Y(f"{column}:Q", scale=self.scale, axis=self.axis)
+
 
 def quantity(values: pl.Series, title: str, *, tens: bool = False) -> Scaled:
     """A scale from zero; in steps of ten where the largest value dwarfs the others, or asked to."""

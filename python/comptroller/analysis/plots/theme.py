@@ -12,6 +12,8 @@ from comptroller.markup import printable
 
 Concatenated: TypeAlias = alt.HConcatChart | alt.VConcatChart
 Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | Concatenated
+#: A picture, and notes on it.
+Drawn: TypeAlias = tuple[Picture, list[str]]
 
 #: In pixels: a picture, a panel of one that has several (beside its labels), the room for names of
 #: rows. Vega measures text, fits what has one panel into a picture, and cuts what has no room.

@@ -7,30 +7,14 @@ import json
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.frames import (
-    MOST_PERIODS,
-    period_of,
-    with_series,
-    with_spans,
-    words_of,
-)
-from comptroller.analysis.plots.marks import MOST_BARS, across, colour_of, lines, rows_of, say
-from comptroller.analysis.plots.scales import drawn_seconds, spans, too_short
-from comptroller.analysis.plots.scales import times as times_of
-from comptroller.analysis.plots.theme import (
-    BLUE,
-    GREY,
-    ORANGE,
-    SERIES,
-    VERMILLION,
-    Picture,
-    colours,
-)
+from comptroller.analysis.plots import frames, marks, scales, theme
 from comptroller.analysis.report import Report
 from comptroller.markup import printable
 
 _PERCENTILES = {"p50_seconds": "p50", "p90_seconds": "p90", "p99_seconds": "p99"}
-_COLOURS = dict(zip(_PERCENTILES.values(), (BLUE, ORANGE, VERMILLION), strict=True))
+_COLOURS = dict(
+    zip(_PERCENTILES.values(), (theme.BLUE, theme.ORANGE, theme.VERMILLION), strict=True)
+)
 _MOST_STUCK = 2_000
 #: What a row of a distribution is high, and at least all of them, in pixels; the share of a row
 #: that its most takes; the step of a millisecond.
@@ -41,7 +25,7 @@ _LEAST = -30
 _TITLE = "submitted to confirmed, log scale"
 
 
-def times(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+def times(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """The distribution of each key with its percentiles; lines of these over the period."""
     waiting = int(frame["waiting"].sum())
     notes = [f"Still waiting, and counted as waiting: {waiting:,}."] if waiting else []
@@ -52,8 +36,8 @@ def times(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
     if len(confirmed) < len(frame):
         notes.append(f"Not drawn: {len(frame) - len(confirmed):,} rows without a confirmed claim.")
     if not len(confirmed):
-        return say("No claim is confirmed yet."), notes
-    period = period_of(report.keys)
+        return marks.say("No claim is confirmed yet."), notes
+    period = frames.period_of(report.keys)
     if period is None:
         return _distributions(confirmed, report, notes)
     return _over_time(confirmed, report.keys, period, notes)
@@ -63,17 +47,15 @@ def _largest(
     frame: pl.DataFrame, keys: list[str] | tuple[str, ...], most: int, notes: list[str]
 ) -> tuple[pl.DataFrame, list[str]]:
     """The keys with the most confirmed claims; percentiles of the others cannot be added up."""
-    named, names, others = with_series(frame, keys, "confirmed", most)
+    named, names, others = frames.with_series(frame, keys, "confirmed", most)
     if others is None:
         return named, names
     notes.append(f"Shown are the {most} with the most confirmed claims, not the {others}.")
     return named.filter(pl.col("series") != others), names[:-1]
 
 
-def _distributions(
-    frame: pl.DataFrame, report: Report, notes: list[str]
-) -> tuple[Picture, list[str]]:
-    named, names = _largest(frame, report.keys, MOST_BARS, notes)
+def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> theme.Drawn:
+    named, names = _largest(frame, report.keys, marks.MOST_BARS, notes)
     places = named.with_columns(
         place=pl.col("series").replace_strict(names, range(1, len(names) + 1))
     )
@@ -82,12 +64,16 @@ def _distributions(
         .unpivot(list(_COLOURS), index=["series", "place"], variable_name="percentile")
         .drop_nulls("value")
     )
-    notes += too_short(known["value"])
-    rules = known.with_columns(drawn_seconds("value"), top=pl.col("place") - _HIGHEST)
+    notes += scales.too_short(known["value"])
+    rules = known.with_columns(scales.drawn_seconds("value"), top=pl.col("place") - _HIGHEST)
     steps = _steps(report.distribution, places.select(*report.keys, "series", "place"), notes)
-    scaled = spans(pl.concat([rules["value"], steps["value"], steps["to"]]), _TITLE)
-    x, y = across("value", scaled), _places(names)
-    bars = alt.Chart(steps).mark_rect(color=GREY, opacity=0.6).encode(x=x, x2="to:Q", y=y)
+    scaled = scales.spans(pl.concat([rules["value"], steps["value"], steps["to"]]), _TITLE)
+    x, y = scaled.x("value"), _places(names)
+    bars = (
+        alt.Chart(steps)
+        .mark_rect(color=theme.GREY, opacity=0.6)
+        .encode(x=x, x2=alt.X2("to:Q"), y=y)
+    )
     # Where two are one, the narrower is seen upon the wider.
     lines_of = [
         alt.Chart(rules.filter(pl.col("percentile") == percentile))
@@ -95,12 +81,14 @@ def _distributions(
         .encode(
             x=x,
             y=y,
-            y2="top:Q",
-            color=alt.Color("percentile:N", title=None, scale=colours(list(_COLOURS), _COLOURS)),
+            y2=alt.Y2("top:Q"),
+            color=alt.Color(
+                "percentile:N", title=None, scale=theme.colours(list(_COLOURS), _COLOURS)
+            ),
         )
         for percentile, width in zip(_COLOURS, (4.5, 3, 1.5), strict=True)
     ]
-    layered = alt.layer(bars.encode(y2="top:Q"), *lines_of)
+    layered = alt.layer(bars.encode(y2=alt.Y2("top:Q")), *lines_of)
     return layered.properties(height=max(_LEAST_HEIGHT, _ROW * len(names))), notes
 
 
@@ -141,50 +129,54 @@ def _places(names: list[str]) -> alt.Y:
 
 def _over_time(
     frame: pl.DataFrame, keys: tuple[str, ...], period: str, notes: list[str]
-) -> tuple[Picture, list[str]]:
-    latest = frame[period].unique().sort().tail(MOST_PERIODS)
+) -> theme.Drawn:
+    latest = frame[period].unique().sort().tail(frames.MOST_PERIODS)
     shown = frame.filter(pl.col(period) >= latest.min())
     if len(shown) < len(frame):
-        notes.append(f"Shown are the latest {MOST_PERIODS} of each {period}.")
-    named, names = _largest(shown, words_of(keys), len(SERIES), notes)
-    notes += too_short(pl.concat([named["p50_seconds"], named["p99_seconds"]]))
-    drawn = named.with_columns(drawn_seconds(name).alias(p) for name, p in _PERCENTILES.items())
-    started = with_spans(drawn, period, len(drawn)).frame.sort("start")
-    when = times_of(started, f"created, by {period} (UTC)")
+        notes.append(f"Shown are the latest {frames.MOST_PERIODS} of each {period}.")
+    named, names = _largest(shown, frames.words_of(keys), len(theme.SERIES), notes)
+    notes += scales.too_short(pl.concat([named["p50_seconds"], named["p99_seconds"]]))
+    drawn = named.with_columns(
+        scales.drawn_seconds(name).alias(p) for name, p in _PERCENTILES.items()
+    )
+    started = frames.with_spans(drawn, period, notes, len(drawn))[0].sort("start")
+    when = scales.times(started, f"created, by {period} (UTC)")
     panels = [
-        lines(known, names, p, spans(known[p], f"{p}, log scale"), when)
+        marks.lines(known, names, p, scales.spans(known[p], f"{p}, log scale"), when)
         for p in ("p50", "p99")
         if len(known := started.drop_nulls(p))
     ]
-    return alt.vconcat(*panels) if panels else say("Too many wait for any to be known."), notes
+    return alt.vconcat(*panels) if panels else marks.say(
+        "Too many wait for any to be known."
+    ), notes
 
 
-def stuck(frame: pl.DataFrame, report: Report) -> tuple[Picture, list[str]]:
+def stuck(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """A strip for each chain: the age of each claim, and the threshold it is beyond."""
-    named, names, _ = with_series(frame, ["chain"], most=MOST_BARS)
+    named, names, _ = frames.with_series(frame, ["chain"], most=marks.MOST_BARS)
     counts = dict(named["series"].value_counts().rows())
     told = {name: f"{name}: {counts[name]:,}" for name in names}
     oldest = named.sort("age_seconds", descending=True).head(_MOST_STUCK)
     left = len(frame) - len(oldest)
     notes = [f"Drawn are the oldest {_MOST_STUCK:,}, and {left:,} others not."] if left else []
     thresholds = oldest.select("chain", "threshold_seconds").unique()["threshold_seconds"]
-    notes += too_short(pl.concat([oldest["age_seconds"], thresholds]))
+    notes += scales.too_short(pl.concat([oldest["age_seconds"], thresholds]))
     drawn = oldest.with_columns(
-        drawn_seconds("age_seconds").alias("age"),
-        drawn_seconds("threshold_seconds").alias("threshold"),
+        scales.drawn_seconds("age_seconds").alias("age"),
+        scales.drawn_seconds("threshold_seconds").alias("threshold"),
         pl.col("series").replace_strict(told, return_dtype=pl.String),
         pl.col("status").map_elements(printable, return_dtype=pl.String),
     )
-    scaled = spans(pl.concat([drawn["age"], drawn["threshold"]]), "age, log scale")
-    y = rows_of(list(told.values()))
+    scaled = scales.spans(pl.concat([drawn["age"], drawn["threshold"]]), "age, log scale")
+    y = marks.rows_of(list(told.values()))
     claims = alt.Chart(drawn.select("age", "status", "series"))
     limits = alt.Chart(drawn.select("threshold", "series").unique(maintain_order=True))
     layered = alt.layer(
         claims.mark_tick(thickness=1.5, size=18, opacity=0.85).encode(
-            x=across("age", scaled), y=y, color=colour_of(["PENDING", "SUBMITTED"], "status")
+            x=scaled.x("age"), y=y, color=marks.colour_of(["PENDING", "SUBMITTED"], "status")
         ),
-        limits.mark_tick(thickness=3, size=24, color=VERMILLION).encode(
-            x=across("threshold", scaled), y=y
+        limits.mark_tick(thickness=3, size=24, color=theme.VERMILLION).encode(
+            x=scaled.x("threshold"), y=y
         ),
     )
     return layered.properties(height=alt.Step(30)), [*notes, "Red: the threshold of the chain."]

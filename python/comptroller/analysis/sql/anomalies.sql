@@ -3,7 +3,7 @@ WITH daily AS (
   SELECT
     keys,
     day,
-    sum(CASE $measure WHEN 'claims' THEN 1::DECIMAL(38, 18) ELSE amount END) AS value
+    total(CASE $measure WHEN 'claims' THEN 1::DECIMAL(38, 18) ELSE amount END) AS value
   FROM claims
   GROUP BY keys, day
 ), series AS (
@@ -23,10 +23,13 @@ WITH daily AS (
     sum(days) OVER (PARTITION BY keys ORDER BY value) AS place
   FROM weighed
 ), centred AS (
-  -- the lower middle
+  -- the lower middle; unknown if the value of a day is too large
   SELECT
     *,
-    min(CASE WHEN 2 * place >= all_days THEN value END) OVER (PARTITION BY keys) AS median
+    CASE
+      WHEN count(value) OVER (PARTITION BY keys) = count(*) OVER (PARTITION BY keys)
+      THEN min(CASE WHEN 2 * place >= all_days THEN value END) OVER (PARTITION BY keys)
+    END AS median
   FROM ranked
 ), distances AS (
   SELECT
@@ -43,7 +46,7 @@ WITH daily AS (
   SELECT *, (value - median) / nullif(mad, 0) AS score FROM judged WHERE days > 0
 ), outside AS (
   SELECT * FROM scored
-  WHERE abs(score) > $band * (1 + 1e-12) OR (mad = 0 AND distance > 0)
+  WHERE abs(score) > $band * (1 + 1e-12) OR (mad = 0 AND distance > 0) OR value IS NULL
 ), absent AS (
   -- where 0 is outside, fewer than half of the days lack a claim
   SELECT

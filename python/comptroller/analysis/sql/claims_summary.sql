@@ -3,7 +3,7 @@ WITH counted AS (
   SELECT
     keys,
     count(*) AS claims,
-    sum(amount) AS amount,
+    total(amount) AS amount,
     count(*) FILTER (WHERE status = 'CONFIRMED') AS confirmed,
     count(*) FILTER (WHERE status = 'FAILED') AS failed
   FROM claims
@@ -14,7 +14,7 @@ SELECT
   claims,
   amount,
   claims / sum(claims) OVER () AS claims_share,
-  amount / nullif(sum(amount) OVER (PARTITION BY asset), 0) AS amount_share,
+  amount / nullif(approximate_total(amount) OVER (PARTITION BY asset), 0) AS amount_share,
   confirmed,
   failed,
   confirmed / nullif(confirmed + failed, 0) AS success_rate

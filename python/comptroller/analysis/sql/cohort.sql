@@ -1,6 +1,6 @@
 -- How many of the groups that began to claim an asset in a month claim it later, and how much.
 WITH active AS (
-  SELECT asset, "group", month AS active_month, sum(amount) AS amount
+  SELECT asset, "group", month AS active_month, total(amount) AS amount
   FROM claims
   GROUP BY asset, "group", month
 ), aged AS (
@@ -8,7 +8,7 @@ WITH active AS (
 ), counted AS (
   SELECT *, date_diff('month', month, active_month) AS age_months FROM aged
 )
-SELECT month, age_months, asset, count(*) AS groups, sum(amount) AS amount
+SELECT month, age_months, asset, count(*) AS groups, total(amount) AS amount
 FROM counted
 GROUP BY month, age_months, asset
 ORDER BY month, age_months, asset

@@ -14,10 +14,10 @@ SELECT
   keys,
   error_message,
   count(*) AS failures,
-  sum(amount) AS amount,
+  total(amount) AS amount,
   count(DISTINCT "group") AS groups,
   count(*) FILTER (WHERE is_made_good) AS made_good,
-  coalesce(sum(amount) FILTER (WHERE is_made_good), 0) AS made_good_amount,
+  total(CASE WHEN is_made_good THEN amount ELSE 0 END) AS made_good_amount,
   min(created_at) AS first_at,
   max(created_at) AS last_at
 FROM failed

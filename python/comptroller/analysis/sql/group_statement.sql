@@ -24,11 +24,15 @@ WITH named AS (
   SELECT
     begins,
     ends,
-    sum(balance) FILTER (WHERE at < begins AND (next_at IS NULL OR next_at >= begins)) AS opening,
-    sum(balance) FILTER (WHERE at < ends AND (next_at IS NULL OR next_at >= ends)) AS closing
+    total(
+      CASE WHEN at < begins AND (next_at IS NULL OR next_at >= begins) THEN balance ELSE 0 END
+    ) AS opening,
+    total(
+      CASE WHEN at < ends AND (next_at IS NULL OR next_at >= ends) THEN balance ELSE 0 END
+    ) AS closing
   FROM spans
-  JOIN snapshots ON at < ends AND (next_at IS NULL OR next_at >= begins)
-  WHERE "group" = $group
+  LEFT JOIN snapshots
+    ON "group" = $group AND at < ends AND (next_at IS NULL OR next_at >= begins)
   GROUP BY begins, ends
 ), confirmed AS (
   SELECT day, coalesce(asset, own_asset) AS asset, id, amount, confirmed_at
@@ -47,14 +51,14 @@ WITH named AS (
   SELECT
     spans.day,
     own_asset AS asset,
-    coalesce(opening, 0) AS opening,
-    coalesce(closing, 0) AS closing,
+    opening,
+    closing,
     0 AS claims,
     0::DECIMAL(38, 18) AS amount,
     NULL::VARCHAR AS last_claim,
     NULL::TIMESTAMP AS confirmed_at
   FROM spans
-  LEFT JOIN held USING (begins, ends)
+  JOIN held USING (begins, ends)
   CROSS JOIN own
   WHERE known > 0
   UNION ALL
@@ -66,10 +70,10 @@ WITH named AS (
 SELECT
   day,
   asset,
-  sum(opening) AS opening_holdings,
+  total(opening) AS opening_holdings,
   sum(claims) AS claims,
-  sum(amount) AS claimed,
-  sum(closing) AS closing_holdings,
+  total(amount) AS claimed,
+  total(closing) AS closing_holdings,
   max(last_claim) AS last_claim,
   max(confirmed_at) AS last_claim_at
 FROM parts

@@ -1,11 +1,11 @@
 -- Everything that happened to a claim, an identity, a group or an address, in order.
 WITH addresses_of AS (
   SELECT a.id, a.address, a.payout_group_id, a.created_at
-  FROM store.reward_addresses AS a
+  FROM main.reward_addresses AS a
   WHERE a.id = $id OR lower(a.address) = lower($id) OR a.payout_group_id = $id
 ), claims_of AS (
   SELECT c.*
-  FROM store.claims AS c
+  FROM main.claims AS c
   WHERE c.id = $id
     OR c.payout_group_id = $id
     OR EXISTS (
@@ -21,7 +21,7 @@ WITH addresses_of AS (
     coalesce(c.confirmed_at, c.created_at) AS at,
     row_number() OVER (PARTITION BY f.id ORDER BY c.created_at, c.id) AS place
   FROM claims_of AS f
-  JOIN store.claims AS c ON c.payout_group_id = f.payout_group_id
+  JOIN main.claims AS c ON c.payout_group_id = f.payout_group_id
   WHERE f.onchain_status = 'FAILED'
     AND c.onchain_status = 'CONFIRMED'
     AND c.created_at > f.created_at
@@ -29,13 +29,13 @@ WITH addresses_of AS (
   SELECT
     c.*,
     c.type || coalesce(' ' || c.reason_code, '') || coalesce(': ' || c.reason, '') AS why
-  FROM store.controls AS c
+  FROM main.controls AS c
   WHERE c.identity_id = $id OR c.id = $id
 ), orchestrations_of AS (
   SELECT
     o.*,
     coalesce(o.source_asset, '?') || ' to ' || coalesce(o.destination_asset, '?') AS route
-  FROM store.orchestrations AS o
+  FROM main.orchestrations AS o
   WHERE o.identity_id = $id OR o.id = $id
 ), events AS (
   SELECT
@@ -66,17 +66,17 @@ WITH addresses_of AS (
   FROM orchestrations_of WHERE status IN ('COMPLETED', 'FAILED', 'REJECTED')
   UNION ALL
   SELECT i.created_at, 'identity', i.id, 'created', NULL, NULL, NULL, i.ref_id
-  FROM store.identities AS i WHERE i.id = $id
+  FROM main.identities AS i WHERE i.id = $id
   UNION ALL
   SELECT g.created_at, 'group', g.id, 'created', g.asset_type, NULL, NULL, g.name
-  FROM store.payout_groups AS g WHERE g.id = $id
+  FROM main.payout_groups AS g WHERE g.id = $id
   UNION ALL
   SELECT created_at, 'address', id, 'created', NULL, NULL, NULL, address FROM addresses_of
   UNION ALL
   SELECT b.at, 'address', b.address_id, 'balance', g.asset_type, b.balance, NULL, a.address
-  FROM store.balances AS b
+  FROM main.balances AS b
   JOIN addresses_of AS a ON a.id = b.address_id
-  LEFT JOIN store.payout_groups AS g ON g.id = a.payout_group_id
+  LEFT JOIN main.payout_groups AS g ON g.id = a.payout_group_id
 )
 SELECT at, record, id, event, asset, amount, actor, detail
 FROM events

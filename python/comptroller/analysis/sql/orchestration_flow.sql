@@ -21,7 +21,7 @@ SELECT
   destination_asset,
   status,
   count(*) AS orchestrations,
-  coalesce(sum(source_amount), 0) AS source_amount,
+  total(coalesce(source_amount, 0)) AS source_amount,
   min(took) FILTER (WHERE 100 * place >= 50 * everyone) / 1e6 AS p50_seconds,
   min(took) FILTER (WHERE 100 * place >= 90 * everyone) / 1e6 AS p90_seconds
 FROM ranked

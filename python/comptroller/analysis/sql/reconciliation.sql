@@ -5,7 +5,7 @@ WITH confirmed AS (
     asset,
     date_trunc('day', confirmed_at) AS day,
     date_trunc('month', confirmed_at) AS month,
-    sum(amount) AS amount
+    total(amount) AS amount
   FROM claims
   WHERE status = 'CONFIRMED' AND confirmed_at IS NOT NULL
   GROUP BY "group", asset, date_trunc('day', confirmed_at), date_trunc('month', confirmed_at)
@@ -89,7 +89,7 @@ WITH confirmed AS (
     max(ledger) AS ledger,
     max(days) AS days,
     max(average_holdings) AS average_holdings,
-    sum(amount) AS claimed
+    total(amount) AS claimed
   FROM parts
   GROUP BY "group", month, asset
 ), rated AS (

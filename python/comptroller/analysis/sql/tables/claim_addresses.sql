@@ -1,2 +1,2 @@
 -- The addresses of each claim.
-SELECT DISTINCT a.id AS claim_id, unnest(a.addresses) AS address FROM store.claims AS a
+SELECT DISTINCT a.id AS claim_id, unnest(a.addresses) AS address FROM main.claims AS a

@@ -22,7 +22,7 @@ SELECT
   c.submitted_at,
   c.confirmed_at,
   c.updated_at
-FROM store.claims AS c
-LEFT JOIN store.payout_groups AS g ON g.id = c.payout_group_id
+FROM main.claims AS c
+LEFT JOIN main.payout_groups AS g ON g.id = c.payout_group_id
 LEFT JOIN claim_addresses AS a ON a.claim_id = c.id
 WHERE ($since IS NULL OR c.created_at >= $since) AND ($until IS NULL OR c.created_at < $until)

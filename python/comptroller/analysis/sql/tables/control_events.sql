@@ -2,7 +2,7 @@
 -- it was created, by its clocks, counts as lifted when it was created.
 WITH chosen_controls AS (
   SELECT c.*, greatest(c.created_at, c.deleted_at) AS lifted_at
-  FROM store.controls AS c
+  FROM main.controls AS c
   WHERE ($since IS NULL OR c.created_at >= $since) AND ($until IS NULL OR c.created_at < $until)
 ), unkeyed_events AS (
   SELECT *, 'created' AS event, created_at AS at FROM chosen_controls

@@ -1,2 +1,2 @@
 -- Payout groups.
-SELECT g.id AS "group", g.asset_type AS asset, g.ledger FROM store.payout_groups AS g
+SELECT g.id AS "group", g.asset_type AS asset, g.ledger FROM main.payout_groups AS g

@@ -5,6 +5,6 @@ SELECT
   b.balance,
   b.at,
   lead(b.at) OVER (PARTITION BY b.address_id ORDER BY b.at) AS next_at
-FROM store.balances AS b
-JOIN store.reward_addresses AS a ON a.id = b.address_id
+FROM main.balances AS b
+JOIN main.reward_addresses AS a ON a.id = b.address_id
 WHERE a.payout_group_id IS NOT NULL
