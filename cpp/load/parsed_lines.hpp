@@ -16,6 +16,8 @@ template <Record Line>
 struct ParsedLine {
   std::uint64_t line = 0;
   std::uint64_t item = 0;
+  std::uint64_t number = 0;  // of all lines that were taken, from 1
+  std::size_t size = 0;      // of its text
   std::optional<Line> record;
   std::unique_ptr<const Error> refusal;
 };
@@ -65,10 +67,10 @@ class ParsedLines {
       while_waiting();
       lock.lock();
     }
-    std::optional<Batch>& next = slot(taken_);
-    if (next->failure) std::rethrow_exception(next->failure);
-    if (next->lines.empty()) return {};  // what every later call gives
-    Batch batch = *std::exchange(next, std::nullopt);
+    Batch& next = slot(taken_);
+    if (next.failure) std::rethrow_exception(next.failure);
+    if (next.lines.empty()) return {};  // what every later call gives
+    Batch batch = std::exchange(next, {});
     ++taken_;
     changed_.notify_all();
     lock.unlock();
@@ -80,6 +82,9 @@ class ParsedLines {
     const std::lock_guard lock(mutex_);
     return !threads_.empty() && is_next_parsed();
   }
+
+  // Whether next() reads and parses in its caller's thread.
+  bool is_in_this_thread() const { return threads_.empty(); }
 
   std::uint64_t bytes_read() const { return documents_.bytes_read(); }
 
@@ -93,14 +98,15 @@ class ParsedLines {
     std::vector<ParsedLine<Line>> lines;  // at most 1.25 MiB of the input; none at its end
     json::UnknownMembers unknown_members;
     std::exception_ptr failure;  // of the input
+    bool is_parsed = false;      // or has failed
   };
 
   static constexpr std::chrono::milliseconds callback_interval{100};
   static constexpr std::size_t most_threads = 16;
   static constexpr std::size_t most_ready = 4;  // batches, besides those that are being parsed
 
-  std::optional<Batch>& slot(Number number) { return parsed_[number % parsed_.size()]; }
-  bool is_next_parsed() { return slot(taken_).has_value(); }
+  Batch& slot(Number number) { return parsed_[number % parsed_.size()]; }
+  bool is_next_parsed() { return slot(taken_).is_parsed; }
 
   std::vector<ParsedLine<Line>> take(Batch batch) {
     for (const auto& [path, times] : batch.unknown_members) {
@@ -175,6 +181,7 @@ class ParsedLines {
   void hand_over(Number number, Batch batch) {
     std::vector<std::vector<ParsedLine<Line>>> done;  // freed after the lock is released
     const std::lock_guard lock(mutex_);
+    batch.is_parsed = true;
     slot(number) = std::move(batch);
     done.swap(done_);
     changed_.notify_all();
@@ -190,6 +197,7 @@ class ParsedLines {
       ParsedLine<Line>& parsed = batch.lines.emplace_back();
       parsed.line = document.line;
       parsed.item = document.item;
+      parsed.size = document.text.size();
       parsed.refusal = std::move(document.refusal);
       if (document.is_blank || parsed.refusal) continue;
       try {
@@ -214,8 +222,8 @@ class ParsedLines {
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<std::optional<Batch>> parsed_;  // those from taken_ on, by their number
-  Number taken_ = 0;                          // the number of the next batch that next() gives
+  std::vector<Batch> parsed_;  // those from taken_ on, by their number
+  Number taken_ = 0;           // the number of the next batch that next() gives
   std::vector<std::vector<ParsedLine<Line>>> done_;
   bool is_read_ = false;               // the input, to its end or its failure
   std::vector<std::jthread> threads_;  // the first member to be destroyed, which ends the threads
