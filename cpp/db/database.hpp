@@ -97,6 +97,17 @@ struct TableScan {
   std::optional<Range> time;
 };
 
+// An INSERT of one row that does nothing if a unique value of the row is taken.
+struct InsertStatement {
+  std::string_view table;
+  std::vector<std::string_view> columns;  // of the parameters, in their order
+  std::string sql;
+};
+
+// What became of a row. A deferred one may have a unique value that is taken; it is to be inserted
+// again after the filling.
+enum class Insertion : std::uint8_t { inserted, taken, deferred };
+
 // For one thread at a time.
 class Connection {
  public:
@@ -107,19 +118,19 @@ class Connection {
 
   // A prepared statement, cached by its text. A text may be in use several times at once.
   virtual Query query(std::string_view sql) = 0;
-  // Runs a statement once for each row, in order; `bind` binds the row's parameters, which must
-  // live until it is called again. Gives of each row whether the statement changed anything. A
-  // driver may send many rows together.
+  // Inserts rows in order; `bind` binds the row's parameters, which must live until it is called
+  // again. A driver may send many rows together, and defers rows only between begin_filling and
+  // end_filling of the table.
   using BindRow = std::function<void(Query& query, std::size_t row)>;
-  virtual std::vector<bool> run_for_each(std::string_view sql, std::size_t rows,
-                                         const BindRow& bind) {
-    std::vector<bool> are_changed(rows);
-    Query run = query(sql);
+  virtual std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
+                                            const BindRow& bind) {
+    std::vector<Insertion> results(rows, Insertion::taken);
+    Query run = query(statement.sql);
     for (std::size_t row = 0; row < rows; ++row) {
       bind(run, row);
-      are_changed[row] = run.run() > 0;
+      if (run.run() > 0) results[row] = Insertion::inserted;
     }
-    return are_changed;
+    return results;
   }
   // A faster way than SQL to read many rows; none where the driver has no other. At most one is in
   // use at a time.
@@ -127,10 +138,12 @@ class Connection {
   // Runs statements that take no parameters.
   virtual void execute(const std::string& sql) = 0;
 
-  // Drops the secondary indexes of a table if it is empty, so that it is filled faster. In a bulk
-  // write only, which builds them before it ends or keeps nothing.
-  virtual void drop_indexes_of_empty(std::string_view table) = 0;
-  virtual void build_dropped_indexes() = 0;
+  // Prepares an empty table to be filled faster; nothing if it has rows. In a bulk write only,
+  // which ends the filling before it ends, or keeps nothing. Until then statements do not see the
+  // rows that were inserted, or lack the table's secondary indexes.
+  virtual void begin_filling(std::string_view table) = 0;
+  // All rows and indexes are in place after this.
+  virtual void end_filling() = 0;
 
   // See Snapshot.
   virtual void begin_snapshot() = 0;
@@ -171,6 +184,12 @@ struct Health {
   std::vector<std::string> findings;  // what is damaged
 };
 
+// What a bulk write is going to fill.
+struct Filling {
+  std::string_view table;   // empty: none
+  std::uint64_t bytes = 0;  // about how many are to be loaded
+};
+
 // Counts of committed writes, without bulk writes.
 struct Commits {
   // Commits of 1 write, of 2, of 3 to 4, of 5 to 8, and so on.
@@ -204,8 +223,10 @@ class Database {
                            std::function<void(std::exception_ptr)> done) = 0;
 
   // The same for a bulk write, alone in its transaction and without a limit on its duration. `work`
-  // returns whether to keep its changes.
-  virtual void write_bulk(const std::function<bool(Connection&)>& work) = 0;
+  // returns whether to keep its changes. A driver may fill the table of `filling`, if it is empty,
+  // in a way of its own.
+  virtual void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) = 0;
+  void write_bulk(const std::function<bool(Connection&)>& work) { write_bulk(work, {}); }
 
   // A number that differs from an earlier one of this object if something was committed in between,
   // by whichever process.

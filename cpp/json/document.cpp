@@ -62,6 +62,19 @@ std::size_t nesting(const dom::element& element) {
   return deepest + 1;
 }
 
+// Whether a document has brackets enough to be nested too deeply. Most have a few, which are found
+// faster than their values are walked.
+bool may_be_deep(std::string_view document) {
+  std::size_t brackets = 0;
+  for (const char bracket : {'[', '{'}) {
+    std::size_t at = document.find(bracket);
+    for (; at != std::string_view::npos; at = document.find(bracket, at + 1)) {
+      if (++brackets > deepest_nesting) return true;
+    }
+  }
+  return false;
+}
+
 Error parse_failure(simdjson::error_code failure) {
   if (failure == simdjson::MEMALLOC) return {Code::unavailable, "out of memory"};
   constexpr auto messages = std::to_array<std::pair<simdjson::error_code, const char*>>({
@@ -99,7 +112,8 @@ dom::object Reader::State::parse(std::string_view document, bool is_padded) {
     if (failure != simdjson::SUCCESS) throw parse_failure(failure);
     throw Error(Code::invalid_request, "a number is out of range");
   }
-  if (nesting(root) > deepest_nesting) throw parse_failure(simdjson::DEPTH_ERROR);
+  if (may_be_deep(document) && nesting(root) > deepest_nesting)
+    throw parse_failure(simdjson::DEPTH_ERROR);
   // The parser validated the UTF-8 of the document; only escapes can produce surrogates.
   if (document.find('\\') != std::string_view::npos) refuse_surrogates(root);
   dom::object object;
@@ -118,6 +132,17 @@ void refuse_duplicates(const dom::element& element) {
   std::ranges::sort(keys);
   if (const auto repeated = std::ranges::adjacent_find(keys); repeated != keys.end()) {
     throw Error::invalid(*repeated, "appears more than once");
+  }
+}
+
+void count_unknown(UnknownMembers& members, std::string_view path, std::uint64_t times) {
+  const auto known = members.find(path);
+  if (known != members.end()) {
+    known->second += times;
+  } else if (members.size() < most_unknown_members) {
+    members.emplace(path, times);
+  } else {
+    members["..."] += times;
   }
 }
 

@@ -68,15 +68,7 @@ class RecordReader {
       return;
     }
     refuse_duplicates(value);
-    const std::string path = path_ + shorten(key);
-    const auto known = options_.unknown->find(path);
-    if (known != options_.unknown->end()) {
-      ++known->second;
-    } else if (options_.unknown->size() < most_unknown_names) {
-      options_.unknown->emplace(path, 1);
-    } else {
-      ++(*options_.unknown)["..."];
-    }
+    count_unknown(*options_.unknown, path_ + shorten(key), 1);
   }
 
   // Unknown members that appear more than once; known ones are found by their position.
@@ -185,7 +177,6 @@ class RecordReader {
     refused_.push_back({prefix_ + path_ + std::string(name), std::move(message)});
   }
 
-  static constexpr std::size_t most_unknown_names = 1000;
   static constexpr std::size_t most_refused = 1000;  // more than are ever reported
 
   std::vector<FieldError>& refused_;

@@ -24,6 +24,9 @@ inline constexpr std::size_t padding = 64;
 
 // Unknown members that a lenient reader ignored, with their counts.
 using UnknownMembers = std::map<std::string, std::uint64_t, std::less<>>;
+inline constexpr std::size_t most_unknown_members = 1000;
+// Counts a member so many times more; beyond the most as "...".
+void count_unknown(UnknownMembers& members, std::string_view path, std::uint64_t times);
 
 struct ReadOptions {
   // Counts unknown members; if it is null they are refused.

@@ -20,6 +20,9 @@ class Input {
   // Whether the loading thread must read; otherwise a second thread does, which is faster.
   virtual bool is_for_loading_thread() const { return false; }
 
+  // In bytes, if it is known beforehand.
+  virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
+
   // Ends a read that waits in another thread soon, whatever it returns.
   virtual void abandon() noexcept {}
 };
@@ -36,8 +39,8 @@ class FileInput : public Input {
 
   std::size_t read(char* out, std::size_t capacity) override;
 
-  // In bytes; nullopt for a pipe or a device.
-  std::optional<std::uint64_t> size() const { return size_; }
+  // Unknown for a pipe or a device.
+  std::optional<std::uint64_t> size() const override { return size_; }
 
  private:
   std::string path_;

@@ -15,6 +15,12 @@ namespace comptroller::load {
 namespace {
 
 constexpr std::size_t most_rejections_listed = 1000;
+constexpr std::size_t lines_at_once = 500;
+// Deferred lines beyond it end a filling.
+constexpr std::size_t most_deferred_bytes = std::size_t{32} << 20U;
+// What is expected of a stream that is longer than the first read.
+constexpr std::uint64_t bytes_known_of_stream = std::uint64_t{1} << 20U;
+constexpr std::uint64_t bytes_of_stream = std::uint64_t{64} << 20U;
 // With keep_going other writers wait for so long, and for the lines that then run; never for input.
 constexpr std::chrono::milliseconds longest_hold{50};
 
@@ -24,18 +30,24 @@ class Loader {
  public:
   Loader(service::Service& service, const Principal& principal, Input& input,
          const LoadOptions& options)
-      : service_(service), principal_(principal), options_(options), source_(input) {}
+      : service_(service),
+        principal_(principal),
+        options_(options),
+        size_(input.size()),
+        source_(input) {}
 
   Result load() {
     do {
       const Result before = result_;
       try {
-        if (is_in_parts() && position_ == lines_.size()) fetch();  // before others wait
-        service_.database()->write_bulk([&](db::Connection& connection) {
-          write_part(connection);
-          check_interrupt();
-          return result_.committed;
-        });
+        if (is_fetched_first()) fetch();
+        service_.database()->write_bulk(
+            [&](db::Connection& connection) {
+              write_part(connection);
+              check_interrupt();
+              return result_.committed;
+            },
+            filling());
       } catch (...) {
         service_.resume_background_work();
         if (!before.committed) throw;
@@ -44,6 +56,10 @@ class Loader {
       service_.resume_background_work();
     } while (!is_at_end_);
     result_.unknown_members = source_.unknown_members();
+    for (auto& [number, rejection] : rejections_) {
+      if (result_.rejections.size() == most_rejections_listed) break;
+      result_.rejections.push_back(std::move(rejection));
+    }
     return std::move(result_);
   }
 
@@ -58,11 +74,25 @@ class Loader {
 
   bool is_in_parts() const { return options_.keep_going && !options_.dry_run; }
 
+  // Before others wait.
+  bool is_fetched_first() const {
+    if (position_ < lines_.size()) return false;
+    return is_in_parts() || (needs_no_index && !source_.is_in_this_thread());
+  }
+
+  db::Filling filling() const {
+    if (!needs_no_index || is_in_parts() || source_.is_in_this_thread()) return {};
+    // Of a stream only the first megabyte is known, once it has been read.
+    if (size_) return {Line::table, *size_};
+    const std::uint64_t read = source_.bytes_read();
+    return {Line::table, read < bytes_known_of_stream ? read : bytes_of_stream};
+  }
+
   // Writes all lines, or those up to the next commit of keep_going.
   void write_part(db::Connection& connection) {
     if (is_in_parts()) return take_lines(connection, Clock::now() + longest_hold);
     store::defer_operator_indexes(connection);
-    if (needs_no_index) connection.drop_indexes_of_empty(Line::table);
+    if (needs_no_index) connection.begin_filling(Line::table);
     take_lines(connection, Clock::time_point::max());
     if (!result_.committed) return;
     store::resume_operator_indexes(connection);
@@ -84,13 +114,31 @@ class Loader {
       position_ += count;
       const bool is_next_here = position_ < lines_.size() || source_.is_ready();
       if (!is_whole && (Clock::now() >= end || !is_next_here)) break;
+      if (deferred_bytes_ > most_deferred_bytes) take_deferred(connection, ingestion);
     }
+    take_deferred(connection, ingestion);
     result_.committed = !options_.dry_run && (result_.rejected == 0 || options_.keep_going);
     if (!result_.committed) return;
-    connection.build_dropped_indexes();
+    connection.end_filling();
     ingestion.finish();
     // A whole load may take long: it rewrites the claims of groups that changed, too.
     while (is_whole && store::continue_jurisdiction_changes(connection)) check_interrupt();
+  }
+
+  // Takes the lines that were deferred, in their order, after the filling.
+  void take_deferred(db::Connection& connection, service::Ingestion& ingestion) {
+    if (deferred_.empty()) return;
+    connection.end_filling();
+    std::vector<ParsedLine<Line>> lines = std::exchange(deferred_, {});
+    deferred_bytes_ = 0;
+    for (std::size_t begin = 0; begin < lines.size(); begin += lines_at_once) {
+      report_progress();
+      const std::size_t count = std::min(lines_at_once, lines.size() - begin);
+      take(ingestion, std::span(lines).subspan(begin, count));
+    }
+    // Rejections are listed in the order of their lines.
+    std::ranges::sort(rejections_, {}, &NumberedRejection::first);
+    if (rejections_.size() > most_rejections_listed) rejections_.resize(most_rejections_listed);
   }
 
   void fetch() {
@@ -121,14 +169,18 @@ class Loader {
     const std::vector<service::LineResult> results =
         ingestion.take(std::span<Line* const>(records));
     auto result = results.begin();
-    for (const ParsedLine<Line>& line : lines) {
-      ++result_.read;
+    for (ParsedLine<Line>& line : lines) {
+      const bool was_deferred = line.number > 0;
+      if (!was_deferred) line.number = ++result_.read;
       if (line.refusal) {
         reject(line, *line.refusal);
       } else if (!line.record) {
         ++result_.blank;
       } else if (const service::LineResult& taken = *result++; taken.rejection) {
         reject(line, *taken.rejection);
+      } else if (taken.is_deferred) {
+        deferred_bytes_ += line.size;
+        deferred_.push_back(std::move(line));
       } else {
         ++count_of(taken.outcome);
       }
@@ -143,21 +195,31 @@ class Loader {
 
   void reject(const ParsedLine<Line>& line, const Error& error) {
     ++result_.rejected;
-    if (result_.rejections.size() == most_rejections_listed) return;
+    // A deferred line may come before those that are listed.
+    if (rejections_.size() >= most_rejections_listed &&
+        line.number > rejections_[most_rejections_listed - 1].first) {
+      return;
+    }
     std::string message = error.detail();
     if (line.item > 0) message = "item " + std::to_string(line.item) + ": " + message;
-    result_.rejections.push_back(
-        {line.line, std::string(problem(error.code()).code), std::move(message)});
+    rejections_.emplace_back(
+        line.number,
+        Rejection{line.line, std::string(problem(error.code()).code), std::move(message)});
   }
 
   service::Service& service_;
   const Principal& principal_;
   const LoadOptions& options_;
+  std::optional<std::uint64_t> size_;  // of the input
   ParsedLines<Line> source_;
   std::vector<ParsedLine<Line>> lines_;
   std::size_t position_ = 0;
   bool is_at_end_ = false;
   Clock::time_point reported_at_;
+  std::vector<ParsedLine<Line>> deferred_;
+  std::size_t deferred_bytes_ = 0;
+  using NumberedRejection = std::pair<std::uint64_t, Rejection>;
+  std::vector<NumberedRejection> rejections_;  // by the number of the line
   Result result_;
 };
 

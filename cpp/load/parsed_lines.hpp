@@ -1,9 +1,8 @@
 #pragma once
 
-#include <atomic>
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <thread>
 
@@ -17,58 +16,75 @@ template <Record Line>
 struct ParsedLine {
   std::uint64_t line = 0;
   std::uint64_t item = 0;
+  std::uint64_t number = 0;  // of all lines that were taken, from 1
+  std::size_t size = 0;      // of its text
   std::optional<Line> record;
   std::unique_ptr<const Error> refusal;
 };
 
-// The lines of an input as records. Parses ahead on a thread of its own, unless the input must be
-// read by the loading thread.
+// The lines of an input as records, in order. Parses ahead on a thread for each core, which read
+// the input in turn, unless it must be read by the loading thread.
 template <Record Line>
 class ParsedLines {
  public:
   explicit ParsedLines(Input& input) : input_(input), documents_(input) {
     if (input.is_for_loading_thread()) return;
-    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+    const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    // Whatever can fail is done before a thread runs.
+    readers_ = std::vector<json::Reader>(std::min(cores, most_threads));
+    parsed_.resize(most_ready + readers_.size());
+    threads_.reserve(readers_.size());
+    for (json::Reader& reader : readers_) {
+      threads_.emplace_back([&](const std::stop_token& stop) { run(reader, stop); });
+    }
   }
 
-  // Ends the thread, also before the end of the input.
+  // Ends the threads, also before the end of the input.
   ~ParsedLines() {
-    thread_.request_stop();
-    if (thread_.joinable() && !is_finished_) input_.abandon();
+    for (std::jthread& thread : threads_) thread.request_stop();
+    std::unique_lock lock(mutex_);
+    const bool may_wait = !threads_.empty() && !is_read_;
+    lock.unlock();
+    if (may_wait) input_.abandon();
   }
   ParsedLines(const ParsedLines&) = delete;
   ParsedLines& operator=(const ParsedLines&) = delete;
 
   // The next lines, in order; none at the end. Throws what the input threw. Calls `while_waiting`,
-  // which may throw, ten times a second. Lines that are `done` are freed by the parsing thread,
-  // which is idle more often.
+  // which may throw, ten times a second. Lines that are `done` are freed by a parsing thread, which
+  // is idle more often.
   template <class WhileWaiting>
   std::vector<ParsedLine<Line>> next(std::vector<ParsedLine<Line>> done,
                                      const WhileWaiting& while_waiting) {
-    if (!thread_.joinable()) return parse(documents_.next());
+    if (threads_.empty()) {
+      if (readers_.empty()) readers_ = std::vector<json::Reader>(1);
+      return take(parse(readers_.front(), documents_.next()));
+    }
     std::unique_lock lock(mutex_);
     done_.push_back(std::move(done));
-    while (!changed_.wait_for(lock, callback_interval,
-                              [&] { return !ready_.empty() || is_finished_; })) {
+    while (!changed_.wait_for(lock, callback_interval, [&] { return is_next_parsed(); })) {
       lock.unlock();
       while_waiting();
       lock.lock();
     }
-    if (ready_.empty()) {
-      if (failure_) std::rethrow_exception(failure_);
-      return {};
-    }
-    std::vector<ParsedLine<Line>> lines = std::move(ready_.front());
-    ready_.pop_front();
+    Batch& next = slot(taken_);
+    if (next.failure) std::rethrow_exception(next.failure);
+    if (next.lines.empty()) return {};  // what every later call gives
+    Batch batch = std::exchange(next, {});
+    ++taken_;
     changed_.notify_all();
-    return lines;
+    lock.unlock();
+    return take(std::move(batch));
   }
 
   // Whether next() returns at once.
   bool is_ready() {
     const std::lock_guard lock(mutex_);
-    return thread_.joinable() && (!ready_.empty() || is_finished_);
+    return !threads_.empty() && is_next_parsed();
   }
+
+  // Whether next() reads and parses in its caller's thread.
+  bool is_in_this_thread() const { return threads_.empty(); }
 
   std::uint64_t bytes_read() const { return documents_.bytes_read(); }
 
@@ -76,36 +92,116 @@ class ParsedLines {
   const json::UnknownMembers& unknown_members() const { return unknown_members_; }
 
  private:
-  static constexpr std::chrono::milliseconds callback_interval{100};
-  static constexpr std::size_t most_ready = 4;  // batches of at most 1.25 MiB
+  using Number = std::uint64_t;  // of a batch, from 0
 
-  void run(const std::stop_token& stop) {
-    try {
-      for (auto batch = documents_.next(); !batch.empty() && hand_over(parse(batch), stop);) {
-        batch = documents_.next();
-      }
-    } catch (...) {
-      failure_ = std::current_exception();
+  struct Batch {
+    std::vector<ParsedLine<Line>> lines;  // at most 1.25 MiB of the input; none at its end
+    json::UnknownMembers unknown_members;
+    std::exception_ptr failure;  // of the input
+    bool is_parsed = false;      // or has failed
+  };
+
+  static constexpr std::chrono::milliseconds callback_interval{100};
+  static constexpr std::size_t most_threads = 16;
+  static constexpr std::size_t most_ready = 4;  // batches, besides those that are being parsed
+
+  Batch& slot(Number number) { return parsed_[number % parsed_.size()]; }
+  bool is_next_parsed() { return slot(taken_).is_parsed; }
+
+  std::vector<ParsedLine<Line>> take(Batch batch) {
+    for (const auto& [path, times] : batch.unknown_members) {
+      json::count_unknown(unknown_members_, path, times);
     }
-    const std::lock_guard guard(mutex_);
-    is_finished_ = true;
+    return std::move(batch.lines);
+  }
+
+  void run(json::Reader& reader, const std::stop_token& stop) {
+    std::vector<Document> documents;
+    std::string text;
+    while (true) {
+      Batch batch;
+      const std::optional<Number> number = read(stop, documents, text, batch);
+      if (!number) return;
+      try {
+        if (!batch.failure) batch = parse(reader, documents);
+      } catch (...) {
+        batch.failure = std::current_exception();
+      }
+      hand_over(*number, std::move(batch));
+    }
+  }
+
+  // Reads the documents of the next batch, or sets its failure. Gives its number; none after the
+  // end, or once this object is being destroyed.
+  std::optional<Number> read(const std::stop_token& stop, std::vector<Document>& documents,
+                             std::string& text, Batch& batch) {
+    const std::lock_guard turn(reading_);
+    if (!wait_for_room(stop)) return std::nullopt;
+    bool is_end = true;
+    try {
+      copy(documents_.next(), documents, text);
+      is_end = documents.empty();
+    } catch (...) {
+      batch.failure = std::current_exception();
+    }
+    if (is_end) {
+      const std::lock_guard guard(mutex_);
+      is_read_ = true;
+    }
+    return read_++;
+  }
+
+  // The window of the documents is filled anew while others are parsed: they get a copy of it.
+  void copy(std::span<Document> from, std::vector<Document>& documents, std::string& text) {
+    documents.assign(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+    const char* begin = nullptr;
+    const char* end = nullptr;
+    for (const Document& document : documents) {
+      if (document.text.empty()) continue;
+      if (begin == nullptr) begin = document.text.data();
+      end = document.text.data() + document.text.size();
+    }
+    if (begin == nullptr) return;
+    text.assign(begin, static_cast<std::size_t>(end - begin) + json::padding);
+    for (Document& document : documents) {
+      if (document.text.empty()) continue;
+      const auto offset = static_cast<std::size_t>(document.text.data() - begin);
+      document.text = std::string_view(text).substr(offset, document.text.size());
+    }
+  }
+
+  // False if there is nothing more to read.
+  bool wait_for_room(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    const auto has_room = [&] { return read_ < taken_ + parsed_.size(); };
+    return changed_.wait(lock, stop, [&] { return is_read_ || has_room(); }) && !is_read_ &&
+           !stop.stop_requested();
+  }
+
+  void hand_over(Number number, Batch batch) {
+    std::vector<std::vector<ParsedLine<Line>>> done;  // freed after the lock is released
+    const std::lock_guard lock(mutex_);
+    batch.is_parsed = true;
+    slot(number) = std::move(batch);
+    done.swap(done_);
     changed_.notify_all();
   }
 
-  std::vector<ParsedLine<Line>> parse(std::span<Document> documents) {
+  static Batch parse(json::Reader& reader, std::span<Document> documents) {
+    Batch batch;
     json::ReadOptions options;
-    options.unknown = &unknown_members_;
+    options.unknown = &batch.unknown_members;
     options.is_padded = true;
-    std::vector<ParsedLine<Line>> lines;
-    lines.reserve(documents.size());
+    batch.lines.reserve(documents.size());
     for (Document& document : documents) {
-      ParsedLine<Line>& parsed = lines.emplace_back();
+      ParsedLine<Line>& parsed = batch.lines.emplace_back();
       parsed.line = document.line;
       parsed.item = document.item;
+      parsed.size = document.text.size();
       parsed.refusal = std::move(document.refusal);
       if (document.is_blank || parsed.refusal) continue;
       try {
-        reader_.read(document.text, parsed.record.emplace(), options);
+        reader.read(document.text, parsed.record.emplace(), options);
       } catch (const Error& error) {
         // Failures of the machine are not the line's.
         if (problem(error.code()).status >= 500) throw;
@@ -113,31 +209,24 @@ class ParsedLines {
         parsed.refusal = std::make_unique<const Error>(error);
       }
     }
-    return lines;
-  }
-
-  // False once this object is being destroyed.
-  bool hand_over(std::vector<ParsedLine<Line>> lines, const std::stop_token& stop) {
-    std::vector<std::vector<ParsedLine<Line>>> done;  // freed after the lock is released
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait(lock, stop, [&] { return ready_.size() < most_ready; })) return false;
-    ready_.push_back(std::move(lines));
-    done.swap(done_);
-    changed_.notify_all();
-    return true;
+    return batch;
   }
 
   Input& input_;
-  Documents documents_;
-  json::Reader reader_;
+  std::vector<json::Reader> readers_;  // of each thread, or of the loading thread
   json::UnknownMembers unknown_members_;
+
+  std::mutex reading_;  // held by the thread whose turn it is; taken before mutex_
+  Documents documents_;
+  Number read_ = 0;  // the number of the next batch to read
+
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<std::vector<ParsedLine<Line>>> ready_;
+  std::vector<Batch> parsed_;  // those from taken_ on, by their number
+  Number taken_ = 0;           // the number of the next batch that next() gives
   std::vector<std::vector<ParsedLine<Line>>> done_;
-  std::exception_ptr failure_;
-  std::atomic<bool> is_finished_ = false;
-  std::jthread thread_;  // the first member to be destroyed, which ends the thread
+  bool is_read_ = false;               // the input, to its end or its failure
+  std::vector<std::jthread> threads_;  // the first member to be destroyed, which ends the threads
 };
 
 }  // namespace comptroller::load

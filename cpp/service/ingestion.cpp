@@ -28,11 +28,12 @@ void attempt(LineResult& result, const Action& action) {
   }
 }
 
-std::vector<bool> insert_new(db::Connection& connection, std::span<const store::NewClaim> claims) {
+std::vector<db::Insertion> insert_new(db::Connection& connection,
+                                      std::span<const store::NewClaim> claims) {
   return store::insert_claims(connection, claims);
 }
-std::vector<bool> insert_new(db::Connection& connection,
-                             std::span<const Orchestration* const> orchestrations) {
+std::vector<db::Insertion> insert_new(db::Connection& connection,
+                                      std::span<const Orchestration* const> orchestrations) {
   return store::insert_orchestrations(connection, orchestrations);
 }
 
@@ -64,10 +65,15 @@ std::vector<LineResult> Ingestion::take(std::span<Line* const> lines) {
         return Outcome::inserted;
       });
     }
-    const std::vector<bool> are_new = insert_new(connection_, rows);
+    const std::vector<db::Insertion> insertions = insert_new(connection_, rows);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      attempt(results[places[i]],
-              [&] { return are_new[i] ? inserted(*lines[places[i]]) : merge(rows[i]); });
+      LineResult& result = results[places[i]];
+      if (insertions[i] == db::Insertion::deferred) {
+        result.is_deferred = true;
+        continue;
+      }
+      const bool is_new = insertions[i] == db::Insertion::inserted;
+      attempt(result, [&] { return is_new ? inserted(*lines[places[i]]) : merge(rows[i]); });
     }
   }
   return results;

@@ -22,6 +22,7 @@ enum class Outcome : std::uint8_t { inserted, updated, unchanged };
 struct LineResult {
   Outcome outcome = Outcome::unchanged;
   std::unique_ptr<const Error> rejection;  // instead of an outcome
+  bool is_deferred = false;  // neither: take the line again after the filling of its table
 };
 
 // Takes the lines of one kind inside one write transaction. A line is rejected before anything of
@@ -39,7 +40,7 @@ class Ingestion {
         make_id_(std::move(make_id)) {}
 
   // Takes lines and gives the result that each has if they are taken one by one. A line without a
-  // customer gets it.
+  // customer gets it. Only during the filling of their table are lines deferred.
   template <Record Line>
   std::vector<LineResult> take(std::span<Line* const> lines);
   // Takes one line; throws what it is rejected with.

@@ -13,8 +13,9 @@ struct NewClaim {
   const Claim* claim = nullptr;
   std::optional<std::int64_t> jurisdiction;  // the present one of its group, a symbol
 };
-// Inserts claims in order, each unless its id is taken; gives of each whether it was inserted.
-std::vector<bool> insert_claims(db::Connection& connection, std::span<const NewClaim> claims);
+// Inserts claims in order, each unless its id is taken; gives what became of each.
+std::vector<db::Insertion> insert_claims(db::Connection& connection,
+                                         std::span<const NewClaim> claims);
 void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,
                   std::optional<std::int64_t> jurisdiction);
 

@@ -5,10 +5,9 @@
 
 namespace comptroller::store {
 
-// Inserts orchestrations in order, each unless its id is taken; gives of each whether it was
-// inserted.
-std::vector<bool> insert_orchestrations(db::Connection& connection,
-                                        std::span<const Orchestration* const> orchestrations);
+// Inserts orchestrations in order, each unless its id is taken; gives what became of each.
+std::vector<db::Insertion> insert_orchestrations(
+    db::Connection& connection, std::span<const Orchestration* const> orchestrations);
 void update_orchestration(db::Connection& connection, std::int64_t key,
                           const Orchestration& orchestration);
 

@@ -76,15 +76,16 @@ std::optional<std::int64_t> insert_new(db::Connection& connection, const R& reco
   return query.insert();
 }
 
-// The same for records in order, which a driver may send together; returns of each whether it was
-// inserted. They have one further column, whose value `value_of(position, parameters)` gives.
+// The same for records in order, which a driver may send together. They have one further column,
+// whose value `value_of(position, parameters)` gives.
 template <Record R, class RecordOf, class ValueOf>
-std::vector<bool> insert_new_many(db::Connection& connection, std::size_t count,
-                                  const RecordOf& record_of, std::string_view column,
-                                  const ValueOf& value_of) {
-  static const std::string sql = insert_sql(R::table, column_names<R>({{column, {}}}));
+std::vector<db::Insertion> insert_new_many(db::Connection& connection, std::size_t count,
+                                           const RecordOf& record_of, std::string_view column,
+                                           const ValueOf& value_of) {
+  static const db::InsertStatement statement{R::table, column_names<R>({{column, {}}}),
+                                             insert_sql(R::table, column_names<R>({{column, {}}}))};
   BoundValues parameters(connection.symbols());  // of one row
-  return connection.run_for_each(sql, count, [&](db::Query& query, std::size_t row) {
+  return connection.insert_new(statement, count, [&](db::Query& query, std::size_t row) {
     parameters.clear();
     bind_columns(query, record_of(row), parameters, {{column, value_of(row, parameters)}});
   });

@@ -14,7 +14,7 @@ from comptroller.errors import Unavailable, invalid, unavailable
 
 #: Endings of the names of the files beside a store.
 _BESIDE_A_STORE = (
-    *("-wal", "-shm", "-journal", "-lock", "-commit-lock"),
+    *("-wal", "-shm", "-journal", "-lock", "-commit-lock", "-filling"),
     *(".keys", ".keys-lock", ".clients", ".clients-lock", ".pulled"),
 )
 

@@ -173,7 +173,7 @@ def test_a_backup_needs_a_name(operator: Service) -> None:
         operator.backup("")
 
 
-@pytest.mark.parametrize("own", ["", "-wal", "-shm", "-lock", "-commit-lock"])
+@pytest.mark.parametrize("own", ["", "-wal", "-shm", "-lock", "-commit-lock", "-filling"])
 def test_a_backup_is_no_file_of_the_store_itself(
     operator: Service, store_path: Path, own: str
 ) -> None:

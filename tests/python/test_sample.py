@@ -142,7 +142,7 @@ def test_a_place_that_cannot_be_written_is_unavailable(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-lock", "-commit-lock"])
+@pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-lock", "-commit-lock", "-filling"])
 def test_a_sample_never_takes_the_place_of_a_store(
     operator: Service, store_path: Path, beside: str
 ) -> None:

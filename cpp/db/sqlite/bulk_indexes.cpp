@@ -1,8 +1,9 @@
-// Building the indexes of an empty table after it is filled is faster than updating them row by
-// row.
+// Filling an empty table: by its trees where there is a target for them; else its indexes are built
+// after it is filled, which is faster than updating them row by row.
 #include <memory>
 
 #include "db/sqlite/connection.hpp"
+#include "db/sqlite/table_filler.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -16,7 +17,15 @@ std::string cache_size(SqliteConnection& connection) {
 
 }  // namespace
 
-void SqliteConnection::drop_indexes_of_empty(std::string_view table) {
+std::vector<Insertion> SqliteConnection::insert_new(const InsertStatement& statement,
+                                                    std::size_t rows, const BindRow& bind) {
+  if (filler_ && filler_->fills(statement.table)) return filler_->insert(statement, rows, bind);
+  return Connection::insert_new(statement, rows, bind);
+}
+
+void SqliteConnection::begin_filling(std::string_view table) {
+  if (fill_target_ != nullptr) filler_ = fill_target_->start(*this, table);
+  if (filler_) return;
   if (query("SELECT 1 FROM " + std::string(table) + " LIMIT 1").step()) return;
   std::string drops;
   {
@@ -31,7 +40,8 @@ void SqliteConnection::drop_indexes_of_empty(std::string_view table) {
   execute(drops);
 }
 
-void SqliteConnection::build_dropped_indexes() {
+void SqliteConnection::end_filling() {
+  if (filler_) return fill_target_->finish(*this, std::move(filler_));
   if (dropped_indexes_.empty()) return;
   // A sorter that fills up often hands its rows to another thread; one as large as the cache would
   // sort at the end, on one thread.

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "db/sqlite/table_filler.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
@@ -53,7 +54,9 @@ void SqliteConnection::fail(int result) {
   throw_failure(result);
 }
 
-std::string immutable_uri(const std::string& path) {
+namespace {
+
+std::string uri_of(const std::string& path, const char* option) {
   // SQLite takes everything else as it is.
   constexpr std::array<std::pair<char, const char*>, 3> reserved{
       {{'%', "%25"}, {'?', "%3F"}, {'#', "%23"}}};
@@ -63,7 +66,17 @@ std::string immutable_uri(const std::string& path) {
         std::ranges::find(reserved, character, &std::pair<char, const char*>::first);
     uri += found == reserved.end() ? std::string(1, character) : found->second;
   }
-  return uri + "?immutable=1";
+  return uri + option;
+}
+
+}  // namespace
+
+std::string immutable_uri(const std::string& path) {
+  return uri_of(path, "?immutable=1");
+}
+
+std::string private_uri(const std::string& path) {
+  return uri_of(path, "?nolock=1");
 }
 
 SqliteConnection::SqliteConnection(const std::string& path, int flags) {
@@ -75,6 +88,8 @@ SqliteConnection::SqliteConnection(const std::string& path, int flags) {
   wait_when_busy(true);
   sqlite3_progress_handler(handle, operations_between_callbacks, &on_progress, this);
 }
+
+SqliteConnection::~SqliteConnection() = default;
 
 void SqliteConnection::execute(const std::string& sql) {
   check(sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr));
@@ -139,6 +154,7 @@ void SqliteConnection::end_snapshot() noexcept {
 void SqliteConnection::roll_back() noexcept {
   pages_.reset();
   dropped_indexes_.clear();
+  filler_.reset();
   if (in_transaction()) sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 

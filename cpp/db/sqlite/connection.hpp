@@ -22,15 +22,31 @@ namespace comptroller::db::sqlite {
 // The path as a URI of a file that nobody changes, which SQLite reads without a lock and without
 // making files beside it.
 std::string immutable_uri(const std::string& path);
+// That of a file that only the caller uses: without locks.
+std::string private_uri(const std::string& path);
 
 struct CloseConnection {
   void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+};
+
+class SqliteConnection;
+class TableFiller;
+
+// Fills tables of a database file that nobody else uses.
+class FillTarget {
+ public:
+  virtual ~FillTarget() = default;
+  // nullptr if the table is to be filled by statements.
+  virtual std::unique_ptr<TableFiller> start(SqliteConnection& connection,
+                                             std::string_view table) = 0;
+  virtual void finish(SqliteConnection& connection, std::unique_ptr<TableFiller> filler) = 0;
 };
 
 class SqliteConnection final : public Connection {
  public:
   // `flags` of sqlite3_open_v2; NOMUTEX is added.
   SqliteConnection(const std::string& path, int flags);
+  ~SqliteConnection() override;
 
   Query query(std::string_view sql) override {
     ++queries_;
@@ -38,8 +54,10 @@ class SqliteConnection final : public Connection {
   }
   std::optional<Query> scan(const TableScan& scan) override;
   void execute(const std::string& sql) override;
-  void drop_indexes_of_empty(std::string_view table) override;
-  void build_dropped_indexes() override;
+  std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
+                                    const BindRow& bind) override;
+  void begin_filling(std::string_view table) override;
+  void end_filling() override;
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
   bool has_readable_views(std::span<const ReadableView> views) override;
@@ -57,6 +75,8 @@ class SqliteConnection final : public Connection {
   // Leaves the log as it is when this connection closes.
   void keep_log() { sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
+  // begin_filling uses it from now on. Must outlive the connection.
+  void set_fill_target(FillTarget* target) { fill_target_ = target; }
   // Statements end with what `interrupt` throws, which is asked on the thread that runs them; by
   // default nothing ends them. Must outlive the connection.
   void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
@@ -86,6 +106,8 @@ class SqliteConnection final : public Connection {
   std::optional<Pages> pages_;  // of the snapshot
   std::optional<PageScan> page_scan_;
   std::string dropped_indexes_;  // the statements that create them
+  FillTarget* fill_target_ = nullptr;
+  std::unique_ptr<TableFiller> filler_;
   const Interrupt* interrupt_ = nullptr;
   Deadline deadline_ = Deadline::max();
   Deadline busy_until_{};

@@ -17,6 +17,7 @@
 #include "db/sqlite/backup.hpp"
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/lock_file.hpp"
+#include "db/sqlite/private_copy.hpp"
 #include "db/sqlite/readers.hpp"
 #include "db/sqlite/schema.hpp"
 #include "db/sqlite/writer.hpp"
@@ -31,7 +32,8 @@ namespace filesystem = std::filesystem;
 constexpr std::chrono::seconds longest_wait_to_open{30};
 constexpr int cache_kib_of_writer = 65536;
 constexpr int most_links = 40;
-constexpr std::array<const char*, 5> file_suffixes{"", "-wal", "-shm", "-lock", "-commit-lock"};
+constexpr std::array<const char*, 6> file_suffixes{"",      "-wal",         "-shm",
+                                                   "-lock", "-commit-lock", private_copy_suffix};
 
 Deadline deadline_to_open() {
   return Clock::now() + longest_wait_to_open;
@@ -54,8 +56,8 @@ class SqliteDatabase final : public Database {
                    std::function<void(std::exception_ptr)> done) override {
     writer().write_later(std::move(work), std::move(done));
   }
-  void write_bulk(const std::function<bool(Connection&)>& work) override {
-    writer().write_bulk(work);
+  void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) override {
+    writer().write_bulk(work, filling);
   }
   Commits commits() const override { return writer_ ? writer_->commits() : Commits{}; }
   std::int64_t version() override;
@@ -118,6 +120,11 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
   }
   use_write_ahead_log(connection, path_);
   if (is_older) migrate(connection, path_);
+  if (!is_older) {
+    // What a process that was killed left of a bulk write.
+    const LockGuard cleaning(write_lock_, std::try_to_lock);
+    if (cleaning.is_held()) ::unlink((path_ + private_copy_suffix).c_str());
+  }
   connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
   connection.execute("PRAGMA threads = 2");
   connection.execute("PRAGMA cache_size = -" + std::to_string(cache_kib_of_writer));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "db/sqlite/private_copy.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
@@ -13,7 +14,6 @@ namespace comptroller::db::sqlite {
 namespace {
 
 constexpr std::size_t largest_batch = 256;
-constexpr int frames_to_checkpoint = 4000;  // about 16 MB of log
 
 // The writer that this thread waits for or works with. A signal handler that runs meanwhile, on the
 // same thread, cannot write with it: it would wait for itself.
@@ -342,7 +342,7 @@ void Writer::checkpoint_if_due() noexcept {
                             nullptr);
 }
 
-void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
+void Writer::write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) {
   refuse_nesting();
   const Writing writing(this);
   Task task;
@@ -351,8 +351,14 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
   try {
     guard.emplace(write_lock_, task.deadline, &interrupt_);
     connection_.set_deadline(task.deadline);
-    begin();
-    run_bulk(work);
+    if (connection_.in_transaction()) undo();  // an earlier one that could not be undone
+    connection_.set_interrupt(&interrupt_);
+    if (const auto copy = PrivateCopy::make(connection_, filling)) {
+      run_in_copy(*copy, work);
+    } else {
+      begin();
+      run_bulk(work);
+    }
   } catch (...) {
     task.failure = std::current_exception();
     end_bulk();
@@ -361,27 +367,6 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work) {
   guard.reset();
   stop_leading(take_alone(task));
   if (task.failure) std::rethrow_exception(task.failure);
-}
-
-void Writer::end_bulk() noexcept {
-  connection_.set_interrupt(nullptr);
-  in_bulk_ = std::thread::id();
-}
-
-void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
-  in_bulk_ = std::this_thread::get_id();
-  connection_.set_deadline(Deadline::max());
-  connection_.set_interrupt(&interrupt_);
-  const bool keeps = work(connection_);
-  end_bulk();
-  if (!keeps) return undo();
-  commit(Clock::now() + longest_wait_);
-  if (frames_in_log_ < frames_to_checkpoint) return;
-  // Frames that a reader still needs stay in the log, so that no writer waits for the reader.
-  connection_.wait_when_busy(false);
-  sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
-                            nullptr);
-  connection_.wait_when_busy(true);
 }
 
 }  // namespace comptroller::db::sqlite

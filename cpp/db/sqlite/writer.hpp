@@ -16,6 +16,8 @@
 
 namespace comptroller::db::sqlite {
 
+class PrivateCopy;
+
 // For any thread. A write is reported as done only when its transaction was committed, also when
 // memory runs out: between taking a task from the queue and reporting its outcome only its own
 // work allocates, whose failure is that outcome.
@@ -34,10 +36,12 @@ class Writer {
   void write(const std::function<void(Connection&)>& work);
   void write_later(std::function<void(Connection&)> work,
                    std::function<void(std::exception_ptr)> done);
-  void write_bulk(const std::function<bool(Connection&)>& work);
+  void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling);
   Commits commits() const;
 
  private:
+  static constexpr int frames_to_checkpoint = 4000;  // about 16 MB of log
+
   // Waits until the task is done or this thread leads. Throws when neither comes in time; the task
   // is then not run.
   void wait_for_turn(Task& task);
@@ -53,6 +57,8 @@ class Writer {
   void run(const TaskQueue& batch, const Task& leader) noexcept;
   void run_one(Task& task, bool is_alone);
   void run_bulk(const std::function<bool(Connection&)>& work);
+  void run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work);
+  void truncate_log() noexcept;
   void end_bulk() noexcept;
   void refuse_nesting() const;
   void begin();

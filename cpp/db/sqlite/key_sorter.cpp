@@ -1,0 +1,145 @@
+#include "db/sqlite/key_sorter.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "db/sqlite/record_format.hpp"
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+constexpr std::size_t most_memory = std::size_t{10} << 20U;
+constexpr std::size_t bytes_a_read = std::size_t{1} << 16U;
+
+// Up to eight bytes from `offset` on as a number that compares like them.
+std::uint64_t number_at(std::string_view key, std::size_t offset) {
+  if (key.size() <= offset) return 0;
+  std::uint64_t number = 0;
+  std::memcpy(&number, key.data() + offset, std::min(sizeof number, key.size() - offset));
+  if constexpr (std::endian::native == std::endian::little) number = __builtin_bswap64(number);
+  return number;
+}
+
+}  // namespace
+
+// Reads the keys of a run.
+class KeySorter::Cursor {
+ public:
+  Cursor(const files::UnnamedFile& file, const Run& run) : file_(file), run_(run) { next(); }
+
+  std::string_view key() const { return key_; }
+  // False at the end.
+  bool next() {
+    constexpr std::size_t longest_size = longest_varint;
+    if (left() < longest_size) fill(longest_size);
+    if (left() == 0) return false;
+    const char* at = buffer_.data() + at_;
+    const auto size = static_cast<std::size_t>(take_varint(at));
+    at_ = static_cast<std::size_t>(at - buffer_.data());
+    if (left() < size) fill(size);
+    key_ = std::string_view(buffer_).substr(at_, size);
+    at_ += size;
+    return true;
+  }
+
+ private:
+  std::size_t left() const { return buffer_.size() - at_; }
+
+  void fill(std::size_t wanted) {
+    buffer_.erase(0, at_);
+    at_ = 0;
+    const std::size_t had = buffer_.size();
+    const auto more =
+        std::min<std::uint64_t>(std::max(wanted, bytes_a_read), run_.end - run_.begin);
+    buffer_.resize(had + more);
+    file_.read(run_.begin, buffer_.data() + had, more);
+    run_.begin += more;
+  }
+
+  const files::UnnamedFile& file_;
+  Run run_;
+  std::string buffer_;
+  std::size_t at_ = 0;
+  std::string_view key_;
+};
+
+void KeySorter::add(std::string_view key) {
+  if (keys_.size() + key.size() + (entries_.size() + 1) * sizeof(Entry) > most_memory) spill();
+  entries_.push_back({number_at(key, 0), number_at(key, sizeof(std::uint64_t)),
+                      static_cast<std::uint32_t>(keys_.size()),
+                      static_cast<std::uint32_t>(key.size())});
+  keys_ += key;
+  ++size_;
+}
+
+void KeySorter::sort() {
+  const auto is_less = [this](const Entry& left, const Entry& right) {
+    if (left.first != right.first) return left.first < right.first;
+    if (left.second != right.second) return left.second < right.second;
+    return key_of(left) < key_of(right);
+  };
+  if (!std::ranges::is_sorted(entries_, is_less)) std::ranges::sort(entries_, is_less);
+}
+
+void KeySorter::spill() {
+  if (entries_.empty()) return;
+  sort();
+  if (!file_) file_ = std::make_unique<files::UnnamedFile>(folder_);
+  Run run{file_->size(), 0};
+  std::string bytes;
+  bytes.reserve(2 * bytes_a_read);
+  for (const Entry& entry : entries_) {
+    append_varint(bytes, entry.size);
+    bytes += key_of(entry);
+    if (bytes.size() < bytes_a_read) continue;
+    file_->append(bytes);
+    bytes.clear();
+  }
+  file_->append(bytes);
+  run.end = file_->size();
+  runs_.push_back(run);
+  keys_.clear();
+  entries_.clear();
+}
+
+void KeySorter::visit_sorted(const std::function<void(std::string_view)>& visit) {
+  if (!runs_.empty()) return merge(visit);
+  sort();
+  for (const Entry& entry : entries_) visit(key_of(entry));
+}
+
+void KeySorter::merge(const std::function<void(std::string_view)>& visit) {
+  spill();
+  keys_ = {};
+  entries_ = {};
+  std::vector<Cursor> cursors;
+  cursors.reserve(runs_.size());
+  for (const Run& run : runs_) cursors.emplace_back(*file_, run);
+  std::vector<Cursor*> heap;  // the least is the first
+  heap.reserve(cursors.size());
+  for (Cursor& cursor : cursors) heap.push_back(&cursor);
+  const auto is_later = [](const Cursor* left, const Cursor* right) {
+    return left->key() > right->key();
+  };
+  std::ranges::make_heap(heap, is_later);
+  while (!heap.empty()) {
+    std::ranges::pop_heap(heap, is_later);
+    Cursor* const least = heap.back();
+    // Runs overlap little where the input is nearly in order: the least often stays the least.
+    const std::string_view others = heap.size() == 1 ? std::string_view() : heap.front()->key();
+    bool has_more = true;
+    do {
+      visit(least->key());
+      has_more = least->next();
+    } while (has_more && (heap.size() == 1 || least->key() < others));
+    if (has_more) {
+      std::ranges::push_heap(heap, is_later);
+    } else {
+      heap.pop_back();
+    }
+  }
+}
+
+}  // namespace comptroller::db::sqlite

@@ -1,0 +1,305 @@
+#include "db/sqlite/private_copy.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <future>
+#include <system_error>
+
+#include "model/error.hpp"
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+constexpr std::uint64_t least_bytes = std::uint64_t{1} << 20U;  // less is loaded in no time
+constexpr int pages_a_step = 256;                               // 1 MiB
+constexpr int cache_kib = 16384;
+constexpr std::uint64_t rows_looked_up = 100;
+constexpr std::string_view is_not_null = " IS NOT NULL";
+
+// Places in the header of a database file.
+constexpr std::size_t header_size = 100;
+constexpr std::size_t page_size_at = 16;
+constexpr std::size_t write_version_at = 18;  // the read version follows
+constexpr std::size_t reserved_bytes_at = 20;
+constexpr std::size_t change_counter_at = 24;
+constexpr std::size_t page_count_at = 28;
+constexpr std::size_t schema_format_at = 44;
+constexpr std::size_t largest_root_at = 52;  // 0 without auto_vacuum
+constexpr std::size_t encoding_at = 56;
+constexpr std::size_t valid_for_at = 92;  // the change counter when the page count was written
+
+[[noreturn]] void throw_unusable(int reason) {
+  throw Error(Code::unavailable, "the private file of the load cannot be used: " +
+                                     std::generic_category().message(reason));
+}
+
+[[noreturn]] void throw_unsound(const std::string& why) {
+  throw Error(Code::internal, "the tables that were built are not sound: " + why +
+                                  "; nothing was kept, load with COMPTROLLER_LOAD_BY_STATEMENTS=1");
+}
+
+std::uint32_t number_at(const std::string& bytes, std::size_t at, std::size_t size) {
+  std::uint32_t number = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    number = number << 8U | static_cast<unsigned char>(bytes[at + i]);
+  }
+  return number;
+}
+
+std::string four_bytes(std::uint32_t number) {
+  std::string bytes(4, '\0');
+  for (std::size_t i = 4; i-- > 0; number >>= 8U) bytes[i] = static_cast<char>(number);
+  return bytes;
+}
+
+std::string read_header(int descriptor) {
+  std::string header(header_size, '\0');
+  const auto size = static_cast<std::int64_t>(header_size);
+  if (files::read_at(descriptor, header.data(), header_size, 0) != size) throw_unusable(EIO);
+  return header;
+}
+
+void write(int descriptor, std::string_view bytes, std::size_t at) {
+  if (const int failure = files::write_at(descriptor, bytes, at)) throw_unusable(failure);
+}
+
+std::int64_t read_number(SqliteConnection& connection, std::string_view sql) {
+  Query query = connection.query(sql);
+  return query.step() ? query.column(0).integer : 0;
+}
+
+struct FinishBackup {
+  void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
+};
+using Backup = std::unique_ptr<sqlite3_backup, FinishBackup>;
+
+Backup begin_backup(SqliteConnection& from, SqliteConnection& to) {
+  Backup backup(sqlite3_backup_init(to.handle(), "main", from.handle(), "main"));
+  if (!backup) to.fail(sqlite3_errcode(to.handle()));
+  return backup;
+}
+
+// False at the end.
+bool step(sqlite3_backup* backup, int pages) {
+  const int result = sqlite3_backup_step(backup, pages);
+  if (result != SQLITE_OK && result != SQLITE_DONE) throw_failure(result);
+  return result == SQLITE_OK;
+}
+
+// A connection to a file that nobody else uses: without locks and without a journal.
+std::unique_ptr<SqliteConnection> open_private(const std::string& path) {
+  auto connection = std::make_unique<SqliteConnection>(
+      private_uri(path), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW);
+  connection->execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
+  connection->execute("PRAGMA cache_size = -" + std::to_string(cache_kib));
+  return connection;
+}
+
+// Whether a path leads to the file of a descriptor.
+bool is_file(int descriptor, const std::string& path) {
+  struct stat opened{};
+  struct stat named{};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+bool is_switched_off() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing of ours changes the environment
+  const char* value = std::getenv("COMPTROLLER_LOAD_BY_STATEMENTS");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+}  // namespace
+
+// False if there can be no such file; then statements may still succeed.
+bool PrivateCopy::open() {
+  folder_ = std::filesystem::path(path_).parent_path().string();
+  const std::string name = path_ + private_copy_suffix;
+  ::unlink(name.c_str());  // of a process that was killed
+  descriptor_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (descriptor_ < 0) return false;
+  const auto unlink = [](const std::string* path) { ::unlink(path->c_str()); };
+  const std::unique_ptr<const std::string, decltype(unlink)> unlinked(&name, unlink);
+  connection_ = open_private(name);
+  verifier_ = open_private(name);
+  return is_file(descriptor_, name);
+}
+
+PrivateCopy::~PrivateCopy() {
+  connection_.reset();
+  verifier_.reset();
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+std::unique_ptr<PrivateCopy> PrivateCopy::make(SqliteConnection& live, const Filling& filling) {
+  if (filling.table.empty() || filling.bytes < least_bytes || is_switched_off()) return nullptr;
+  const auto bytes = static_cast<std::uint64_t>(read_number(live, "PRAGMA page_count")) * page_size;
+  if (bytes > filling.bytes) return nullptr;
+  if (live.query("SELECT 1 FROM " + std::string(filling.table) + " LIMIT 1").step()) {
+    return nullptr;
+  }
+  std::unique_ptr<PrivateCopy> copy(new PrivateCopy(sqlite3_db_filename(live.handle(), "main")));
+  const bool is_made = copy->open() && copy->copy(live);
+  return is_made ? std::move(copy) : nullptr;
+}
+
+// False if the file is unusual.
+bool PrivateCopy::copy(SqliteConnection& live) {
+  watch_ = std::make_unique<SqliteConnection>(path_, SQLITE_OPEN_READONLY);
+  watch_->keep_log();
+  version_ = read_number(*watch_, "PRAGMA data_version");
+  {
+    const Backup backup = begin_backup(live, *verifier_);
+    while (step(backup.get(), pages_a_step)) live.check_interrupt();
+  }
+  if (!is_usual()) return false;
+  // The copy has no log.
+  write(descriptor_, std::string_view("\1\1", 2), write_version_at);
+  set_page_count(page_count());
+  connection_->set_fill_target(this);
+  connection_->query("BEGIN").run();
+  return true;
+}
+
+PageNumber PrivateCopy::page_count() const {
+  const std::string header = read_header(descriptor_);
+  if (number_at(header, change_counter_at, 4) == number_at(header, valid_for_at, 4)) {
+    return number_at(header, page_count_at, 4);
+  }
+  throw Error(Code::internal, "the page count of the private file is not known");
+}
+
+// Connections see by the change counter that their caches are out of date.
+void PrivateCopy::set_page_count(PageNumber pages) const {
+  const std::uint32_t change = number_at(read_header(descriptor_), change_counter_at, 4) + 1;
+  write(descriptor_, four_bytes(change) + four_bytes(pages), change_counter_at);
+  write(descriptor_, four_bytes(change), valid_for_at);
+}
+
+bool PrivateCopy::is_usual() const {
+  const std::string header = read_header(descriptor_);
+  return number_at(header, page_size_at, 2) == page_size && header[reserved_bytes_at] == 0 &&
+         number_at(header, schema_format_at, 4) == 4 &&
+         number_at(header, largest_root_at, 4) == 0 && number_at(header, encoding_at, 4) == 1;
+}
+
+std::unique_ptr<TableFiller> PrivateCopy::start(SqliteConnection& connection,
+                                                std::string_view table) {
+  return TableFiller::make(connection, table, folder_);
+}
+
+void PrivateCopy::finish(SqliteConnection& connection, std::unique_ptr<TableFiller> filler) {
+  connection.query("COMMIT").run();  // writes all its pages
+  PageAppender pages(descriptor_, page_count());
+  filler->write(pages, [&] { connection.check_interrupt(); });
+  set_page_count(pages.finish());
+  filled_ = std::move(filler);
+  connection.query("BEGIN").run();
+}
+
+// Throws unless SQLite finds every page sound and counts in each tree what was put there.
+void PrivateCopy::verify() {
+  Query query = verifier_->query("PRAGMA quick_check");
+  if (!query.step() || query.column(0).bytes != "ok") {
+    throw_unsound(std::string(query.column(0).bytes));
+  }
+}
+
+// Every row has its entry in each index, and none was lost.
+void PrivateCopy::verify_counts() {
+  if (!filled_) return;
+  const std::string from = " FROM " + filled_->table();
+  std::string in_table = "SELECT count(*)";
+  for (const TableFiller::Index& index : filled_->indexes()) {
+    in_table.append(", count(").append(index.required ? index.required_name : "*").append(")");
+  }
+  Query table = verifier_->query(in_table + from + " NOT INDEXED");
+  table.step();
+  bool is_equal = std::cmp_greater_equal(table.column(0).integer, filled_->rows());
+  int column = 0;
+  for (const TableFiller::Index& index : filled_->indexes()) {
+    std::string in_index = "SELECT count(*)" + from;
+    in_index.append(" INDEXED BY ").append(index.name);
+    if (index.required) in_index.append(" WHERE ").append(index.required_name) += is_not_null;
+    is_equal &= read_number(*verifier_, in_index) == table.column(++column).integer;
+  }
+  if (!is_equal) throw_unsound("they lack rows");
+}
+
+// Rows from all over the table are found by each index, so the index is in SQLite's order.
+void PrivateCopy::verify_order() {
+  if (!filled_) return;
+  std::string sample = "[";
+  for (std::uint64_t i = 0; i < rows_looked_up; ++i) {
+    sample.append(std::to_string(1 + filled_->rows() * i / rows_looked_up)).append(",");
+  }
+  sample.back() = ']';
+  const std::string from = "SELECT count(*) FROM json_each($sample) AS sample CROSS JOIN " +
+                           filled_->table() + " AS row NOT INDEXED ON row.rowid = sample.value";
+  for (const TableFiller::Index& index : filled_->indexes()) {
+    std::string entry = " CROSS JOIN " + filled_->table();
+    entry.append(" AS entry INDEXED BY ").append(index.name).append(" ON entry.rowid = row.rowid");
+    for (const std::string& name : index.names) {
+      entry.append(" AND entry.").append(name).append(" IS row.").append(name);
+    }
+    std::string where;
+    if (index.required) {
+      entry.append(" AND entry.").append(index.required_name) += is_not_null;
+      where.append(" WHERE row.").append(index.required_name) += is_not_null;
+    }
+    const auto count = [&](std::string sql) {
+      sql += where;
+      Query query = verifier_->query(sql);
+      query.bind("$sample", Value::of(std::string_view(sample))).step();
+      return query.column(0).integer;
+    };
+    if (count(from) != count(from + entry)) {
+      throw_unsound("index " + index.name + " does not find its rows");
+    }
+  }
+}
+
+void PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
+                        std::chrono::milliseconds longest_wait) {
+  connection_->query("COMMIT").run();
+  std::future<void> verified = std::async(std::launch::async, [this] {
+    verify();
+    verify_counts();
+    verify_order();
+  });
+  const auto stop = [this](std::future<void>* future) {
+    while (future->valid() &&
+           future->wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout) {
+      sqlite3_interrupt(verifier_->handle());
+    }
+  };
+  const std::unique_ptr<std::future<void>, decltype(stop)> stopped(&verified, stop);
+  const Backup backup = begin_backup(*connection_, live);
+  step(backup.get(), 0);
+  // From here on nobody else can write.
+  if (read_number(*watch_, "PRAGMA data_version") != version_) {
+    throw Error(Code::unavailable,
+                "another program wrote to the store during the load; nothing was kept, try again");
+  }
+  while (sqlite3_backup_remaining(backup.get()) > pages_a_step) {
+    live.check_interrupt();
+    step(backup.get(), pages_a_step);
+  }
+  while (verified.wait_for(std::chrono::milliseconds(10)) == std::future_status::timeout) {
+    live.check_interrupt();
+  }
+  verified.get();
+  pages_ = sqlite3_backup_pagecount(backup.get());
+  const LockGuard guard(commit_lock, Clock::now() + longest_wait);
+  while (step(backup.get(), -1)) {
+  }
+}
+
+}  // namespace comptroller::db::sqlite

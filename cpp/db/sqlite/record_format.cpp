@@ -1,0 +1,193 @@
+#include "db/sqlite/record_format.hpp"
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "model/error.hpp"
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+constexpr std::size_t most_columns = 64;
+
+// The first byte of a value in a key. An integer of n bytes has 0x20 + n, a negative one 0x1F - n.
+constexpr unsigned char null_tag = 0x01;
+constexpr unsigned char integer_tag = 0x20;
+constexpr unsigned char text_tag = 0x40;
+constexpr unsigned char blob_tag = 0x50;
+
+// Bytes end with two zeros; a zero in them is followed by 0xFF.
+constexpr std::string_view end_of_bytes{"\0\0", 2};
+constexpr std::string_view escaped_zero{"\0\xFF", 2};
+
+struct Serial {
+  std::uint64_t type = 0;
+  std::size_t size = 0;
+};
+
+Serial serial_of(std::int64_t number) {
+  if (number == 0 || number == 1) return {8 + static_cast<std::uint64_t>(number), 0};
+  const auto magnitude = static_cast<std::uint64_t>(number < 0 ? ~number : number);
+  const auto bytes = static_cast<std::size_t>(std::bit_width(magnitude)) / 8 + 1;  // with its sign
+  if (bytes <= 4) return {bytes, bytes};
+  return bytes <= 6 ? Serial{5, 6} : Serial{6, 8};
+}
+
+Serial serial_of(const Value& value) {
+  switch (value.kind) {
+    case Value::Kind::integer:
+      return serial_of(value.integer);
+    case Value::Kind::text:
+      return {2 * value.bytes.size() + 13, value.bytes.size()};
+    case Value::Kind::blob:
+      return {2 * value.bytes.size() + 12, value.bytes.size()};
+    default:
+      return {};
+  }
+}
+
+std::size_t varint_length(std::uint64_t value) {
+  if (value < 0x80) return 1;
+  if (value >> 56U != 0) return longest_varint;
+  return (static_cast<std::size_t>(std::bit_width(value)) + 6) / 7;
+}
+
+void put_big_endian(char* out, std::uint64_t value, std::size_t size) {
+  for (std::size_t i = size; i-- > 0; value >>= 8U) out[i] = static_cast<char>(value);
+}
+
+}  // namespace
+
+char* put_varint(char* out, std::uint64_t value) {
+  if (value < 0x80) {
+    *out = static_cast<char>(value);
+    return out + 1;
+  }
+  const std::size_t length = varint_length(value);
+  std::size_t last = length - 1;
+  if (length == longest_varint) {  // its last byte has eight bits
+    out[last--] = static_cast<char>(value);
+    value >>= 8U;
+    out[last] = static_cast<char>(value | 0x80U);
+  } else {
+    out[last] = static_cast<char>(value & 0x7FU);
+  }
+  while (last-- > 0) {
+    value >>= 7U;
+    out[last] = static_cast<char>(value | 0x80U);
+  }
+  return out + length;
+}
+
+void append_varint(std::string& out, std::uint64_t value) {
+  char bytes[longest_varint];
+  out.append(bytes, put_varint(bytes, value));
+}
+
+std::uint64_t take_varint(const char*& at) {
+  std::uint64_t value = 0;
+  for (std::size_t i = 1; i < longest_varint; ++i) {
+    const auto byte = static_cast<unsigned char>(*at++);
+    value = value << 7U | (byte & 0x7FU);
+    if (byte < 0x80) return value;
+  }
+  return value << 8U | static_cast<unsigned char>(*at++);
+}
+
+void append_record(std::string& out, std::span<const Value> values) {
+  std::array<Serial, most_columns> serials;
+  if (values.size() > serials.size()) throw Error(Code::internal, "a row has too many columns");
+  std::size_t header = 0;
+  std::size_t body = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    serials[i] = serial_of(values[i]);
+    header += varint_length(serials[i].type);
+    body += serials[i].size;
+  }
+  // The header counts its own size.
+  header += varint_length(header + 1) == 1 ? 1 : varint_length(header + 2);
+  const std::size_t begin = out.size();
+  out.resize(begin + header + body);
+  char* types = put_varint(out.data() + begin, header);
+  char* data = out.data() + begin + header;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t size = serials[i].size;
+    types = put_varint(types, serials[i].type);
+    if (values[i].kind == Value::Kind::integer) {
+      put_big_endian(data, static_cast<std::uint64_t>(values[i].integer), size);
+    } else if (size > 0) {
+      std::memcpy(data, values[i].bytes.data(), size);
+    }
+    data += size;
+  }
+}
+
+void append_key(std::string& out, const Value& value) {
+  if (value.kind == Value::Kind::null) {
+    out += static_cast<char>(null_tag);
+  } else if (value.kind == Value::Kind::integer) {
+    const bool is_negative = value.integer < 0;
+    const auto magnitude = static_cast<std::uint64_t>(is_negative ? ~value.integer : value.integer);
+    const std::size_t size = (static_cast<std::size_t>(std::bit_width(magnitude)) + 7) / 8;
+    char bytes[1 + sizeof magnitude];
+    bytes[0] = static_cast<char>(is_negative ? integer_tag - 1 - size : integer_tag + size);
+    put_big_endian(bytes + 1, is_negative ? ~magnitude : magnitude, size);
+    out.append(bytes, 1 + size);
+  } else {
+    out += static_cast<char>(value.kind == Value::Kind::text ? text_tag : blob_tag);
+    std::string_view bytes = value.bytes;
+    for (std::size_t zero = bytes.find('\0'); zero != std::string_view::npos;
+         zero = bytes.find('\0')) {
+      out.append(bytes.substr(0, zero)).append(escaped_zero);
+      bytes.remove_prefix(zero + 1);
+    }
+    out.append(bytes).append(end_of_bytes);
+  }
+}
+
+std::span<const Value> KeyReader::read(std::string_view key) {
+  std::size_t count = 0;
+  unescaped_.clear();
+  unescaped_.reserve(key.size());  // so that views of it stay valid
+  const char* at = key.data();
+  const char* const end = at + key.size();
+  while (at != end) {
+    const auto tag = static_cast<unsigned char>(*at++);
+    if (tag == null_tag) {
+      next(count) = Value::null();
+    } else if (tag == text_tag) {
+      next(count) = Value::of(read_bytes(at, end).bytes);
+    } else if (tag == blob_tag) {
+      next(count) = Value::blob(read_bytes(at, end).bytes);
+    } else {
+      const bool is_negative = tag < integer_tag;
+      const int size = is_negative ? integer_tag - 1 - tag : tag - integer_tag;
+      std::uint64_t bits = is_negative ? ~std::uint64_t{0} : 0;
+      for (int i = 0; i < size; ++i) bits = bits << 8U | static_cast<unsigned char>(*at++);
+      next(count) = Value::of(static_cast<std::int64_t>(bits));
+    }
+  }
+  return std::span<const Value>(values_).first(count);
+}
+
+Value KeyReader::read_bytes(const char*& at, const char* end) {
+  const std::string_view rest(at, static_cast<std::size_t>(end - at));
+  std::size_t zero = rest.find('\0');
+  if (rest[zero + 1] == '\0') {
+    at += zero + 2;
+    return Value::blob(rest.substr(0, zero));
+  }
+  const std::size_t begin = unescaped_.size();
+  std::size_t from = 0;
+  for (; rest[zero + 1] != '\0'; zero = rest.find('\0', from)) {
+    unescaped_.append(rest.substr(from, zero + 1 - from));
+    from = zero + 2;
+  }
+  unescaped_.append(rest.substr(from, zero - from));
+  at += zero + 2;
+  return Value::blob(std::string_view(unescaped_).substr(begin));
+}
+
+}  // namespace comptroller::db::sqlite

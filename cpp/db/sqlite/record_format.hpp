@@ -1,0 +1,47 @@
+// Rows and index entries as SQLite stores them (https://www.sqlite.org/fileformat2.html, 1.5 and
+// 2.1), and keys that sort like index entries.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/database.hpp"
+
+namespace comptroller::db::sqlite {
+
+inline constexpr std::size_t longest_varint = 9;
+
+// Writes a varint; returns the byte behind it.
+char* put_varint(char* out, std::uint64_t value);
+void append_varint(std::string& out, std::uint64_t value);
+// Reads a varint of our own and moves `at` behind it.
+std::uint64_t take_varint(const char*& at);
+
+// Appends a record of these values.
+void append_record(std::string& out, std::span<const Value> values);
+
+// Appends bytes that compare (memcmp, then length) like the value in an ascending index with
+// collation BINARY: NULL, integers, texts, blobs. Keys of several values are their concatenation.
+void append_key(std::string& out, const Value& value);
+
+// The values of a key. Valid until the next call, as long as the key.
+class KeyReader {
+ public:
+  std::span<const Value> read(std::string_view key);
+
+ private:
+  Value read_bytes(const char*& at, const char* end);
+
+  Value& next(std::size_t& count) {
+    if (count == values_.size()) values_.emplace_back();
+    return values_[count++];
+  }
+
+  std::vector<Value> values_;
+  std::string unescaped_;  // the bytes of values that hold a zero
+};
+
+}  // namespace comptroller::db::sqlite

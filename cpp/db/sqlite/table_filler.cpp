@@ -1,0 +1,282 @@
+#include "db/sqlite/table_filler.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "db/sqlite/connection.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+constexpr std::size_t bytes_a_write = std::size_t{1} << 20U;
+constexpr std::uint64_t rows_between_checks = 10'000;
+constexpr std::size_t first_slots = std::size_t{1} << 12U;
+
+// The condition of a partial index, `WHERE column IS NOT NULL`, as the column; empty for another.
+std::string required_column(std::string_view sql) {
+  constexpr std::string_view where = " WHERE ";
+  constexpr std::string_view is_not_null = " IS NOT NULL";
+  const std::size_t at = sql.rfind(where);
+  if (at == std::string_view::npos || !sql.ends_with(is_not_null)) return {};
+  const std::string_view column = sql.substr(at + where.size());
+  return std::string(column.substr(0, column.size() - is_not_null.size()));
+}
+
+}  // namespace
+
+// Takes the parameters of an INSERT as the values of a row.
+class TableFiller::Row final : public Statement {
+ public:
+  // `places`: of the parameters among the columns of the table.
+  Row(std::vector<Value>& row, const std::vector<std::size_t>& places)
+      : row_(row), places_(places) {}
+
+  void bind(int index, const Value& value) override {
+    row_[places_[static_cast<std::size_t>(index) - 1]] = value;
+  }
+  void bind(std::string_view, const Value&) override { refuse(); }
+  bool step() override { refuse(); }
+  std::int64_t run() override { refuse(); }
+  std::optional<std::int64_t> insert() override { refuse(); }
+  Value column(int) override { refuse(); }
+  void reset() override {}
+
+ private:
+  [[noreturn]] static void refuse() {
+    throw Error(Code::internal, "a row of a filling takes values by index alone");
+  }
+
+  std::vector<Value>& row_;
+  const std::vector<std::size_t>& places_;
+};
+
+bool TableFiller::Fingerprints::insert(std::uint64_t fingerprint) {
+  if (2 * (size_ + 1) > slots_.size() + slots_.size() / 2) grow();
+  fingerprint += fingerprint == 0 ? 1 : 0;
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = fingerprint & mask;
+  for (; slots_[at] != 0; at = (at + 1) & mask) {
+    if (slots_[at] == fingerprint) return false;
+  }
+  slots_[at] = fingerprint;
+  ++size_;
+  return true;
+}
+
+void TableFiller::Fingerprints::grow() {
+  std::vector<std::uint64_t> before(std::max(first_slots, 2 * slots_.size()));
+  before.swap(slots_);
+  size_ = 0;
+  for (const std::uint64_t fingerprint : before) {
+    if (fingerprint != 0) insert(fingerprint);
+  }
+}
+
+std::unique_ptr<TableFiller> TableFiller::make(SqliteConnection& connection, std::string_view table,
+                                               const std::string& folder) {
+  if (connection.query("SELECT 1 FROM " + std::string(table) + " LIMIT 1").step()) return nullptr;
+  std::unique_ptr<TableFiller> filler(new TableFiller);
+  filler->table_ = table;
+  if (!filler->read_columns(connection) || !filler->read_indexes(connection, folder)) {
+    return nullptr;
+  }
+  filler->rows_file_ = std::make_unique<files::UnnamedFile>(folder);
+  return filler;
+}
+
+// False if the table has something unusual; so does the next.
+bool TableFiller::read_columns(SqliteConnection& connection) {
+  {
+    Query triggers = connection.query(
+        "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = $table LIMIT 1");
+    if (triggers.bind("$table", Value::of(table_)).step()) return false;
+  }
+  {
+    Query table = connection.query(
+        "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = $table"
+        " AND sql NOT LIKE '%CHECK%' AND sql NOT LIKE '%GENERATED%'"
+        " AND sql NOT LIKE '%AUTOINCREMENT%' AND sql NOT LIKE '%WITHOUT%ROWID%'"
+        " AND sql NOT LIKE '%) STRICT%'");
+    if (!table.bind("$table", Value::of(table_)).step()) return false;
+    root_ = static_cast<PageNumber>(table.column(0).integer);
+  }
+  Query columns = connection.query(
+      "SELECT name, type, \"notnull\", pk, dflt_value FROM pragma_table_xinfo($table) ORDER BY "
+      "cid");
+  columns.bind("$table", Value::of(table_));
+  std::size_t keys = 0;
+  while (columns.step()) {
+    Column column{std::string(columns.column(0).bytes), Affinity::none,
+                  columns.column(2).integer != 0};
+    const std::string_view type = columns.column(1).bytes;
+    if (type == "INTEGER") column.affinity = Affinity::integer;
+    if (type == "TEXT") column.affinity = Affinity::text;
+    if ((!type.empty() && column.affinity == Affinity::none) || !columns.column(4).is_null()) {
+      return false;
+    }
+    if (columns.column(3).integer != 0) {
+      if (column.affinity != Affinity::integer) return false;
+      ++keys;
+      key_column_ = columns_.size();
+    }
+    columns_.push_back(std::move(column));
+  }
+  row_.resize(columns_.size());
+  return keys == 1;
+}
+
+bool TableFiller::read_indexes(SqliteConnection& connection, const std::string& folder) {
+  std::size_t unique = 0;
+  Query indexes = connection.query(
+      "SELECT list.name, list.\"unique\", list.partial, schema.rootpage, schema.sql"
+      " FROM pragma_index_list($table) AS list"
+      " JOIN sqlite_schema AS schema ON schema.type = 'index' AND schema.name = list.name");
+  indexes.bind("$table", Value::of(table_));
+  while (indexes.step()) {
+    Index index;
+    index.name = indexes.column(0).bytes;
+    index.root = static_cast<PageNumber>(indexes.column(3).integer);
+    if (indexes.column(2).integer != 0) {
+      index.required_name = required_column(indexes.column(4).bytes);
+      const auto column = std::ranges::find(columns_, index.required_name, &Column::name);
+      if (column == columns_.end()) return false;
+      index.required = static_cast<std::size_t>(column - columns_.begin());
+    }
+    Query columns = connection.query(
+        "SELECT cid, \"desc\", coll FROM pragma_index_xinfo($index) WHERE key ORDER BY seqno");
+    columns.bind("$index", Value::of(index.name));
+    while (columns.step()) {
+      const std::int64_t position = columns.column(0).integer;
+      if (position < 0 || columns.column(1).integer != 0 || columns.column(2).bytes != "BINARY") {
+        return false;
+      }
+      index.columns.push_back(static_cast<std::size_t>(position));
+      index.names.push_back(columns_[index.columns.back()].name);
+    }
+    if (indexes.column(1).integer != 0) {
+      if (index.columns.size() != 1 || index.required || ++unique > 1) return false;
+      unique_column_ = index.columns.front();
+    }
+    indexes_.push_back(std::move(index));
+    sorters_.push_back(std::make_unique<KeySorter>(folder));
+  }
+  return unique == 1;
+}
+
+std::vector<Insertion> TableFiller::insert(const InsertStatement& statement, std::size_t rows,
+                                           const Connection::BindRow& bind) {
+  std::vector<std::size_t> places;
+  for (const std::string_view name : statement.columns) {
+    const auto column = std::ranges::find(columns_, name, &Column::name);
+    if (column == columns_.end()) throw Error(Code::internal, "a filled table lacks a column");
+    places.push_back(static_cast<std::size_t>(column - columns_.begin()));
+  }
+  Row values(row_, places);
+  std::vector<Insertion> results(rows, Insertion::deferred);
+  for (std::size_t row = 0; row < rows; ++row) {
+    std::ranges::fill(row_, Value::null());
+    Query query(values);
+    bind(query, row);
+    if (!is_plain() || !is_new()) continue;
+    add();
+    results[row] = Insertion::inserted;
+  }
+  return results;
+}
+
+// Whether SQLite would store the values of the row in hand as they are.
+bool TableFiller::is_plain() const {
+  const auto is_stored_as_it_is = [](const Value& value, const Column& column) {
+    if (value.is_null()) return !column.is_required;
+    if (column.affinity == Affinity::integer) return value.kind == Value::Kind::integer;
+    return column.affinity == Affinity::none || value.kind == Value::Kind::text;
+  };
+  return row_[key_column_].is_null() && std::ranges::equal(row_, columns_, is_stored_as_it_is);
+}
+
+bool TableFiller::is_new() {
+  const Value& value = row_[unique_column_];
+  if (value.kind == Value::Kind::null || value.kind == Value::Kind::integer) return false;
+  return unique_values_.insert(std::hash<std::string_view>{}(value.bytes));
+}
+
+void TableFiller::add() {
+  ++rows_;
+  scratch_.clear();
+  append_record(scratch_, row_);
+  append_varint(buffer_, scratch_.size());
+  buffer_ += scratch_;
+  if (buffer_.size() >= bytes_a_write) flush_rows();
+  const Value key = Value::of(static_cast<std::int64_t>(rows_));
+  for (std::size_t i = 0; i < indexes_.size(); ++i) {
+    const Index& index = indexes_[i];
+    if (index.required && row_[*index.required].is_null()) continue;
+    scratch_.clear();
+    for (const std::size_t column : index.columns) append_key(scratch_, row_[column]);
+    append_key(scratch_, key);
+    sorters_[i]->add(scratch_);
+  }
+}
+
+void TableFiller::flush_rows() {
+  rows_file_->append(buffer_);
+  buffer_.clear();
+}
+
+void TableFiller::write(PageAppender& pages, const std::function<void()>& check_interrupt) {
+  unique_values_ = {};
+  write_rows(pages, check_interrupt);
+  rows_file_.reset();
+  KeyReader reader;
+  for (std::size_t i = 0; i < indexes_.size(); ++i) {
+    Index& index = indexes_[i];
+    TreeWriter tree(TreeWriter::Kind::index, pages);
+    std::string last;
+    sorters_[i]->visit_sorted([&](std::string_view key) {
+      if (index.entries > 0 && key <= last) {
+        throw Error(Code::internal, "the entries of index " + index.name + " are out of order");
+      }
+      last = key;
+      scratch_.clear();
+      append_record(scratch_, reader.read(key));
+      tree.add_entry(scratch_);
+      if (++index.entries % rows_between_checks == 0) check_interrupt();
+    });
+    if (index.entries > 0) tree.finish(index.root);
+    sorters_[i].reset();
+  }
+}
+
+void TableFiller::write_rows(PageAppender& pages, const std::function<void()>& check_interrupt) {
+  if (rows_ == 0) return;
+  flush_rows();
+  TreeWriter tree(TreeWriter::Kind::table, pages);
+  std::uint64_t offset = 0;
+  std::size_t at = 0;
+  const auto need = [&](std::size_t bytes) {
+    if (buffer_.size() - at >= bytes) return;
+    buffer_.erase(0, at);
+    at = 0;
+    const std::size_t had = buffer_.size();
+    buffer_.resize(had + std::max(bytes, bytes_a_write));
+    const std::size_t count = rows_file_->read(offset, buffer_.data() + had, buffer_.size() - had);
+    buffer_.resize(had + count);
+    offset += count;
+    check_interrupt();
+  };
+  for (std::uint64_t key = 1; key <= rows_; ++key) {
+    need(longest_varint);
+    const char* record = buffer_.data() + at;
+    const auto size = static_cast<std::size_t>(take_varint(record));
+    at = static_cast<std::size_t>(record - buffer_.data());
+    need(size);
+    tree.add_row(static_cast<std::int64_t>(key), std::string_view(buffer_).substr(at, size));
+    at += size;
+  }
+  buffer_ = {};
+  tree.finish(root_);
+}
+
+}  // namespace comptroller::db::sqlite

@@ -1,0 +1,96 @@
+// Fills an empty table of a private database file by writing its b-trees and those of its indexes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/database.hpp"
+#include "db/sqlite/key_sorter.hpp"
+#include "db/sqlite/record_format.hpp"
+#include "db/sqlite/tree_writer.hpp"
+#include "files/unnamed_file.hpp"
+
+namespace comptroller::db::sqlite {
+
+class SqliteConnection;
+
+// Takes rows, which get the keys 1, 2, 3, ..., and keeps them and their index keys in temporary
+// files until the trees are written. For one thread at a time.
+class TableFiller {
+ public:
+  struct Index {
+    std::string name;
+    PageNumber root = 0;
+    std::vector<std::size_t> columns;     // positions in the table
+    std::vector<std::string> names;       // of these columns
+    std::optional<std::size_t> required;  // rows in which this column is NULL have no entry
+    std::string required_name;
+    std::uint64_t entries = 0;  // once the trees are written
+  };
+
+  // nullptr if the table is not empty, or has something that only SQLite's own INSERT observes,
+  // such as a trigger or an index on an expression. Keeps temporary files in `folder`.
+  static std::unique_ptr<TableFiller> make(SqliteConnection& connection, std::string_view table,
+                                           const std::string& folder);
+
+  bool fills(std::string_view table) const { return table == table_; }
+  // See Connection::insert_new. Defers rows whose unique value may be that of an earlier row, and
+  // those that SQLite would convert or refuse.
+  std::vector<Insertion> insert(const InsertStatement& statement, std::size_t rows,
+                                const Connection::BindRow& bind);
+  // Writes all trees; their roots replace those of the empty ones. Calls `check_interrupt`, which
+  // may throw, now and then.
+  void write(PageAppender& pages, const std::function<void()>& check_interrupt);
+
+  const std::string& table() const { return table_; }
+  std::uint64_t rows() const { return rows_; }
+  const std::vector<Index>& indexes() const { return indexes_; }
+
+ private:
+  enum class Affinity : std::uint8_t { none, integer, text };
+  struct Column {
+    std::string name;
+    Affinity affinity = Affinity::none;
+    bool is_required = false;
+  };
+  class Row;
+  // A set of fingerprints, by open addressing; 0 is free.
+  class Fingerprints {
+   public:
+    bool insert(std::uint64_t fingerprint);
+
+   private:
+    void grow();
+    std::vector<std::uint64_t> slots_;
+    std::size_t size_ = 0;
+  };
+
+  TableFiller() = default;
+  bool read_columns(SqliteConnection& connection);
+  bool read_indexes(SqliteConnection& connection, const std::string& folder);
+  bool is_plain() const;
+  bool is_new();
+  void add();
+  void write_rows(PageAppender& pages, const std::function<void()>& check_interrupt);
+  void flush_rows();
+
+  std::string table_;
+  PageNumber root_ = 0;
+  std::vector<Column> columns_;
+  std::size_t key_column_ = 0;
+  std::size_t unique_column_ = 0;
+  std::vector<Index> indexes_;
+  std::vector<std::unique_ptr<KeySorter>> sorters_;  // of each index
+  std::unique_ptr<files::UnnamedFile> rows_file_;    // the records, each behind its size
+  std::uint64_t rows_ = 0;
+  Fingerprints unique_values_;
+  std::vector<Value> row_;  // in hand
+  std::string buffer_;      // the end of rows_file_ that is not written yet
+  std::string scratch_;
+};
+
+}  // namespace comptroller::db::sqlite

@@ -1,0 +1,231 @@
+#include "db/sqlite/tree_writer.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <system_error>
+
+#include "db/sqlite/record_format.hpp"
+#include "files/unnamed_file.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+constexpr std::size_t buffered_bytes = std::size_t{1} << 20U;
+// The page that holds the byte at 1 GiB is used for locks alone.
+constexpr PageNumber lock_page = (std::size_t{1} << 30U) / page_size + 1;
+constexpr std::size_t leaf_header = 8;
+constexpr std::size_t interior_header = 12;
+constexpr std::size_t child_size = 4;
+// How much of a record stays on its page, see the format.
+constexpr std::size_t most_on_table_leaf = page_size - 35;
+constexpr std::size_t most_on_index_page = (page_size - 12) * 64 / 255 - 23;
+constexpr std::size_t least_on_page = (page_size - 12) * 32 / 255 - 23;
+constexpr std::size_t overflow_content = page_size - child_size;
+
+void put_number(char* out, std::size_t value, std::size_t size) {
+  for (std::size_t i = size; i-- > 0; value >>= 8U) out[i] = static_cast<char>(value);
+}
+
+std::string number_of(PageNumber page) {
+  std::string bytes(child_size, '\0');
+  put_number(bytes.data(), page, child_size);
+  return bytes;
+}
+
+}  // namespace
+
+PageAppender::PageAppender(int descriptor, PageNumber last)
+    : descriptor_(descriptor), next_(last + 1) {
+  if (next_ == lock_page) ++next_;
+  buffered_ = next_;
+  buffer_.reserve(buffered_bytes + page_size);
+}
+
+void PageAppender::append(const PageBytes& page) {
+  buffer_.append(page.data(), page.size());
+  ++next_;
+  if (next_ == lock_page) {
+    flush();
+    ++next_;
+    buffered_ = next_;
+  } else if (buffer_.size() >= buffered_bytes) {
+    flush();
+  }
+}
+
+void PageAppender::replace(PageNumber page, const PageBytes& bytes) const {
+  const std::uint64_t offset = std::uint64_t{page - 1} * page_size;
+  if (const int failure =
+          files::write_at(descriptor_, std::string_view(bytes.data(), bytes.size()), offset)) {
+    throw Error(Code::unavailable, "the tables of the load cannot be written: " +
+                                       std::generic_category().message(failure));
+  }
+}
+
+void PageAppender::flush() {
+  const std::uint64_t offset = std::uint64_t{buffered_ - 1} * page_size;
+  if (const int failure = files::write_at(descriptor_, buffer_, offset)) {
+    throw Error(Code::unavailable, "the tables of the load cannot be written: " +
+                                       std::generic_category().message(failure));
+  }
+  buffer_.clear();
+  buffered_ = next_;
+}
+
+PageNumber PageAppender::finish() {
+  flush();
+  return next_ - 1 == lock_page ? next_ - 2 : next_ - 1;
+}
+
+TreePage::TreePage(Kind kind) : kind_(kind) {
+  bytes_[0] = static_cast<char>(kind);
+}
+
+bool TreePage::fits(std::size_t cell) const {
+  const std::size_t header = is_interior() ? interior_header : leaf_header;
+  return header + 2 * (cells_ + 1) + cell <= content_;
+}
+
+void TreePage::add(std::string_view cell) {
+  content_ -= cell.size();
+  std::memcpy(bytes_.data() + content_, cell.data(), cell.size());
+  const std::size_t header = is_interior() ? interior_header : leaf_header;
+  put_number(bytes_.data() + header + 2 * cells_, content_, 2);
+  last_size_ = cell.size();
+  ++cells_;
+}
+
+std::string TreePage::take_last() {
+  std::string cell(bytes_.data() + content_, last_size_);
+  std::memset(bytes_.data() + content_, 0, last_size_);
+  content_ += last_size_;
+  --cells_;
+  const std::size_t header = is_interior() ? interior_header : leaf_header;
+  put_number(bytes_.data() + header + 2 * cells_, 0, 2);
+  return cell;
+}
+
+void TreePage::set_right_child(PageNumber child) {
+  put_number(bytes_.data() + leaf_header, child, child_size);
+}
+
+const PageBytes& TreePage::finish() {
+  put_number(bytes_.data() + 3, cells_, 2);
+  put_number(bytes_.data() + 5, content_, 2);
+  return bytes_;
+}
+
+TreeWriter::TreeWriter(Kind kind, PageAppender& pages)
+    : kind_(kind),
+      pages_(pages),
+      leaf_(kind == Kind::table ? TreePage::Kind::table_leaf : TreePage::Kind::index_leaf) {}
+
+// The cell of a record behind `head`: as much of it as stays on the page, and the number of the
+// first of its overflow pages.
+std::string TreeWriter::cell_of(std::string_view head, std::string_view record) {
+  const std::size_t most = kind_ == Kind::table ? most_on_table_leaf : most_on_index_page;
+  std::string cell(head);
+  if (record.size() <= most) return cell.append(record);
+  std::size_t local = least_on_page + (record.size() - least_on_page) % overflow_content;
+  if (local > most) local = least_on_page;
+  cell.append(record.substr(0, local));
+  return cell.append(number_of(append_overflow(record.substr(local))));
+}
+
+// Returns the number of the first page.
+PageNumber TreeWriter::append_overflow(std::string_view bytes) {
+  const PageNumber first = pages_.next();
+  while (!bytes.empty()) {
+    const std::string_view content = bytes.substr(0, overflow_content);
+    bytes.remove_prefix(content.size());
+    PageBytes page{};
+    std::memcpy(page.data() + child_size, content.data(), content.size());
+    PageNumber next = 0;
+    if (!bytes.empty()) {
+      next = pages_.next() + 1;
+      if (next == lock_page) ++next;
+    }
+    put_number(page.data(), next, child_size);
+    pages_.append(page);
+  }
+  return first;
+}
+
+void TreeWriter::add_row(std::int64_t key, std::string_view record) {
+  char head[2 * longest_varint];
+  char* end = put_varint(head, record.size());
+  end = put_varint(end, static_cast<std::uint64_t>(key));
+  const std::string cell = cell_of({head, end}, record);
+  if (!leaf_.fits(cell.size())) {
+    std::string divider;
+    append_varint(divider, static_cast<std::uint64_t>(last_key_));
+    end_leaf(std::move(divider));
+  }
+  leaf_.add(cell);
+  last_key_ = key;
+}
+
+void TreeWriter::add_entry(std::string_view record) {
+  char head[longest_varint];
+  std::string cell = cell_of({head, put_varint(head, record.size())}, record);
+  if (!divider_.empty()) {
+    end_leaf(std::exchange(divider_, {}));
+  } else if (!leaf_.fits(cell.size())) {
+    divider_ = std::move(cell);
+    return;
+  }
+  leaf_.add(cell);
+}
+
+void TreeWriter::end_leaf(std::string divider) {
+  children_.push_back({pages_.next(), std::move(divider)});
+  pages_.append(leaf_.finish());
+  leaf_ = TreePage(kind_ == Kind::table ? TreePage::Kind::table_leaf : TreePage::Kind::index_leaf);
+}
+
+void TreeWriter::finish(PageNumber root) {
+  if (!divider_.empty()) {
+    // No leaf may be empty: the entry becomes the last leaf, and the one before it divides.
+    std::string divider = leaf_.take_last();
+    end_leaf(std::move(divider));
+    leaf_.add(std::exchange(divider_, {}));
+  }
+  if (children_.empty()) return pages_.replace(root, leaf_.finish());
+  end_leaf({});
+  while (!children_.empty()) children_ = write_level(children_, root);
+}
+
+// Writes the pages above `children`; returns them, or none if they are the root.
+std::vector<TreeWriter::Child> TreeWriter::write_level(const std::vector<Child>& children,
+                                                       PageNumber root) {
+  const auto kind =
+      kind_ == Kind::table ? TreePage::Kind::table_interior : TreePage::Kind::index_interior;
+  std::vector<Child> parents;
+  for (std::size_t at = 0; at < children.size();) {
+    TreePage page(kind);
+    // The last child of a page has no cell. The last page needs two children.
+    while (at + 1 < children.size() && page.fits(child_size + children[at].divider.size())) {
+      page.add(number_of(children[at].page) + children[at].divider);
+      ++at;
+    }
+    if (at + 2 == children.size()) {
+      // Only the last child would be left for the last page.
+      page.take_last();
+      --at;
+    }
+    page.set_right_child(children[at].page);
+    const std::string& divider = children[at].divider;
+    ++at;
+    if (at == children.size() && parents.empty()) {
+      pages_.replace(root, page.finish());
+      return {};
+    }
+    parents.push_back({pages_.next(), divider});
+    pages_.append(page.finish());
+  }
+  return parents;
+}
+
+}  // namespace comptroller::db::sqlite
