@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "json/reader.hpp"
@@ -35,7 +36,12 @@ class ParsedLines {
     parsed_.resize(most_ready + readers_.size());
     threads_.reserve(readers_.size());
     for (json::Reader& reader : readers_) {
-      threads_.emplace_back([&](const std::stop_token& stop) { run(reader, stop); });
+      try {
+        threads_.emplace_back([&](const std::stop_token& stop) { run(reader, stop); });
+      } catch (const std::system_error&) {  // fewer suffice
+        if (threads_.empty()) throw;
+        break;
+      }
     }
   }
 
