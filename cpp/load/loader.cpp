@@ -38,7 +38,8 @@ class Loader {
 
   Result load() {
     do {
-      const Result before = result_;
+      Result before = result_;
+      const std::size_t listed_before = rejections_.size();
       try {
         if (is_fetched_first()) fetch();
         service_.database()->write_bulk(
@@ -51,15 +52,13 @@ class Loader {
       } catch (...) {
         service_.resume_background_work();
         if (!before.committed) throw;
+        before.rejections = first_rejections(listed_before);
         throw Interrupted(std::current_exception(), before);
       }
       service_.resume_background_work();
     } while (!is_at_end_);
     result_.unknown_members = source_.unknown_members();
-    for (auto& [number, rejection] : rejections_) {
-      if (result_.rejections.size() == most_rejections_listed) break;
-      result_.rejections.push_back(std::move(rejection));
-    }
+    result_.rejections = first_rejections(rejections_.size());
     return std::move(result_);
   }
 
@@ -131,11 +130,13 @@ class Loader {
     connection.end_filling();
     std::vector<ParsedLine<Line>> lines = std::exchange(deferred_, {});
     deferred_bytes_ = 0;
+    is_taking_deferred_ = true;
     for (std::size_t begin = 0; begin < lines.size(); begin += lines_at_once) {
       report_progress();
       const std::size_t count = std::min(lines_at_once, lines.size() - begin);
       take(ingestion, std::span(lines).subspan(begin, count));
     }
+    is_taking_deferred_ = false;
     // Rejections are listed in the order of their lines.
     std::ranges::sort(rejections_, {}, &NumberedRejection::first);
     if (rejections_.size() > most_rejections_listed) rejections_.resize(most_rejections_listed);
@@ -196,15 +197,19 @@ class Loader {
   void reject(const ParsedLine<Line>& line, const Error& error) {
     ++result_.rejected;
     // A deferred line may come before those that are listed.
-    if (rejections_.size() >= most_rejections_listed &&
-        line.number > rejections_[most_rejections_listed - 1].first) {
-      return;
-    }
+    if (rejections_.size() >= most_rejections_listed && !is_taking_deferred_) return;
     std::string message = error.detail();
     if (line.item > 0) message = "item " + std::to_string(line.item) + ": " + message;
     rejections_.emplace_back(
         line.number,
         Rejection{line.line, std::string(problem(error.code()).code), std::move(message)});
+  }
+
+  std::vector<Rejection> first_rejections(std::size_t count) {
+    std::vector<Rejection> first;
+    first.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) first.push_back(std::move(rejections_[i].second));
+    return first;
   }
 
   service::Service& service_;
@@ -218,6 +223,7 @@ class Loader {
   Clock::time_point reported_at_;
   std::vector<ParsedLine<Line>> deferred_;
   std::size_t deferred_bytes_ = 0;
+  bool is_taking_deferred_ = false;
   using NumberedRejection = std::pair<std::uint64_t, Rejection>;
   std::vector<NumberedRejection> rejections_;  // by the number of the line
   Result result_;

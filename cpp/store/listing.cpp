@@ -241,9 +241,10 @@ std::optional<db::TableScan> Listing::table_scan(std::int64_t from, std::int64_t
   };
   if (ownership_.is_restricted && !add(customer_column, ownership_.customers)) return std::nullopt;
   for (const ListFilter& filter : filters_) {
+    if (filter.alternatives.size() != 1) return std::nullopt;
     const Alternative& only = filter.alternatives.front();
-    if (filter.alternatives.size() != 1 || !only.index->table.empty() ||
-        !only.condition.text.empty() || !add(only.column, only.values)) {
+    if (!only.index->table.empty() || !only.condition.text.empty() ||
+        !add(only.column, only.values)) {
       return std::nullopt;
     }
   }

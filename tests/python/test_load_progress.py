@@ -94,6 +94,7 @@ def test_an_interrupted_load_that_keeps_going_keeps_and_counts_what_was_committe
 ) -> None:
     row = ndjson([short_line("claims", id="?")])
     rows = b"".join(row.replace(b"?", b"%d" % number) for number in range(150_000))
+    rows = b'{"id":"refused"}\n' + rows
     seen = 0
 
     def stop(_done: int, _total: int | None, rows: int) -> None:
@@ -107,7 +108,9 @@ def test_an_interrupted_load_that_keeps_going_keeps_and_counts_what_was_committe
     kept = operator.check()["rows"]["claims"]
     assert 50_000 <= kept <= seen
     result = vars(interrupted.value)["load_result"]
-    assert (result.committed, result.read, result.inserted) == (True, kept, kept)
+    assert (result.committed, result.read, result.inserted) == (True, kept + 1, kept)
+    assert result.rejected == 1
+    assert [rejection.line for rejection in result.rejections] == [1]
 
 
 def test_what_progress_raises_is_no_fault_of_the_file(

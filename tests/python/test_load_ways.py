@@ -83,6 +83,13 @@ def refusals() -> Iterator[Line | str]:
             yield "{" if number % 2 else claim(number, id=f"new-{number}", amount="-1")
 
 
+def early_refusals_that_wait() -> Iterator[Line | str]:
+    """More than are listed, those that wait for the end of the filling before all others."""
+    yield from of(claim)
+    yield from of(claim, 600, amount="7", error_message="of the same age")
+    yield from ["{"] * 600
+
+
 def sizes() -> Iterator[Line]:
     """Records of all sizes around the limits of a page, and up to 1 MiB."""
     for number in range(1000):
@@ -97,6 +104,7 @@ CASES: dict[str, tuple[str, Callable[[], Iterable[Line | str]]]] = {
     "orchestrations": ("orchestrations", lambda: of(orchestration)),
     "duplicates": ("claims", duplicates),
     "refusals": ("claims", refusals),
+    "early refusals that wait": ("claims", early_refusals_that_wait),
     "ties": ("claims", lambda: of(claim, created_at=NOON, updated_at=LATER)),
     "text ids": (
         "claims",

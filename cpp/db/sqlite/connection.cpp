@@ -21,7 +21,6 @@ constexpr int longest_busy_pause_ms = 25;
 
 // Set, tables are read with SQL alone.
 constexpr const char* reads_with_sql = "COMPTROLLER_SCAN_WITH_SQL";
-constexpr int most_attempts = 5;  // to know what a snapshot sees
 
 constexpr const char* busy = "another program holds the store; try again";
 constexpr const char* unwritable =
@@ -169,25 +168,18 @@ bool SqliteConnection::has_log() {
   return mode.step() && mode.column(0).bytes == "wal";
 }
 
-void SqliteConnection::begin_present_snapshot(LogSnapshot& log) {
-  const bool reads_pages = std::getenv(reads_with_sql) == nullptr && has_log();
-  if (reads_pages) read_now();  // opens the log
-  for (int attempt = 1;; ++attempt) {
-    const auto before = reads_pages ? LastCommit::of(handle()) : std::nullopt;
-    begin_snapshot();
-    read_now();
-    if (!reads_pages) return;
-    if (before && before == LastCommit::of(handle())) {
-      if (!log.pages || log.commit != *before) {
-        log = {*before, LogPages::read(handle(), *before)};
-      }
-      pages_ = Pages::of(handle(), *before, log.pages);
-      if (pages_) return;
-    }
-    // A program without our lock files has committed meanwhile, or the log began anew.
-    if (attempt == most_attempts) return;
-    end_snapshot();
-  }
+std::optional<LastCommit> SqliteConnection::begin_present_snapshot() {
+  const bool has_pages = std::getenv(reads_with_sql) == nullptr && has_log();
+  if (has_pages) read_now();  // opens the log
+  const auto commit = has_pages ? LastCommit::of(handle()) : std::nullopt;
+  begin_snapshot();
+  read_now();
+  return commit && commit == LastCommit::of(handle()) ? commit : std::nullopt;
+}
+
+void SqliteConnection::read_by_pages(const LastCommit& commit,
+                                     std::shared_ptr<const LogPages> log) {
+  pages_ = Pages::of(handle(), commit, std::move(log));
 }
 
 std::optional<Query> SqliteConnection::scan(const TableScan& scan) {

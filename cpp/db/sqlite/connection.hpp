@@ -69,9 +69,10 @@ class SqliteConnection final : public Connection {
   void roll_back() noexcept;
   // Makes a snapshot that has begun see the present state: SQLite decides it at the first read.
   void read_now();
-  // Begins a snapshot of the present state, whose tables are read by pages where that is possible.
-  // Takes the log's pages from `log` if they are those of this state, and leaves them there.
-  void begin_present_snapshot(LogSnapshot& log);
+  // Begins a snapshot of the present state; gives the last commit that it sees, if that is known.
+  std::optional<LastCommit> begin_present_snapshot();
+  // Reads the tables of this snapshot by pages where that is possible. `log` may be null.
+  void read_by_pages(const LastCommit& commit, std::shared_ptr<const LogPages> log);
   // Leaves the log as it is when this connection closes.
   void keep_log() { sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 

@@ -32,6 +32,7 @@ namespace filesystem = std::filesystem;
 constexpr std::chrono::seconds longest_wait_to_open{30};
 constexpr int cache_kib_of_writer = 65536;
 constexpr int most_links = 40;
+constexpr int most_attempts = 5;  // to begin snapshots of one state
 constexpr std::array<const char*, 6> file_suffixes{"",      "-wal",         "-shm",
                                                    "-lock", "-commit-lock", private_copy_suffix};
 
@@ -166,9 +167,26 @@ std::int64_t SqliteDatabase::version() {
 std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
   std::vector<Lease> leases;
   while (leases.size() < count) leases.push_back(readers_.lend());
-  const LockGuard guard(commit_lock_, deadline_to_open(), &interrupt_);
-  LogSnapshot log;
-  for (const Lease& lease : leases) sqlite(*lease).begin_present_snapshot(log);
+  std::vector<std::optional<LastCommit>> commits;
+  bool is_one = false;
+  for (int attempt = 1; !is_one; ++attempt) {
+    commits.clear();
+    {
+      const LockGuard guard(commit_lock_, deadline_to_open(), &interrupt_);
+      for (const Lease& lease : leases) {
+        commits.push_back(sqlite(*lease).begin_present_snapshot());
+      }
+    }
+    // A program without our lock files may commit at any time.
+    is_one = commits.front() && std::ranges::count(commits, commits.front()) == std::ssize(commits);
+    if (attempt == most_attempts) break;
+    if (!is_one) std::ranges::for_each(leases, [](Lease& lease) { lease->end_snapshot(); });
+  }
+  // Not under the lock, which commits wait for: a log may take 0.1 s to read.
+  if (const auto& commit = commits.front(); is_one && commit) {
+    const auto log = LogPages::read(sqlite(*leases.front()).handle(), *commit);
+    for (const Lease& lease : leases) sqlite(*lease).read_by_pages(*commit, log);
+  }
   return leases;
 }
 

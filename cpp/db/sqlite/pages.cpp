@@ -165,9 +165,10 @@ std::optional<Pages> Pages::of(sqlite3* connection, const LastCommit& commit,
                         read_number<std::uint32_t>(header.data() + largest_root_at) == 0 &&
                         read_number<std::uint32_t>(header.data() + encoding_at) == SQLITE_UTF8;
   if (!is_usual) return std::nullopt;
+  // A later checkpoint may cut off what is beyond the pages of the commit.
   const auto in_file = static_cast<std::uint32_t>(size / page_size);
-  return Pages(*file, std::move(log), page_size, in_file,
-               commit.frames == 0 ? in_file : commit.pages);
+  const std::uint32_t count = commit.frames == 0 ? in_file : commit.pages;
+  return Pages(*file, std::move(log), page_size, std::min(in_file, count), count);
 }
 
 void Pages::read_file(std::uint32_t page, std::uint32_t count, char* into) const {

@@ -69,12 +69,6 @@ class LogPages {
   std::unordered_map<std::uint32_t, std::size_t> places_;  // of the newest version of a page
 };
 
-// What the connections of one state share.
-struct LogSnapshot {
-  LastCommit commit;
-  std::shared_ptr<const LogPages> pages;
-};
-
 class Pages {
  public:
   // None if the file is unusual: reserved bytes, auto-vacuum, another encoding than UTF-8.

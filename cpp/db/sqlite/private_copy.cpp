@@ -269,11 +269,20 @@ void PrivateCopy::verify_order() {
 void PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
                         std::chrono::milliseconds longest_wait) {
   connection_->query("COMMIT").run();
-  std::future<void> verified = std::async(std::launch::async, [this] {
+  const auto verify_all = [this] {
     verify();
     verify_counts();
     verify_order();
-  });
+  };
+  std::future<void> verified;
+  try {
+    verified = std::async(std::launch::async, verify_all);
+  } catch (const std::system_error&) {  // no thread can be started
+    verify_all();
+    std::promise<void> done;
+    done.set_value();
+    verified = done.get_future();
+  }
   const auto stop = [this](std::future<void>* future) {
     while (future->valid() &&
            future->wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout) {
@@ -285,8 +294,10 @@ void PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   step(backup.get(), 0);
   // From here on nobody else can write.
   if (read_number(*watch_, "PRAGMA data_version") != version_) {
-    throw Error(Code::unavailable,
-                "another program wrote to the store during the load; nothing was kept, try again");
+    throw Error(
+        Code::unavailable,
+        "another program wrote to the store, or truncated its log, during the load; nothing was "
+        "kept, try again");
   }
   while (sqlite3_backup_remaining(backup.get()) > pages_a_step) {
     live.check_interrupt();

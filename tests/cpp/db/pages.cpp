@@ -41,8 +41,15 @@ std::vector<std::string> rows_of(Query query, std::size_t columns) {
 struct Reader {
   explicit Reader(const std::string& path) : connection(path, SQLITE_OPEN_READONLY) {
     connection.keep_log();
-    sqlite::LogSnapshot log;
-    connection.begin_present_snapshot(log);
+    for (int attempt = 0; attempt < 5; ++attempt) {
+      if (const auto commit = connection.begin_present_snapshot()) {
+        const auto log = sqlite::LogPages::read(connection.handle(), *commit);
+        connection.read_by_pages(*commit, log);
+        return;
+      }
+      connection.end_snapshot();
+    }
+    connection.begin_snapshot();
   }
   ~Reader() { connection.end_snapshot(); }
 
