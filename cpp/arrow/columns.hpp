@@ -76,12 +76,14 @@ void append_field(Builder& builder, const auto& field, Audience audience) {
   field.visit([&](const auto& view) { append(builder, view, audience); });
 }
 
-// Appends a view to a column of its kind. Texts and amounts may be from a damaged store, and
-// readers of Arrow rely on them being valid: throws unavailable if they are not.
+// The text, which may be from a damaged store; throws unavailable if it is not valid.
 inline std::string_view checked(std::string_view text) {
   if (count_characters(text)) return text;
   throw Error::damaged("a text is not UTF-8, or has control characters");
 }
+
+// Appends a view to a column of its kind. Texts and amounts may be from a damaged store, and
+// readers of Arrow rely on them being valid: throws unavailable if they are not.
 inline void append(Builder& builder, std::string_view text, Audience) {
   builder.append_text(checked(text));
 }

@@ -141,12 +141,7 @@ std::shared_ptr<const LogPages> LogPages::read(sqlite3* connection, const LastCo
 
 std::optional<Pages> Pages::of(sqlite3* connection, const LastCommit& commit,
                                std::shared_ptr<const LogPages> log) {
-  // https://sqlite.org/fileformat2.html#the_database_header
-  constexpr std::size_t page_size_at = 16;  // 1: 65536
-  constexpr std::size_t reserved_bytes_at = 20;
-  constexpr std::size_t largest_root_at = 52;  // not 0: auto-vacuum
-  constexpr std::size_t encoding_at = 56;
-  std::array<char, 100> header{};
+  std::array<char, file_header_size> header{};
   sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_FILE_POINTER);
   sqlite3_int64 size = 0;
   if (file == nullptr || log == nullptr || file->pMethods->xFileSize(file, &size) != SQLITE_OK) {

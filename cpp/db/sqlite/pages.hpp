@@ -17,20 +17,12 @@
 #include <unordered_map>
 #include <vector>
 
+#include "db/sqlite/file_header.hpp"
+
 namespace comptroller::db::sqlite {
 
 // Throws the Error of a damaged store.
 [[noreturn]] void throw_damaged_page();
-
-// An unsigned big-endian number. The caller has checked that it is inside its page.
-template <class Number>
-Number read_number(const char* at) {
-  Number number = 0;
-  for (std::size_t index = 0; index < sizeof number; ++index) {
-    number = static_cast<Number>(number << 8U | static_cast<unsigned char>(at[index]));
-  }
-  return number;
-}
 
 // What the index of the log says of the last commit. Equal before and after a transaction began, it
 // is what the transaction sees.

@@ -11,6 +11,7 @@
 #include <future>
 #include <system_error>
 
+#include "db/sqlite/file_header.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
@@ -23,18 +24,6 @@ constexpr int cache_kib = 16384;
 constexpr std::uint64_t rows_looked_up = 100;
 constexpr std::string_view is_not_null = " IS NOT NULL";
 
-// Places in the header of a database file.
-constexpr std::size_t header_size = 100;
-constexpr std::size_t page_size_at = 16;
-constexpr std::size_t write_version_at = 18;  // the read version follows
-constexpr std::size_t reserved_bytes_at = 20;
-constexpr std::size_t change_counter_at = 24;
-constexpr std::size_t page_count_at = 28;
-constexpr std::size_t schema_format_at = 44;
-constexpr std::size_t largest_root_at = 52;  // 0 without auto_vacuum
-constexpr std::size_t encoding_at = 56;
-constexpr std::size_t valid_for_at = 92;  // the change counter when the page count was written
-
 [[noreturn]] void throw_unusable(int reason) {
   throw Error(Code::unavailable, "the private file of the load cannot be used: " +
                                      std::generic_category().message(reason));
@@ -45,12 +34,8 @@ constexpr std::size_t valid_for_at = 92;  // the change counter when the page co
                                   "; nothing was kept, load with COMPTROLLER_LOAD_BY_STATEMENTS=1");
 }
 
-std::uint32_t number_at(const std::string& bytes, std::size_t at, std::size_t size) {
-  std::uint32_t number = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    number = number << 8U | static_cast<unsigned char>(bytes[at + i]);
-  }
-  return number;
+std::uint32_t number_at(const std::string& header, std::size_t at) {
+  return read_number<std::uint32_t>(header.data() + at);
 }
 
 std::string four_bytes(std::uint32_t number) {
@@ -60,9 +45,9 @@ std::string four_bytes(std::uint32_t number) {
 }
 
 std::string read_header(int descriptor) {
-  std::string header(header_size, '\0');
-  const auto size = static_cast<std::int64_t>(header_size);
-  if (files::read_at(descriptor, header.data(), header_size, 0) != size) throw_unusable(EIO);
+  std::string header(file_header_size, '\0');
+  const auto size = static_cast<std::int64_t>(file_header_size);
+  if (files::read_at(descriptor, header.data(), file_header_size, 0) != size) throw_unusable(EIO);
   return header;
 }
 
@@ -170,24 +155,24 @@ bool PrivateCopy::copy(SqliteConnection& live) {
 
 PageNumber PrivateCopy::page_count() const {
   const std::string header = read_header(descriptor_);
-  if (number_at(header, change_counter_at, 4) == number_at(header, valid_for_at, 4)) {
-    return number_at(header, page_count_at, 4);
+  if (number_at(header, change_counter_at) == number_at(header, valid_for_at)) {
+    return number_at(header, page_count_at);
   }
   throw Error(Code::internal, "the page count of the private file is not known");
 }
 
 // Connections see by the change counter that their caches are out of date.
 void PrivateCopy::set_page_count(PageNumber pages) const {
-  const std::uint32_t change = number_at(read_header(descriptor_), change_counter_at, 4) + 1;
+  const std::uint32_t change = number_at(read_header(descriptor_), change_counter_at) + 1;
   write(descriptor_, four_bytes(change) + four_bytes(pages), change_counter_at);
   write(descriptor_, four_bytes(change), valid_for_at);
 }
 
 bool PrivateCopy::is_usual() const {
   const std::string header = read_header(descriptor_);
-  return number_at(header, page_size_at, 2) == page_size && header[reserved_bytes_at] == 0 &&
-         number_at(header, schema_format_at, 4) == 4 &&
-         number_at(header, largest_root_at, 4) == 0 && number_at(header, encoding_at, 4) == 1;
+  return read_number<std::uint16_t>(header.data() + page_size_at) == page_size &&
+         header[reserved_bytes_at] == 0 && number_at(header, schema_format_at) == 4 &&
+         number_at(header, largest_root_at) == 0 && number_at(header, encoding_at) == 1;
 }
 
 std::unique_ptr<TableFiller> PrivateCopy::start(SqliteConnection& connection,

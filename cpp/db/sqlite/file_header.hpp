@@ -1,0 +1,34 @@
+// The header of a database file (https://sqlite.org/fileformat2.html#the_database_header), whose
+// numbers are big-endian.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace comptroller::db::sqlite {
+
+inline constexpr std::size_t file_header_size = 100;
+
+// Where its members are.
+inline constexpr std::size_t page_size_at = 16;      // 1: 65536
+inline constexpr std::size_t write_version_at = 18;  // the read version follows
+inline constexpr std::size_t reserved_bytes_at = 20;
+inline constexpr std::size_t change_counter_at = 24;
+inline constexpr std::size_t page_count_at = 28;
+inline constexpr std::size_t schema_format_at = 44;
+inline constexpr std::size_t largest_root_at = 52;  // 0 without auto_vacuum
+inline constexpr std::size_t encoding_at = 56;      // 1: UTF-8
+inline constexpr std::size_t valid_for_at =
+    92;  // the change counter when the page count was written
+
+// An unsigned big-endian number. The caller has checked that its bytes are there.
+template <class Number>
+Number read_number(const char* at) {
+  Number number = 0;
+  for (std::size_t index = 0; index < sizeof number; ++index) {
+    number = static_cast<Number>(number << 8U | static_cast<unsigned char>(at[index]));
+  }
+  return number;
+}
+
+}  // namespace comptroller::db::sqlite
