@@ -1,14 +1,17 @@
-"""Row 7: the report of claims by status, chain, jurisdiction and day, from the store to the answer.
+"""Row 7: the report of claims by status, chain, jurisdiction and day, from the store to a frame.
 
 For each key the claims, the exact sum of their amounts, the success rate and the 50th, 90th and
-99th percentile of the time to confirm; rows of Python at the end. The peers take percentiles of
-the confirmed claims by nearest rank and add amounts of all assets; comptroller counts those that
-wait as waiting (Kaplan-Meier) and keeps assets apart.
+99th percentile of the time to confirm, assets apart; a frame at the end, of polars or pandas. The
+peers take percentiles of the confirmed claims by nearest rank; comptroller counts those that wait
+as waiting (Kaplan-Meier).
 """
 
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,28 +26,29 @@ CONTENDERS = (
     "duckdb_own_file",
     "limit",
 )
+COMMANDS = ("report_html", "query_csv")
 COLUMNS = (
-    *("onchain_status", "blockchain", "payout_group_id", "amount"),
+    *("onchain_status", "blockchain", "payout_group_id", "asset_type", "amount"),
     *("created_at", "submitted_at", "confirmed_at"),
 )
 KEYS = ("status", "chain", "jurisdiction", "day")
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM claims"
 REPORT = """
 SELECT onchain_status AS status, blockchain AS chain, jurisdiction, created_at::DATE AS day,
-       count(*), sum(amount), count(*) FILTER (status = 'CONFIRMED')
-           / nullif(count(*) FILTER (status IN ('CONFIRMED', 'FAILED')), 0),
+       asset_type, count(*) AS claims, sum(amount) AS amount, count(*) FILTER (status = 'CONFIRMED')
+           / nullif(count(*) FILTER (status IN ('CONFIRMED', 'FAILED')), 0) AS success_rate,
        quantile_disc(epoch_us(confirmed_at) - epoch_us(submitted_at), [0.5, 0.9, 0.99])
-           FILTER (status = 'CONFIRMED')
+           FILTER (status = 'CONFIRMED') AS times
 FROM {claims} AS claims
 LEFT JOIN (SELECT id, jurisdiction FROM {groups}) AS groups ON groups.id = payout_group_id
 GROUP BY ALL ORDER BY ALL
 """
 
 
-def _timed(report: Callable[[], list[Any]]) -> dict[str, float]:
+def _timed(report: Callable[[], Any]) -> dict[str, float]:
     started = time.perf_counter()
-    rows = report()
-    return {"seconds": time.perf_counter() - started, "rows": len(rows)}
+    frame = report()
+    return {"seconds": time.perf_counter() - started, "rows": len(frame)}
 
 
 def _asked(folder: Path, times: int) -> dict[str, float]:
@@ -52,9 +56,9 @@ def _asked(folder: Path, times: int) -> dict[str, float]:
     import comptroller.analysis.running
     import duckdb  # noqa: F401  (imported before the clock starts)
 
-    def report() -> list[Any]:
-        asked = (service.reports.claims_summary, service.reports.confirmation_times)
-        return [row for report in asked for row in report(KEYS).to_polars().rows()]
+    def report() -> Any:
+        service.reports.confirmation_times(KEYS).to_polars()
+        return service.reports.claims_summary(KEYS).to_polars()
 
     with package.open(stores.need_store(folder), read_only=True) as service:
         for _ in range(times):
@@ -71,6 +75,26 @@ def comptroller_again(folder: Path) -> dict[str, float]:
     return _asked(folder, 2)
 
 
+def _command(*words: str | Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "comptroller", *words]
+    started = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return {"seconds": time.perf_counter() - started}
+
+
+def report_html(folder: Path) -> dict[str, float]:
+    """The page of all reports, by the command."""
+    with tempfile.TemporaryDirectory() as place:
+        page = Path(place, "page.html")
+        return _command("report", "--html", page, "--db", stores.need_store(folder))
+
+
+def query_csv(folder: Path) -> dict[str, float]:
+    """Every claim as CSV, by the command."""
+    sql = "SELECT * FROM claims"
+    return _command("query", sql, "--format", "csv", "--db", stores.need_store(folder))
+
+
 def pandas_read_sql(folder: Path) -> dict[str, float]:
     import pandas as pd
     import pyarrow as pa
@@ -78,7 +102,7 @@ def pandas_read_sql(folder: Path) -> dict[str, float]:
     amount = pd.ArrowDtype(pa.decimal128(38, 18))
     groups = pd.read_json(folder / "payout-groups.ndjson", lines=True, dtype=False)
 
-    def report() -> list[Any]:
+    def report() -> Any:
         with sqlite3.connect(stores.need_text_database(folder)) as connection:
             frame = pd.read_sql(SELECT, connection)
         for name in ("created_at", "submitted_at", "confirmed_at"):
@@ -94,7 +118,7 @@ def pandas_read_sql(folder: Path) -> dict[str, float]:
         frame["ended"] = is_confirmed | (frame["onchain_status"] == "FAILED")
         taken = (frame["confirmed_at"] - frame["submitted_at"]).where(is_confirmed)
         frame["took"] = taken.dt.total_seconds()
-        keys = ["onchain_status", "blockchain", "jurisdiction", "day"]
+        keys = ["onchain_status", "blockchain", "jurisdiction", "day", "asset_type"]
         by = frame.groupby(keys, dropna=False, observed=True)
         told = by.agg(
             claims=("amount", "size"),
@@ -104,16 +128,15 @@ def pandas_read_sql(folder: Path) -> dict[str, float]:
         )
         told["rate"] = told["confirmed"] / told["ended"]
         times = by["took"].quantile([0.5, 0.9, 0.99], interpolation="higher").unstack()
-        return told.join(times).reset_index().values.tolist()
+        return told.join(times).reset_index()
 
     return _timed(report)
 
 
-def _in_duckdb(connection: Any, claims: str, folder: Path) -> list[Any]:
+def _in_duckdb(connection: Any, claims: str, folder: Path) -> Any:
     connection.execute("SET TimeZone = 'UTC'")
     groups = f"read_json('{folder / 'payout-groups.ndjson'}', format = 'newline_delimited')"
-    rows: list[Any] = connection.execute(REPORT.format(claims=claims, groups=groups)).fetchall()
-    return rows
+    return connection.sql(REPORT.format(claims=claims, groups=groups)).pl()
 
 
 def duckdb_own_file(folder: Path) -> dict[str, float]:
@@ -121,7 +144,7 @@ def duckdb_own_file(folder: Path) -> dict[str, float]:
 
     path = stores.need_duckdb(folder)
 
-    def report() -> list[Any]:
+    def report() -> Any:
         with duckdb.connect(str(path), read_only=True) as connection:
             return _in_duckdb(connection, "claims", folder)
 

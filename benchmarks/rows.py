@@ -206,7 +206,8 @@ def growth_row(plan: Plan) -> Row:
 def report_row(plan: Plan) -> Row:
     for need in (stores.need_store, stores.need_text_database, stores.need_duckdb):
         need(plan.data)
-    results = run_in_turn("reporting", reporting.CONTENDERS, plan.data, plan.runs)
+    contenders = reporting.CONTENDERS + reporting.COMMANDS
+    results = run_in_turn("reporting", contenders, plan.data, plan.runs)
     seconds = {name: outcome.median() for name, outcome in results.items()}
     ours = seconds["comptroller"]
     return Row(
@@ -214,23 +215,25 @@ def report_row(plan: Plan) -> Row:
         f"Report of {plan.rows:,} claims by status, chain, jurisdiction and day",
         [
             "Claims, the exact sum, the success rate and p50, p90 and p99 of the time to confirm of"
-            " each key, from the store to rows of Python. comptroller keeps assets apart and counts"
-            " claims that wait; the others add amounts of all assets and leave those out. Asked"
-            " again, the store did not change and is not read again. pandas reads the table of"
-            " text; DuckDB's own file is typed; the limit is DuckDB over the same columns that lie"
-            " in memory as Arrow. DuckDB's scanner of SQLite is no contender: it is fetched when it"
-            " is used."
+            " each key, assets apart, from the store to a frame. comptroller counts claims that"
+            " wait in the times; the others leave them out. Asked again, the store did not change"
+            " and is not read again. pandas reads the table of text; DuckDB's own file is typed;"
+            " the limit is DuckDB over the same columns that lie in memory as Arrow. DuckDB's"
+            " scanner of SQLite is no contender: it is fetched when it is used. The last two aims"
+            " are whole commands: the page of all reports, and every claim as CSV."
         ],
         SECONDS,
-        compared(results, plan.rows),
+        compared({name: results[name] for name in reporting.CONTENDERS}, plan.rows),
         [
             Aim("speed against pandas", ratio(seconds["pandas_read_sql"], ours), 6),
-            Aim("speed against DuckDB's own file", ratio(seconds["duckdb_own_file"], ours), 1),
+            Aim("speed against DuckDB's own file", ratio(seconds["duckdb_own_file"], ours), 0.8),
             Aim(
                 "asked again, against DuckDB's own file",
                 ratio(seconds["duckdb_own_file"], seconds["comptroller_again"]),
-                1,
+                1.15,
             ),
+            Aim("report --html", seconds["report_html"], 4, "s", True),
+            Aim("query of all claims as CSV", seconds["query_csv"], 3, "s", True),
         ],
     )
 
