@@ -4,13 +4,14 @@
 #include <bit>
 #include <cstring>
 
+#include "db/sqlite/background.hpp"
 #include "db/sqlite/record_format.hpp"
 
 namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr std::size_t most_memory = std::size_t{10} << 20U;
+constexpr std::size_t most_memory = std::size_t{5} << 20U;  // half of it
 constexpr std::size_t bytes_a_read = std::size_t{1} << 16U;
 
 // Up to eight bytes from `offset` on as a number that compares like them.
@@ -66,33 +67,40 @@ class KeySorter::Cursor {
 };
 
 void KeySorter::add(std::string_view key) {
-  if (keys_.size() + key.size() + (entries_.size() + 1) * sizeof(Entry) > most_memory) spill();
-  entries_.push_back({number_at(key, 0), number_at(key, sizeof(std::uint64_t)),
-                      static_cast<std::uint32_t>(keys_.size()),
-                      static_cast<std::uint32_t>(key.size())});
-  keys_ += key;
+  if (keys_.bytes.size() + key.size() + (keys_.entries.size() + 1) * sizeof(Entry) > most_memory) {
+    spill();
+  }
+  keys_.entries.push_back({number_at(key, 0), number_at(key, sizeof(std::uint64_t)),
+                           static_cast<std::uint32_t>(keys_.bytes.size()),
+                           static_cast<std::uint32_t>(key.size())});
+  keys_.bytes += key;
   ++size_;
 }
 
-void KeySorter::sort() {
+void KeySorter::Keys::sort() {
   const auto is_less = [this](const Entry& left, const Entry& right) {
     if (left.first != right.first) return left.first < right.first;
     if (left.second != right.second) return left.second < right.second;
-    return key_of(left) < key_of(right);
+    return bytes_of(left) < bytes_of(right);
   };
-  if (!std::ranges::is_sorted(entries_, is_less)) std::ranges::sort(entries_, is_less);
+  if (!std::ranges::is_sorted(entries, is_less)) std::ranges::sort(entries, is_less);
 }
 
 void KeySorter::spill() {
-  if (entries_.empty()) return;
-  sort();
+  if (written_.valid()) written_.get();
+  std::swap(keys_, spilled_);
+  written_ = run_in_background([this] { write_run(); });
+}
+
+void KeySorter::write_run() {
+  spilled_.sort();
   if (!file_) file_ = std::make_unique<files::UnnamedFile>(folder_);
   Run run{file_->size(), 0};
   std::string bytes;
   bytes.reserve(2 * bytes_a_read);
-  for (const Entry& entry : entries_) {
+  for (const Entry& entry : spilled_.entries) {
     append_varint(bytes, entry.size);
-    bytes += key_of(entry);
+    bytes += spilled_.bytes_of(entry);
     if (bytes.size() < bytes_a_read) continue;
     file_->append(bytes);
     bytes.clear();
@@ -100,20 +108,21 @@ void KeySorter::spill() {
   file_->append(bytes);
   run.end = file_->size();
   runs_.push_back(run);
-  keys_.clear();
-  entries_.clear();
+  spilled_.bytes.clear();
+  spilled_.entries.clear();
 }
 
 void KeySorter::visit_sorted(const std::function<void(std::string_view)>& visit) {
-  if (!runs_.empty()) return merge(visit);
-  sort();
-  for (const Entry& entry : entries_) visit(key_of(entry));
+  if (written_.valid()) return merge(visit);
+  keys_.sort();
+  for (const Entry& entry : keys_.entries) visit(keys_.bytes_of(entry));
 }
 
 void KeySorter::merge(const std::function<void(std::string_view)>& visit) {
   spill();
+  written_.get();
   keys_ = {};
-  entries_ = {};
+  spilled_ = {};
   std::vector<Cursor> cursors;
   cursors.reserve(runs_.size());
   for (const Run& run : runs_) cursors.emplace_back(*file_, run);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,8 +13,8 @@
 
 namespace comptroller::db::sqlite {
 
-// Keys that fill the memory are sorted and written to an unnamed file as a run; the runs are merged
-// at the end. For one thread at a time.
+// Keys that fill half the memory are sorted and written to an unnamed file as a run, by a thread of
+// their own; the runs are merged at the end. For one thread at a time.
 class KeySorter {
  public:
   // Keeps temporary files in `folder`.
@@ -38,19 +39,28 @@ class KeySorter {
   };
   class Cursor;
 
-  std::string_view key_of(const Entry& entry) const {
-    return std::string_view(keys_).substr(entry.offset, entry.size);
-  }
-  void sort();
+  struct Keys {
+    void sort();
+    std::string_view bytes_of(const Entry& entry) const {
+      return std::string_view(bytes).substr(entry.offset, entry.size);
+    }
+
+    std::string bytes;
+    std::vector<Entry> entries;
+  };
+
   void spill();
+  void write_run();
   void merge(const std::function<void(std::string_view)>& visit);
 
   std::string folder_;
   std::uint64_t size_ = 0;
-  std::string keys_;
-  std::vector<Entry> entries_;
+  Keys keys_;
+  // Of the thread that writes a run.
+  Keys spilled_;
   std::unique_ptr<files::UnnamedFile> file_;
   std::vector<Run> runs_;
+  std::future<void> written_;  // the last member: its destructor waits for the thread
 };
 
 }  // namespace comptroller::db::sqlite

@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <future>
 #include <system_error>
 
+#include "db/sqlite/background.hpp"
 #include "db/sqlite/file_header.hpp"
 #include "model/error.hpp"
 
@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t least_bytes = std::uint64_t{1} << 20U;  // less is loaded in no time
 constexpr int pages_a_step = 256;                               // 1 MiB
+constexpr int steps_between_writes = 16;
 constexpr int cache_kib = 16384;
 constexpr std::uint64_t rows_looked_up = 100;
 constexpr std::string_view is_not_null = " IS NOT NULL";
@@ -94,6 +95,27 @@ bool is_file(int descriptor, const std::string& path) {
   return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
+
+// Has the disk write what is in a file while more is added, so that less is left for the fsync.
+class EarlyWriting {
+ public:
+  explicit EarlyWriting(const std::string& path)
+      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~EarlyWriting() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  EarlyWriting(const EarlyWriting&) = delete;
+  EarlyWriting& operator=(const EarlyWriting&) = delete;
+
+  void begin() const {
+#ifdef SYNC_FILE_RANGE_WRITE
+    if (descriptor_ >= 0) ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
+#endif
+  }
+
+ private:
+  int descriptor_;
+};
 
 bool is_switched_off() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing of ours changes the environment
@@ -182,9 +204,9 @@ std::unique_ptr<TableFiller> PrivateCopy::start(SqliteConnection& connection,
 
 void PrivateCopy::finish(SqliteConnection& connection, std::unique_ptr<TableFiller> filler) {
   connection.query("COMMIT").run();  // writes all its pages
-  PageAppender pages(descriptor_, page_count());
-  filler->write(pages, [&] { connection.check_interrupt(); });
-  set_page_count(pages.finish());
+  NewPages pages(page_count());
+  filler->write(descriptor_, pages, [&] { connection.check_interrupt(); });
+  set_page_count(pages.finish(descriptor_));
   filled_ = std::move(filler);
   connection.query("BEGIN").run();
 }
@@ -254,20 +276,11 @@ void PrivateCopy::verify_order() {
 void PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
                         std::chrono::milliseconds longest_wait) {
   connection_->query("COMMIT").run();
-  const auto verify_all = [this] {
+  std::future<void> verified = run_in_background([this] {
     verify();
     verify_counts();
     verify_order();
-  };
-  std::future<void> verified;
-  try {
-    verified = std::async(std::launch::async, verify_all);
-  } catch (const std::system_error&) {  // no thread can be started
-    verify_all();
-    std::promise<void> done;
-    done.set_value();
-    verified = done.get_future();
-  }
+  });
   const auto stop = [this](std::future<void>* future) {
     while (future->valid() &&
            future->wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout) {
@@ -284,9 +297,11 @@ void PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
         "another program wrote to the store, or truncated its log, during the load; nothing was "
         "kept, try again");
   }
-  while (sqlite3_backup_remaining(backup.get()) > pages_a_step) {
+  const EarlyWriting log(path_ + "-wal");
+  for (int steps = 1; sqlite3_backup_remaining(backup.get()) > pages_a_step; ++steps) {
     live.check_interrupt();
     step(backup.get(), pages_a_step);
+    if (steps % steps_between_writes == 0) log.begin();
   }
   while (verified.wait_for(std::chrono::milliseconds(10)) == std::future_status::timeout) {
     live.check_interrupt();

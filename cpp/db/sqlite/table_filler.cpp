@@ -1,8 +1,10 @@
 #include "db/sqlite/table_filler.hpp"
 
 #include <algorithm>
-#include <array>
+#include <atomic>
+#include <chrono>
 
+#include "db/sqlite/background.hpp"
 #include "db/sqlite/connection.hpp"
 #include "model/error.hpp"
 
@@ -225,28 +227,54 @@ void TableFiller::flush_rows() {
   buffer_.clear();
 }
 
-void TableFiller::write(PageAppender& pages, const std::function<void()>& check_interrupt) {
+void TableFiller::write(int descriptor, NewPages& pages,
+                        const std::function<void()>& check_interrupt) {
   unique_values_ = {};
-  write_rows(pages, check_interrupt);
-  rows_file_.reset();
-  KeyReader reader;
-  for (std::size_t i = 0; i < indexes_.size(); ++i) {
-    Index& index = indexes_[i];
-    TreeWriter tree(TreeWriter::Kind::index, pages);
-    std::string last;
-    sorters_[i]->visit_sorted([&](std::string_view key) {
-      if (index.entries > 0 && key <= last) {
-        throw Error(Code::internal, "the entries of index " + index.name + " are out of order");
+  std::atomic<std::size_t> next = 0;
+  const auto write_trees = [&](const std::function<void()>& check) {
+    PageAppender appender(descriptor, pages);
+    for (std::size_t tree = next++; tree <= indexes_.size(); tree = next++) {
+      if (tree == 0) {
+        write_rows(appender, check);
+      } else {
+        write_index(indexes_[tree - 1], *sorters_[tree - 1], appender, check);
+        sorters_[tree - 1].reset();
       }
-      last = key;
-      scratch_.clear();
-      append_record(scratch_, reader.read(key));
-      tree.add_entry(scratch_);
-      if (++index.entries % rows_between_checks == 0) check_interrupt();
+    }
+    appender.finish();
+  };
+  std::atomic<bool> is_stopped = false;
+  std::future<void> other = run_in_background([&] {
+    write_trees([&] {
+      if (is_stopped) throw Error(Code::unavailable, "the load was stopped");
     });
-    if (index.entries > 0) tree.finish(index.root);
-    sorters_[i].reset();
+  });
+  const auto stop = [](std::atomic<bool>* flag) { *flag = true; };
+  const std::unique_ptr<std::atomic<bool>, decltype(stop)> stopped(&is_stopped, stop);
+  write_trees(check_interrupt);
+  while (other.wait_for(std::chrono::milliseconds(10)) == std::future_status::timeout) {
+    check_interrupt();
   }
+  other.get();
+}
+
+void TableFiller::write_index(Index& index, KeySorter& sorter, PageAppender& pages,
+                              const std::function<void()>& check_interrupt) {
+  TreeWriter tree(TreeWriter::Kind::index, pages);
+  KeyReader reader;
+  std::string last;
+  std::string record;
+  sorter.visit_sorted([&](std::string_view key) {
+    if (index.entries > 0 && key <= last) {
+      throw Error(Code::internal, "the entries of index " + index.name + " are out of order");
+    }
+    last = key;
+    record.clear();
+    append_record(record, reader.read(key));
+    tree.add_entry(record);
+    if (++index.entries % rows_between_checks == 0) check_interrupt();
+  });
+  if (index.entries > 0) tree.finish(index.root);
 }
 
 void TableFiller::write_rows(PageAppender& pages, const std::function<void()>& check_interrupt) {
@@ -276,6 +304,7 @@ void TableFiller::write_rows(PageAppender& pages, const std::function<void()>& c
     at += size;
   }
   buffer_ = {};
+  rows_file_.reset();
   tree.finish(root_);
 }
 

@@ -42,9 +42,9 @@ class TableFiller {
   // those that SQLite would convert or refuse.
   std::vector<Insertion> insert(const InsertStatement& statement, std::size_t rows,
                                 const Connection::BindRow& bind);
-  // Writes all trees; their roots replace those of the empty ones. Calls `check_interrupt`, which
-  // may throw, now and then.
-  void write(PageAppender& pages, const std::function<void()>& check_interrupt);
+  // Writes all trees, two at a time, into new pages of a file; their roots replace those of the
+  // empty ones. Calls `check_interrupt`, which may throw, now and then in the caller's thread.
+  void write(int descriptor, NewPages& pages, const std::function<void()>& check_interrupt);
 
   const std::string& table() const { return table_; }
   std::uint64_t rows() const { return rows_; }
@@ -76,6 +76,8 @@ class TableFiller {
   bool is_new();
   void add();
   void write_rows(PageAppender& pages, const std::function<void()>& check_interrupt);
+  void write_index(Index& index, KeySorter& sorter, PageAppender& pages,
+                   const std::function<void()>& check_interrupt);
   void flush_rows();
 
   std::string table_;

@@ -1,9 +1,11 @@
 #include "db/sqlite/tree_writer.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <system_error>
 
+#include "db/sqlite/file_header.hpp"
 #include "db/sqlite/record_format.hpp"
 #include "files/unnamed_file.hpp"
 #include "model/error.hpp"
@@ -12,7 +14,7 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr std::size_t buffered_bytes = std::size_t{1} << 20U;
+constexpr PageNumber pages_a_run = 64;  // 256 KiB
 // The page that holds the byte at 1 GiB is used for locks alone.
 constexpr PageNumber lock_page = (std::size_t{1} << 30U) / page_size + 1;
 constexpr std::size_t leaf_header = 8;
@@ -34,49 +36,98 @@ std::string number_of(PageNumber page) {
   return bytes;
 }
 
+[[noreturn]] void throw_failure(int reason) {
+  throw Error(Code::unavailable, "the tables of the load cannot be written: " +
+                                     std::generic_category().message(reason));
+}
+
+void write(int descriptor, std::string_view pages, PageNumber first) {
+  const std::uint64_t offset = std::uint64_t{first - 1} * page_size;
+  if (const int failure = files::write_at(descriptor, pages, offset)) throw_failure(failure);
+}
+
 }  // namespace
 
-PageAppender::PageAppender(int descriptor, PageNumber last)
-    : descriptor_(descriptor), next_(last + 1) {
+PageRange NewPages::take() {
+  const std::lock_guard lock(mutex_);
   if (next_ == lock_page) ++next_;
-  buffered_ = next_;
-  buffer_.reserve(buffered_bytes + page_size);
+  const PageNumber begin = next_;
+  next_ += pages_a_run;
+  if (begin < lock_page && lock_page < next_) next_ = lock_page;
+  return {begin, next_};
+}
+
+void NewPages::give_back(PageRange unused) {
+  if (unused.begin == unused.end) return;
+  const std::lock_guard lock(mutex_);
+  unused_.push_back(unused);
+  std::ranges::sort(unused_, {}, &PageRange::begin);
+  for (; !unused_.empty() && unused_.back().end == next_; unused_.pop_back()) {
+    next_ = unused_.back().begin;
+  }
+}
+
+// A list page: the next one, how many pages it names, and these.
+PageNumber NewPages::finish(int descriptor) {
+  char header[file_header_size];
+  if (files::read_at(descriptor, header, sizeof header, 0) != std::ssize(header))
+    throw_failure(EIO);
+  auto first = read_number<PageNumber>(header + first_list_page_at);
+  auto count = read_number<PageNumber>(header + unused_pages_at);
+  for (const PageRange& range : unused_) {
+    std::string pages = number_of(first) + number_of(range.end - range.begin - 1);
+    for (PageNumber page = range.begin + 1; page < range.end; ++page) pages += number_of(page);
+    pages.resize((range.end - range.begin) * page_size);
+    write(descriptor, pages, range.begin);
+    first = range.begin;
+    count += range.end - range.begin;
+  }
+  const std::string list = number_of(first) + number_of(count);
+  if (const int failure = files::write_at(descriptor, list, first_list_page_at)) {
+    throw_failure(failure);
+  }
+  return next_ - 1 == lock_page ? next_ - 2 : next_ - 1;
+}
+
+PageAppender::PageAppender(int descriptor, NewPages& pages)
+    : descriptor_(descriptor), pages_(pages) {
+  buffer_.reserve(pages_a_run * page_size);
+}
+
+PageNumber PageAppender::next() {
+  if (run_.begin == run_.end) {
+    flush();
+    run_ = following_.begin == 0 ? pages_.take() : std::exchange(following_, {});
+  }
+  return run_.begin;
+}
+
+PageNumber PageAppender::following() {
+  if (next() + 1 < run_.end) return run_.begin + 1;
+  if (following_.begin == 0) following_ = pages_.take();
+  return following_.begin;
 }
 
 void PageAppender::append(const PageBytes& page) {
+  next();
   buffer_.append(page.data(), page.size());
-  ++next_;
-  if (next_ == lock_page) {
-    flush();
-    ++next_;
-    buffered_ = next_;
-  } else if (buffer_.size() >= buffered_bytes) {
-    flush();
-  }
+  ++run_.begin;
 }
 
 void PageAppender::replace(PageNumber page, const PageBytes& bytes) const {
-  const std::uint64_t offset = std::uint64_t{page - 1} * page_size;
-  if (const int failure =
-          files::write_at(descriptor_, std::string_view(bytes.data(), bytes.size()), offset)) {
-    throw Error(Code::unavailable, "the tables of the load cannot be written: " +
-                                       std::generic_category().message(failure));
-  }
+  write(descriptor_, std::string_view(bytes.data(), bytes.size()), page);
 }
 
 void PageAppender::flush() {
-  const std::uint64_t offset = std::uint64_t{buffered_ - 1} * page_size;
-  if (const int failure = files::write_at(descriptor_, buffer_, offset)) {
-    throw Error(Code::unavailable, "the tables of the load cannot be written: " +
-                                       std::generic_category().message(failure));
-  }
+  if (buffer_.empty()) return;
+  write(descriptor_, buffer_, run_.begin - static_cast<PageNumber>(buffer_.size() / page_size));
   buffer_.clear();
-  buffered_ = next_;
 }
 
-PageNumber PageAppender::finish() {
+void PageAppender::finish() {
   flush();
-  return next_ - 1 == lock_page ? next_ - 2 : next_ - 1;
+  pages_.give_back(std::exchange(run_, {}));
+  pages_.give_back(std::exchange(following_, {}));
 }
 
 TreePage::TreePage(Kind kind) : kind_(kind) {
@@ -142,12 +193,7 @@ PageNumber TreeWriter::append_overflow(std::string_view bytes) {
     bytes.remove_prefix(content.size());
     PageBytes page{};
     std::memcpy(page.data() + child_size, content.data(), content.size());
-    PageNumber next = 0;
-    if (!bytes.empty()) {
-      next = pages_.next() + 1;
-      if (next == lock_page) ++next;
-    }
-    put_number(page.data(), next, child_size);
+    put_number(page.data(), bytes.empty() ? 0 : pages_.following(), child_size);
     pages_.append(page);
   }
   return first;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,27 +16,55 @@ inline constexpr std::size_t page_size = 4096;
 using PageNumber = std::uint32_t;  // from 1
 using PageBytes = std::array<char, page_size>;
 
-// Appends pages to a database file, whose descriptor must outlive this.
-class PageAppender {
+// Pages from `begin` on, before `end`.
+struct PageRange {
+  PageNumber begin = 0;
+  PageNumber end = 0;
+};
+
+// The pages behind the end of a database file. Gives them out in runs, so that trees that are
+// written at once lie in long pieces; for many threads.
+class NewPages {
  public:
   // `last`: the number of the last page that the file has.
-  PageAppender(int descriptor, PageNumber last);
+  explicit NewPages(PageNumber last) : next_(last + 1) {}
+
+  PageRange take();
+  // Takes back what was not used of a run.
+  void give_back(PageRange unused);
+  // Once all is given back: puts the pages that are not used on the file's list of such pages.
+  // Returns the number of the last page.
+  PageNumber finish(int descriptor);
+
+ private:
+  std::mutex mutex_;
+  PageNumber next_;
+  std::vector<PageRange> unused_;  // in order
+};
+
+// Writes new pages of a database file, whose descriptor must outlive this. For one thread.
+class PageAppender {
+ public:
+  PageAppender(int descriptor, NewPages& pages);
 
   // The number that the next page will have.
-  PageNumber next() const { return next_; }
+  PageNumber next();
+  // The number that the page behind the next one will have.
+  PageNumber following();
   void append(const PageBytes& page);
   // Writes a page that exists already.
   void replace(PageNumber page, const PageBytes& bytes) const;
-  // Writes what is buffered; returns the number of the last page.
-  PageNumber finish();
+  // Writes what is buffered, and gives back what is left of the run.
+  void finish();
 
  private:
   void flush();
 
   int descriptor_;
-  PageNumber next_;
-  PageNumber buffered_ = 0;  // the number of the first page in the buffer
-  std::string buffer_;
+  NewPages& pages_;
+  PageRange run_;        // what is left of it
+  PageRange following_;  // the run behind it, if it was taken already
+  std::string buffer_;   // the pages before `run_`
 };
 
 // A page of a b-tree that is being filled.

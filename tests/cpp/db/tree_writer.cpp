@@ -55,7 +55,8 @@ void check_tables(const std::vector<Row>& rows) {
     pages_before = static_cast<PageNumber>(number(made, "PRAGMA page_count"));
   }
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  PageAppender pages(descriptor, pages_before);
+  NewPages new_pages(pages_before);
+  PageAppender pages(descriptor, new_pages);
   TreeWriter table(TreeWriter::Kind::table, pages);
   KeySorter sorter(folder.path());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -70,7 +71,8 @@ void check_tables(const std::vector<Row>& rows) {
     sorter.add(key);
   }
   if (!rows.empty()) table.finish(table_root);
-  TreeWriter index(TreeWriter::Kind::index, pages);
+  PageAppender index_pages(descriptor, new_pages);
+  TreeWriter index(TreeWriter::Kind::index, index_pages);
   KeyReader reader;
   sorter.visit_sorted([&](std::string_view key) {
     std::string record;
@@ -78,7 +80,9 @@ void check_tables(const std::vector<Row>& rows) {
     index.add_entry(record);
   });
   if (!rows.empty()) index.finish(index_root);
-  const PageNumber count = pages.finish();
+  pages.finish();
+  index_pages.finish();
+  const PageNumber count = new_pages.finish(descriptor);
   std::string bytes(4, '\0');
   for (std::size_t i = 0; i < 4; ++i) bytes[i] = static_cast<char>(count >> (24 - 8 * i));
   REQUIRE(files::write_at(descriptor, bytes, 28) == 0);
@@ -146,6 +150,21 @@ TEST_CASE("integers of any size are stored and ordered as SQLite does") {
     }
   }
   check_tables(rows);
+}
+
+TEST_CASE("no page is given out twice, nor the one that is used for locks") {
+  constexpr PageNumber lock_page = (1U << 30U) / page_size + 1;
+  for (PageNumber last = lock_page - 130; last <= lock_page; ++last) {
+    NewPages pages(last);
+    PageNumber behind = last;
+    for (int i = 0; i < 5; ++i) {
+      const PageRange range = pages.take();
+      CHECK(range.begin > behind);
+      CHECK(range.end > range.begin);
+      CHECK_FALSE((range.begin <= lock_page && lock_page < range.end));
+      behind = range.end - 1;
+    }
+  }
 }
 
 TEST_CASE("keys sort like the values of an index, also when they do not fit into memory") {

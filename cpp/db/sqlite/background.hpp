@@ -1,0 +1,19 @@
+#pragma once
+
+#include <future>
+#include <system_error>
+
+namespace comptroller::db::sqlite {
+
+// Runs the work in a thread of its own, for which the destructor of the future waits. If no thread
+// can be started, get() runs it.
+template <class Work>
+std::future<void> run_in_background(Work work) {
+  try {
+    return std::async(std::launch::async, work);
+  } catch (const std::system_error&) {
+    return std::async(std::launch::deferred, work);
+  }
+}
+
+}  // namespace comptroller::db::sqlite
