@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ author = "the comptroller authors"
 release = version = comptroller.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-myst_enable_extensions = ["attrs_inline"]
+myst_enable_extensions = ["attrs_inline", "deflist"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
 
@@ -53,14 +54,32 @@ html_show_sphinx = False
 
 
 def setup(app: Sphinx) -> None:
-    """Puts what the interface says of itself on its page; leaves out how classes are made."""
+    """Puts what the interface says of itself on its page; leaves out how classes are made.
+
+    Numbers of sections in docstrings are links.
+    """
     app.connect("source-read", _add_http_reference)
+    app.connect("source-read", _name_sections)
+    app.connect("autodoc-process-docstring", _link_sections)
     app.connect("autodoc-process-signature", _without_constructor)
 
 
 def _add_http_reference(_app: Sphinx, page: str, source: list[str]) -> None:
     if page == "reference/http":
         source[0] += http_reference.text()
+
+
+def _name_sections(_app: Sphinx, page: str, source: list[str]) -> None:
+    if page == "specification":
+        heading = re.compile(r"^(##+ (\d+(?:\.\d+)?)\b)", re.MULTILINE)
+        source[0] = heading.sub(r"(specification-\2)=\n\1", source[0])
+
+
+def _link_sections(_app: Sphinx, *told: object) -> None:
+    lines = told[-1]
+    assert isinstance(lines, list)
+    section = re.compile(r"\b([Ss]pecification) (\d+(?:\.\d+)?)")
+    lines[:] = [section.sub(r":ref:`\1 \2 <specification-\2>`", line) for line in lines]
 
 
 def _without_constructor(_app: Sphinx, what: str, *_: object) -> tuple[str, None] | None:

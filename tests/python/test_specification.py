@@ -1,0 +1,67 @@
+"""The specification in docs names everything that the core describes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from comptroller import routes
+
+SPECIFICATION = Path(__file__).parents[2] / "docs" / "specification.md"
+TEXT = SPECIFICATION.read_text(encoding="utf-8")
+WORDS = frozenset(re.findall(r"[A-Za-z_]+", TEXT))
+RECORDS = routes.description()["records"]
+
+
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [(record, field) for record, fields in RECORDS.items() for field in fields],
+)
+def test_has_every_field(record: str, field: str) -> None:
+    assert field in WORDS
+
+
+@pytest.mark.parametrize("request_name", sorted(routes.description()["requests"]))
+def test_has_every_parameter(request_name: str) -> None:
+    parameters = routes.description()["requests"][request_name]
+    assert {word for name in parameters for word in name.split(".")} <= WORDS
+
+
+@pytest.mark.parametrize("name", sorted(routes.description()["enums"]))
+def test_has_every_value_of_a_closed_set(name: str) -> None:
+    assert set(routes.description()["enums"][name]) <= WORDS
+
+
+@pytest.mark.parametrize("scope", sorted(routes.description()["scopes"]))
+def test_has_every_scope(scope: str) -> None:
+    assert f"`{scope}`" in TEXT
+
+
+@pytest.mark.parametrize("problem", routes.description()["problems"], ids=lambda each: each["code"])
+def test_has_every_error_under_its_status(problem: dict[str, object]) -> None:
+    (row,) = re.findall(rf"^\| {problem['status']} \|(.*)$", TEXT, re.MULTILINE)
+    assert f"`{problem['code']}`" in row
+
+
+@pytest.mark.parametrize("row", routes.ROWS, ids=lambda row: f"{row.method} {row.path}")
+def test_has_every_path(row: routes.Row) -> None:
+    path = row.path.replace("/v2/rewards", "/rewards")
+    if path.endswith("/{id}"):  # a row of its own, or said behind the list
+        assert path in TEXT or path.removesuffix("/{id}") in TEXT
+    else:
+        assert path in TEXT or f"`/{path.rpartition('/')[2]}`" in TEXT
+
+
+def test_has_every_section_that_the_code_names() -> None:
+    root = SPECIFICATION.parents[1]
+    named = {
+        (number.rstrip("."), path.name)
+        for folder in ("cpp", "python/comptroller", "tests")
+        for path in (root / folder).rglob("*.[chp]*p*")
+        if path.suffix in {".cpp", ".hpp", ".py"}
+        for number in re.findall(r"[Ss]pecification (\d[\d.]*)", path.read_text(encoding="utf-8"))
+    }
+    sections = set(re.findall(r"^##+ (\d+(?:\.\d+)?)", TEXT, re.MULTILINE))
+    assert named
+    assert {each for each in named if each[0] not in sections} == set()
