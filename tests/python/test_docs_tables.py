@@ -1,0 +1,47 @@
+"""Tables of the docs name everything that there is: error codes, environment variables, extras."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+from comptroller import routes
+
+ROOT = Path(__file__).parents[2]
+
+
+def rows(page: str) -> set[str]:
+    """What is in code in the first column of a page's tables."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    first = re.findall(r"^\|([^|]*)\|", text, re.MULTILINE)
+    return {word for cell in first for word in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_every_error_code_has_advice() -> None:
+    codes = {problem["code"] for problem in routes.description()["problems"]}
+    assert codes == rows("how-to/troubleshoot.md")
+
+
+def test_every_environment_variable_is_listed() -> None:
+    sources = [
+        path.read_text(encoding="utf-8")
+        for folder in ("cpp", "python/comptroller")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".cpp", ".hpp", ".py"}
+    ]
+    read = set(re.findall(r'"(COMPTROLLER_[A-Z_]+|FORWARDED_ALLOW_IPS)"', "".join(sources)))
+    listed = {row for row in rows("reference/environment.md") if row.isupper()}
+    assert read
+    assert read == listed
+
+
+def test_every_extra_is_listed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert set(project["optional-dependencies"]) <= rows("reference/environment.md")
+
+
+def test_the_tests_that_security_names_exist() -> None:
+    named = re.findall(r"`(tests/[^`]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+    assert named
+    assert [path for path in named if not (ROOT / path).is_file()] == []
