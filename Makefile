@@ -4,6 +4,7 @@
 #   make demo       the tour: real rewards, then a sample
 #   make test       lint, documentation, tests of the core with their coverage, tests of the package
 #   make lint       ruff, mypy, clang-format, clang-tidy
+#   make generate   the Python modules that follow from the core's description
 #   make docs       the documentation as pages, in build/docs
 #   make bench      the benchmarks, side by side with their peers; those over HTTP need wrk, and valgrind
 #                   for the instructions of a list
@@ -29,7 +30,7 @@ endif
 CPP_FILES := $(shell find cpp tests/cpp -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
-.PHONY: help demo test lint docs bench coverage sanitize clean
+.PHONY: help demo test lint generate docs bench coverage sanitize clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -47,6 +48,9 @@ lint: .venv/package .venv/tools
 	@$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 	@$(MAKE) tidy
+
+generate: .venv/package .venv/tools
+	@$(BIN)/python generate python/comptroller
 
 docs: .venv/package .venv/documenters
 	@echo "== documentation"

@@ -25,13 +25,14 @@ def _section(document: dict[str, Any], tag: str) -> Iterator[str]:
     yield f"\n## {tag.capitalize()}\n"
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            # What has a description is an operation that is shown at another path already.
-            if tag in operation["tags"] and "description" not in operation:
+            is_repeated = operation.get("description", "").startswith("The same as")
+            if tag in operation["tags"] and not is_repeated:
                 yield from _operation(document, f"{method.upper()} {path}", operation)
 
 
 def _operation(document: dict[str, Any], title: str, operation: dict[str, Any]) -> Iterator[str]:
-    yield f"\n### `{title}`\n\n{operation['summary']}\n"
+    about = f"{operation['summary']} {operation.get('description', '')}".strip()
+    yield f"\n### `{title}`\n\n{about}\n"
     scopes = [f"`{scope}`" for need in operation["security"] for scope in need.get("oauth2", [])]
     if scopes:
         yield f"Scope: {' or '.join(scopes)}.\n"

@@ -19,31 +19,74 @@ enum class Order : std::uint8_t { descending, ascending };
 enum class IdentityStatus : std::uint8_t { approved, disabled, error };
 enum class Action : std::uint8_t { buy, sell, deposit, withdraw };
 
-// The texts of the values of an enum, in the order of its enumerators; empty for other types.
+// A value of a closed set: its text, and what it means to the reader of the API description.
+struct EnumValue {
+  std::string_view word;
+  std::string_view meaning;
+};
+
+// The values of an enum that the API description names, in the order of its enumerators; empty for
+// other types.
 template <class E>
-inline constexpr std::array<std::string_view, 0> words_of{};
+inline constexpr std::array<EnumValue, 0> values_of{};
 
 template <>
-inline constexpr auto words_of<ControlType> =
-    std::to_array<std::string_view>({"SELL_ONLY", "CLOSED", "FROZEN", "DORMANT"});
+inline constexpr auto values_of<ControlType> = std::to_array<EnumValue>({
+    {"SELL_ONLY", "the identity may only sell"},
+    {"CLOSED", "the identity is closed and may do nothing"},
+    {"FROZEN", "the identity is frozen for compliance reasons; only the operator sets it"},
+    {"DORMANT", "the identity is dormant because it was inactive"},
+});
 template <>
-inline constexpr auto words_of<SetBy> = std::to_array<std::string_view>({"CLIENT", "PROVIDER"});
+inline constexpr auto values_of<SetBy> = std::to_array<EnumValue>({
+    {"CLIENT", "a client of the identity's customer"},
+    {"PROVIDER", "the operator of the service"},
+});
 template <>
-inline constexpr auto words_of<Ledger> =
-    std::to_array<std::string_view>({"ETHEREUM", "SOLANA", "INK", "XLAYER", "ARBITRUM_ONE"});
+inline constexpr auto values_of<Ledger> = std::to_array<EnumValue>({
+    {"ETHEREUM", "Ethereum; addresses are 20 bytes in hex"},
+    {"SOLANA", "Solana; addresses are 32 bytes in base58"},
+    {"INK", "Ink; addresses as on ETHEREUM"},
+    {"XLAYER", "X Layer; addresses as on ETHEREUM"},
+    {"ARBITRUM_ONE", "Arbitrum One; addresses as on ETHEREUM"},
+});
 template <>
-inline constexpr auto words_of<ClaimStatus> =
-    std::to_array<std::string_view>({"PENDING", "SUBMITTED", "CONFIRMED", "FAILED"});
+inline constexpr auto values_of<ClaimStatus> = std::to_array<EnumValue>({
+    {"PENDING", "not yet sent to the chain"},
+    {"SUBMITTED", "sent to the chain, not yet confirmed"},
+    {"CONFIRMED", "confirmed by the chain; final"},
+    {"FAILED", "given up; final"},
+});
 template <>
-inline constexpr auto words_of<ScheduleType> = std::to_array<std::string_view>({"DAILY"});
+inline constexpr auto values_of<ScheduleType> = std::to_array<EnumValue>({
+    {"DAILY", "rewards are claimed once a day"},
+});
 template <>
-inline constexpr auto words_of<Order> = std::to_array<std::string_view>({"DESC", "ASC"});
+inline constexpr auto values_of<Order> = std::to_array<EnumValue>({
+    {"DESC", "newest first"},
+    {"ASC", "oldest first"},
+});
 template <>
-inline constexpr auto words_of<IdentityStatus> =
-    std::to_array<std::string_view>({"APPROVED", "DISABLED", "ERROR"});
+inline constexpr auto values_of<IdentityStatus> = std::to_array<EnumValue>({
+    {"APPROVED", "no control is active"},
+    {"DISABLED", "controls are active, none of them FROZEN"},
+    {"ERROR", "a FROZEN control is active"},
+});
 template <>
-inline constexpr auto words_of<Action> =
-    std::to_array<std::string_view>({"BUY", "SELL", "DEPOSIT", "WITHDRAW"});
+inline constexpr auto values_of<Action> = std::to_array<EnumValue>({
+    {"BUY", "to buy assets"},
+    {"SELL", "to sell assets; the one action that SELL_ONLY permits"},
+    {"DEPOSIT", "to pay in"},
+    {"WITHDRAW", "to pay out"},
+});
+
+// The texts of the values of an enum, in the order of its enumerators; empty for other types.
+template <class E>
+inline constexpr auto words_of = [] {
+  std::array<std::string_view, values_of<E>.size()> words{};
+  for (std::size_t code = 0; code < words.size(); ++code) words[code] = values_of<E>[code].word;
+  return words;
+}();
 
 template <class E>
 concept ClosedSet = !words_of<E>.empty();

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/enums.hpp"
 #include "model/fields.hpp"
 
 namespace comptroller {
@@ -76,6 +77,13 @@ inline constexpr std::array<Problem, 22> problems{{
 constexpr const Problem& problem(Code code) {
   return problems[static_cast<std::size_t>(code)];
 }
+
+template <>
+inline constexpr auto words_of<Code> = [] {
+  std::array<std::string_view, problems.size()> codes{};
+  for (std::size_t code = 0; code < codes.size(); ++code) codes[code] = problems[code].code;
+  return codes;
+}();
 
 // An invalid member or parameter, and why. `field` is a path such as `address.ledger`.
 struct FieldError {

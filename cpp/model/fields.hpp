@@ -1,5 +1,5 @@
 // The field table that a record ends with: one line per field. Reading and writing JSON, SQL
-// columns, Arrow columns and the API description all iterate over it:
+// columns, Arrow columns and the description (service/describe.hpp) all iterate over it:
 //
 //   for_each_field<Claim>([&]<class F>() { write(F::name, claim.*F::member); });
 //
@@ -47,6 +47,20 @@ struct Field {
       Name.view().empty() ? detail::member_name<Member>() : Name.view();
   static constexpr std::string_view doc = Doc.view();
   static constexpr auto member = Member;
+};
+
+// What the description says of a field besides its type.
+template <class F>
+struct Deprecated : F {  // another field or operation replaces it
+  static constexpr bool is_deprecated = true;
+};
+template <class F>
+struct Derived : F {  // follows from other records
+  static constexpr bool is_derived = true;
+};
+template <class F, Literal Of>
+struct AliasOf : F {  // another name of the field `Of`
+  static constexpr std::string_view alias_of = Of.view();
 };
 
 template <class... F>

@@ -14,15 +14,16 @@ struct Paging {
   std::optional<PageLimit> limit;
   std::optional<Order> order;
   std::optional<PageCursor> page_cursor;
-  using fields = Fields<Field<&Paging::limit, "page size, 1 to 1000, default 100">,
-                        Field<&Paging::order, "by created_at, default DESC">,
-                        Field<&Paging::page_cursor, "next_page_cursor of the last page">>;
+  using fields = Fields<
+      Field<&Paging::limit, "items on a page, 1 to 1000; default 100">,
+      Field<&Paging::order, "order by creation time; default DESC">,
+      Field<&Paging::page_cursor, "next_page_cursor of the page before, with the same filters">>;
 };
 
 struct OfCustomer {
   std::optional<Id> customer_id;
   using fields =
-      Fields<Field<&OfCustomer::customer_id, "the customer; a client may only name its own">>;
+      Fields<Field<&OfCustomer::customer_id, "of this customer; a client may only name its own">>;
 };
 
 struct CreatedAtBounds {
@@ -57,13 +58,15 @@ struct ListIdentities : OfCustomer, CreatedAtBounds, Paging {
       "identities_by_reason_code", "customer_id, reason_code, identity_created_at, identity_key",
       "deleted_at IS NULL",        "controls",
       "identity_created_at",       "identity_key"};
-  using fields = Concatenate<FilterBy<&ListIdentities::control_types, "of an active control",
-                                      Equals<"type", ControlType, by_control_type>>,
-                             FilterBy<&ListIdentities::control_reason_codes, "of an active control",
-                                      Equals<"reason_code", Word, by_reason_code>>,
-                             FilterBy<&ListIdentities::ref_id, "reference id given by the client",
-                                      Equals<"ref_id", Label, by_ref_id>>,
-                             OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
+  using fields = Concatenate<
+      FilterBy<&ListIdentities::control_types, "with an active control of one of these types",
+               Equals<"type", ControlType, by_control_type>>,
+      FilterBy<&ListIdentities::control_reason_codes,
+               "with an active control of one of these reason codes",
+               Equals<"reason_code", Word, by_reason_code>>,
+      FilterBy<&ListIdentities::ref_id, "with this reference id",
+               Equals<"ref_id", Label, by_ref_id>>,
+      OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
 };
 
 struct ListControls : OfCustomer, CreatedAtBounds, Paging {
@@ -89,8 +92,8 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
   using fields = Concatenate<
       FilterBy<&ListControls::identity_id, "of this identity",
                Equals<"identity_key", KeyOf<StoredIdentity>, by_identity>>,
-      FilterBy<&ListControls::include_deleted, "default false", Continues>,
-      FilterBy<&ListControls::active_at, "in force at that time", Narrows>,
+      FilterBy<&ListControls::include_deleted, "also deleted ones; default false", Continues>,
+      FilterBy<&ListControls::active_at, "active at this time", Narrows>,
       FilterBy<&ListControls::type, "of one of these types", Equals<"type", ControlType, by_type>>,
       FilterBy<&ListControls::set_by, "set by one of these", Equals<"set_by", SetBy, by_set_by>>,
       FilterBy<&ListControls::reason_code, "with one of these reason codes",
@@ -122,16 +125,17 @@ struct ListOrchestrations : OfCustomer, CreatedAtBounds, Paging {
   using fields = Concatenate<
       FilterBy<&ListOrchestrations::orchestration_rule_id, "initiated by one of these rules",
                Equals<"orchestration_rule_id", Id, by_rule>>,
-      FilterBy<&ListOrchestrations::source_asset, "source assets",
+      FilterBy<&ListOrchestrations::source_asset, "one of these source assets",
                Equals<"source_asset", Term, by_source_asset>>,
-      FilterBy<&ListOrchestrations::destination_asset, "destination assets",
+      FilterBy<&ListOrchestrations::destination_asset, "one of these destination assets",
                Equals<"destination_asset", Term, by_destination_asset>>,
-      FilterBy<&ListOrchestrations::status, "statuses", Equals<"status", Word, by_status>>,
-      FilterBy<&ListOrchestrations::orchestration_id, "ids", Equals<"id", Id, by_id>>,
-      FilterBy<&ListOrchestrations::profile_id, "profiles, own or of the destination",
+      FilterBy<&ListOrchestrations::status, "with one of these statuses",
+               Equals<"status", Word, by_status>>,
+      FilterBy<&ListOrchestrations::orchestration_id, "one of these ids", Equals<"id", Id, by_id>>,
+      FilterBy<&ListOrchestrations::profile_id, "of one of these profiles, or to one of them",
                AnyOf<Equals<"profile_id", Id, by_profile>,
                      Equals<"destination_profile_id", Id, by_destination_profile>>>,
-      FilterBy<&ListOrchestrations::ref_id, "reference ids given by the client",
+      FilterBy<&ListOrchestrations::ref_id, "with one of these reference ids",
                Equals<"ref_id", Label, by_ref_id>>,
       OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
 };
@@ -161,11 +165,12 @@ struct ListPayoutGroups : OfCustomer, Paging {
                Equals<"asset_type", Term, by_asset_type>>,
       FilterBy<&ListPayoutGroups::jurisdiction, "of this jurisdiction",
                Equals<"jurisdiction", Term, by_jurisdiction>>,
-      FilterBy<&ListPayoutGroups::claimer_address, "claimed by this address",
+      FilterBy<&ListPayoutGroups::claimer_address,
+               "claimed by this address; case matters on SOLANA only",
                Equals<"claimer_address", Label, by_claimer>>,
       FilterBy<&ListPayoutGroups::onchain_status, "with one of these statuses",
                Equals<"onchain_status", Word, by_status>>,
-      FilterBy<&ListPayoutGroups::name_prefix, "whose name begins with it",
+      FilterBy<&ListPayoutGroups::name_prefix, "whose name begins with this text; case matters",
                BeginsWith<"name", by_name>>,
       OfCustomer::fields, Paging::fields>;
 };
@@ -185,12 +190,14 @@ struct ListRewardAddresses : OfCustomer, Paging {
                                   "payout_group_id IS NOT NULL"};
   using fields = Concatenate<
       FilterBy<&ListRewardAddresses::ledger, "on this ledger", Equals<"ledger", Ledger, by_ledger>>,
-      FilterBy<&ListRewardAddresses::address, "this address", Equals<"address", Label, by_address>>,
+      FilterBy<&ListRewardAddresses::address, "with this address; case matters on SOLANA only",
+               Equals<"address", Label, by_address>>,
       FilterBy<&ListRewardAddresses::id, "of this id", Equals<"id", Uuid, by_id>>,
       FilterBy<&ListRewardAddresses::payout_group_id, "of this group",
                Equals<"payout_group_id", GroupId, by_group>>,
-      Field<&ListRewardAddresses::include_balance, "show each address's balance">,
-      Field<&ListRewardAddresses::balance_timestamp, "time of the balance, default now">,
+      Field<&ListRewardAddresses::include_balance,
+            "whether to show the balance of each address; default false">,
+      Field<&ListRewardAddresses::balance_timestamp, "time of the balances; default now">,
       OfCustomer::fields, Paging::fields>;
 };
 
@@ -222,13 +229,13 @@ struct ListClaims : OfCustomer, Paging {
   using fields = Concatenate<
       FilterBy<&ListClaims::payout_group_id, "of this group",
                Equals<"payout_group_id", GroupId, by_group>>,
-      FilterBy<&ListClaims::statuses, "with one of these onchain_status",
+      FilterBy<&ListClaims::statuses, "with one of these statuses",
                Equals<"onchain_status", ClaimStatus, by_status>>,
       FilterBy<&ListClaims::chain, "on this blockchain", Equals<"blockchain", Term, by_chain>>,
-      FilterBy<&ListClaims::jurisdiction, "current jurisdiction of the group",
+      FilterBy<&ListClaims::jurisdiction, "whose group is now in this jurisdiction",
                Equals<"jurisdiction", Term, by_jurisdiction>>,
       FilterBy<&ListClaims::start_time, "created at or after", Created<Bound::from>>,
-      FilterBy<&ListClaims::end_time, "created at or before", Created<Bound::until>>,
+      FilterBy<&ListClaims::end_time, "created before or at", Created<Bound::until>>,
       FilterBy<&ListClaims::id, "of this id", Equals<"id", Id, by_id>>, OfCustomer::fields,
       Paging::fields>;
 };

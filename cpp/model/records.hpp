@@ -1,7 +1,7 @@
 // The records of the service (specification 2). Each ends with its field table; a member that is
 // not std::optional is always set. The name of a field is its JSON key, column, Arrow field and
 // Python attribute. A record that can be loaded and listed names its table, which is also the name
-// of its resource type.
+// of its resource type. Answers are described by their `doc`.
 #pragma once
 
 #include <optional>
@@ -17,6 +17,8 @@ namespace comptroller {
 // Specification 2.1.
 struct Control {
   static constexpr std::string_view table = "controls";
+  static constexpr std::string_view doc =
+      "A restriction on an identity. It is active until it is deleted.";
 
   Id id, identity_id;
   ControlType type{};
@@ -29,19 +31,20 @@ struct Control {
   std::optional<Note> reason, deletion_reason;
   std::optional<OwnerId> customer_id;
 
-  using fields = Fields<Field<&Control::id, "identifies the control">,
-                        Field<&Control::type, "what the identity may no longer do">,
-                        Field<&Control::set_by, "CLIENT, or PROVIDER: the operator of the service">,
-                        Field<&Control::is_overridable, "true: a client may delete it">,
-                        Field<&Control::reason_code, "coded reason">,
-                        Field<&Control::reason, "reason in prose">,
-                        Field<&Control::created_at, "when it came into force">,
-                        Field<&Control::deleted_at, "when it was lifted; null while it is active">,
-                        Field<&Control::identity_id, "the identity it restricts">,
-                        Field<&Control::created_by, "client id that created it, or operator">,
-                        Field<&Control::deleted_by, "client id that deleted it, or operator">,
-                        Field<&Control::deletion_reason, "why it was deleted, in prose">,
-                        Field<&Control::customer_id, "the customer it belongs to; operator only">>;
+  using fields = Fields<
+      Field<&Control::id, "identifies the control">,
+      Field<&Control::type, "what the identity may no longer do">,
+      Field<&Control::set_by, "who set it">,
+      Field<&Control::is_overridable, "whether a client may delete it">,
+      Field<&Control::reason_code, "coded reason">,
+      Field<&Control::reason, "reason in prose, at most 1024 characters">,
+      Field<&Control::created_at, "when it came into force">,
+      Field<&Control::deleted_at, "when it was lifted; null while it is active">,
+      Field<&Control::identity_id, "the identity it restricts">,
+      Field<&Control::created_by, "id of the client that created it, or `operator`">,
+      Field<&Control::deleted_by, "id of the client that deleted it, or `operator`">,
+      Field<&Control::deletion_reason, "why it was deleted, in prose">,
+      Field<&Control::customer_id, "the customer it belongs to; shown to the operator only">>;
 };
 
 // The deprecated booleans of an identity; each stands for a SELL_ONLY control.
@@ -49,9 +52,11 @@ struct LegacyFlags {
   std::optional<bool> user_disabled, admin_disabled;
 
   using fields =
-      Fields<Field<&LegacyFlags::user_disabled, "deprecated; true: a client's SELL_ONLY">,
-             Field<&LegacyFlags::admin_disabled,
-                   "deprecated; true: an enforced SELL_ONLY of the operator">>;
+      Fields<Deprecated<Field<&LegacyFlags::user_disabled,
+                              "true creates a client's SELL_ONLY control, false deletes it">>,
+             Deprecated<Field<&LegacyFlags::admin_disabled,
+                              "true creates an enforced SELL_ONLY control of the operator, false "
+                              "deletes it; operator only">>>;
 };
 
 // An identity as it is stored, exported and loaded.
@@ -85,6 +90,9 @@ struct IdentityLine : StoredIdentity, LegacyFlags {
 };
 
 struct StatusDetails {
+  static constexpr std::string_view doc =
+      "Why an identity has its status: the active controls, and what they permit.";
+
   std::vector<Control> active_controls;
   std::vector<Action> permitted_actions;
 
@@ -94,35 +102,49 @@ struct StatusDetails {
 
 // An identity in answers: status and the deprecated booleans follow from its active controls.
 struct Identity : StoredIdentity {
+  static constexpr std::string_view doc =
+      "Someone whose actions controls may restrict. Its status follows from the active "
+      "controls.";
+
   IdentityStatus status{};
   StatusDetails status_details{};
   bool user_disabled = false;
   bool admin_disabled = false;
 
-  using fields =
-      Concatenate<first_fields, Field<&Identity::status, "derived from the active controls">,
-                  Field<&Identity::status_details, "the active controls and what they permit">,
-                  Field<&Identity::user_disabled, "deprecated: a client's SELL_ONLY is active">,
-                  Field<&Identity::admin_disabled,
-                        "deprecated: an enforced SELL_ONLY of the operator is active">,
-                  last_fields>;
+  using fields = Concatenate<
+      first_fields, Derived<Field<&Identity::status, "follows from the active controls">>,
+      Derived<Field<&Identity::status_details, "the active controls and what they permit">>,
+      Deprecated<Derived<
+          Field<&Identity::user_disabled, "whether a client's SELL_ONLY control is active">>>,
+      Deprecated<Derived<Field<&Identity::admin_disabled,
+                               "whether an enforced SELL_ONLY control of the operator "
+                               "is active">>>,
+      last_fields>;
 };
 
 struct Transfer {
+  static constexpr std::string_view doc = "One of the two transfers of an orchestration.";
+
   std::optional<Label> transfer_id;
   std::optional<Word> status;
 
-  using fields = Fields<Field<&Transfer::transfer_id, "identifies the transfer">,
-                        Field<&Transfer::status, "a value of an open set">>;
+  using fields = Fields<
+      Field<&Transfer::transfer_id, "identifies the transfer">,
+      Field<&Transfer::status, "PENDING, PROCESSING, COMPLETED, FAILED; newer values may follow">>;
 };
 
 struct FailReason {
+  static constexpr std::string_view doc = "Why an orchestration failed.";
+
   std::optional<Note> detail;
 
   using fields = Fields<Field<&FailReason::detail, "why it failed, in prose">>;
 };
 
 struct CryptoEndpoint {
+  static constexpr std::string_view doc =
+      "A crypto address as the source or destination of an orchestration.";
+
   std::optional<Label> address_id, address, network;
 
   using fields = Fields<Field<&CryptoEndpoint::address_id, "identifies the address">,
@@ -131,6 +153,8 @@ struct CryptoEndpoint {
 };
 
 struct FiatSource {
+  static constexpr std::string_view doc = "A fiat deposit as the source of an orchestration.";
+
   std::optional<Label> deposit_instructions_id;
   std::optional<Note> memo;
 
@@ -140,6 +164,8 @@ struct FiatSource {
 };
 
 struct FiatDestination {
+  static constexpr std::string_view doc = "A bank account as the destination of an orchestration.";
+
   std::optional<Label> bank_account_id;
   std::optional<Note> memo;
 
@@ -148,12 +174,18 @@ struct FiatDestination {
 };
 
 struct ProfileEndpoint {
+  static constexpr std::string_view doc =
+      "A profile as the source or destination of an orchestration.";
+
   std::optional<Id> profile_id;
 
   using fields = Fields<Field<&ProfileEndpoint::profile_id, "the profile">>;
 };
 
 struct Source {
+  static constexpr std::string_view doc =
+      "Where an orchestration takes value from. One member is set.";
+
   std::optional<CryptoEndpoint> crypto;
   std::optional<FiatSource> fiat;
   std::optional<ProfileEndpoint> profile;
@@ -164,6 +196,9 @@ struct Source {
 };
 
 struct Destination {
+  static constexpr std::string_view doc =
+      "Where an orchestration moves value to. One member is set.";
+
   std::optional<CryptoEndpoint> crypto;
   std::optional<FiatDestination> fiat;
   std::optional<ProfileEndpoint> profile;
@@ -176,6 +211,7 @@ struct Destination {
 // Specification 2.2.
 struct Orchestration {
   static constexpr std::string_view table = "orchestrations";
+  static constexpr std::string_view doc = "A movement of value from a source to a destination.";
 
   Id id;
   std::optional<Id> profile_id, identity_id, account_id, orchestration_rule_id;
@@ -201,10 +237,12 @@ struct Orchestration {
              Field<&Orchestration::ref_id, "reference id given by the client">,
              Field<&Orchestration::source_asset, "asset that leaves the source">,
              Field<&Orchestration::destination_asset, "asset that arrives">,
-             Field<&Orchestration::source_amount, "amount, in units of source_asset">,
+             Field<&Orchestration::source_amount,
+                   "amount that leaves the source, in units of source_asset">,
              Field<&Orchestration::source_transfer, "the transfer out of the source">,
              Field<&Orchestration::destination_transfer, "the transfer into the destination">,
-             Field<&Orchestration::status, "a value of an open set">,
+             Field<&Orchestration::status,
+                   "PENDING, PROCESSING, COMPLETED, FAILED, REJECTED; newer values may follow">,
              Field<&Orchestration::fail_reason, "why it failed">,
              Field<&Orchestration::source, "where the value comes from">,
              Field<&Orchestration::destination, "where the value goes">,
@@ -217,6 +255,7 @@ struct Orchestration {
 // Specification 2.3.
 struct PayoutGroup {
   static constexpr std::string_view table = "payout_groups";
+  static constexpr std::string_view doc = "Reward addresses that are paid out together.";
 
   GroupId id;
   Ledger ledger{};
@@ -232,30 +271,32 @@ struct PayoutGroup {
   std::optional<ScheduleType> schedule_type;
   std::optional<OwnerId> customer_id;
 
-  using fields =
-      Fields<Field<&PayoutGroup::id, "identifies the group, a UUID">,
-             Field<&PayoutGroup::ledger, "the ledger it is paid on">,
-             Field<&PayoutGroup::asset_type, "the asset it is paid in">,
-             Field<&PayoutGroup::rate_id, "the rate that applies, as observed">,
-             Field<&PayoutGroup::jurisdiction, "where its rewards are taxed or regulated">,
-             Field<&PayoutGroup::claimer_address, "address that claims for the group">,
-             Field<&PayoutGroup::onchain_status, "a value of an open set, as observed">,
-             Field<&PayoutGroup::balance, "unclaimed balance in units of asset_type">,
-             Field<&PayoutGroup::created_at, "creation time">,
-             Field<&PayoutGroup::updated_at, "time of the last change">,
-             Field<&PayoutGroup::name, "name for people">,
-             Field<&PayoutGroup::manager_address, "address that manages the group">,
-             Field<&PayoutGroup::destination_address, "address that is paid">,
-             Field<&PayoutGroup::onchain_group_id, "its id on chain, as observed">,
-             Field<&PayoutGroup::balance_at, "when the balance was observed">,
-             Field<&PayoutGroup::last_claim_all_at, "confirmation of its latest CLAIM_ALL">,
-             Field<&PayoutGroup::schedule_type, "how often it is claimed">,
-             Field<&PayoutGroup::customer_id, "the customer it belongs to; operator only">>;
+  using fields = Fields<
+      Field<&PayoutGroup::id, "identifies the group, a UUID">,
+      Field<&PayoutGroup::ledger, "the ledger it is paid on">,
+      Field<&PayoutGroup::asset_type, "the asset it is paid in">,
+      Field<&PayoutGroup::rate_id, "the rate that applies, as observed">,
+      Field<&PayoutGroup::jurisdiction, "where its rewards are taxed or regulated">,
+      Field<&PayoutGroup::claimer_address, "address that claims for the group">,
+      Field<&PayoutGroup::onchain_status, "status as observed; an open set of values">,
+      Field<&PayoutGroup::balance, "unclaimed balance, in units of asset_type">,
+      Field<&PayoutGroup::created_at, "creation time">,
+      Field<&PayoutGroup::updated_at, "time of the last change">,
+      Field<&PayoutGroup::name, "name for people, at most 256 characters">,
+      Field<&PayoutGroup::manager_address, "address that manages the group">,
+      Field<&PayoutGroup::destination_address, "address that is paid">,
+      Field<&PayoutGroup::onchain_group_id, "its id on chain, as observed">,
+      Field<&PayoutGroup::balance_at, "when the balance was observed">,
+      Field<&PayoutGroup::last_claim_all_at, "when its latest CLAIM_ALL claim was confirmed">,
+      Field<&PayoutGroup::schedule_type, "how often it is claimed">,
+      Field<&PayoutGroup::customer_id, "the customer it belongs to; shown to the operator only">>;
 };
 
 // Specification 2.4.
 struct RewardAddress {
   static constexpr std::string_view table = "reward_addresses";
+  static constexpr std::string_view doc =
+      "A monitored address whose rewards are attributed to a payout group.";
 
   Uuid id;
   Ledger ledger{};
@@ -267,21 +308,24 @@ struct RewardAddress {
   Timestamp created_at;
   std::optional<OwnerId> customer_id;
 
-  using fields =
-      Fields<Field<&RewardAddress::id, "identifies the address, a UUID">,
-             Field<&RewardAddress::ledger, "the ledger it lives on">,
-             Field<&RewardAddress::address, "the monitored address">,
-             Field<&RewardAddress::name, "name for people">,
-             Field<&RewardAddress::payout_group_id, "the group it is attributed to">,
-             Field<&RewardAddress::balance, "its balance at the requested time">,
-             Field<&RewardAddress::status, "a value of an open set, as observed">,
-             Field<&RewardAddress::created_at, "creation time">,
-             Field<&RewardAddress::customer_id, "the customer it belongs to; operator only">>;
+  using fields = Fields<
+      Field<&RewardAddress::id, "identifies the address, a UUID">,
+      Field<&RewardAddress::ledger, "the ledger it lives on">,
+      Field<&RewardAddress::address, "the monitored address">,
+      Field<&RewardAddress::name, "name for people, at most 256 characters">,
+      Field<&RewardAddress::payout_group_id, "the group it is attributed to">,
+      Field<&RewardAddress::balance,
+            "its balance at the requested time, in the asset of its group; set by lists with "
+            "include_balance">,
+      Field<&RewardAddress::status, "status as observed; an open set of values">,
+      Field<&RewardAddress::created_at, "creation time">,
+      Field<&RewardAddress::customer_id, "the customer it belongs to; shown to the operator only">>;
 };
 
 // Specification 2.5.
 struct Claim {
   static constexpr std::string_view table = "claims";
+  static constexpr std::string_view doc = "A transaction that claims a payout group's rewards.";
 
   Id id;
   GroupId payout_group_id;
@@ -297,27 +341,30 @@ struct Claim {
   UpdatedAt updated_at;
   std::optional<OwnerId> customer_id;
 
-  using fields = Fields<Field<&Claim::id, "identifies the claim">,
-                        Field<&Claim::payout_group_id, "the group it claims for">,
-                        Field<&Claim::claim_type, "a value of an open set, such as CLAIM_ALL">,
-                        Field<&Claim::claim_schedule_id, "the schedule that started it">,
-                        Field<&Claim::onchain_status, "how far the transaction has come">,
-                        Field<&Claim::amount, "amount claimed, in units of asset_type">,
-                        Field<&Claim::tx_hash, "hash of the transaction">,
-                        Field<&Claim::addresses, "the reward addresses claimed from">,
-                        Field<&Claim::error_message, "why it failed">,
-                        Field<&Claim::blockchain, "the chain it runs on">,
-                        Field<&Claim::asset_type, "the asset claimed">,
-                        Field<&Claim::submitted_at, "when it was sent to the chain">,
-                        Field<&Claim::confirmed_at, "when the chain confirmed it">,
-                        Field<&Claim::created_at, "creation time">,
-                        Field<&Claim::updated_at, "time of the last change">,
-                        Field<&Claim::customer_id, "the customer it belongs to; operator only">>;
+  using fields =
+      Fields<Field<&Claim::id, "identifies the claim">,
+             Field<&Claim::payout_group_id, "the group it claims for">,
+             Field<&Claim::claim_type, "CLAIM_ALL; newer values may follow">,
+             Field<&Claim::claim_schedule_id, "the schedule that started it">,
+             Field<&Claim::onchain_status, "how far the transaction has come">,
+             Field<&Claim::amount, "amount claimed, in units of asset_type">,
+             Field<&Claim::tx_hash, "hash of the transaction">,
+             Field<&Claim::addresses, "the reward addresses claimed from">,
+             Field<&Claim::error_message, "why it failed">,
+             Field<&Claim::blockchain, "the chain it runs on">,
+             Field<&Claim::asset_type, "the asset claimed">,
+             Field<&Claim::submitted_at, "when it was sent to the chain">,
+             Field<&Claim::confirmed_at, "when the chain confirmed it">,
+             Field<&Claim::created_at, "creation time">,
+             Field<&Claim::updated_at, "time of the last change">,
+             Field<&Claim::customer_id, "the customer it belongs to; shown to the operator only">>;
 };
 
 // The balance of an address at a time, as the operator recorded it (specification 4.4).
 struct Balance {
   static constexpr std::string_view table = "balances";
+  static constexpr std::string_view doc =
+      "The balance of a reward address at a time, as the operator recorded it.";
 
   Uuid address_id;
   NonNegativeAmount balance;
@@ -325,7 +372,8 @@ struct Balance {
 
   using fields =
       Fields<Field<&Balance::address_id, "the reward address">,
-             Field<&Balance::balance, "its balance">, Field<&Balance::at, "time of the balance">>;
+             Field<&Balance::balance, "its balance, in units of the asset of its payout group">,
+             Field<&Balance::at, "time of the balance">>;
 };
 
 // The customer of a record, of either specified shape; empty if none was given.

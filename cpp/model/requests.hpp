@@ -16,27 +16,38 @@ struct ById {
 
 struct UpdateIdentity : ById, LegacyFlags {
   std::optional<Metadata> metadata;
-  using fields = Concatenate<ById::fields, LegacyFlags::fields,
-                             Field<&UpdateIdentity::metadata, "replaces the stored metadata">>;
+  using fields = Concatenate<
+      ById::fields, LegacyFlags::fields,
+      Field<&UpdateIdentity::metadata, "replaces the stored metadata; at most 50 keys">>;
 };
 
-struct PutIdentity : ById, OfCustomer, LegacyFlags {
+// The customer that a new record belongs to.
+struct ForCustomer : OfCustomer {
+  using fields = Fields<Field<&ForCustomer::customer_id,
+                              "customer it belongs to, default `default`; a client may only name "
+                              "its own">>;
+};
+
+struct PutIdentity : ById, ForCustomer, LegacyFlags {
   std::optional<Label> ref_id;
   std::optional<Metadata> metadata;
-  using fields = Concatenate<ById::fields, OfCustomer::fields,
-                             Field<&PutIdentity::ref_id, "reference id given by the client">,
-                             Field<&PutIdentity::metadata, "replaces the stored metadata">,
-                             LegacyFlags::fields>;
+  using fields =
+      Concatenate<ById::fields, ForCustomer::fields,
+                  Field<&PutIdentity::ref_id, "reference id given by the client">,
+                  Field<&PutIdentity::metadata, "replaces the stored metadata; at most 50 keys">,
+                  LegacyFlags::fields>;
 };
 
 struct PermitsAction : ById {
   Action action{};
   std::optional<Timestamp> at;
   using fields = Concatenate<ById::fields, Field<&PermitsAction::action, "the action to check">,
-                             Field<&PermitsAction::at, "the time to check, default now">>;
+                             Field<&PermitsAction::at, "the time to check; default now">>;
 };
 
 struct Permission {
+  static constexpr std::string_view doc = "Whether an action is permitted.";
+
   bool permitted = false;
   using fields = Fields<Field<&Permission::permitted, "whether the action is permitted">>;
 };
@@ -47,44 +58,47 @@ struct CreateControl {
   Word reason_code;
   std::optional<Note> reason;
   std::optional<bool> is_overridable;
-  using fields =
-      Fields<Field<&CreateControl::identity_id, "the identity to restrict">,
-             Field<&CreateControl::type, "a client may set SELL_ONLY, CLOSED and DORMANT">,
-             Field<&CreateControl::reason_code, "coded reason">,
-             Field<&CreateControl::reason, "reason in prose">,
-             Field<&CreateControl::is_overridable, "operator only, default false">>;
+  using fields = Fields<
+      Field<&CreateControl::identity_id, "the identity to restrict">,
+      Field<&CreateControl::type, "what to forbid; a client may set SELL_ONLY, CLOSED and DORMANT">,
+      Field<&CreateControl::reason_code, "coded reason in upper case, such as CUSTOMER_REQUEST">,
+      Field<&CreateControl::reason, "reason in prose, at most 1024 characters">,
+      Field<&CreateControl::is_overridable,
+            "whether the client may delete it, default false; operator only">>;
 };
 
 struct DeleteControl {
   std::optional<Id> control_id, id, identity_id;
   std::optional<Note> reason;
-  using fields = Fields<Field<&DeleteControl::control_id, "the control to delete">,
-                        Field<&DeleteControl::id, "another name of control_id">,
-                        Field<&DeleteControl::identity_id, "the identity it must belong to">,
-                        Field<&DeleteControl::reason, "why, in prose">>;
+  using fields =
+      Fields<Field<&DeleteControl::control_id, "the control to delete">,
+             AliasOf<Field<&DeleteControl::id, "another name of control_id">, "control_id">,
+             Field<&DeleteControl::identity_id, "the identity it must belong to">,
+             Field<&DeleteControl::reason, "why it is deleted, in prose, at most 1024 characters">>;
 };
 
-struct CreatePayoutGroup : OfCustomer {
+struct CreatePayoutGroup : ForCustomer {
   Ledger ledger{};
   Term asset_type, jurisdiction;
   Name name;
   Label claimer_address;
   std::optional<ScheduleType> schedule_type;
-  using fields =
-      Concatenate<Field<&CreatePayoutGroup::ledger, "the ledger it is paid on">,
-                  Field<&CreatePayoutGroup::asset_type, "the asset it is paid in">,
-                  Field<&CreatePayoutGroup::jurisdiction, "its jurisdiction">,
-                  Field<&CreatePayoutGroup::name, "name for people">,
-                  Field<&CreatePayoutGroup::claimer_address, "address that claims for the group">,
-                  Field<&CreatePayoutGroup::schedule_type, "how often it is claimed">,
-                  OfCustomer::fields>;
+  using fields = Concatenate<
+      Field<&CreatePayoutGroup::ledger, "the ledger it is paid on">,
+      Field<&CreatePayoutGroup::asset_type, "the asset it is paid in">,
+      Field<&CreatePayoutGroup::jurisdiction, "where its rewards are taxed or regulated">,
+      Field<&CreatePayoutGroup::name, "name for people, at most 256 characters">,
+      Field<&CreatePayoutGroup::claimer_address,
+            "address that claims for the group, valid on the ledger">,
+      Field<&CreatePayoutGroup::schedule_type, "how often it is claimed">, ForCustomer::fields>;
 };
 
 struct UpdatePayoutGroup : ById {
   std::optional<Name> name;
   std::optional<Term> jurisdiction;
-  using fields = Concatenate<ById::fields, Field<&UpdatePayoutGroup::name, "name for people">,
-                             Field<&UpdatePayoutGroup::jurisdiction, "its jurisdiction">>;
+  using fields = Concatenate<
+      ById::fields, Field<&UpdatePayoutGroup::name, "name for people, at most 256 characters">,
+      Field<&UpdatePayoutGroup::jurisdiction, "where its rewards are taxed or regulated">>;
 };
 
 struct ObservePayoutGroup : ById {
@@ -93,57 +107,66 @@ struct ObservePayoutGroup : ById {
   std::optional<Timestamp> balance_at, last_claim_all_at;
   std::optional<Label> rate_id, onchain_group_id;
   using fields = Concatenate<
-      ById::fields, Field<&ObservePayoutGroup::onchain_status, "a value of an open set">,
-      Field<&ObservePayoutGroup::balance, "unclaimed balance">,
-      Field<&ObservePayoutGroup::balance_at, "when the balance was observed, default now">,
+      ById::fields, Field<&ObservePayoutGroup::onchain_status, "status as observed, in upper case">,
+      Field<&ObservePayoutGroup::balance, "unclaimed balance, in units of the group's asset_type">,
+      Field<&ObservePayoutGroup::balance_at, "when the balance was observed; default now">,
       Field<&ObservePayoutGroup::rate_id, "the rate that applies">,
       Field<&ObservePayoutGroup::onchain_group_id, "its id on chain">,
-      Field<&ObservePayoutGroup::last_claim_all_at, "confirmation of its latest CLAIM_ALL">>;
+      Field<&ObservePayoutGroup::last_claim_all_at,
+            "when its latest CLAIM_ALL claim was confirmed">>;
 };
 
-struct CreateRewardAddress : OfCustomer {
+struct CreateRewardAddress : ForCustomer {
   Ledger ledger{};
   Label address;
   std::optional<Name> name;
   std::optional<GroupId> payout_group_id;
   using fields =
       Concatenate<Field<&CreateRewardAddress::ledger, "the ledger it lives on">,
-                  Field<&CreateRewardAddress::address, "the address to monitor">,
-                  Field<&CreateRewardAddress::name, "name for people">,
-                  Field<&CreateRewardAddress::payout_group_id, "the group to attribute it to">,
-                  OfCustomer::fields>;
+                  Field<&CreateRewardAddress::address,
+                        "the address to monitor, valid on the ledger; mixed-case hex needs a "
+                        "correct EIP-55 checksum">,
+                  Field<&CreateRewardAddress::name, "name for people, at most 256 characters">,
+                  Field<&CreateRewardAddress::payout_group_id,
+                        "the payout group to attribute it to, on the same ledger">,
+                  ForCustomer::fields>;
 };
 
 struct UpdateRewardAddress : ById {
   std::optional<Name> name;
   std::optional<GroupId> payout_group_id;
   using fields =
-      Concatenate<ById::fields, Field<&UpdateRewardAddress::name, "name for people">,
-                  Field<&UpdateRewardAddress::payout_group_id, "the group to attribute it to">>;
+      Concatenate<ById::fields,
+                  Field<&UpdateRewardAddress::name, "name for people, at most 256 characters">,
+                  Field<&UpdateRewardAddress::payout_group_id,
+                        "the payout group to attribute it to, on the same ledger">>;
 };
 
 struct ObserveRewardAddress : ById {
   Word status;
   using fields =
-      Concatenate<ById::fields, Field<&ObserveRewardAddress::status, "a value of an open set">>;
+      Concatenate<ById::fields,
+                  Field<&ObserveRewardAddress::status, "status as observed, in upper case">>;
 };
 
 struct SubmitClaim : ById {
   Label tx_hash;
   std::optional<Timestamp> at;
   using fields = Concatenate<ById::fields, Field<&SubmitClaim::tx_hash, "hash of the transaction">,
-                             Field<&SubmitClaim::at, "when it was sent, default now">>;
+                             Field<&SubmitClaim::at, "when it was sent; default now">>;
 };
 
 struct ConfirmClaim : ById {
   std::optional<Timestamp> at;
   using fields =
-      Concatenate<ById::fields, Field<&ConfirmClaim::at, "when it was confirmed, default now">>;
+      Concatenate<ById::fields, Field<&ConfirmClaim::at, "when it was confirmed; default now">>;
 };
 
 struct FailClaim : ById {
   Note error_message;
-  using fields = Concatenate<ById::fields, Field<&FailClaim::error_message, "why it failed">>;
+  using fields =
+      Concatenate<ById::fields,
+                  Field<&FailClaim::error_message, "why it failed, at most 1024 characters">>;
 };
 
 }  // namespace comptroller

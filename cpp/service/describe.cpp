@@ -17,72 +17,137 @@ namespace {
 template <class T>
 using Named = std::vector<std::pair<std::string_view, T>>;
 
+// A statement about a field is there if it is true.
+using Flag = std::optional<bool>;
+
 struct FieldDescription {
   std::string type;
   bool required = false;
   std::optional<std::size_t> min_length;
   std::optional<std::size_t> max_length;
   std::optional<std::size_t> index_ranges;  // of a list's filter: ranges_a_value
+  Flag may_be_negative;                     // of an amount
+  Flag is_derived;                          // follows from other records
+  Flag is_completed;                        // always shown, but input may omit it
+  Flag is_operators;                        // shown to the operator only
+  Flag is_deprecated;
+  std::optional<std::string_view> alias_of;
   std::string_view doc;
 
-  using fields = Fields<Field<&FieldDescription::type>, Field<&FieldDescription::required>,
-                        Field<&FieldDescription::min_length>, Field<&FieldDescription::max_length>,
-                        Field<&FieldDescription::index_ranges>, Field<&FieldDescription::doc>>;
+  using fields =
+      Fields<Field<&FieldDescription::type>, Field<&FieldDescription::required>,
+             Field<&FieldDescription::min_length>, Field<&FieldDescription::max_length>,
+             Field<&FieldDescription::index_ranges>, Field<&FieldDescription::may_be_negative>,
+             Field<&FieldDescription::is_derived>, Field<&FieldDescription::is_completed>,
+             Field<&FieldDescription::is_operators>, Field<&FieldDescription::is_deprecated>,
+             Field<&FieldDescription::alias_of>, Field<&FieldDescription::doc>>;
+};
+
+struct RecordDescription {
+  std::string_view doc;
+  Named<FieldDescription> members;
+
+  using fields = Fields<Field<&RecordDescription::doc>, Field<&RecordDescription::members>>;
+};
+
+// What a service has an attribute for, and what is loaded, exported and streamed under this name.
+struct Resource {
+  std::string_view name;
+  std::string_view record;
+
+  using fields = Fields<Field<&Resource::name>, Field<&Resource::record>>;
 };
 
 struct Description {
-  Named<Named<FieldDescription>> records;
-  Named<Named<FieldDescription>> requests;
-  Named<std::span<const std::string_view>> enums;
+  std::vector<Resource> resources;
+  Named<RecordDescription> records;
+  Named<RecordDescription> requests;
+  Named<Named<std::string_view>> enums;
   std::span<const Operation> operations;
   std::span<const Problem> problems;
   Named<std::string_view> scopes;
 
-  using fields = Fields<Field<&Description::records>, Field<&Description::requests>,
-                        Field<&Description::enums>, Field<&Description::operations>,
-                        Field<&Description::problems>, Field<&Description::scopes>>;
+  using fields = Fields<Field<&Description::resources>, Field<&Description::records>,
+                        Field<&Description::requests>, Field<&Description::enums>,
+                        Field<&Description::operations>, Field<&Description::problems>,
+                        Field<&Description::scopes>>;
 };
 
-template <Record R>
-void describe_record(Named<Named<FieldDescription>>& records) {
-  auto& fields = records.emplace_back(type_name<R>(), Named<FieldDescription>{}).second;
-  for_each_field<R>([&]<class F>() {
-    using T = typename F::Type;
-    FieldDescription& field = fields.emplace_back(F::name, FieldDescription{}).second;
-    field.type = Scalar<bare<T>>::kind();
-    field.required = is_required<T>;
-    if constexpr (requires { bare<T>::minimum_length; }) field.min_length = bare<T>::minimum_length;
-    if constexpr (requires { bare<T>::maximum_length; }) field.max_length = bare<T>::maximum_length;
-    field.index_ranges = ranges_a_value<typename F::Filter>;
-    field.doc = F::doc;
-  });
+Flag flag(bool is_true) {
+  return is_true ? Flag(true) : std::nullopt;
+}
+
+// Answers always have their arrays, which requests may leave out.
+enum class Use : std::uint8_t { answer, request };
+
+template <class F, Use use>
+FieldDescription describe_field() {
+  using T = bare<typename F::Type>;
+  FieldDescription field;
+  field.type = Scalar<T>::kind();
+  field.required =
+      use == Use::answer ? !is_optional<typename F::Type> : is_required<typename F::Type>;
+  if constexpr (requires { T::minimum_length; }) field.min_length = T::minimum_length;
+  if constexpr (requires { T::maximum_length; }) field.max_length = T::maximum_length;
+  field.index_ranges = ranges_a_value<typename F::Filter>;
+  field.may_be_negative = flag(std::same_as<T, Amount>);
+  field.is_derived = flag(is_computed<T> || requires { F::is_derived; });
+  field.is_completed = flag(is_completed_by_load<T>);
+  field.is_operators = flag(!is_shown<T>(Audience::client));
+  field.is_deprecated = flag(requires { F::is_deprecated; });
+  if constexpr (requires { F::alias_of; }) field.alias_of = F::alias_of;
+  field.doc = F::doc;
+  return field;
+}
+
+template <Record R, Use use>
+RecordDescription describe_record() {
+  RecordDescription record;
+  if constexpr (requires { R::doc; }) record.doc = R::doc;
+  for_each_field<R>(
+      [&]<class F>() { record.members.emplace_back(F::name, describe_field<F, use>()); });
+  return record;
+}
+
+template <Use use, Record... R>
+Named<RecordDescription> describe_records() {
+  return {{type_name<R>(), describe_record<R, use>()}...};
 }
 
 template <Record... R>
-Named<Named<FieldDescription>> describe_records() {
-  Named<Named<FieldDescription>> records;
-  (describe_record<R>(records), ...);
-  return records;
+std::vector<Resource> describe_resources() {
+  return {{R::table, type_name<R>()}...};
 }
 
-template <ClosedSet... E>
-Named<std::span<const std::string_view>> describe_closed_sets() {
-  return {{type_name<E>(), words_of<E>}...};
+template <class E>
+Named<std::string_view> describe_values() {
+  Named<std::string_view> values;
+  for (const EnumValue& value : values_of<E>) values.emplace_back(value.word, value.meaning);
+  return values;
+}
+
+template <class... E>
+Named<Named<std::string_view>> describe_closed_sets() {
+  return {{type_name<E>(), describe_values<E>()}...};
 }
 
 }  // namespace
 
 std::string describe() {
   Description description;
+  description.resources = describe_resources<Identity, Control, Orchestration, PayoutGroup,
+                                             RewardAddress, Claim, Balance>();
   description.records =
-      describe_records<Identity, StatusDetails, Control, Orchestration, Transfer, FailReason,
-                       Source, Destination, CryptoEndpoint, FiatSource, FiatDestination,
+      describe_records<Use::answer, Identity, StatusDetails, Control, Orchestration, Transfer,
+                       FailReason, Source, Destination, CryptoEndpoint, FiatSource, FiatDestination,
                        ProfileEndpoint, PayoutGroup, RewardAddress, Claim, Balance, Permission>();
-  description.requests = describe_records<
-      ById, ListIdentities, UpdateIdentity, PutIdentity, PermitsAction, ListControls, CreateControl,
-      DeleteControl, ListOrchestrations, ListPayoutGroups, CreatePayoutGroup, UpdatePayoutGroup,
-      ObservePayoutGroup, ListRewardAddresses, CreateRewardAddress, UpdateRewardAddress,
-      ObserveRewardAddress, ListBalances, ListClaims, SubmitClaim, ConfirmClaim, FailClaim>();
+  description.requests =
+      describe_records<Use::request, ById, ListIdentities, UpdateIdentity, PutIdentity,
+                       PermitsAction, ListControls, CreateControl, DeleteControl,
+                       ListOrchestrations, ListPayoutGroups, CreatePayoutGroup, UpdatePayoutGroup,
+                       ObservePayoutGroup, ListRewardAddresses, CreateRewardAddress,
+                       UpdateRewardAddress, ObserveRewardAddress, ListBalances, ListClaims,
+                       SubmitClaim, ConfirmClaim, FailClaim>();
   description.enums = describe_closed_sets<ControlType, SetBy, Ledger, ClaimStatus, ScheduleType,
                                            Order, IdentityStatus, Action>();
   description.operations = operations();

@@ -1,16 +1,22 @@
-// Describes the service as JSON: records and requests with their fields, operations, closed sets,
-// problem codes, scopes. The published API description is made from it, and tests compare the
-// Python records with it.
+// Describes the service as JSON. The Python records, resource classes and routes are generated from
+// it, and so is the published API description.
 #pragma once
 
 #include <string>
 
 namespace comptroller::service {
 
-// {"records": {name: {field: {type, required, min_length, max_length, doc}}}, "requests": the same
-// with the index_ranges of each filter, "enums": {name: [word]}, "operations": [...], "problems":
-// [...], "scopes": {name: doc},
-// "most_merged_customers": the customers whose rows a list of all customers merges}
+// A JSON object:
+//   resources    [{name, record}] in an order in which they can be loaded
+//   records      {name: {doc, members: {name: {type, required, doc}}}}; a member also has the
+//   limits
+//                and flags that apply to it (describe.cpp)
+//   requests     the same, with the index_ranges of each filter
+//   enums        {name: {value: meaning}}
+//   operations   [{name, scope, method, paths, summary, details, errors: [{code, when}], envelope,
+//                body_envelope, is_write, is_bounded, is_list, request_source, request, answer}]
+//   problems     [{code, status, title}]
+//   scopes       {name: what it grants}
 std::string describe();
 
 }  // namespace comptroller::service

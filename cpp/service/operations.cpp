@@ -38,10 +38,12 @@ void merge_agreeing(const Request& query, Request& request) {
   });
 }
 
-// Whether a body may hold the request as {"address": {...}} (specification 4.4).
+// The member that may hold the request in a body, as {"address": {...}} (specification 4.4).
 template <Record Request>
-inline constexpr bool is_in_envelope =
-    std::same_as<Request, CreateRewardAddress> || std::same_as<Request, UpdateRewardAddress>;
+inline constexpr std::string_view envelope_of =
+    std::same_as<Request, CreateRewardAddress> || std::same_as<Request, UpdateRewardAddress>
+        ? "address"
+        : "";
 
 json::Reader& reader_of_thread() {
   thread_local json::Reader reader;
@@ -50,7 +52,7 @@ json::Reader& reader_of_thread() {
 
 template <Record Request>
 void read_body(const Call& call, json::ReadOptions options, Request& request) {
-  if constexpr (is_in_envelope<Request>) options.envelope = "address";
+  options.envelope = envelope_of<Request>;
   reader_of_thread().read(call.body.empty() ? "{}" : std::string_view(call.body), request, options);
 }
 
@@ -183,15 +185,22 @@ bool is_short_page(const Principal& principal, std::span<const Parameter> parame
   return ranges <= most_ranges;
 }
 
+// Completes what the table says of an operation with what its handler says.
 template <auto Handler, RequestSource source>
-constexpr Operation row(std::string_view name, std::string_view scope, std::string_view doc) {
+Operation row(Operation operation) {
   using Types = Signature<decltype(Handler)>;
   using Request = typename Types::Request;
-  Operation operation{name,   scope, has_body(source),     !Types::is_page,
-                      source, doc,   type_name<Request>(), type_name<typename Types::Answered>()};
+  operation.is_write = has_body(source);
+  operation.is_bounded = !Types::is_page;
+  operation.is_list = Types::is_page;
+  operation.request_source = source;
+  operation.request = type_name<Request>();
+  operation.answer = type_name<typename Types::Answered>();
   if constexpr (has_body(source)) {
+    operation.body_envelope = envelope_of<Request>;
     operation.prepare = &prepare_write<Handler, source>;
   } else {
+    operation.method = "GET";
     operation.read = &run_read<Handler, source>;
   }
   if constexpr (Types::is_page) operation.is_short_page = &is_short_page<Request>;
@@ -199,16 +208,27 @@ constexpr Operation row(std::string_view name, std::string_view scope, std::stri
 }
 
 template <auto Handler>
-constexpr Operation read(std::string_view name, std::string_view scope, std::string_view doc) {
+Operation read(Operation operation) {
   constexpr bool names_record = std::derived_from<RequestOf<Handler>, ById>;
   return row<Handler, names_record ? RequestSource::path_id : RequestSource::parameters>(
-      name, scope, doc);
+      std::move(operation));
 }
 
-}  // namespace
+constexpr ErrorCase unknown_id{Code::not_found,
+                               "no record has this id, or it belongs to another customer"};
+constexpr ErrorCase for_operator{Code::insufficient_scope, "the caller is not the operator"};
+// Of a list.
+constexpr ErrorCase other_cursor{Code::invalid_cursor, "the cursor is of another list, or damaged"};
+constexpr ErrorCase other_customer{Code::customer_not_accessible,
+                                   "a client named a customer that is not its own"};
+// Of what is put as a line of a load would be.
+constexpr ErrorCase older_line{Code::illegal_transition, "updated_at or the status would go back"};
+constexpr ErrorCase other_content{Code::already_exists,
+                                  "the stored record has the same updated_at and other content"};
 
-std::span<const Operation> operations() {
+std::vector<Operation> make_operations() {
   using enum RequestSource;
+  using enum Code;
   constexpr std::string_view read_identity = "identity:read_identity";
   constexpr std::string_view write_identity = "identity:write_identity";
   constexpr std::string_view read_control = "identity:read_identity_control";
@@ -219,59 +239,239 @@ std::span<const Operation> operations() {
   constexpr std::string_view read_addresses = "rewards:read_monitoring_address";
   constexpr std::string_view write_addresses = "rewards:write_monitoring_address";
   constexpr std::string_view read_claims = "rewards:read_claims";
-  static const std::array<Operation, 30> all{{
-      read<&get_identity>("identities.get", read_identity,
-                          "One identity with its active controls."),
-      read<&list_identities>("identities.list", read_identity,
-                             "Identities with their active controls."),
-      row<&update_identity, id_and_body>("identities.update", write_identity,
-                                         "Sets metadata or the deprecated booleans."),
-      row<&put_identity, body>("identities.put", operator_write,
-                               "Makes an identity, or sets what is given."),
-      read<&permits>("identities.permits", read_identity,
-                     "Whether an identity may do something, now or at a past time."),
-      read<&get<Control>>("controls.get", read_control, "One control."),
-      read<&list<Control, ListControls>>("controls.list", read_control,
-                                         "Controls, active and deleted."),
-      row<&create_control, body>("controls.create", write_control, "Restricts an identity."),
-      row<&delete_control, either>("controls.delete", write_control, "Lifts a control."),
-      read<&get<Orchestration>>("orchestrations.get", read_orchestration, "One orchestration."),
-      read<&list<Orchestration, ListOrchestrations>>("orchestrations.list", read_orchestration,
-                                                     "Orchestrations."),
-      row<&put<Orchestration>, body>("orchestrations.put", operator_write,
-                                     "Loads one orchestration."),
-      read<&get<PayoutGroup>>("payout_groups.get", read_groups, "One payout group."),
-      read<&list<PayoutGroup, ListPayoutGroups>>("payout_groups.list", read_groups,
-                                                 "Payout groups."),
-      row<&create_payout_group, body>("payout_groups.create", write_groups,
-                                      "Creates a payout group."),
+  return {
+      read<&get_identity>({.name = "identities.get",
+                           .scope = read_identity,
+                           .paths = {"/v2/identity/identities/{id}"},
+                           .summary = "Returns one identity with its active controls.",
+                           .errors = {unknown_id}}),
+      read<&list_identities>({.name = "identities.list",
+                              .scope = read_identity,
+                              .paths = {"/v2/identity/identities"},
+                              .summary = "Lists identities with their active controls.",
+                              .errors = {other_cursor, other_customer}}),
+      row<&update_identity, id_and_body>(
+          {.name = "identities.update",
+           .scope = write_identity,
+           .method = "PUT",
+           .paths = {"/v2/identity/identities/{id}"},
+           .summary = "Sets metadata or the deprecated booleans of an identity.",
+           .details = "Members that are left out stay as they are.",
+           .errors = {unknown_id,
+                      {control_not_overridable, "a client set admin_disabled"},
+                      {already_exists,
+                       "an active control of that type and setter is not the boolean's own"}}}),
+      row<&put_identity, body>(
+          {.name = "identities.put",
+           .scope = operator_write,
+           .method = "PUT",
+           .paths = {"/operator/identity/identities"},
+           .summary = "Creates an identity, or sets the given members of an existing one.",
+           .details = "For the operator.",
+           .errors = {for_operator,
+                      {already_exists,
+                       "the identity belongs to another customer, or an active control of that "
+                       "type and setter is not the boolean's own"}}}),
+      read<&permits>({.name = "identities.permits",
+                      .scope = read_identity,
+                      .paths = {"/v2/identity/identities/{id}/permits"},
+                      .summary = "Returns whether the active controls permit an action.",
+                      .errors = {unknown_id}}),
+      read<&get<Control>>({.name = "controls.get",
+                           .scope = read_control,
+                           .paths = {"/v2/identity/controls/{id}"},
+                           .summary = "Returns one control, active or deleted.",
+                           .errors = {unknown_id}}),
+      read<&list<Control, ListControls>>({.name = "controls.list",
+                                          .scope = read_control,
+                                          .paths = {"/v2/identity/controls"},
+                                          .summary = "Lists controls, by default active ones.",
+                                          .errors = {other_cursor, other_customer}}),
+      row<&create_control, body>(
+          {.name = "controls.create",
+           .scope = write_control,
+           .method = "POST",
+           .paths = {"/v2/identity/controls", "/operator/identity/controls"},
+           .summary = "Creates a control, which restricts an identity.",
+           .details = "A control that a client creates can be deleted by a client.",
+           .errors = {{control_type_not_permitted, "a client set FROZEN"},
+                      {not_found, "there is no such identity"},
+                      {already_exists,
+                       "a control of this type and setter is active; `existing` is its id"}}}),
+      row<&delete_control, either>(
+          {.name = "controls.delete",
+           .scope = write_control,
+           .method = "DELETE",
+           .paths = {"/v2/identity/controls", "/operator/identity/controls"},
+           .summary = "Deletes a control, and returns it with deleted_at.",
+           .errors = {{not_found, "there is no such control, or it is another identity's"},
+                      {control_not_overridable, "a client may not delete this control"},
+                      {already_deleted, "the control is deleted already"}}}),
+      read<&get<Orchestration>>({.name = "orchestrations.get",
+                                 .scope = read_orchestration,
+                                 .paths = {"/v2/orchestration/orchestrations/{id}"},
+                                 .summary = "Returns one orchestration.",
+                                 .errors = {unknown_id}}),
+      read<&list<Orchestration, ListOrchestrations>>({.name = "orchestrations.list",
+                                                      .scope = read_orchestration,
+                                                      .paths = {"/v2/orchestration/orchestrations"},
+                                                      .summary = "Lists orchestrations.",
+                                                      .errors = {other_cursor, other_customer}}),
+      row<&put<Orchestration>, body>(
+          {.name = "orchestrations.put",
+           .scope = operator_write,
+           .method = "PUT",
+           .paths = {"/operator/orchestration/orchestrations"},
+           .summary = "Stores one orchestration, as a load of one line would.",
+           .details = "For the operator. A stored orchestration is replaced by one that is newer.",
+           .errors = {for_operator, older_line, other_content}}),
+      read<&get<PayoutGroup>>(
+          {.name = "payout_groups.get",
+           .scope = read_groups,
+           .paths = {"/rewards/payout-groups/{id}", "/v2/rewards/payout-groups/{id}"},
+           .summary = "Returns one payout group.",
+           .errors = {unknown_id},
+           .envelope = "group"}),
+      read<&list<PayoutGroup, ListPayoutGroups>>(
+          {.name = "payout_groups.list",
+           .scope = read_groups,
+           .paths = {"/rewards/payout-groups", "/v2/rewards/payout-groups"},
+           .summary = "Lists payout groups.",
+           .errors = {other_cursor, other_customer}}),
+      row<&create_payout_group, body>(
+          {.name = "payout_groups.create",
+           .scope = write_groups,
+           .method = "POST",
+           .paths = {"/rewards/payout-groups", "/v2/rewards/payout-groups"},
+           .summary = "Creates a payout group, UNREGISTERED and with balance 0.",
+           .envelope = "group"}),
       row<&change<PayoutGroup, UpdatePayoutGroup, &rules::update_group>, id_and_body>(
-          "payout_groups.update", write_groups, "Sets name or jurisdiction of a payout group."),
-      row<&observe_payout_group, id_and_body>("payout_groups.observe", operator_write,
-                                              "Records what was seen of a payout group on chain."),
-      read<&get<RewardAddress>>("reward_addresses.get", read_addresses, "One reward address."),
-      read<&list<RewardAddress, ListRewardAddresses>>("reward_addresses.list", read_addresses,
-                                                      "Reward addresses."),
-      row<&create_reward_address, body>("reward_addresses.create", write_addresses,
-                                        "Registers an address for reward attribution."),
-      row<&update_reward_address, id_in_both>("reward_addresses.update", write_addresses,
-                                              "Sets name or payout group of a reward address."),
-      row<&observe_reward_address, id_and_body>("reward_addresses.observe", operator_write,
-                                                "Records the status of a reward address."),
-      read<&list<Balance, ListBalances>>("balances.list", operator_read,
-                                         "Recorded balances of reward addresses."),
-      row<&record_balance, body>("balances.record", operator_write,
-                                 "Records the balance of an address at a time."),
-      read<&get<Claim>>("claims.get", read_claims, "One claim."),
-      read<&list<Claim, ListClaims>>("claims.list", read_claims, "Reward claim transactions."),
-      row<&put<Claim>, body>("claims.put", operator_write, "Loads one claim."),
+          {.name = "payout_groups.update",
+           .scope = write_groups,
+           .method = "PUT",
+           .paths = {"/rewards/payout-groups/{id}", "/v2/rewards/payout-groups/{id}"},
+           .summary = "Sets name or jurisdiction of a payout group.",
+           .errors = {unknown_id},
+           .envelope = "group"}),
+      row<&observe_payout_group, id_and_body>(
+          {.name = "payout_groups.observe",
+           .scope = operator_write,
+           .method = "POST",
+           .paths = {"/operator/rewards/payout-groups/{id}/observe"},
+           .summary = "Records what was observed of a payout group on chain.",
+           .details = "For the operator.",
+           .errors = {unknown_id, for_operator},
+           .envelope = "group"}),
+      read<&get<RewardAddress>>({.name = "reward_addresses.get",
+                                 .scope = read_addresses,
+                                 .paths = {"/rewards/addresses/{id}", "/v2/rewards/addresses/{id}"},
+                                 .summary = "Returns one reward address, without its balance.",
+                                 .errors = {unknown_id},
+                                 .envelope = "address"}),
+      read<&list<RewardAddress, ListRewardAddresses>>(
+          {.name = "reward_addresses.list",
+           .scope = read_addresses,
+           .paths = {"/rewards/addresses", "/v2/rewards/addresses"},
+           .summary = "Lists reward addresses.",
+           .errors = {other_cursor, other_customer}}),
+      row<&create_reward_address, body>(
+          {.name = "reward_addresses.create",
+           .scope = write_addresses,
+           .method = "POST",
+           .paths = {"/rewards/addresses", "/v2/rewards/addresses"},
+           .summary = "Registers an address for reward attribution.",
+           .errors = {{ledger_mismatch, "the payout group is on another ledger"},
+                      {not_found, "there is no such payout group"},
+                      {already_exists,
+                       "the address is registered; `existing` is its id if the caller may see "
+                       "it"}},
+           .envelope = "address"}),
+      row<&update_reward_address, id_in_both>(
+          {.name = "reward_addresses.update",
+           .scope = write_addresses,
+           .method = "PUT",
+           .paths = {"/rewards/addresses/{id}", "/v2/rewards/addresses/{id}"},
+           .summary = "Sets name or payout group of a reward address.",
+           .details = "In another payout group the status is PENDING again.",
+           .errors = {{ledger_mismatch, "the payout group is on another ledger"},
+                      {not_found, "there is no such address, or no such payout group"}},
+           .envelope = "address"}),
+      row<&observe_reward_address, id_and_body>(
+          {.name = "reward_addresses.observe",
+           .scope = operator_write,
+           .method = "POST",
+           .paths = {"/operator/rewards/addresses/{id}/observe"},
+           .summary = "Records the observed status of a reward address.",
+           .details = "For the operator.",
+           .errors = {unknown_id, for_operator},
+           .envelope = "address"}),
+      read<&list<Balance, ListBalances>>({.name = "balances.list",
+                                          .scope = operator_read,
+                                          .paths = {"/operator/rewards/balances"},
+                                          .summary = "Lists recorded balances by their time.",
+                                          .details = "For the operator.",
+                                          .errors = {other_cursor, for_operator}}),
+      row<&record_balance, body>(
+          {.name = "balances.record",
+           .scope = operator_write,
+           .method = "POST",
+           .paths = {"/operator/rewards/balances"},
+           .summary = "Records the balance of a reward address at a time.",
+           .details = "For the operator.",
+           .errors = {for_operator,
+                      {not_found, "there is no such reward address"},
+                      {already_exists, "another balance is recorded for that time"}}}),
+      read<&get<Claim>>({.name = "claims.get",
+                         .scope = read_claims,
+                         .paths = {"/rewards/claims/{id}", "/v2/rewards/claims/{id}"},
+                         .summary = "Returns one claim.",
+                         .errors = {unknown_id}}),
+      read<&list<Claim, ListClaims>>({.name = "claims.list",
+                                      .scope = read_claims,
+                                      .paths = {"/rewards/claims", "/v2/rewards/claims"},
+                                      .summary = "Lists reward claims.",
+                                      .errors = {other_cursor, other_customer}}),
+      row<&put<Claim>, body>(
+          {.name = "claims.put",
+           .scope = operator_write,
+           .method = "PUT",
+           .paths = {"/operator/rewards/claims"},
+           .summary = "Stores one claim, as a load of one line would.",
+           .details = "For the operator. A stored claim is replaced by one that is newer.",
+           .errors = {for_operator, older_line, other_content}}),
       row<&change<Claim, SubmitClaim, &rules::submit_claim>, id_and_body>(
-          "claims.submit", operator_write, "A claim was sent to its chain."),
+          {.name = "claims.submit",
+           .scope = operator_write,
+           .method = "POST",
+           .paths = {"/operator/rewards/claims/{id}/submit"},
+           .summary = "Changes a claim from PENDING to SUBMITTED.",
+           .details = "For the operator.",
+           .errors = {unknown_id, for_operator, {illegal_transition, "it is not PENDING"}}}),
       row<&change<Claim, ConfirmClaim, &rules::confirm_claim>, id_and_body>(
-          "claims.confirm", operator_write, "The chain confirmed a claim."),
-      row<&change<Claim, FailClaim, &rules::fail_claim>, id_and_body>("claims.fail", operator_write,
-                                                                      "A claim failed."),
-  }};
+          {.name = "claims.confirm",
+           .scope = operator_write,
+           .method = "POST",
+           .paths = {"/operator/rewards/claims/{id}/confirm"},
+           .summary = "Changes a claim from SUBMITTED to CONFIRMED.",
+           .details = "For the operator.",
+           .errors = {unknown_id, for_operator, {illegal_transition, "it is not SUBMITTED"}}}),
+      row<&change<Claim, FailClaim, &rules::fail_claim>, id_and_body>(
+          {.name = "claims.fail",
+           .scope = operator_write,
+           .method = "POST",
+           .paths = {"/operator/rewards/claims/{id}/fail"},
+           .summary = "Changes a claim from PENDING or SUBMITTED to FAILED.",
+           .details = "For the operator.",
+           .errors = {unknown_id,
+                      for_operator,
+                      {illegal_transition, "it is CONFIRMED or FAILED already"}}}),
+  };
+}
+
+}  // namespace
+
+std::span<const Operation> operations() {
+  static const std::vector<Operation> all = make_operations();
   return all;
 }
 

@@ -18,33 +18,17 @@ from uuid import UUID
 import msgspec
 
 from comptroller.errors import InvalidRequest, invalid, shorten
+from comptroller.values import AMOUNTS, KINDS, RENAMED
 
 Id: TypeAlias = str | UUID
 Ids: TypeAlias = Id | Iterable[Id]
-Words: TypeAlias = str | Iterable[str]
-Moment: TypeAlias = str | datetime
+Texts: TypeAlias = str | Iterable[str]
+Timestamp: TypeAlias = str | datetime
 Money: TypeAlias = str | Decimal | int
 #: What a filter may be given; an array filter takes one of these or several.
 Value: TypeAlias = str | bool | int | Decimal | datetime | UUID
 Filter: TypeAlias = Value | Iterable[Value] | None
 
-#: The parameters whose names no Python argument can have.
-BOUNDS = {
-    f"created_at_{bound}": f"created_at.{bound}" for bound in ("lt", "lte", "eq", "gte", "gt")
-}
-
-#: The kinds of records, as loads, exports and streams name them.
-KINDS = (
-    "identities",
-    "controls",
-    "orchestrations",
-    "payout-groups",
-    "reward-addresses",
-    "claims",
-    "balances",
-)
-
-_MONEY_MEMBERS = frozenset({"amount", "source_amount", "balance"})
 _MAX_DEPTH = 32
 # Wide enough for every amount the service keeps, so that the core says what is too long; narrow
 # enough that writing a number out stays cheap.
@@ -133,7 +117,7 @@ def query(
     if known is not None:
         refuse_unknown(filters, known)
     return [
-        (BOUNDS.get(name, name), item)
+        (RENAMED.get(name, name), item)
         for name, value in filters.items()
         if value is not None
         for item in texts(name, value)
@@ -273,9 +257,9 @@ def _members(
         if value is None and not keep_none:
             continue
         place = f"{path}.{name}" if path else name
-        if depth == 1 and name in _MONEY_MEMBERS and exact:
+        if depth == 1 and name in AMOUNTS and exact:
             plain[name] = money(place, value)
-        elif depth == 1 and name in _MONEY_MEMBERS and type(value) is int:
+        elif depth == 1 and name in AMOUNTS and type(value) is int:
             plain[name] = _integer(place, value)
         else:
             plain[name] = _plain(place, value, exact=exact, depth=depth)

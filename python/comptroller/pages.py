@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Generic, TypeVar, overload
 
 import msgspec
@@ -66,6 +66,18 @@ def walk(page_at: Callable[[str], Page[R]]) -> Iterator[R]:
     while True:
         page = page_at(cursor)
         yield from page.items
+        cursor = page.next_page_cursor
+        if not cursor:
+            return
+
+
+async def walk_async(page_at: Callable[[str], Awaitable[Page[R]]]) -> AsyncIterator[R]:
+    """The same, of pages that are awaited."""
+    cursor = ""
+    while True:
+        page = await page_at(cursor)
+        for item in page.items:
+            yield item
         cursor = page.next_page_cursor
         if not cursor:
             return

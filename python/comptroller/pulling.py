@@ -9,25 +9,16 @@ from typing import Any
 
 import msgspec
 
+from comptroller.decoding import Time
 from comptroller.errors import Error, Forbidden, NotFound, unavailable
 from comptroller.files import whole_file
 from comptroller.loading import LoadResult
 from comptroller.local import LocalHost
 from comptroller.progress import Progress
-from comptroller.records import Identity, Time
+from comptroller.records import Identity
 from comptroller.remote.host import RemoteHost
+from comptroller.routes import stored
 from comptroller.service import Service
-
-#: The order in which kinds are pulled: what others name comes first.
-KINDS = (
-    "identities",
-    "controls",
-    "payout-groups",
-    "reward-addresses",
-    "orchestrations",
-    "claims",
-    "balances",
-)
 
 #: What follows the name of a store in that of the file that tells where its pulls begin again.
 ENDING = ".pulled"
@@ -41,8 +32,6 @@ _FINAL = {
     ),
     "claims": ("onchain_status", frozenset({"CONFIRMED", "FAILED"}), "start_time"),
 }
-# What follows from the controls is not loaded with the identity.
-_KEPT = ("id", "customer_id", "ref_id", "metadata", "created_at", "updated_at")
 _ROWS_BETWEEN_MARKS = 1000
 
 
@@ -69,7 +58,7 @@ def pull(
     Args:
         source: whose records, as its caller is shown them.
         target: a store that was opened as its operator.
-        kind: one of KINDS.
+        kind: one of :data:`comptroller.values.KINDS`.
         customer_id: whose the records are that name no customer; ``default`` when left out.
         afresh: reads claims and orchestrations whole too.
         progress: as of `Service.load`.
@@ -99,7 +88,7 @@ def pull(
 def is_shown(source: Service, kind: str) -> bool:
     """Whether the caller may read a kind there."""
     try:
-        _noun(source, kind).list(limit=1)
+        _resource(source, kind).list(limit=1)
     except (Forbidden, NotFound):
         return False
     return True
@@ -114,7 +103,7 @@ def customer_of(source: Service) -> str | None:
         return named
     for kind in ("identities", "orchestrations"):
         if is_shown(source, kind):
-            for record in _noun(source, kind).list(limit=1):
+            for record in _resource(source, kind).list(limit=1):
                 customer_id: str = record.customer_id
                 return customer_id
     return None
@@ -126,7 +115,7 @@ class _Walk:
     def __init__(self, source: Service, kind: str, begin: datetime | None) -> None:
         self._member, self._final, bound = _FINAL[kind]
         filters = {} if begin is None else {bound: begin}
-        self._records = _noun(source, kind).iter(order="ASC", **filters)
+        self._records = _resource(source, kind).iter(order="ASC", **filters)
         self._newest = begin
         self._oldest_open: datetime | None = None
         self._marks: list[datetime] = []
@@ -162,7 +151,7 @@ class _Place:
         self._path = None if path is None else Path(path + ENDING)
         self._kind = kind
         self._source = source
-        if not _noun(target, kind).list(limit=1).items:
+        if not _resource(target, kind).list(limit=1).items:
             # What is told is of another store, which had this name before.
             self._write({name: of for name, of in self._read().items() if name != kind})
 
@@ -201,13 +190,14 @@ class _Place:
 
 def _whole(source: Service, kind: str) -> Iterator[Any]:
     filters = {"include_deleted": True} if kind == "controls" else {}
-    records = _noun(source, kind).iter(order="ASC", **filters)
+    records = _resource(source, kind).iter(order="ASC", **filters)
     return map(_row, records) if kind == "identities" else records
 
 
 def _row(identity: Identity) -> dict[str, Any]:
-    return {name: getattr(identity, name) for name in _KEPT}
+    # What follows from the controls is not loaded with the identity.
+    return {name: getattr(identity, name) for name in stored("identities")}
 
 
-def _noun(service: Service, kind: str) -> Any:
+def _resource(service: Service, kind: str) -> Any:
     return getattr(service, kind.replace("-", "_"))

@@ -1,288 +1,331 @@
-"""What the service keeps: one frozen record for each kind.
+"""What the service stores: one frozen record for each kind.
 
-Attributes are named like the members of the JSON. Amounts are :class:`decimal.Decimal` (at most 20
-integer and 18 fraction digits), times aware UTC datetimes to the microsecond, coded words plain
-``str``. A member that is not set is ``None``.
+Attributes have the names of the JSON members. Amounts are :class:`decimal.Decimal` (at most 20
+integer and 18 fraction digits), times are aware UTC datetimes with microseconds. A member that is
+not set is ``None``.
 """
+
+# Generated from the core's description by `make generate`; change the C++ declarations.
 
 from __future__ import annotations
 
-import re
-from abc import ABC
-from datetime import datetime
-from decimal import Decimal
-from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+from typing import TYPE_CHECKING
 
-import msgspec
+from comptroller.decoding import Amount, Record, Time
 
 if TYPE_CHECKING:
-    Amount = Decimal
+    from comptroller.values import (
+        Action,
+        ClaimStatus,
+        ControlType,
+        IdentityStatus,
+        Ledger,
+        ScheduleType,
+        SetBy,
+    )
 else:
-
-    class Amount(ABC):  # noqa: B024
-        """A Decimal to its holder; a type of its own to msgspec, whose Decimal takes NaN, 1_0."""
-
-    Amount.register(Decimal)
-
-Time = Annotated[datetime, msgspec.Meta(tz=True)]
-
-R = TypeVar("R")
-
-
-class Record(
-    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True
-):
-    """What all records share: frozen, built by keyword, and short when printed."""
-
-
-class Control(Record, frozen=True, kw_only=True):
-    """A restriction on an identity. Specification 2.1.
-
-    `type` is SELL_ONLY, CLOSED, FROZEN or DORMANT; `set_by` is CLIENT or PROVIDER, the operator.
-    A client may delete it where `is_overridable`. In force while `deleted_at` is None. `created_by`
-    and `deleted_by` are the client's id, or ``operator``. `customer_id` is shown to the operator.
-    """
-
-    id: str
-    type: str
-    set_by: str
-    is_overridable: bool
-    reason_code: str | None = None
-    reason: str | None = None
-    created_at: Time
-    deleted_at: Time | None = None
-    identity_id: str
-    created_by: str | None = None
-    deleted_by: str | None = None
-    deletion_reason: str | None = None
-    customer_id: str | None = None
-
-
-class StatusDetails(Record, frozen=True, kw_only=True):
-    """Why an identity has its status: the controls in force, and what they leave permitted.
-
-    `permitted_actions` are words of BUY, SELL, DEPOSIT, WITHDRAW.
-    """
-
-    active_controls: tuple[Control, ...]
-    permitted_actions: tuple[str, ...]
+    # Text at run time: a newer server may answer with a value that this version does not know.
+    Action = ClaimStatus = ControlType = IdentityStatus = Ledger = ScheduleType = SetBy = str
 
 
 class Identity(Record, frozen=True, kw_only=True):
-    """Someone whose actions controls may restrict. Specification 1 and 3.1.
-
-    `status` follows from the controls in force: ERROR under a FROZEN one, else DISABLED under any,
-    else APPROVED. `user_disabled` and `admin_disabled` are the deprecated view of two controls.
-    """
+    """Someone whose actions controls may restrict. Its status follows from the active controls."""
 
     id: str
+    """Identifies the identity."""
     customer_id: str
+    """The customer it belongs to."""
     ref_id: str | None = None
-    status: str
+    """Reference id given by the client."""
+    status: IdentityStatus
+    """Follows from the active controls: APPROVED, DISABLED, ERROR."""
     status_details: StatusDetails
+    """The active controls and what they permit."""
     user_disabled: bool
+    """Whether a client's SELL_ONLY control is active; deprecated."""
     admin_disabled: bool
+    """Whether an enforced SELL_ONLY control of the operator is active; deprecated."""
     metadata: dict[str, str] | None = None
+    """The client's own keys and values."""
     created_at: Time
+    """Creation time."""
     updated_at: Time
+    """Time of the last change."""
+
+
+class StatusDetails(Record, frozen=True, kw_only=True):
+    """Why an identity has its status: the active controls, and what they permit."""
+
+    active_controls: tuple[Control, ...]
+    """The controls in force."""
+    permitted_actions: tuple[Action, ...]
+    """What all of them permit: BUY, SELL, DEPOSIT, WITHDRAW."""
+
+
+class Control(Record, frozen=True, kw_only=True):
+    """A restriction on an identity. It is active until it is deleted."""
+
+    id: str
+    """Identifies the control."""
+    type: ControlType
+    """What the identity may no longer do: SELL_ONLY, CLOSED, FROZEN, DORMANT."""
+    set_by: SetBy
+    """Who set it: CLIENT, PROVIDER."""
+    is_overridable: bool
+    """Whether a client may delete it."""
+    reason_code: str | None = None
+    """Coded reason."""
+    reason: str | None = None
+    """Reason in prose, at most 1024 characters."""
+    created_at: Time
+    """When it came into force."""
+    deleted_at: Time | None = None
+    """When it was lifted; null while it is active."""
+    identity_id: str
+    """The identity it restricts."""
+    created_by: str | None = None
+    """Id of the client that created it, or `operator`."""
+    deleted_by: str | None = None
+    """Id of the client that deleted it, or `operator`."""
+    deletion_reason: str | None = None
+    """Why it was deleted, in prose."""
+    customer_id: str | None = None
+    """The customer it belongs to; shown to the operator only."""
+
+
+class Orchestration(Record, frozen=True, kw_only=True):
+    """A movement of value from a source to a destination."""
+
+    id: str
+    """Identifies the orchestration."""
+    profile_id: str | None = None
+    """The profile it belongs to."""
+    identity_id: str | None = None
+    """The identity it belongs to."""
+    account_id: str | None = None
+    """The account it belongs to."""
+    customer_id: str
+    """The customer it belongs to."""
+    ref_id: str | None = None
+    """Reference id given by the client."""
+    source_asset: str | None = None
+    """Asset that leaves the source."""
+    destination_asset: str | None = None
+    """Asset that arrives."""
+    source_amount: Amount | None = None
+    """Amount that leaves the source, in units of source_asset."""
+    source_transfer: Transfer | None = None
+    """The transfer out of the source."""
+    destination_transfer: Transfer | None = None
+    """The transfer into the destination."""
+    status: str
+    """PENDING, PROCESSING, COMPLETED, FAILED, REJECTED; newer values may follow."""
+    fail_reason: FailReason | None = None
+    """Why it failed."""
+    source: Source | None = None
+    """Where the value comes from."""
+    destination: Destination | None = None
+    """Where the value goes."""
+    orchestration_rule_id: str | None = None
+    """The rule that initiated it."""
+    created_at: Time
+    """Creation time."""
+    updated_at: Time
+    """Time of the last change."""
+    metadata: dict[str, str] | None = None
+    """The client's own keys and values."""
 
 
 class Transfer(Record, frozen=True, kw_only=True):
-    """One of the two transfers of an orchestration: PENDING, PROCESSING, COMPLETED, FAILED, ..."""
+    """One of the two transfers of an orchestration."""
 
     transfer_id: str | None = None
+    """Identifies the transfer."""
     status: str | None = None
+    """PENDING, PROCESSING, COMPLETED, FAILED; newer values may follow."""
 
 
 class FailReason(Record, frozen=True, kw_only=True):
-    """Why an orchestration failed, in words."""
+    """Why an orchestration failed."""
 
     detail: str | None = None
+    """Why it failed, in prose."""
+
+
+class Source(Record, frozen=True, kw_only=True):
+    """Where an orchestration takes value from. One member is set."""
+
+    crypto: CryptoEndpoint | None = None
+    """A crypto address."""
+    fiat: FiatSource | None = None
+    """A fiat instrument."""
+    profile: ProfileEndpoint | None = None
+    """A profile."""
+
+
+class Destination(Record, frozen=True, kw_only=True):
+    """Where an orchestration moves value to. One member is set."""
+
+    crypto: CryptoEndpoint | None = None
+    """A crypto address."""
+    fiat: FiatDestination | None = None
+    """A fiat instrument."""
+    profile: ProfileEndpoint | None = None
+    """A profile."""
 
 
 class CryptoEndpoint(Record, frozen=True, kw_only=True):
     """A crypto address as the source or destination of an orchestration."""
 
     address_id: str | None = None
+    """Identifies the address."""
     address: str | None = None
+    """The address as given."""
     network: str | None = None
+    """Its network."""
 
 
 class FiatSource(Record, frozen=True, kw_only=True):
     """A fiat deposit as the source of an orchestration."""
 
     deposit_instructions_id: str | None = None
+    """Identifies the deposit instructions."""
     memo: str | None = None
+    """Text that goes with the payment."""
 
 
 class FiatDestination(Record, frozen=True, kw_only=True):
     """A bank account as the destination of an orchestration."""
 
     bank_account_id: str | None = None
+    """Identifies the bank account."""
     memo: str | None = None
+    """Text that goes with the payment."""
 
 
 class ProfileEndpoint(Record, frozen=True, kw_only=True):
     """A profile as the source or destination of an orchestration."""
 
     profile_id: str | None = None
-
-
-class Source(Record, frozen=True, kw_only=True):
-    """Where an orchestration takes value from."""
-
-    crypto: CryptoEndpoint | None = None
-    fiat: FiatSource | None = None
-    profile: ProfileEndpoint | None = None
-
-
-class Destination(Record, frozen=True, kw_only=True):
-    """Where an orchestration brings value to."""
-
-    crypto: CryptoEndpoint | None = None
-    fiat: FiatDestination | None = None
-    profile: ProfileEndpoint | None = None
-
-
-class Orchestration(Record, frozen=True, kw_only=True):
-    """A movement of value from a source to a destination. Specification 2.2.
-
-    `source_amount` is in units of `source_asset`. `status` is PENDING, PROCESSING, COMPLETED,
-    FAILED, REJECTED, or a word a newer deployment has added.
-    """
-
-    id: str
-    profile_id: str | None = None
-    identity_id: str | None = None
-    account_id: str | None = None
-    customer_id: str
-    ref_id: str | None = None
-    source_asset: str | None = None
-    destination_asset: str | None = None
-    source_amount: Amount | None = None
-    source_transfer: Transfer | None = None
-    destination_transfer: Transfer | None = None
-    status: str
-    fail_reason: FailReason | None = None
-    source: Source | None = None
-    destination: Destination | None = None
-    orchestration_rule_id: str | None = None
-    created_at: Time
-    updated_at: Time
-    metadata: dict[str, str] | None = None
+    """The profile."""
 
 
 class PayoutGroup(Record, frozen=True, kw_only=True):
-    """Reward addresses that are paid out together. Specification 2.3.
-
-    `balance` is in units of `asset_type`, as observed at `balance_at`. `ledger` is ETHEREUM,
-    SOLANA, INK, XLAYER or ARBITRUM_ONE; `schedule_type` DAILY. `customer_id` is shown to the
-    operator.
-    """
+    """Reward addresses that are paid out together."""
 
     id: str
-    ledger: str
+    """Identifies the group, a UUID."""
+    ledger: Ledger
+    """The ledger it is paid on: ETHEREUM, SOLANA, INK, XLAYER, ARBITRUM_ONE."""
     asset_type: str | None = None
+    """The asset it is paid in."""
     rate_id: str | None = None
+    """The rate that applies, as observed."""
     jurisdiction: str | None = None
+    """Where its rewards are taxed or regulated."""
     claimer_address: str | None = None
+    """Address that claims for the group."""
     onchain_status: str | None = None
+    """Status as observed; an open set of values."""
     balance: Amount | None = None
+    """Unclaimed balance, in units of asset_type."""
     created_at: Time
+    """Creation time."""
     updated_at: Time
+    """Time of the last change."""
     name: str | None = None
+    """Name for people, at most 256 characters."""
     manager_address: str | None = None
+    """Address that manages the group."""
     destination_address: str | None = None
+    """Address that is paid."""
     onchain_group_id: str | None = None
+    """Its id on chain, as observed."""
     balance_at: Time | None = None
+    """When the balance was observed."""
     last_claim_all_at: Time | None = None
-    schedule_type: str | None = None
+    """When its latest CLAIM_ALL claim was confirmed."""
+    schedule_type: ScheduleType | None = None
+    """How often it is claimed: DAILY."""
     customer_id: str | None = None
+    """The customer it belongs to; shown to the operator only."""
 
 
 class RewardAddress(Record, frozen=True, kw_only=True):
-    """A monitored address whose rewards are attributed to a payout group. Specification 2.4.
-
-    `ledger` is ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE. `balance` is in the asset of the
-    address's group, and is there only when a list was asked to include it. `customer_id` is shown
-    to the operator.
-    """
+    """A monitored address whose rewards are attributed to a payout group."""
 
     id: str
-    ledger: str
+    """Identifies the address, a UUID."""
+    ledger: Ledger
+    """The ledger it lives on: ETHEREUM, SOLANA, INK, XLAYER, ARBITRUM_ONE."""
     address: str
+    """The monitored address."""
     name: str | None = None
+    """Name for people, at most 256 characters."""
     payout_group_id: str | None = None
+    """The group it is attributed to."""
     balance: Amount | None = None
+    """Its balance at the requested time, in the asset of its group; set by lists with
+       include_balance.
+    """
     status: str | None = None
+    """Status as observed; an open set of values."""
     created_at: Time
+    """Creation time."""
     customer_id: str | None = None
+    """The customer it belongs to; shown to the operator only."""
 
 
 class Claim(Record, frozen=True, kw_only=True):
-    """A transaction that claims a payout group's rewards. Specification 2.5.
-
-    `amount` is in units of `asset_type`. `onchain_status` is PENDING, SUBMITTED, CONFIRMED or
-    FAILED; `claim_type` CLAIM_ALL or a newer word. `customer_id` is shown to the operator.
-    """
+    """A transaction that claims a payout group's rewards."""
 
     id: str
+    """Identifies the claim."""
     payout_group_id: str
+    """The group it claims for."""
     claim_type: str
+    """CLAIM_ALL; newer values may follow."""
     claim_schedule_id: str | None = None
-    onchain_status: str
+    """The schedule that started it."""
+    onchain_status: ClaimStatus
+    """How far the transaction has come: PENDING, SUBMITTED, CONFIRMED, FAILED."""
     amount: Amount
+    """Amount claimed, in units of asset_type."""
     tx_hash: str | None = None
+    """Hash of the transaction."""
     addresses: tuple[str, ...] | None = None
+    """The reward addresses claimed from."""
     error_message: str | None = None
+    """Why it failed."""
     blockchain: str | None = None
+    """The chain it runs on."""
     asset_type: str | None = None
+    """The asset claimed."""
     submitted_at: Time | None = None
+    """When it was sent to the chain."""
     confirmed_at: Time | None = None
+    """When the chain confirmed it."""
     created_at: Time
+    """Creation time."""
     updated_at: Time
+    """Time of the last change."""
     customer_id: str | None = None
+    """The customer it belongs to; shown to the operator only."""
 
 
 class Balance(Record, frozen=True, kw_only=True):
-    """The balance of a reward address at a time, in the asset of its payout group."""
+    """The balance of a reward address at a time, as the operator recorded it."""
 
     address_id: str
+    """The reward address."""
     balance: Amount
+    """Its balance, in units of the asset of its payout group."""
     at: Time
+    """Time of the balance."""
 
 
-_PLAIN_DECIMAL = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,18})?", re.ASCII)
+class Permission(Record, frozen=True, kw_only=True):
+    """Whether an action is permitted."""
 
-
-def _amount(wanted: type[Any], value: object) -> Decimal:
-    if wanted is not Amount:
-        raise NotImplementedError(f"a member of type {wanted!r} cannot be read")
-    if not isinstance(value, str) or not _PLAIN_DECIMAL.fullmatch(value):
-        raise ValueError(f"an amount is a string such as '1.50', not {value!r}")
-    return Decimal(value)
-
-
-_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
-_one_at_a_time = Lock()
-
-
-def _decoder(wanted: Any) -> msgspec.json.Decoder[Any]:
-    decoder = _decoders.get(wanted)
-    if decoder is None:
-        # msgspec crashes where two threads are the first to decode into a class at the same time.
-        with _one_at_a_time:
-            decoder = _decoders.setdefault(wanted, msgspec.json.Decoder(wanted, dec_hook=_amount))
-    return decoder
-
-
-def read(data: bytes, wanted: type[R]) -> R:
-    """`data`, a JSON document, as a `wanted`; members it does not know are left out.
-
-    Raises:
-        msgspec.MsgspecError: it is not JSON, or not the JSON of such a record.
-        UnicodeDecodeError: a text in it is not UTF-8.
-    """
-    answer: R = _decoder(cast(Any, wanted)).decode(data)
-    return answer
+    permitted: bool
+    """Whether the action is permitted."""

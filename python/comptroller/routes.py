@@ -1,7 +1,4 @@
-"""The paths of the interface: which operation each method of a path is. Specification 4.
-
-A new operation costs one row here.
-"""
+"""The core's description while the package runs, and the routes of the interface."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from comptroller import _core
+from comptroller.route_table import ROUTES
 
 #: Where a server of this interface gives tokens of its own.
 TOKEN_PATH = "/oauth2/token"
@@ -20,14 +18,6 @@ TOKEN_PATH = "/oauth2/token"
 #: filters that are too long for a URL.
 METHOD_OVERRIDE = "x-http-method-override"
 FORM = "application/x-www-form-urlencoded"
-
-_CONTROLS = "/identity/controls"
-_IDENTITIES = "/identity/identities"
-_ORCHESTRATIONS = "/orchestration/orchestrations"
-_GROUPS = "/rewards/payout-groups"
-_ADDRESSES = "/rewards/addresses"
-_CLAIMS = "/rewards/claims"
-_BALANCES = "/rewards/balances"
 
 
 class Row(NamedTuple):
@@ -49,65 +39,32 @@ class Row(NamedTuple):
         return self.path.startswith("/operator/")
 
 
-_REWARDS = (
-    Row("GET", _CLAIMS, "claims.list"),
-    Row("GET", _ADDRESSES, "reward_addresses.list"),
-    Row("POST", _ADDRESSES, "reward_addresses.create", "address"),
-    Row("GET", _GROUPS, "payout_groups.list"),
-    Row("POST", _GROUPS, "payout_groups.create", "group"),
-    Row("GET", _CLAIMS + "/{id}", "claims.get"),
-    Row("GET", _ADDRESSES + "/{id}", "reward_addresses.get", "address"),
-    Row("PUT", _ADDRESSES + "/{id}", "reward_addresses.update", "address"),
-    Row("GET", _GROUPS + "/{id}", "payout_groups.get", "group"),
-    Row("PUT", _GROUPS + "/{id}", "payout_groups.update", "group"),
-)
-_OTHERS = (
-    Row("GET", "/v2" + _ORCHESTRATIONS, "orchestrations.list"),
-    Row("GET", "/v2" + _CONTROLS, "controls.list"),
-    Row("POST", "/v2" + _CONTROLS, "controls.create"),
-    Row("DELETE", "/v2" + _CONTROLS, "controls.delete"),
-    Row("GET", "/v2" + _IDENTITIES, "identities.list"),
-    Row("GET", "/v2" + _IDENTITIES + "/{id}", "identities.get"),
-    Row("PUT", "/v2" + _IDENTITIES + "/{id}", "identities.update"),
-    Row("GET", "/v2" + _IDENTITIES + "/{id}/permits", "identities.permits"),
-    Row("GET", "/v2" + _CONTROLS + "/{id}", "controls.get"),
-    Row("GET", "/v2" + _ORCHESTRATIONS + "/{id}", "orchestrations.get"),
-)
-_OPERATORS = (
-    Row("PUT", "/operator" + _IDENTITIES, "identities.put"),
-    Row("POST", "/operator" + _CONTROLS, "controls.create"),
-    Row("DELETE", "/operator" + _CONTROLS, "controls.delete"),
-    Row("PUT", "/operator" + _ORCHESTRATIONS, "orchestrations.put"),
-    Row("POST", "/operator" + _GROUPS + "/{id}/observe", "payout_groups.observe", "group"),
-    Row("POST", "/operator" + _ADDRESSES + "/{id}/observe", "reward_addresses.observe", "address"),
-    Row("GET", "/operator" + _BALANCES, "balances.list"),
-    Row("POST", "/operator" + _BALANCES, "balances.record"),
-    Row("PUT", "/operator" + _CLAIMS, "claims.put"),
-    Row("POST", "/operator" + _CLAIMS + "/{id}/submit", "claims.submit"),
-    Row("POST", "/operator" + _CLAIMS + "/{id}/confirm", "claims.confirm"),
-    Row("POST", "/operator" + _CLAIMS + "/{id}/fail", "claims.fail"),
-)
+#: Every operation at its paths.
+ROWS = tuple(Row(*route) for route in ROUTES)
 
-#: Every operation at its paths. Those of the rewards are there with and without ``/v2``.
-ROWS: tuple[Row, ...] = (
-    *_REWARDS,
-    *_OTHERS,
-    *(row._replace(path="/v2" + row.path) for row in _REWARDS),
-    *_OPERATORS,
-)
+
+class ErrorCase(msgspec.Struct, frozen=True):
+    """An error code, and when an operation is refused with it."""
+
+    code: str
+    when: str
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """What the core says of an operation."""
+    """What the core says of an operation; see cpp/service/operations.hpp."""
 
     name: str
     scope: str
+    summary: str
+    details: str
+    errors: list[ErrorCase]
+    body_envelope: str
     is_write: bool
     is_bounded: bool
+    is_list: bool
     request_source: str
     request: str
     answer: str
-    doc: str
 
     def scope_of(self, is_operator: bool) -> str:
         """The scope that a caller needs."""
@@ -118,16 +75,41 @@ class Operation(msgspec.Struct, frozen=True):
 
 @cache
 def description() -> dict[str, Any]:
-    """What the service is made of, as the core tells it."""
-    told: dict[str, Any] = msgspec.json.decode(_core.describe())
-    return told
+    """What the service consists of, as the core describes it (cpp/service/describe.hpp)."""
+    described: dict[str, Any] = msgspec.json.decode(_core.describe())
+    return described
 
 
 @cache
 def operations() -> dict[str, Operation]:
     """The operations by name."""
-    told = msgspec.convert(description()["operations"], list[Operation])
-    return {operation.name: operation for operation in told}
+    described = msgspec.convert(description()["operations"], list[Operation])
+    return {operation.name: operation for operation in described}
+
+
+@cache
+def members(kind: str) -> dict[str, Any]:
+    """What the core says of the members of a kind of records, by name."""
+    name = kind.replace("-", "_")
+    (record,) = (each["record"] for each in description()["resources"] if each["name"] == name)
+    return record_members(record)
+
+
+def record_members(record: str) -> dict[str, Any]:
+    """The same of a record."""
+    found: dict[str, Any] = description()["records"][record]["members"]
+    return found
+
+
+@cache
+def derived(kind: str) -> frozenset[str]:
+    """The members of a kind that follow from other records."""
+    return frozenset(name for name, said in members(kind).items() if said.get("is_derived"))
+
+
+def stored(kind: str) -> list[str]:
+    """The other members of a kind, in order."""
+    return [name for name in members(kind) if name not in derived(kind)]
 
 
 def paths() -> Iterator[tuple[str, dict[str, Row]]]:

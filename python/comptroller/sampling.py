@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast, overload
 from comptroller import _core, arguments
 from comptroller.errors import invalid, unavailable
 from comptroller.files import refuse_store, whole_file
+from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -93,7 +94,7 @@ def _write_all(directory: Path, claims: int, seed: int, customer: str | None) ->
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unavailable(f"{directory} cannot be made: {error.strerror}") from error
-    for kind in arguments.KINDS:
+    for kind in KINDS:
         rows = _core.sample_rows(kind, claims)
         _write(_sample_file(kind, rows, seed, customer), directory / f"{kind}.ndjson")
     return directory

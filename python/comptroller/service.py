@@ -1,4 +1,4 @@
-"""The service's face: the nouns, and what is done in bulk, wherever the service runs."""
+"""The service: its resources, and what is done in bulk, wherever it runs."""
 
 from __future__ import annotations
 
@@ -9,21 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import msgspec
 
-from comptroller import arguments, records
+from comptroller import arguments, decoding, routes
 from comptroller.arguments import Filter
 from comptroller.errors import invalid
 from comptroller.loading import LoadOptions, LoadResult, LoadSource, Opened, opened
 from comptroller.markup import html
-from comptroller.operations import (
-    Balances,
-    Claims,
-    Controls,
-    Identities,
-    Orchestrations,
-    PayoutGroups,
-    RewardAddresses,
-    Transport,
-)
+from comptroller.operations import Resources, Transport
 from comptroller.parquet import write_dataset, write_parquet
 from comptroller.progress import Progress, heard, waiting
 from comptroller.streams import require
@@ -32,11 +23,6 @@ if TYPE_CHECKING:
     from comptroller.analysis.face import Reports
 
 _FORMATS = ("ndjson", "csv", "parquet")
-# The columns of a parquet file where they are not all there are: as the other formats, it leaves
-# out what follows from the controls.
-_EXPORTED = {
-    "identities": ["id", "customer_id", "ref_id", "metadata", "created_at", "updated_at"],
-}
 
 
 class Host(Transport, Protocol):
@@ -64,32 +50,18 @@ class Host(Transport, Protocol):
         """Lets go of the service; again does nothing."""
 
 
-class Service:
+class Service(Resources):
     """The service, for its operator or for one client: a store's by :func:`comptroller.open`.
 
     May be used from many threads. After `close`, and in a forked child, every method raises
     :class:`comptroller.Unavailable`.
     """
 
-    identities: Identities
-    controls: Controls
-    orchestrations: Orchestrations
-    payout_groups: PayoutGroups
-    reward_addresses: RewardAddresses
-    balances: Balances
-    claims: Claims
-
     def __init__(self, host: Host, title: str) -> None:
+        super().__init__(host)
         self._host = host
         self._title = title
         self._reports: Reports | None = None
-        self.identities = Identities(host)
-        self.controls = Controls(host)
-        self.orchestrations = Orchestrations(host)
-        self.payout_groups = PayoutGroups(host)
-        self.reward_addresses = RewardAddresses(host)
-        self.balances = Balances(host)
-        self.claims = Claims(host)
 
     @property
     def reports(self) -> Reports:
@@ -102,7 +74,7 @@ class Service:
         from comptroller.analysis.tables import Store
 
         if self._reports is None:
-            self._reports = Reports(Store(self._nouns(), self._host.version))
+            self._reports = Reports(Store(self._resources(), self._host.version))
         return self._reports
 
     @property
@@ -126,8 +98,7 @@ class Service:
         the good ones. Bad lines are in the result, never raised.
 
         Args:
-            kind: identities, controls, orchestrations, payout-groups, reward-addresses, claims or
-                balances.
+            kind: one of :data:`comptroller.values.KINDS`, such as ``claims``.
             source: a path, a binary file (NDJSON, a JSON array or a saved list answer, also
                 gzipped), or an iterable of dicts or records, walked on the calling thread. Times
                 are RFC 3339 or aware datetimes, amounts plain decimals as str, Decimal or int. A
@@ -158,11 +129,11 @@ class Service:
                     arguments.flag("dry_run", dry_run),
                 )
                 self._host.load(arguments.kind(kind), given, options, accounts)
-            return given.explained(records.read(accounts[0], LoadResult))
+            return given.explained(decoding.read(accounts[0], LoadResult))
         except BaseException as error:
             # Also a Ctrl-C that came when all was committed.
             if given and accounts:
-                vars(error)["load_result"] = given.explained(records.read(accounts[0], LoadResult))
+                vars(error)["load_result"] = given.explained(decoding.read(accounts[0], LoadResult))
             raise
 
     def export(
@@ -211,7 +182,9 @@ class Service:
         with waiting(f"exporting {word}"):
             if format != "parquet":
                 return self._host.export(word, place, format, parameters)
-            stream = self._host.stream(word, _EXPORTED.get(word), parameters)
+            # As the other formats, it leaves out what follows from the controls.
+            columns = routes.stored(word) if word == "identities" else None
+            stream = self._host.stream(word, columns, parameters)
             return write_dataset(stream, place, keys) if keys else write_parquet(stream, place)
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
@@ -247,13 +220,13 @@ class Service:
     ) -> None:
         self.close()
 
-    def _nouns(self) -> dict[str, Any]:
+    def _resources(self) -> dict[str, Any]:
         return {name: each for name, each in vars(self).items() if not name.startswith("_")}
 
     def __repr__(self) -> str:
         return f"<Service {self._title}>"
 
     def _repr_html_(self) -> str:
-        nouns = ", ".join(self._nouns())
-        each = f"{nouns}: each has list, iter and stream; load, export, reports: in bulk."
+        names = ", ".join(self._resources())
+        each = f"{names}: each has list, iter and stream; load, export, reports: in bulk."
         return html("cell.html", lines=[f"Service {self._title}", each], columns=[], notes=[])

@@ -14,8 +14,15 @@ from uuid import UUID
 import pytest
 from comptroller import operations
 from comptroller.errors import InvalidRequest
-from comptroller.operations import claims, controls, identities, orchestrations, payout_groups
-from comptroller.operations import reward_addresses as addresses
+from comptroller.operations import (
+    balances,
+    claims,
+    controls,
+    identities,
+    orchestrations,
+    payout_groups,
+    reward_addresses,
+)
 from comptroller.records import Claim, CryptoEndpoint, Orchestration, Source
 from comptroller.streams import Stream
 from hypothesis import given
@@ -350,8 +357,8 @@ def test_permits_answers_a_bool() -> None:
         (operations.Controls, controls.ControlFilters),
         (operations.Orchestrations, orchestrations.OrchestrationFilters),
         (operations.PayoutGroups, payout_groups.PayoutGroupFilters),
-        (operations.RewardAddresses, addresses.RewardAddressFilters),
-        (operations.Balances, addresses.BalanceFilters),
+        (operations.RewardAddresses, reward_addresses.RewardAddressFilters),
+        (operations.Balances, balances.BalanceFilters),
         (operations.Claims, claims.ClaimFilters),
     ],
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from command_line import GOOD, MIXED, Run, claim, lines
-from comptroller import arguments
+from comptroller import values
 
 pytest.importorskip("click")
 pytest.importorskip("rich")
@@ -162,14 +162,14 @@ def test_the_store_is_named_by_option_or_environment(
 
 def test_an_export_loads_back_to_the_same_export(run: Run, tmp_path: Path) -> None:
     assert run("sample", "all", "--rows", "300", "--out", "sample").code == 0
-    for kind in arguments.KINDS:
+    for kind in values.KINDS:
         assert run("load", kind, f"sample/{kind}.ndjson", "--db", "one.db").code == 0
-    for kind in arguments.KINDS:
+    for kind in values.KINDS:
         ended = run("export", kind, f"{kind}.ndjson", "--db", "one.db", "--json")
         assert ended.json["rows"] == len((tmp_path / f"{kind}.ndjson").read_bytes().splitlines())
         assert run("load", kind, f"{kind}.ndjson", "--db", "two.db").code == 0
         run("export", kind, f"{kind}.again", "--db", "two.db", "--format", "ndjson")
-    for kind in arguments.KINDS:
+    for kind in values.KINDS:
         once, again = (tmp_path / f"{kind}.{end}" for end in ("ndjson", "again"))
         assert once.read_bytes() == again.read_bytes(), kind
 
@@ -263,9 +263,3 @@ def test_the_store_of_the_tour_can_be_kept(run: Run, tmp_path: Path) -> None:
     ended = run("demo", "--db", "tour.db")
     assert ended.code == 1
     assert "tour.db is there already" in ended.err
-
-
-def test_the_kinds_are_those_of_the_service() -> None:
-    from comptroller.cli import bulk
-
-    assert bulk.KINDS == arguments.KINDS

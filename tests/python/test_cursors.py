@@ -149,7 +149,7 @@ def test_every_filter_of_every_list_is_among_these():
         (operation["name"].removesuffix(".list"), name.replace(".", "_"))
         for operation in described["operations"]
         if operation["name"].endswith(".list")
-        for name in described["requests"][operation["request"]]
+        for name in described["requests"][operation["request"]]["members"]
         if name not in NO_FILTERS
     }
     held = {(noun, name) for noun, *both in FILTERS for filters in both for name in filters}

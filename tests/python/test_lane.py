@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import comptroller
 import pytest
-from comptroller.cli.bulk import KINDS
+from comptroller.values import KINDS
 from on_loopback import SECRET, TLS, Start, httpx2, register, start  # noqa: F401
 from serving import serving
 

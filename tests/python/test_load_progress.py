@@ -193,7 +193,7 @@ def test_a_ctrl_c_before_the_commit_undoes_it_and_one_after_it_is_told_the_truth
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("comptroller.service.records.read", interrupted)
+    monkeypatch.setattr("comptroller.service.decoding.read", interrupted)
     with pytest.raises(KeyboardInterrupt) as after:
         operator.load("claims", io.BytesIO(line))
     assert vars(after.value)["load_result"].inserted == 1

@@ -33,7 +33,7 @@ import asyncio, json, os, sys, tempfile, threading
 from pathlib import Path
 
 import comptroller
-from comptroller.arguments import KINDS
+from comptroller.values import KINDS
 from comptroller.http import app, server
 from comptroller.http.authority import local_authority
 

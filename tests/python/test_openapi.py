@@ -16,9 +16,9 @@ pytest.importorskip("jsonschema")
 import jsonschema
 from asked import Asked
 from comptroller import _core
-from comptroller.arguments import KINDS
 from comptroller.http import EveryoneIsOperator, app, openapi
 from comptroller.routes import ROWS
+from comptroller.values import KINDS
 
 AUTHORITIES = ["local", "jwks", "off"]
 DESCRIPTION = json.loads(_core.describe())
@@ -120,7 +120,7 @@ def test_an_operation_is_named_once_and_its_other_paths_after_it() -> None:
         told = documented()[row.path, row.method]
         name = row.operation.replace(".", "_")
         assert told["operationId"] in (name, name + "_v2", name + "_operator")
-        assert told["summary"] == OPERATIONS[row.operation]["doc"]
+        assert told["summary"] == OPERATIONS[row.operation]["summary"]
     ids = {operation["operationId"] for operation in documented().values()}
     assert {name.replace(".", "_") for name in OPERATIONS} <= ids
     assert documented()["/rewards/claims", "GET"]["operationId"] == "claims_list"
@@ -129,7 +129,7 @@ def test_an_operation_is_named_once_and_its_other_paths_after_it() -> None:
 
 @pytest.mark.parametrize("name", DESCRIPTION["records"])
 def test_an_answer_has_the_members_of_its_record_and_may_gain_others(name: str) -> None:
-    told, record = SCHEMAS[name], DESCRIPTION["records"][name]
+    told, record = SCHEMAS[name], DESCRIPTION["records"][name]["members"]
     assert list(told["properties"]) == list(record)
     assert told["required"] == [member for member, said in record.items() if said["required"]]
     assert "additionalProperties" not in told
@@ -139,14 +139,15 @@ def test_an_answer_has_the_members_of_its_record_and_may_gain_others(name: str) 
 
 @pytest.mark.parametrize("name", DESCRIPTION["enums"])
 def test_a_closed_set_has_its_words(name: str) -> None:
-    assert SCHEMAS[name]["enum"] == DESCRIPTION["enums"][name]
+    assert SCHEMAS[name]["enum"] == list(DESCRIPTION["enums"][name])
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
 def test_a_request_says_all_that_the_core_reads(row: Any) -> None:
     told, operation = documented()[row.path, row.method], OPERATIONS[row.operation]
     request = operation["request"]
-    members = DESCRIPTION["requests"].get(request) or DESCRIPTION["records"][request]
+    described = DESCRIPTION["requests"].get(request) or DESCRIPTION["records"][request]
+    members = described["members"]
     outside = {*parameters(told, "path"), *parameters(told, "query")}
     inside: set[str] = set()
     if operation["is_write"]:
@@ -161,7 +162,7 @@ def test_a_request_says_all_that_the_core_reads(row: Any) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_export_takes_the_filters_of_its_list(kind: str) -> None:
     request = OPERATIONS[kind.replace("-", "_") + ".list"]["request"]
-    filters = set(DESCRIPTION["requests"][request]) - {"limit", "order", "page_cursor"}
+    filters = set(DESCRIPTION["requests"][request]["members"]) - {"limit", "order", "page_cursor"}
     told = documented()[f"/operator/export/{kind}", "GET"]
     assert set(parameters(told, "query")) == filters | {"format"}
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from comptroller import operations, records
+from comptroller import decoding, operations
 from comptroller.errors import Unavailable
 from comptroller.pages import Page
 from comptroller.records import Balance, Claim
@@ -163,4 +163,4 @@ def test_an_answer_that_is_no_page_tells_of_a_damaged_store(answer: bytes) -> No
 
 
 def test_a_page_reads_its_records() -> None:
-    assert records.read(page_json([7], ""), Page[Balance]).items == [balance(7)]
+    assert decoding.read(page_json([7], ""), Page[Balance]).items == [balance(7)]

@@ -18,10 +18,10 @@ from lines import at, claim, group, identity, load, orchestration
 
 pytest.importorskip("httpx2")
 
-from comptroller import pulling
+from comptroller import pulling, values
 
 Opener = Callable[..., comptroller.Service]
-SHOWN = [kind for kind in pulling.KINDS if kind != "balances"]
+SHOWN = [kind for kind in values.KINDS if kind != "balances"]
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def here(tmp_path: Path) -> Iterator[comptroller.Service]:
 def sampled(operator: comptroller.Service, tmp_path: Path) -> comptroller.Service:
     """The operator of the store that is pulled from, which has a sample of acme's."""
     comptroller.sample("all", 300, seed=5, customer="acme", out=tmp_path / "sample")
-    for kind in pulling.KINDS:
+    for kind in values.KINDS:
         load_from = tmp_path / "sample" / f"{kind}.ndjson"
         assert operator.load(kind, load_from, customer_id="acme").committed
     return operator
@@ -52,7 +52,7 @@ def pulled(source: comptroller.Service, target: comptroller.Service, **how: Any)
     """The account of a pull of every kind that is shown."""
     return {
         kind: pulling.pull(source, target, kind, **how)
-        for kind in pulling.KINDS
+        for kind in values.KINDS
         if pulling.is_shown(source, kind)
     }
 
@@ -71,8 +71,8 @@ def test_the_operator_pulls_everything(
     sampled: comptroller.Service, afar: Opener, here: comptroller.Service
 ) -> None:
     results = pulled(afar(), here)
-    assert list(results) == list(pulling.KINDS)
-    for kind in pulling.KINDS:
+    assert list(results) == list(values.KINDS)
+    for kind in values.KINDS:
         assert counts(results[kind]) == (len(listed(sampled, kind)), 0, 0, 0)
         assert listed(here, kind) == listed(sampled, kind)
 
@@ -96,7 +96,7 @@ def test_a_second_pull_changes_nothing_and_reads_less(
     first = pulled(afar(), here)
     again = pulled(afar(), here)
     afresh = pulled(afar(), here, afresh=True)
-    for kind in pulling.KINDS:
+    for kind in values.KINDS:
         assert counts(again[kind])[:2] == counts(afresh[kind])[:2] == (0, 0)
         assert again[kind].rejected == 0
         assert afresh[kind].unchanged == first[kind].read
@@ -126,7 +126,7 @@ def test_what_has_changed_arrives(
     again = pulled(afar(), here)
 
     assert all(result.rejected == 0 for result in again.values()), again
-    for kind in pulling.KINDS:
+    for kind in values.KINDS:
         assert listed(here, kind) == listed(operator, kind)
 
 
@@ -156,7 +156,7 @@ def test_a_token_that_is_a_jwt_tells_whose_its_client_is(token: str, customer: A
 
 def test_what_may_not_be_read_is_refused(afar: Opener, here: comptroller.Service) -> None:
     acme = afar(customer="acme", scopes=["rewards:read_claims"])
-    assert [kind for kind in pulling.KINDS if pulling.is_shown(acme, kind)] == ["claims"]
+    assert [kind for kind in values.KINDS if pulling.is_shown(acme, kind)] == ["claims"]
     with pytest.raises(errors.Forbidden):
         pulling.pull(acme, here, "payout-groups")
 
@@ -174,7 +174,7 @@ def test_pull_copies_a_server_and_says_what_it_did(run: Run, tmp_path: Path) -> 
         assert ended.code == 0, ended.err
         assert re.search(r"^claims +200 +200 +0 +0 +0 +0$", ended.out, re.MULTILINE)
         again = run(*words, "--json", "--db", "here.db").json
-        assert list(again["kinds"])[:3] == ["identities", "controls", "payout-groups"]
+        assert list(again["kinds"])[:3] == ["identities", "controls", "orchestrations"]
         assert again["kinds"]["claims"]["inserted"] == 0
         assert not again["interrupted"]
         assert secret not in ended.out + ended.err

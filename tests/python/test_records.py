@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from comptroller import arguments, records
+from comptroller import arguments, decoding
 from comptroller.records import (
     Claim,
     Control,
@@ -37,7 +37,7 @@ def claim_json(amount: str = '"1.50"', created_at: str = TIME, more: str = "") -
 
 
 def test_a_record_has_typed_values() -> None:
-    claim = records.read(claim_json(more=',"addresses":["a","b"]'), Claim)
+    claim = decoding.read(claim_json(more=',"addresses":["a","b"]'), Claim)
     assert claim.amount == Decimal("1.50")
     assert str(claim.amount) == "1.50"
     assert type(claim.amount) is Decimal
@@ -50,11 +50,11 @@ def test_a_record_has_typed_values() -> None:
 
 
 def test_a_member_it_does_not_know_is_left_out() -> None:
-    assert records.read(claim_json(more=',"colour":"red"'), Claim).id == "c1"
+    assert decoding.read(claim_json(more=',"colour":"red"'), Claim).id == "c1"
 
 
 def test_a_record_is_frozen_and_prints_only_what_is_set() -> None:
-    claim = records.read(claim_json(), Claim)
+    claim = decoding.read(claim_json(), Claim)
     with pytest.raises(AttributeError):
         claim.amount = Decimal(2)  # type: ignore[misc]
     assert repr(claim).startswith("Claim(id='c1'")
@@ -62,9 +62,9 @@ def test_a_record_is_frozen_and_prints_only_what_is_set() -> None:
 
 
 def test_a_record_pickles_and_hashes() -> None:
-    claim = records.read(claim_json(), Claim)
+    claim = decoding.read(claim_json(), Claim)
     assert pickle.loads(pickle.dumps(claim)) == claim
-    assert len({claim, records.read(claim_json(), Claim)}) == 1
+    assert len({claim, decoding.read(claim_json(), Claim)}) == 1
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_record_pickles_and_hashes() -> None:
     ],
 )
 def test_an_amount_keeps_its_digits(amount: str) -> None:
-    assert str(records.read(claim_json(amount), Claim).amount) == str(Decimal(amount.strip('"')))
+    assert str(decoding.read(claim_json(amount), Claim).amount) == str(Decimal(amount.strip('"')))
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_an_amount_keeps_its_digits(amount: str) -> None:
 )
 def test_what_is_no_plain_decimal_is_no_amount(amount: str) -> None:
     with pytest.raises(msgspec.ValidationError, match="amount"):
-        records.read(claim_json(amount), Claim)
+        decoding.read(claim_json(amount), Claim)
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_what_is_no_plain_decimal_is_no_amount(amount: str) -> None:
 )
 def test_a_time_without_zone_or_sense_is_no_time(time: str) -> None:
     with pytest.raises(msgspec.ValidationError, match="created_at"):
-        records.read(claim_json(created_at=time), Claim)
+        decoding.read(claim_json(created_at=time), Claim)
 
 
 @pytest.mark.parametrize("missing", ["id", "amount", "created_at", "updated_at"])
 def test_a_required_member_must_be_there(missing: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=missing):
-        records.read(claim_json().replace(missing.encode(), b"x"), Claim)
+        decoding.read(claim_json().replace(missing.encode(), b"x"), Claim)
 
 
 def test_an_identity_shows_its_controls() -> None:
@@ -137,7 +137,7 @@ def test_an_identity_shows_its_controls() -> None:
         f'"created_at":{TIME},"deleted_at":null}}],"permitted_actions":["SELL"]}},'
         f'"user_disabled":true,"admin_disabled":false,"created_at":{TIME},"updated_at":{TIME}}}'
     ).encode()
-    identity = records.read(data, Identity)
+    identity = decoding.read(data, Identity)
     assert identity.status_details == StatusDetails(
         active_controls=(control,), permitted_actions=("SELL",)
     )
@@ -193,4 +193,4 @@ def optional(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 )
 def test_a_record_written_and_read_is_the_same(record: msgspec.Struct) -> None:
-    assert records.read(arguments.record(record), type(record)) == record
+    assert decoding.read(arguments.record(record), type(record)) == record

@@ -12,7 +12,7 @@ from typing import Any
 import comptroller
 import pytest
 from comptroller import errors
-from comptroller.arguments import KINDS
+from comptroller.values import KINDS
 from in_process import opener
 from lines import claim, refused
 

@@ -22,9 +22,9 @@ pytest.importorskip("prometheus_client")
 pytest.importorskip("schemathesis")
 
 import schemathesis
-from comptroller.arguments import KINDS
 from comptroller.http import EveryoneIsOperator, app, openapi
 from comptroller.routes import TOKEN_PATH
+from comptroller.values import KINDS
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.failures import FailureGroup
 from schemathesis.python import asgi

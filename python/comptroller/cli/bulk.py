@@ -14,20 +14,11 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
+from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     from comptroller.loading import LoadResult
 
-# Written out, because importing them would cost every command; a test holds them against the core.
-KINDS = (
-    "identities",
-    "controls",
-    "orchestrations",
-    "payout-groups",
-    "reward-addresses",
-    "claims",
-    "balances",
-)
 _SHOWN_REJECTIONS = 20
 
 

@@ -21,12 +21,13 @@ import comptroller
 from comptroller import figures
 from comptroller.cli import screen
 from comptroller.cli.afar import ask_from_afar
-from comptroller.cli.bulk import KINDS, account, rejections
+from comptroller.cli.bulk import account, rejections
 from comptroller.cli.guide import Guide
 from comptroller.cli.reporting import draw_overview
 from comptroller.errors import unavailable
 from comptroller.markup import printable
 from comptroller.records import Claim
+from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     from rich.table import Table

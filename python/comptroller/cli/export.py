@@ -12,8 +12,9 @@ from pathlib import Path
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.bulk import KINDS, Kind
+from comptroller.cli.bulk import Kind
 from comptroller.cli.screen import db_option, json_option
+from comptroller.values import KINDS
 
 _FORMATS = {".csv": "csv", ".parquet": "parquet"}
 _BOUNDS = {

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.bulk import KINDS, Kind, account, members, rejections
+from comptroller.cli.bulk import Kind, account, members, rejections
 from comptroller.cli.screen import db_option, json_option
 from comptroller.markup import printable
+from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     from comptroller.loading import LoadResult
@@ -98,7 +99,7 @@ def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str
     from comptroller import pulling
     from comptroller.errors import make
 
-    asked = [kind for kind in pulling.KINDS if kind in named or not named]
+    asked = [kind for kind in KINDS if kind in named or not named]
     shown = [kind for kind in asked if named or pulling.is_shown(source, kind)]
     if not shown:
         raise make("insufficient-scope", 403, "this client may read no kind of record there")

@@ -18,8 +18,8 @@ from click.core import ParameterSource
 
 import comptroller
 from comptroller.cli import screen
-from comptroller.cli.bulk import KINDS
 from comptroller.cli.screen import db_option
+from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     from comptroller.http.app import App

@@ -21,6 +21,7 @@ from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange
 from comptroller.http.problems import problem
 from comptroller.loading import LoadOptions, LoadResult
 from comptroller.local import LocalHost
+from comptroller.values import KINDS
 
 #: How long a load waits for the next byte, and an export for its bytes to be taken.
 PATIENCE_S = 10.0
@@ -307,8 +308,8 @@ def _stopping() -> Error:
 
 def _kind(exchange: Exchange) -> str:
     kind = exchange.path_parameter("kind")
-    if kind not in arguments.KINDS:
-        raise problem("not-found", f"there are no such records; {', '.join(arguments.KINDS)} are")
+    if kind not in KINDS:
+        raise problem("not-found", f"there are no such records; {', '.join(KINDS)} are")
     return kind
 
 

@@ -1,148 +1,404 @@
-"""Reward claims: the transactions that claim a payout group's rewards."""
+"""Operations on claims."""
+
+# Generated from the core's description by `make generate`; change the C++ declarations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Moment, Words
-from comptroller.operations.noun import Noun
+from comptroller.arguments import Id, Timestamp
+from comptroller.operations.resource import (
+    AsyncResource,
+    Resource,
+    list_request,
+    record_request,
+    request,
+)
 from comptroller.pages import Page
 from comptroller.records import Claim
 from comptroller.streams import Stream
+from comptroller.values import (
+    ClaimStatus,
+    Order,
+)
 
 
 class ClaimFilters(TypedDict, total=False):
-    """The filters of claims; all must hold, statuses are alternatives."""
+    """The filters of claims.
+
+    A record must match all of them, and of several values of one filter any.
+    """
 
     payout_group_id: Id | None
-    statuses: Words | None
+    statuses: ClaimStatus | Iterable[ClaimStatus] | None
     chain: str | None
     jurisdiction: str | None
-    start_time: Moment | None
-    end_time: Moment | None
+    start_time: Timestamp | None
+    end_time: Timestamp | None
     id: Id | None
-    customer_id: str | None
+    customer_id: Id | None
 
 
-class Claims(Noun):
-    """Reward claims. Specification 2.5, 3.3 and 4.5."""
+class Claims(Resource):
+    """The claims of a service.
+
+    Each is a :class:`comptroller.records.Claim`.
+    """
 
     __slots__ = ()
 
     def get(self, id: Id) -> Claim:
-        """One claim. Specification 2.5.
+        """Returns one claim.
+
+        Args:
+            id: identifies the record.
 
         Raises:
-            NotFound: there is none of that id, or it is another customer's.
+            NotFound: no record has this id, or it belongs to another customer.
         """
-        return self._ask("claims.get", Claim, {"id": id})
+        return self._send(request("claims.get", query={"id": id}), Claim)
 
     def list(
         self,
         *,
         payout_group_id: Id | None = None,
-        statuses: Words | None = None,
+        statuses: ClaimStatus | Iterable[ClaimStatus] | None = None,
         chain: str | None = None,
         jurisdiction: str | None = None,
-        start_time: Moment | None = None,
-        end_time: Moment | None = None,
+        start_time: Timestamp | None = None,
+        end_time: Timestamp | None = None,
         id: Id | None = None,
-        customer_id: str | None = None,
+        customer_id: Id | None = None,
         limit: int | None = None,
-        order: str | None = None,
+        order: Order | None = None,
         page_cursor: str | None = None,
         **unknown: Never,
     ) -> Page[Claim]:
-        """One page of claims by created_at. Specification 4.5.
+        """Lists reward claims. Returns one page.
 
         Args:
-            payout_group_id: whose rewards it claims.
-            statuses: PENDING, SUBMITTED, CONFIRMED or FAILED; several are alternatives.
-            chain: its blockchain.
-            jurisdiction: the present one of its payout group.
-            start_time: created at this time or later.
-            end_time: created at this time or before.
-            id: its own id.
-            customer_id: another customer than one's own only for the operator.
-            limit: items on the page, 1 to 1000; 100 when left out.
-            order: DESC (newest first, the default) or ASC.
-            page_cursor: `next_page_cursor` of the page before, with the same filters.
+            payout_group_id: of this group.
+            statuses: with one of these statuses.
+            chain: on this blockchain.
+            jurisdiction: whose group is now in this jurisdiction.
+            start_time: created at or after.
+            end_time: created before or at.
+            id: of this id.
+            customer_id: of this customer; a client may only name its own.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
 
         Raises:
-            InvalidRequest: an unknown or malformed filter, or a cursor of another list.
-            Forbidden: a customer that is not one's own.
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
         """
-        return self._page("claims.list", Claim, locals())
+        return self._send(list_request("claims.list", locals()), Page[Claim])
 
     def iter(
-        self, *, order: str | None = None, limit: int = 1000, **filters: Unpack[ClaimFilters]
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[ClaimFilters]
     ) -> Iterator[Claim]:
-        """Every claim that `list` with these filters would give, `limit` a page, as wanted."""
-        return self._walk("claims.list", Claim, filters, ClaimFilters, order, limit)
+        """Iterates over all claims that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk("claims.list", Page[Claim], filters, ClaimFilters, order, limit)
 
     def stream(
         self, columns: str | Sequence[str] | None = None, **filters: Unpack[ClaimFilters]
     ) -> Stream:
-        """All claims that pass the filters of `list`, as Arrow columns."""
+        """Returns all claims that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
         return self._stream("claims", columns, filters, ClaimFilters)
 
     def put(
         self, record: Claim | Mapping[str, object], *, idempotency_key: Id | None = None
     ) -> Claim:
-        """Takes one claim as a load of one line would. For the operator. Specification 2.5.
+        """Stores one claim, as a load of one line would.
+
+        For the operator. A stored claim is replaced by one that is newer.
 
         Args:
-            record: a Claim, or a dict of its members; id, payout_group_id, claim_type,
-                onchain_status, amount and created_at are required. The amount is Decimal, int or
-                str, in units of `asset_type`.
-            idempotency_key: asking again with it gives the first answer.
+            record: a Claim, or a mapping with id, payout_group_id, claim_type, onchain_status,
+                amount and created_at.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            InvalidRequest: a member is missing or malformed, or the amount is a float.
-            Forbidden: asked by a client.
-            Conflict: a step back along PENDING, SUBMITTED, CONFIRMED or FAILED
-                (``illegal-transition``) or in time, or other content at the same updated_at.
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            Conflict: updated_at or the status would go back (``illegal-transition``); the
+                stored record has the same updated_at and other content.
         """
-        return self._put("claims.put", Claim, record, idempotency_key)
+        return self._send(record_request("claims.put", record, idempotency_key), Claim)
 
     def submit(
         self,
         id: Id,
         *,
         tx_hash: str,
-        at: Moment | None = None,
+        at: Timestamp | None = None,
         idempotency_key: Id | None = None,
     ) -> Claim:
-        """PENDING becomes SUBMITTED, at `at` or now. For the operator. Specification 3.3.
+        """Changes a claim from PENDING to SUBMITTED. For the operator.
+
+        Args:
+            id: identifies the record.
+            tx_hash: hash of the transaction.
+            at: when it was sent; default now.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            NotFound: there is no such claim.
-            Forbidden: asked by a client.
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            NotFound: no record has this id, or it belongs to another customer.
             Conflict: it is not PENDING (``illegal-transition``).
         """
-        members = {"tx_hash": tx_hash, "at": at}
-        return self._ask("claims.submit", Claim, {"id": id}, members, idempotency_key)
+        return self._send(
+            request(
+                "claims.submit",
+                query={"id": id},
+                body={"tx_hash": tx_hash, "at": at},
+                idempotency_key=idempotency_key,
+            ),
+            Claim,
+        )
 
     def confirm(
-        self, id: Id, *, at: Moment | None = None, idempotency_key: Id | None = None
+        self, id: Id, *, at: Timestamp | None = None, idempotency_key: Id | None = None
     ) -> Claim:
-        """SUBMITTED becomes CONFIRMED, at `at` or now. For the operator. Specification 3.3.
+        """Changes a claim from SUBMITTED to CONFIRMED. For the operator.
+
+        Args:
+            id: identifies the record.
+            at: when it was confirmed; default now.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            NotFound: there is no such claim.
-            Forbidden: asked by a client.
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            NotFound: no record has this id, or it belongs to another customer.
             Conflict: it is not SUBMITTED (``illegal-transition``).
         """
-        return self._ask("claims.confirm", Claim, {"id": id}, {"at": at}, idempotency_key)
+        return self._send(
+            request(
+                "claims.confirm", query={"id": id}, body={"at": at}, idempotency_key=idempotency_key
+            ),
+            Claim,
+        )
 
     def fail(self, id: Id, *, error_message: str, idempotency_key: Id | None = None) -> Claim:
-        """PENDING or SUBMITTED becomes FAILED. For the operator. Specification 3.3.
+        """Changes a claim from PENDING or SUBMITTED to FAILED. For the operator.
+
+        Args:
+            id: identifies the record.
+            error_message: why it failed, at most 1024 characters.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            NotFound: there is no such claim.
-            Forbidden: asked by a client.
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            NotFound: no record has this id, or it belongs to another customer.
             Conflict: it is CONFIRMED or FAILED already (``illegal-transition``).
         """
-        members = {"error_message": error_message}
-        return self._ask("claims.fail", Claim, {"id": id}, members, idempotency_key)
+        return self._send(
+            request(
+                "claims.fail",
+                query={"id": id},
+                body={"error_message": error_message},
+                idempotency_key=idempotency_key,
+            ),
+            Claim,
+        )
+
+
+class AsyncClaims(AsyncResource):
+    """The claims of an asynchronous service.
+
+    Each is a :class:`comptroller.records.Claim`.
+    """
+
+    __slots__ = ()
+
+    async def get(self, id: Id) -> Claim:
+        """Returns one claim.
+
+        Args:
+            id: identifies the record.
+
+        Raises:
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return await self._send(request("claims.get", query={"id": id}), Claim)
+
+    async def list(
+        self,
+        *,
+        payout_group_id: Id | None = None,
+        statuses: ClaimStatus | Iterable[ClaimStatus] | None = None,
+        chain: str | None = None,
+        jurisdiction: str | None = None,
+        start_time: Timestamp | None = None,
+        end_time: Timestamp | None = None,
+        id: Id | None = None,
+        customer_id: Id | None = None,
+        limit: int | None = None,
+        order: Order | None = None,
+        page_cursor: str | None = None,
+        **unknown: Never,
+    ) -> Page[Claim]:
+        """Lists reward claims. Returns one page.
+
+        Args:
+            payout_group_id: of this group.
+            statuses: with one of these statuses.
+            chain: on this blockchain.
+            jurisdiction: whose group is now in this jurisdiction.
+            start_time: created at or after.
+            end_time: created before or at.
+            id: of this id.
+            customer_id: of this customer; a client may only name its own.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
+        """
+        return await self._send(list_request("claims.list", locals()), Page[Claim])
+
+    def iter(
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[ClaimFilters]
+    ) -> AsyncIterator[Claim]:
+        """Iterates over all claims that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk("claims.list", Page[Claim], filters, ClaimFilters, order, limit)
+
+    async def put(
+        self, record: Claim | Mapping[str, object], *, idempotency_key: Id | None = None
+    ) -> Claim:
+        """Stores one claim, as a load of one line would.
+
+        For the operator. A stored claim is replaced by one that is newer.
+
+        Args:
+            record: a Claim, or a mapping with id, payout_group_id, claim_type, onchain_status,
+                amount and created_at.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            Conflict: updated_at or the status would go back (``illegal-transition``); the
+                stored record has the same updated_at and other content.
+        """
+        return await self._send(record_request("claims.put", record, idempotency_key), Claim)
+
+    async def submit(
+        self,
+        id: Id,
+        *,
+        tx_hash: str,
+        at: Timestamp | None = None,
+        idempotency_key: Id | None = None,
+    ) -> Claim:
+        """Changes a claim from PENDING to SUBMITTED. For the operator.
+
+        Args:
+            id: identifies the record.
+            tx_hash: hash of the transaction.
+            at: when it was sent; default now.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            NotFound: no record has this id, or it belongs to another customer.
+            Conflict: it is not PENDING (``illegal-transition``).
+        """
+        return await self._send(
+            request(
+                "claims.submit",
+                query={"id": id},
+                body={"tx_hash": tx_hash, "at": at},
+                idempotency_key=idempotency_key,
+            ),
+            Claim,
+        )
+
+    async def confirm(
+        self, id: Id, *, at: Timestamp | None = None, idempotency_key: Id | None = None
+    ) -> Claim:
+        """Changes a claim from SUBMITTED to CONFIRMED. For the operator.
+
+        Args:
+            id: identifies the record.
+            at: when it was confirmed; default now.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            NotFound: no record has this id, or it belongs to another customer.
+            Conflict: it is not SUBMITTED (``illegal-transition``).
+        """
+        return await self._send(
+            request(
+                "claims.confirm", query={"id": id}, body={"at": at}, idempotency_key=idempotency_key
+            ),
+            Claim,
+        )
+
+    async def fail(self, id: Id, *, error_message: str, idempotency_key: Id | None = None) -> Claim:
+        """Changes a claim from PENDING or SUBMITTED to FAILED. For the operator.
+
+        Args:
+            id: identifies the record.
+            error_message: why it failed, at most 1024 characters.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            NotFound: no record has this id, or it belongs to another customer.
+            Conflict: it is CONFIRMED or FAILED already (``illegal-transition``).
+        """
+        return await self._send(
+            request(
+                "claims.fail",
+                query={"id": id},
+                body={"error_message": error_message},
+                idempotency_key=idempotency_key,
+            ),
+            Claim,
+        )

@@ -1,128 +1,188 @@
-"""Controls: what restricts an identity."""
+"""Operations on controls."""
+
+# Generated from the core's description by `make generate`; change the C++ declarations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Never, Unpack
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Moment, Words
-from comptroller.operations.noun import CreatedFilters, Noun
+from comptroller.arguments import Id, Texts, Timestamp
+from comptroller.operations.resource import (
+    AsyncResource,
+    Resource,
+    list_request,
+    request,
+)
 from comptroller.pages import Page
 from comptroller.records import Control
 from comptroller.streams import Stream
+from comptroller.values import (
+    ControlType,
+    Order,
+    SetBy,
+)
 
 
-class ControlFilters(CreatedFilters, total=False):
-    """The filters of controls; all must hold, values within one are alternatives."""
+class ControlFilters(TypedDict, total=False):
+    """The filters of controls.
+
+    A record must match all of them, and of several values of one filter any.
+    """
 
     identity_id: Id | None
     include_deleted: bool | None
-    active_at: Moment | None
-    type: Words | None
-    set_by: Words | None
-    reason_code: Words | None
+    active_at: Timestamp | None
+    type: ControlType | Iterable[ControlType] | None
+    set_by: SetBy | Iterable[SetBy] | None
+    reason_code: Texts | None
+    customer_id: Id | None
+    created_at_lt: Timestamp | None
+    created_at_lte: Timestamp | None
+    created_at_eq: Timestamp | None
+    created_at_gte: Timestamp | None
+    created_at_gt: Timestamp | None
 
 
-class Controls(Noun):
-    """Restrictions on identities. Specification 2.1, 3.1 and 4.1."""
+class Controls(Resource):
+    """The controls of a service.
+
+    Each is a :class:`comptroller.records.Control`.
+    """
 
     __slots__ = ()
 
     def get(self, id: Id) -> Control:
-        """One control, active or deleted. Specification 2.1.
+        """Returns one control, active or deleted.
+
+        Args:
+            id: identifies the record.
 
         Raises:
-            NotFound: there is none of that id, or it is another customer's.
+            NotFound: no record has this id, or it belongs to another customer.
         """
-        return self._ask("controls.get", Control, {"id": id})
+        return self._send(request("controls.get", query={"id": id}), Control)
 
     def list(
         self,
         *,
         identity_id: Id | None = None,
         include_deleted: bool | None = None,
-        active_at: Moment | None = None,
-        type: Words | None = None,
-        set_by: Words | None = None,
-        reason_code: Words | None = None,
-        customer_id: str | None = None,
-        created_at_lt: Moment | None = None,
-        created_at_lte: Moment | None = None,
-        created_at_eq: Moment | None = None,
-        created_at_gte: Moment | None = None,
-        created_at_gt: Moment | None = None,
+        active_at: Timestamp | None = None,
+        type: ControlType | Iterable[ControlType] | None = None,
+        set_by: SetBy | Iterable[SetBy] | None = None,
+        reason_code: Texts | None = None,
+        customer_id: Id | None = None,
+        created_at_lt: Timestamp | None = None,
+        created_at_lte: Timestamp | None = None,
+        created_at_eq: Timestamp | None = None,
+        created_at_gte: Timestamp | None = None,
+        created_at_gt: Timestamp | None = None,
         limit: int | None = None,
-        order: str | None = None,
+        order: Order | None = None,
         page_cursor: str | None = None,
         **unknown: Never,
     ) -> Page[Control]:
-        """One page of controls by created_at. Specification 4.1.
+        """Lists controls, by default active ones. Returns one page.
 
         Args:
-            identity_id: of this identity; of all when left out.
-            include_deleted: deleted ones too; only active ones when left out.
-            active_at: those in force at that moment.
-            type: SELL_ONLY, CLOSED, FROZEN or DORMANT; several are alternatives.
-            set_by: CLIENT or PROVIDER.
-            reason_code: one or several.
-            customer_id: another customer than one's own only for the operator.
-            created_at_lt: created before this time; `_lte`, `_eq`, `_gte`, `_gt` likewise.
-            limit: items on the page, 1 to 1000; 100 when left out.
-            order: DESC (newest first, the default) or ASC.
-            page_cursor: `next_page_cursor` of the page before, with the same filters.
+            identity_id: of this identity.
+            include_deleted: also deleted ones; default false.
+            active_at: active at this time.
+            type: of one of these types.
+            set_by: set by one of these.
+            reason_code: with one of these reason codes.
+            customer_id: of this customer; a client may only name its own.
+            created_at_lt: created before.
+            created_at_lte: created before or at.
+            created_at_eq: created at.
+            created_at_gte: created at or after.
+            created_at_gt: created after.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
 
         Raises:
-            InvalidRequest: an unknown or malformed filter, or a cursor of another list.
-            Forbidden: a customer that is not one's own.
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
         """
-        return self._page("controls.list", Control, locals())
+        return self._send(list_request("controls.list", locals()), Page[Control])
 
     def iter(
-        self, *, order: str | None = None, limit: int = 1000, **filters: Unpack[ControlFilters]
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[ControlFilters]
     ) -> Iterator[Control]:
-        """Every control that `list` with these filters would give, `limit` a page, as wanted."""
-        return self._walk("controls.list", Control, filters, ControlFilters, order, limit)
+        """Iterates over all controls that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk("controls.list", Page[Control], filters, ControlFilters, order, limit)
 
     def stream(
         self, columns: str | Sequence[str] | None = None, **filters: Unpack[ControlFilters]
     ) -> Stream:
-        """All controls that pass the filters of `list`, as Arrow columns."""
+        """Returns all controls that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
         return self._stream("controls", columns, filters, ControlFilters)
 
     def create(
         self,
         *,
         identity_id: Id,
-        type: str,
+        type: ControlType,
         reason_code: str,
         reason: str | None = None,
         is_overridable: bool | None = None,
         idempotency_key: Id | None = None,
     ) -> Control:
-        """Restricts an identity. Specification 3.1 and 4.1.
+        """Creates a control, which restricts an identity.
+
+        A control that a client creates can be deleted by a client.
 
         Args:
-            identity_id: whom.
-            type: SELL_ONLY, CLOSED or DORMANT; for the operator FROZEN too.
-            reason_code: an upper-case word, such as CUSTOMER_REQUEST.
-            reason: in words, at most 1024 characters.
-            is_overridable: for the operator: whether the client may delete it (False if left out).
-            idempotency_key: asking again with it gives the first answer.
+            identity_id: the identity to restrict.
+            type: what to forbid; a client may set SELL_ONLY, CLOSED and DORMANT.
+            reason_code: coded reason in upper case, such as CUSTOMER_REQUEST.
+            reason: reason in prose, at most 1024 characters.
+            is_overridable: whether the client may delete it, default false; operator only.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            InvalidRequest: a type outside the four, a malformed member.
-            Forbidden: a client asked for FROZEN (``control-type-not-permitted``).
+            InvalidRequest: an argument is not valid.
+            Forbidden: a client set FROZEN (``control-type-not-permitted``).
             NotFound: there is no such identity.
-            Conflict: one of that type and setter is active; `existing` is its id.
+            Conflict: a control of this type and setter is active; `existing` is its id.
         """
-        members = {
-            "identity_id": identity_id,
-            "type": type,
-            "reason_code": reason_code,
-            "reason": reason,
-            "is_overridable": is_overridable,
-        }
-        return self._ask("controls.create", Control, body=members, idempotency_key=idempotency_key)
+        return self._send(
+            request(
+                "controls.create",
+                body={
+                    "identity_id": identity_id,
+                    "type": type,
+                    "reason_code": reason_code,
+                    "reason": reason,
+                    "is_overridable": is_overridable,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            Control,
+        )
 
     def delete(
         self,
@@ -132,14 +192,183 @@ class Controls(Noun):
         reason: str | None = None,
         idempotency_key: Id | None = None,
     ) -> Control:
-        """Lifts a control, and gives it back with deleted_at. Specification 3.1 and 4.1.
+        """Deletes a control, and returns it with deleted_at.
 
-        `identity_id`, where given, must be the control's own.
+        Args:
+            control_id: the control to delete.
+            identity_id: the identity it must belong to.
+            reason: why it is deleted, in prose, at most 1024 characters.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            NotFound: there is no such control.
-            Forbidden: it is not overridable (``control-not-overridable``).
-            Conflict: it is already deleted (``already-deleted``).
+            InvalidRequest: an argument is not valid.
+            Forbidden: a client may not delete this control (``control-not-overridable``).
+            NotFound: there is no such control, or it is another identity's.
+            Conflict: the control is deleted already (``already-deleted``).
         """
-        query = {"control_id": control_id, "identity_id": identity_id, "reason": reason}
-        return self._ask("controls.delete", Control, query, idempotency_key=idempotency_key)
+        return self._send(
+            request(
+                "controls.delete",
+                query={"control_id": control_id, "identity_id": identity_id, "reason": reason},
+                idempotency_key=idempotency_key,
+            ),
+            Control,
+        )
+
+
+class AsyncControls(AsyncResource):
+    """The controls of an asynchronous service.
+
+    Each is a :class:`comptroller.records.Control`.
+    """
+
+    __slots__ = ()
+
+    async def get(self, id: Id) -> Control:
+        """Returns one control, active or deleted.
+
+        Args:
+            id: identifies the record.
+
+        Raises:
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return await self._send(request("controls.get", query={"id": id}), Control)
+
+    async def list(
+        self,
+        *,
+        identity_id: Id | None = None,
+        include_deleted: bool | None = None,
+        active_at: Timestamp | None = None,
+        type: ControlType | Iterable[ControlType] | None = None,
+        set_by: SetBy | Iterable[SetBy] | None = None,
+        reason_code: Texts | None = None,
+        customer_id: Id | None = None,
+        created_at_lt: Timestamp | None = None,
+        created_at_lte: Timestamp | None = None,
+        created_at_eq: Timestamp | None = None,
+        created_at_gte: Timestamp | None = None,
+        created_at_gt: Timestamp | None = None,
+        limit: int | None = None,
+        order: Order | None = None,
+        page_cursor: str | None = None,
+        **unknown: Never,
+    ) -> Page[Control]:
+        """Lists controls, by default active ones. Returns one page.
+
+        Args:
+            identity_id: of this identity.
+            include_deleted: also deleted ones; default false.
+            active_at: active at this time.
+            type: of one of these types.
+            set_by: set by one of these.
+            reason_code: with one of these reason codes.
+            customer_id: of this customer; a client may only name its own.
+            created_at_lt: created before.
+            created_at_lte: created before or at.
+            created_at_eq: created at.
+            created_at_gte: created at or after.
+            created_at_gt: created after.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
+        """
+        return await self._send(list_request("controls.list", locals()), Page[Control])
+
+    def iter(
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[ControlFilters]
+    ) -> AsyncIterator[Control]:
+        """Iterates over all controls that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk("controls.list", Page[Control], filters, ControlFilters, order, limit)
+
+    async def create(
+        self,
+        *,
+        identity_id: Id,
+        type: ControlType,
+        reason_code: str,
+        reason: str | None = None,
+        is_overridable: bool | None = None,
+        idempotency_key: Id | None = None,
+    ) -> Control:
+        """Creates a control, which restricts an identity.
+
+        A control that a client creates can be deleted by a client.
+
+        Args:
+            identity_id: the identity to restrict.
+            type: what to forbid; a client may set SELL_ONLY, CLOSED and DORMANT.
+            reason_code: coded reason in upper case, such as CUSTOMER_REQUEST.
+            reason: reason in prose, at most 1024 characters.
+            is_overridable: whether the client may delete it, default false; operator only.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: a client set FROZEN (``control-type-not-permitted``).
+            NotFound: there is no such identity.
+            Conflict: a control of this type and setter is active; `existing` is its id.
+        """
+        return await self._send(
+            request(
+                "controls.create",
+                body={
+                    "identity_id": identity_id,
+                    "type": type,
+                    "reason_code": reason_code,
+                    "reason": reason,
+                    "is_overridable": is_overridable,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            Control,
+        )
+
+    async def delete(
+        self,
+        control_id: Id,
+        *,
+        identity_id: Id | None = None,
+        reason: str | None = None,
+        idempotency_key: Id | None = None,
+    ) -> Control:
+        """Deletes a control, and returns it with deleted_at.
+
+        Args:
+            control_id: the control to delete.
+            identity_id: the identity it must belong to.
+            reason: why it is deleted, in prose, at most 1024 characters.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: a client may not delete this control (``control-not-overridable``).
+            NotFound: there is no such control, or it is another identity's.
+            Conflict: the control is deleted already (``already-deleted``).
+        """
+        return await self._send(
+            request(
+                "controls.delete",
+                query={"control_id": control_id, "identity_id": identity_id, "reason": reason},
+                idempotency_key=idempotency_key,
+            ),
+            Control,
+        )

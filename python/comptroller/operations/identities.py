@@ -1,91 +1,135 @@
-"""Identities, and what the controls in force permit them."""
+"""Operations on identities."""
+
+# Generated from the core's description by `make generate`; change the C++ declarations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Never, Unpack
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from typing import Never, TypedDict, Unpack
 
-import msgspec
-
-from comptroller.arguments import Id, Moment, Words
-from comptroller.operations.noun import CreatedFilters, Noun
+from comptroller.arguments import Id, Texts, Timestamp
+from comptroller.operations.resource import (
+    AsyncResource,
+    Resource,
+    list_request,
+    request,
+)
 from comptroller.pages import Page
-from comptroller.records import Identity
+from comptroller.records import Identity, Permission
 from comptroller.streams import Stream
+from comptroller.values import (
+    Action,
+    ControlType,
+    Order,
+)
 
 
-class IdentityFilters(CreatedFilters, total=False):
-    """The filters of identities; all must hold, values within one are alternatives."""
+class IdentityFilters(TypedDict, total=False):
+    """The filters of identities.
 
-    control_types: Words | None
-    control_reason_codes: Words | None
+    A record must match all of them, and of several values of one filter any.
+    """
+
+    control_types: ControlType | Iterable[ControlType] | None
+    control_reason_codes: Texts | None
     ref_id: str | None
+    customer_id: Id | None
+    created_at_lt: Timestamp | None
+    created_at_lte: Timestamp | None
+    created_at_eq: Timestamp | None
+    created_at_gte: Timestamp | None
+    created_at_gt: Timestamp | None
 
 
-class Permission(msgspec.Struct, frozen=True):
-    """Whether an action is permitted."""
+class Identities(Resource):
+    """The identities of a service.
 
-    permitted: bool
-
-
-class Identities(Noun):
-    """Identities, with the controls in force on them. Specification 1, 2.1 and 3.1."""
+    Each is a :class:`comptroller.records.Identity`.
+    """
 
     __slots__ = ()
 
     def get(self, id: Id) -> Identity:
-        """One identity with its active controls. Specification 1.
+        """Returns one identity with its active controls.
+
+        Args:
+            id: identifies the record.
 
         Raises:
-            NotFound: there is none of that id, or it is another customer's.
+            NotFound: no record has this id, or it belongs to another customer.
         """
-        return self._ask("identities.get", Identity, {"id": id})
+        return self._send(request("identities.get", query={"id": id}), Identity)
 
     def list(
         self,
         *,
-        control_types: Words | None = None,
-        control_reason_codes: Words | None = None,
+        control_types: ControlType | Iterable[ControlType] | None = None,
+        control_reason_codes: Texts | None = None,
         ref_id: str | None = None,
-        customer_id: str | None = None,
-        created_at_lt: Moment | None = None,
-        created_at_lte: Moment | None = None,
-        created_at_eq: Moment | None = None,
-        created_at_gte: Moment | None = None,
-        created_at_gt: Moment | None = None,
+        customer_id: Id | None = None,
+        created_at_lt: Timestamp | None = None,
+        created_at_lte: Timestamp | None = None,
+        created_at_eq: Timestamp | None = None,
+        created_at_gte: Timestamp | None = None,
+        created_at_gt: Timestamp | None = None,
         limit: int | None = None,
-        order: str | None = None,
+        order: Order | None = None,
         page_cursor: str | None = None,
         **unknown: Never,
     ) -> Page[Identity]:
-        """One page of identities by created_at. Specification 1.
+        """Lists identities with their active controls. Returns one page.
 
         Args:
-            control_types: any active control is of one of these types.
-            control_reason_codes: any active control has one of these reason codes.
-            ref_id: the reference the customer gave.
-            customer_id: another customer than one's own only for the operator.
-            created_at_lt: created before this time; `_lte`, `_eq`, `_gte`, `_gt` likewise.
-            limit: items on the page, 1 to 1000; 100 when left out.
-            order: DESC (newest first, the default) or ASC.
-            page_cursor: `next_page_cursor` of the page before, with the same filters.
+            control_types: with an active control of one of these types.
+            control_reason_codes: with an active control of one of these reason codes.
+            ref_id: with this reference id.
+            customer_id: of this customer; a client may only name its own.
+            created_at_lt: created before.
+            created_at_lte: created before or at.
+            created_at_eq: created at.
+            created_at_gte: created at or after.
+            created_at_gt: created after.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
 
         Raises:
-            InvalidRequest: an unknown or malformed filter, or a cursor of another list.
-            Forbidden: a customer that is not one's own.
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
         """
-        return self._page("identities.list", Identity, locals())
+        return self._send(list_request("identities.list", locals()), Page[Identity])
 
     def iter(
-        self, *, order: str | None = None, limit: int = 1000, **filters: Unpack[IdentityFilters]
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[IdentityFilters]
     ) -> Iterator[Identity]:
-        """Every identity that `list` with these filters would give, `limit` a page, as wanted."""
-        return self._walk("identities.list", Identity, filters, IdentityFilters, order, limit)
+        """Iterates over all identities that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk("identities.list", Page[Identity], filters, IdentityFilters, order, limit)
 
     def stream(
         self, columns: str | Sequence[str] | None = None, **filters: Unpack[IdentityFilters]
     ) -> Stream:
-        """All identities that pass the filters of `list`, as Arrow columns."""
+        """Returns all identities that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
         return self._stream("identities", columns, filters, IdentityFilters)
 
     def update(
@@ -97,59 +141,284 @@ class Identities(Noun):
         metadata: Mapping[str, str] | None = None,
         idempotency_key: Id | None = None,
     ) -> Identity:
-        """Sets what is given; the deprecated flags make or delete their control. Specification 3.1.
+        """Sets metadata or the deprecated booleans of an identity.
+
+        Members that are left out stay as they are.
+
+        Args:
+            id: identifies the record.
+            user_disabled: true creates a client's SELL_ONLY control, false deletes it.
+            admin_disabled: true creates an enforced SELL_ONLY control of the operator, false
+                deletes it; operator only.
+            metadata: replaces the stored metadata; at most 50 keys.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            NotFound: there is no such identity.
-            Forbidden: a client named admin_disabled, which only the operator sets.
-            Conflict: a control of that type and setter stands that the flag does not mean.
+            InvalidRequest: an argument is not valid.
+            Forbidden: a client set admin_disabled (``control-not-overridable``).
+            NotFound: no record has this id, or it belongs to another customer.
+            Conflict: an active control of that type and setter is not the boolean's own.
         """
-        members = {
-            "user_disabled": user_disabled,
-            "admin_disabled": admin_disabled,
-            "metadata": metadata,
-        }
-        return self._ask("identities.update", Identity, {"id": id}, members, idempotency_key)
+        return self._send(
+            request(
+                "identities.update",
+                query={"id": id},
+                body={
+                    "user_disabled": user_disabled,
+                    "admin_disabled": admin_disabled,
+                    "metadata": metadata,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            Identity,
+        )
 
     def put(
         self,
         *,
         id: Id,
-        customer_id: str | None = None,
+        customer_id: Id | None = None,
         ref_id: str | None = None,
         metadata: Mapping[str, str] | None = None,
         user_disabled: bool | None = None,
         admin_disabled: bool | None = None,
         idempotency_key: Id | None = None,
     ) -> Identity:
-        """Makes the identity (of customer ``default`` if none is named), or sets what is given.
+        """Creates an identity, or sets the given members of an existing one.
 
-        For the operator. Flags act as in `update`. Specification 3.1.
-
-        Raises:
-            Forbidden: asked by a client.
-            Conflict: the identity is another customer's, or a control stands in a flag's way.
-        """
-        members = {
-            "id": id,
-            "customer_id": customer_id,
-            "ref_id": ref_id,
-            "metadata": metadata,
-            "user_disabled": user_disabled,
-            "admin_disabled": admin_disabled,
-        }
-        return self._ask("identities.put", Identity, body=members, idempotency_key=idempotency_key)
-
-    def permits(self, id: Id, action: str, *, at: Moment | None = None) -> bool:
-        """Whether the controls in force permit an action. Specification 2.1.
+        For the operator.
 
         Args:
-            id: the identity.
-            action: BUY, SELL, DEPOSIT or WITHDRAW.
-            at: as of this past moment; now when left out.
+            id: identifies the record.
+            customer_id: customer it belongs to, default `default`; a client may only name its
+                own.
+            ref_id: reference id given by the client.
+            metadata: replaces the stored metadata; at most 50 keys.
+            user_disabled: true creates a client's SELL_ONLY control, false deletes it.
+            admin_disabled: true creates an enforced SELL_ONLY control of the operator, false
+                deletes it; operator only.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            NotFound: there is no such identity.
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            Conflict: the identity belongs to another customer, or an active control of that
+                type and setter is not the boolean's own.
         """
-        query = {"id": id, "action": action, "at": at}
-        return self._ask("identities.permits", Permission, query).permitted
+        return self._send(
+            request(
+                "identities.put",
+                body={
+                    "id": id,
+                    "customer_id": customer_id,
+                    "ref_id": ref_id,
+                    "metadata": metadata,
+                    "user_disabled": user_disabled,
+                    "admin_disabled": admin_disabled,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            Identity,
+        )
+
+    def permits(self, id: Id, action: Action, *, at: Timestamp | None = None) -> bool:
+        """Returns whether the active controls permit an action.
+
+        Args:
+            id: identifies the record.
+            action: the action to check.
+            at: the time to check; default now.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return self._send(
+            request("identities.permits", query={"id": id, "action": action, "at": at}), Permission
+        ).permitted
+
+
+class AsyncIdentities(AsyncResource):
+    """The identities of an asynchronous service.
+
+    Each is a :class:`comptroller.records.Identity`.
+    """
+
+    __slots__ = ()
+
+    async def get(self, id: Id) -> Identity:
+        """Returns one identity with its active controls.
+
+        Args:
+            id: identifies the record.
+
+        Raises:
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return await self._send(request("identities.get", query={"id": id}), Identity)
+
+    async def list(
+        self,
+        *,
+        control_types: ControlType | Iterable[ControlType] | None = None,
+        control_reason_codes: Texts | None = None,
+        ref_id: str | None = None,
+        customer_id: Id | None = None,
+        created_at_lt: Timestamp | None = None,
+        created_at_lte: Timestamp | None = None,
+        created_at_eq: Timestamp | None = None,
+        created_at_gte: Timestamp | None = None,
+        created_at_gt: Timestamp | None = None,
+        limit: int | None = None,
+        order: Order | None = None,
+        page_cursor: str | None = None,
+        **unknown: Never,
+    ) -> Page[Identity]:
+        """Lists identities with their active controls. Returns one page.
+
+        Args:
+            control_types: with an active control of one of these types.
+            control_reason_codes: with an active control of one of these reason codes.
+            ref_id: with this reference id.
+            customer_id: of this customer; a client may only name its own.
+            created_at_lt: created before.
+            created_at_lte: created before or at.
+            created_at_eq: created at.
+            created_at_gte: created at or after.
+            created_at_gt: created after.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
+        """
+        return await self._send(list_request("identities.list", locals()), Page[Identity])
+
+    def iter(
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[IdentityFilters]
+    ) -> AsyncIterator[Identity]:
+        """Iterates over all identities that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk("identities.list", Page[Identity], filters, IdentityFilters, order, limit)
+
+    async def update(
+        self,
+        id: Id,
+        *,
+        user_disabled: bool | None = None,
+        admin_disabled: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
+        idempotency_key: Id | None = None,
+    ) -> Identity:
+        """Sets metadata or the deprecated booleans of an identity.
+
+        Members that are left out stay as they are.
+
+        Args:
+            id: identifies the record.
+            user_disabled: true creates a client's SELL_ONLY control, false deletes it.
+            admin_disabled: true creates an enforced SELL_ONLY control of the operator, false
+                deletes it; operator only.
+            metadata: replaces the stored metadata; at most 50 keys.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: a client set admin_disabled (``control-not-overridable``).
+            NotFound: no record has this id, or it belongs to another customer.
+            Conflict: an active control of that type and setter is not the boolean's own.
+        """
+        return await self._send(
+            request(
+                "identities.update",
+                query={"id": id},
+                body={
+                    "user_disabled": user_disabled,
+                    "admin_disabled": admin_disabled,
+                    "metadata": metadata,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            Identity,
+        )
+
+    async def put(
+        self,
+        *,
+        id: Id,
+        customer_id: Id | None = None,
+        ref_id: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        user_disabled: bool | None = None,
+        admin_disabled: bool | None = None,
+        idempotency_key: Id | None = None,
+    ) -> Identity:
+        """Creates an identity, or sets the given members of an existing one.
+
+        For the operator.
+
+        Args:
+            id: identifies the record.
+            customer_id: customer it belongs to, default `default`; a client may only name its
+                own.
+            ref_id: reference id given by the client.
+            metadata: replaces the stored metadata; at most 50 keys.
+            user_disabled: true creates a client's SELL_ONLY control, false deletes it.
+            admin_disabled: true creates an enforced SELL_ONLY control of the operator, false
+                deletes it; operator only.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            Conflict: the identity belongs to another customer, or an active control of that
+                type and setter is not the boolean's own.
+        """
+        return await self._send(
+            request(
+                "identities.put",
+                body={
+                    "id": id,
+                    "customer_id": customer_id,
+                    "ref_id": ref_id,
+                    "metadata": metadata,
+                    "user_disabled": user_disabled,
+                    "admin_disabled": admin_disabled,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            Identity,
+        )
+
+    async def permits(self, id: Id, action: Action, *, at: Timestamp | None = None) -> bool:
+        """Returns whether the active controls permit an action.
+
+        Args:
+            id: identifies the record.
+            action: the action to check.
+            at: the time to check; default now.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return (
+            await self._send(
+                request("identities.permits", query={"id": id, "action": action, "at": at}),
+                Permission,
+            )
+        ).permitted

@@ -1,120 +1,284 @@
-"""Orchestrations: value moved from a source to a destination."""
+"""Operations on orchestrations."""
+
+# Generated from the core's description by `make generate`; change the C++ declarations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Never, Unpack
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Ids, Moment, Words
-from comptroller.operations.noun import CreatedFilters, Noun
+from comptroller.arguments import Id, Ids, Texts, Timestamp
+from comptroller.operations.resource import (
+    AsyncResource,
+    Resource,
+    list_request,
+    record_request,
+    request,
+)
 from comptroller.pages import Page
 from comptroller.records import Orchestration
 from comptroller.streams import Stream
+from comptroller.values import (
+    Order,
+)
 
 
-class OrchestrationFilters(CreatedFilters, total=False):
-    """The filters of orchestrations; all must hold, values within one are alternatives."""
+class OrchestrationFilters(TypedDict, total=False):
+    """The filters of orchestrations.
+
+    A record must match all of them, and of several values of one filter any.
+    """
 
     orchestration_rule_id: Ids | None
-    source_asset: Words | None
-    destination_asset: Words | None
-    status: Words | None
+    source_asset: Texts | None
+    destination_asset: Texts | None
+    status: Texts | None
     orchestration_id: Ids | None
     profile_id: Ids | None
-    ref_id: Words | None
+    ref_id: Texts | None
+    customer_id: Id | None
+    created_at_lt: Timestamp | None
+    created_at_lte: Timestamp | None
+    created_at_eq: Timestamp | None
+    created_at_gte: Timestamp | None
+    created_at_gt: Timestamp | None
 
 
-class Orchestrations(Noun):
-    """Orchestrations. Specification 2.2 and 4.2."""
+class Orchestrations(Resource):
+    """The orchestrations of a service.
+
+    Each is a :class:`comptroller.records.Orchestration`.
+    """
 
     __slots__ = ()
 
     def get(self, id: Id) -> Orchestration:
-        """One orchestration. Specification 2.2.
+        """Returns one orchestration.
+
+        Args:
+            id: identifies the record.
 
         Raises:
-            NotFound: there is none of that id, or it is another customer's.
+            NotFound: no record has this id, or it belongs to another customer.
         """
-        return self._ask("orchestrations.get", Orchestration, {"id": id})
+        return self._send(request("orchestrations.get", query={"id": id}), Orchestration)
 
     def list(
         self,
         *,
         orchestration_rule_id: Ids | None = None,
-        source_asset: Words | None = None,
-        destination_asset: Words | None = None,
-        status: Words | None = None,
+        source_asset: Texts | None = None,
+        destination_asset: Texts | None = None,
+        status: Texts | None = None,
         orchestration_id: Ids | None = None,
         profile_id: Ids | None = None,
-        ref_id: Words | None = None,
-        customer_id: str | None = None,
-        created_at_lt: Moment | None = None,
-        created_at_lte: Moment | None = None,
-        created_at_eq: Moment | None = None,
-        created_at_gte: Moment | None = None,
-        created_at_gt: Moment | None = None,
+        ref_id: Texts | None = None,
+        customer_id: Id | None = None,
+        created_at_lt: Timestamp | None = None,
+        created_at_lte: Timestamp | None = None,
+        created_at_eq: Timestamp | None = None,
+        created_at_gte: Timestamp | None = None,
+        created_at_gt: Timestamp | None = None,
         limit: int | None = None,
-        order: str | None = None,
+        order: Order | None = None,
         page_cursor: str | None = None,
         **unknown: Never,
     ) -> Page[Orchestration]:
-        """One page of orchestrations by created_at. Specification 4.2.
+        """Lists orchestrations. Returns one page.
 
         Args:
-            orchestration_rule_id: the rule that initiated it; one or up to 100, as all but
-                customer_id and the bounds below.
-            source_asset: what is taken.
-            destination_asset: what is brought.
-            status: PENDING, PROCESSING, COMPLETED, FAILED, REJECTED, ...
-            orchestration_id: its own id.
-            profile_id: its profile, or the profile it brings value to.
-            ref_id: the reference the customer gave.
-            customer_id: another customer than one's own only for the operator.
-            created_at_lt: created before this time; `_lte`, `_eq`, `_gte`, `_gt` likewise.
-            limit: items on the page, 1 to 1000; 100 when left out.
-            order: DESC (newest first, the default) or ASC.
-            page_cursor: `next_page_cursor` of the page before, with the same filters.
+            orchestration_rule_id: initiated by one of these rules.
+            source_asset: one of these source assets.
+            destination_asset: one of these destination assets.
+            status: with one of these statuses.
+            orchestration_id: one of these ids.
+            profile_id: of one of these profiles, or to one of them.
+            ref_id: with one of these reference ids.
+            customer_id: of this customer; a client may only name its own.
+            created_at_lt: created before.
+            created_at_lte: created before or at.
+            created_at_eq: created at.
+            created_at_gte: created at or after.
+            created_at_gt: created after.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
 
         Raises:
-            InvalidRequest: an unknown or malformed filter, or a cursor of another list.
-            Forbidden: a customer that is not one's own.
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
         """
-        return self._page("orchestrations.list", Orchestration, locals())
+        return self._send(list_request("orchestrations.list", locals()), Page[Orchestration])
 
     def iter(
         self,
         *,
-        order: str | None = None,
+        order: Order | None = None,
         limit: int = 1000,
         **filters: Unpack[OrchestrationFilters],
     ) -> Iterator[Orchestration]:
-        """Every orchestration that `list` would give, `limit` a page, as wanted."""
+        """Iterates over all orchestrations that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
         return self._walk(
-            "orchestrations.list", Orchestration, filters, OrchestrationFilters, order, limit
+            "orchestrations.list", Page[Orchestration], filters, OrchestrationFilters, order, limit
         )
 
     def stream(
         self, columns: str | Sequence[str] | None = None, **filters: Unpack[OrchestrationFilters]
     ) -> Stream:
-        """All orchestrations that pass the filters of `list`, as Arrow columns."""
+        """Returns all orchestrations that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
         return self._stream("orchestrations", columns, filters, OrchestrationFilters)
 
     def put(
-        self,
-        record: Orchestration | Mapping[str, object],
-        *,
-        idempotency_key: Id | None = None,
+        self, record: Orchestration | Mapping[str, object], *, idempotency_key: Id | None = None
     ) -> Orchestration:
-        """Takes one orchestration as a load of one line would. For the operator. Specification 2.2.
+        """Stores one orchestration, as a load of one line would.
+
+        For the operator. A stored orchestration is replaced by one that is newer.
 
         Args:
-            record: an Orchestration, or a dict of its members; id, status and created_at are
-                required. Amounts are Decimal, int or str, in units of `source_asset`.
-            idempotency_key: asking again with it gives the first answer.
+            record: a Orchestration, or a mapping with id, status and created_at.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            InvalidRequest: a member is missing or malformed, or an amount is a float.
-            Forbidden: asked by a client.
-            Conflict: a step back in updated_at, or other content at the same one.
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            Conflict: updated_at or the status would go back (``illegal-transition``); the
+                stored record has the same updated_at and other content.
         """
-        return self._put("orchestrations.put", Orchestration, record, idempotency_key)
+        return self._send(
+            record_request("orchestrations.put", record, idempotency_key), Orchestration
+        )
+
+
+class AsyncOrchestrations(AsyncResource):
+    """The orchestrations of an asynchronous service.
+
+    Each is a :class:`comptroller.records.Orchestration`.
+    """
+
+    __slots__ = ()
+
+    async def get(self, id: Id) -> Orchestration:
+        """Returns one orchestration.
+
+        Args:
+            id: identifies the record.
+
+        Raises:
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return await self._send(request("orchestrations.get", query={"id": id}), Orchestration)
+
+    async def list(
+        self,
+        *,
+        orchestration_rule_id: Ids | None = None,
+        source_asset: Texts | None = None,
+        destination_asset: Texts | None = None,
+        status: Texts | None = None,
+        orchestration_id: Ids | None = None,
+        profile_id: Ids | None = None,
+        ref_id: Texts | None = None,
+        customer_id: Id | None = None,
+        created_at_lt: Timestamp | None = None,
+        created_at_lte: Timestamp | None = None,
+        created_at_eq: Timestamp | None = None,
+        created_at_gte: Timestamp | None = None,
+        created_at_gt: Timestamp | None = None,
+        limit: int | None = None,
+        order: Order | None = None,
+        page_cursor: str | None = None,
+        **unknown: Never,
+    ) -> Page[Orchestration]:
+        """Lists orchestrations. Returns one page.
+
+        Args:
+            orchestration_rule_id: initiated by one of these rules.
+            source_asset: one of these source assets.
+            destination_asset: one of these destination assets.
+            status: with one of these statuses.
+            orchestration_id: one of these ids.
+            profile_id: of one of these profiles, or to one of them.
+            ref_id: with one of these reference ids.
+            customer_id: of this customer; a client may only name its own.
+            created_at_lt: created before.
+            created_at_lte: created before or at.
+            created_at_eq: created at.
+            created_at_gte: created at or after.
+            created_at_gt: created after.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
+        """
+        return await self._send(list_request("orchestrations.list", locals()), Page[Orchestration])
+
+    def iter(
+        self,
+        *,
+        order: Order | None = None,
+        limit: int = 1000,
+        **filters: Unpack[OrchestrationFilters],
+    ) -> AsyncIterator[Orchestration]:
+        """Iterates over all orchestrations that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk(
+            "orchestrations.list", Page[Orchestration], filters, OrchestrationFilters, order, limit
+        )
+
+    async def put(
+        self, record: Orchestration | Mapping[str, object], *, idempotency_key: Id | None = None
+    ) -> Orchestration:
+        """Stores one orchestration, as a load of one line would.
+
+        For the operator. A stored orchestration is replaced by one that is newer.
+
+        Args:
+            record: a Orchestration, or a mapping with id, status and created_at.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            Conflict: updated_at or the status would go back (``illegal-transition``); the
+                stored record has the same updated_at and other content.
+        """
+        return await self._send(
+            record_request("orchestrations.put", record, idempotency_key), Orchestration
+        )

@@ -1,132 +1,183 @@
-"""Payout groups: reward addresses that are paid out together."""
+"""Operations on payout groups."""
+
+# Generated from the core's description by `make generate`; change the C++ declarations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Moment, Money, Words
-from comptroller.operations.noun import Noun
+from comptroller.arguments import Id, Money, Texts, Timestamp
+from comptroller.operations.resource import (
+    AsyncResource,
+    Resource,
+    list_request,
+    request,
+)
 from comptroller.pages import Page
 from comptroller.records import PayoutGroup
 from comptroller.streams import Stream
+from comptroller.values import (
+    Ledger,
+    Order,
+    ScheduleType,
+)
 
 
 class PayoutGroupFilters(TypedDict, total=False):
-    """The filters of payout groups; all must hold, onchain statuses are alternatives."""
+    """The filters of payout groups.
+
+    A record must match all of them, and of several values of one filter any.
+    """
 
     id: Id | None
-    ledger: str | None
+    ledger: Ledger | None
     asset_type: str | None
     jurisdiction: str | None
     claimer_address: str | None
-    onchain_status: Words | None
+    onchain_status: Texts | None
     name_prefix: str | None
-    customer_id: str | None
+    customer_id: Id | None
 
 
-class PayoutGroups(Noun):
-    """Payout groups. Specification 2.3 and 4.3."""
+class PayoutGroups(Resource):
+    """The payout groups of a service.
+
+    Each is a :class:`comptroller.records.PayoutGroup`.
+    """
 
     __slots__ = ()
 
     def get(self, id: Id) -> PayoutGroup:
-        """One payout group. Specification 2.3.
+        """Returns one payout group.
+
+        Args:
+            id: identifies the record.
 
         Raises:
-            NotFound: there is none of that id, or it is another customer's.
+            NotFound: no record has this id, or it belongs to another customer.
         """
-        return self._ask("payout_groups.get", PayoutGroup, {"id": id})
+        return self._send(request("payout_groups.get", query={"id": id}), PayoutGroup)
 
     def list(
         self,
         *,
         id: Id | None = None,
-        ledger: str | None = None,
+        ledger: Ledger | None = None,
         asset_type: str | None = None,
         jurisdiction: str | None = None,
         claimer_address: str | None = None,
-        onchain_status: Words | None = None,
+        onchain_status: Texts | None = None,
         name_prefix: str | None = None,
-        customer_id: str | None = None,
+        customer_id: Id | None = None,
         limit: int | None = None,
-        order: str | None = None,
+        order: Order | None = None,
         page_cursor: str | None = None,
         **unknown: Never,
     ) -> Page[PayoutGroup]:
-        """One page of payout groups by created_at. Specification 4.3.
+        """Lists payout groups. Returns one page.
 
         Args:
-            id: its own id.
-            ledger: ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE.
-            asset_type: what it is paid in.
-            jurisdiction: where.
-            claimer_address: the address that claims for it; case matters on SOLANA only.
-            onchain_status: one or several.
-            name_prefix: how its name begins, character for character.
-            customer_id: another customer than one's own only for the operator.
-            limit: items on the page, 1 to 1000; 100 when left out.
-            order: DESC (newest first, the default) or ASC.
-            page_cursor: `next_page_cursor` of the page before, with the same filters.
+            id: of this id.
+            ledger: on this ledger.
+            asset_type: paid in this asset.
+            jurisdiction: of this jurisdiction.
+            claimer_address: claimed by this address; case matters on SOLANA only.
+            onchain_status: with one of these statuses.
+            name_prefix: whose name begins with this text; case matters.
+            customer_id: of this customer; a client may only name its own.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
 
         Raises:
-            InvalidRequest: an unknown or malformed filter, or a cursor of another list.
-            Forbidden: a customer that is not one's own.
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
         """
-        return self._page("payout_groups.list", PayoutGroup, locals())
+        return self._send(list_request("payout_groups.list", locals()), Page[PayoutGroup])
 
     def iter(
-        self, *, order: str | None = None, limit: int = 1000, **filters: Unpack[PayoutGroupFilters]
+        self,
+        *,
+        order: Order | None = None,
+        limit: int = 1000,
+        **filters: Unpack[PayoutGroupFilters],
     ) -> Iterator[PayoutGroup]:
-        """Every payout group that `list` with these filters would give, `limit` a page."""
+        """Iterates over all payout groups that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
         return self._walk(
-            "payout_groups.list", PayoutGroup, filters, PayoutGroupFilters, order, limit
+            "payout_groups.list", Page[PayoutGroup], filters, PayoutGroupFilters, order, limit
         )
 
     def stream(
         self, columns: str | Sequence[str] | None = None, **filters: Unpack[PayoutGroupFilters]
     ) -> Stream:
-        """All payout groups that pass the filters of `list`, as Arrow columns."""
+        """Returns all payout groups that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
         return self._stream("payout-groups", columns, filters, PayoutGroupFilters)
 
     def create(
         self,
         *,
-        ledger: str,
+        ledger: Ledger,
         asset_type: str,
         jurisdiction: str,
         name: str,
         claimer_address: str,
-        schedule_type: str | None = None,
-        customer_id: str | None = None,
+        schedule_type: ScheduleType | None = None,
+        customer_id: Id | None = None,
         idempotency_key: Id | None = None,
     ) -> PayoutGroup:
-        """Makes a payout group, UNREGISTERED and with balance 0. Specification 4.3.
+        """Creates a payout group, UNREGISTERED and with balance 0.
 
         Args:
-            ledger: ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE.
-            asset_type: what it is paid in.
-            jurisdiction: where.
-            name: for people, at most 256 characters.
-            claimer_address: the address that claims for it, valid on the ledger.
-            schedule_type: DAILY, or left out.
-            customer_id: for the operator: whose it is; ``default`` when left out.
-            idempotency_key: asking again with it gives the first answer.
+            ledger: the ledger it is paid on.
+            asset_type: the asset it is paid in.
+            jurisdiction: where its rewards are taxed or regulated.
+            name: name for people, at most 256 characters.
+            claimer_address: address that claims for the group, valid on the ledger.
+            schedule_type: how often it is claimed.
+            customer_id: customer it belongs to, default `default`; a client may only name its
+                own.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            InvalidRequest: a member is missing or malformed, such as a wrong checksum.
+            InvalidRequest: an argument is not valid.
         """
-        members = {
-            "ledger": ledger,
-            "asset_type": asset_type,
-            "jurisdiction": jurisdiction,
-            "name": name,
-            "claimer_address": claimer_address,
-            "schedule_type": schedule_type,
-            "customer_id": customer_id,
-        }
-        return self._ask(
-            "payout_groups.create", PayoutGroup, body=members, idempotency_key=idempotency_key
+        return self._send(
+            request(
+                "payout_groups.create",
+                body={
+                    "ledger": ledger,
+                    "asset_type": asset_type,
+                    "jurisdiction": jurisdiction,
+                    "name": name,
+                    "claimer_address": claimer_address,
+                    "schedule_type": schedule_type,
+                    "customer_id": customer_id,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            PayoutGroup,
         )
 
     def update(
@@ -137,13 +188,27 @@ class PayoutGroups(Noun):
         jurisdiction: str | None = None,
         idempotency_key: Id | None = None,
     ) -> PayoutGroup:
-        """Sets what is given. Specification 4.3.
+        """Sets name or jurisdiction of a payout group.
+
+        Args:
+            id: identifies the record.
+            name: name for people, at most 256 characters.
+            jurisdiction: where its rewards are taxed or regulated.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            NotFound: there is no such payout group.
+            InvalidRequest: an argument is not valid.
+            NotFound: no record has this id, or it belongs to another customer.
         """
-        members = {"name": name, "jurisdiction": jurisdiction}
-        return self._ask("payout_groups.update", PayoutGroup, {"id": id}, members, idempotency_key)
+        return self._send(
+            request(
+                "payout_groups.update",
+                query={"id": id},
+                body={"name": name, "jurisdiction": jurisdiction},
+                idempotency_key=idempotency_key,
+            ),
+            PayoutGroup,
+        )
 
     def observe(
         self,
@@ -151,27 +216,245 @@ class PayoutGroups(Noun):
         *,
         onchain_status: str | None = None,
         balance: Money | None = None,
-        balance_at: Moment | None = None,
+        balance_at: Timestamp | None = None,
         rate_id: str | None = None,
         onchain_group_id: str | None = None,
-        last_claim_all_at: Moment | None = None,
+        last_claim_all_at: Timestamp | None = None,
         idempotency_key: Id | None = None,
     ) -> PayoutGroup:
-        """Records what was seen on chain. For the operator. Specification 2.3.
+        """Records what was observed of a payout group on chain. For the operator.
 
-        `balance` is in units of the group's asset_type, a Decimal, int or str.
+        Args:
+            id: identifies the record.
+            onchain_status: status as observed, in upper case.
+            balance: unclaimed balance, in units of the group's asset_type.
+            balance_at: when the balance was observed; default now.
+            rate_id: the rate that applies.
+            onchain_group_id: its id on chain.
+            last_claim_all_at: when its latest CLAIM_ALL claim was confirmed.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            InvalidRequest: a malformed member, or a float for the balance.
-            NotFound: there is no such payout group.
-            Forbidden: asked by a client.
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            NotFound: no record has this id, or it belongs to another customer.
         """
-        members = {
-            "onchain_status": onchain_status,
-            "balance": balance,
-            "balance_at": balance_at,
-            "rate_id": rate_id,
-            "onchain_group_id": onchain_group_id,
-            "last_claim_all_at": last_claim_all_at,
-        }
-        return self._ask("payout_groups.observe", PayoutGroup, {"id": id}, members, idempotency_key)
+        return self._send(
+            request(
+                "payout_groups.observe",
+                query={"id": id},
+                body={
+                    "onchain_status": onchain_status,
+                    "balance": balance,
+                    "balance_at": balance_at,
+                    "rate_id": rate_id,
+                    "onchain_group_id": onchain_group_id,
+                    "last_claim_all_at": last_claim_all_at,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            PayoutGroup,
+        )
+
+
+class AsyncPayoutGroups(AsyncResource):
+    """The payout groups of an asynchronous service.
+
+    Each is a :class:`comptroller.records.PayoutGroup`.
+    """
+
+    __slots__ = ()
+
+    async def get(self, id: Id) -> PayoutGroup:
+        """Returns one payout group.
+
+        Args:
+            id: identifies the record.
+
+        Raises:
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return await self._send(request("payout_groups.get", query={"id": id}), PayoutGroup)
+
+    async def list(
+        self,
+        *,
+        id: Id | None = None,
+        ledger: Ledger | None = None,
+        asset_type: str | None = None,
+        jurisdiction: str | None = None,
+        claimer_address: str | None = None,
+        onchain_status: Texts | None = None,
+        name_prefix: str | None = None,
+        customer_id: Id | None = None,
+        limit: int | None = None,
+        order: Order | None = None,
+        page_cursor: str | None = None,
+        **unknown: Never,
+    ) -> Page[PayoutGroup]:
+        """Lists payout groups. Returns one page.
+
+        Args:
+            id: of this id.
+            ledger: on this ledger.
+            asset_type: paid in this asset.
+            jurisdiction: of this jurisdiction.
+            claimer_address: claimed by this address; case matters on SOLANA only.
+            onchain_status: with one of these statuses.
+            name_prefix: whose name begins with this text; case matters.
+            customer_id: of this customer; a client may only name its own.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
+        """
+        return await self._send(list_request("payout_groups.list", locals()), Page[PayoutGroup])
+
+    def iter(
+        self,
+        *,
+        order: Order | None = None,
+        limit: int = 1000,
+        **filters: Unpack[PayoutGroupFilters],
+    ) -> AsyncIterator[PayoutGroup]:
+        """Iterates over all payout groups that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk(
+            "payout_groups.list", Page[PayoutGroup], filters, PayoutGroupFilters, order, limit
+        )
+
+    async def create(
+        self,
+        *,
+        ledger: Ledger,
+        asset_type: str,
+        jurisdiction: str,
+        name: str,
+        claimer_address: str,
+        schedule_type: ScheduleType | None = None,
+        customer_id: Id | None = None,
+        idempotency_key: Id | None = None,
+    ) -> PayoutGroup:
+        """Creates a payout group, UNREGISTERED and with balance 0.
+
+        Args:
+            ledger: the ledger it is paid on.
+            asset_type: the asset it is paid in.
+            jurisdiction: where its rewards are taxed or regulated.
+            name: name for people, at most 256 characters.
+            claimer_address: address that claims for the group, valid on the ledger.
+            schedule_type: how often it is claimed.
+            customer_id: customer it belongs to, default `default`; a client may only name its
+                own.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+        """
+        return await self._send(
+            request(
+                "payout_groups.create",
+                body={
+                    "ledger": ledger,
+                    "asset_type": asset_type,
+                    "jurisdiction": jurisdiction,
+                    "name": name,
+                    "claimer_address": claimer_address,
+                    "schedule_type": schedule_type,
+                    "customer_id": customer_id,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            PayoutGroup,
+        )
+
+    async def update(
+        self,
+        id: Id,
+        *,
+        name: str | None = None,
+        jurisdiction: str | None = None,
+        idempotency_key: Id | None = None,
+    ) -> PayoutGroup:
+        """Sets name or jurisdiction of a payout group.
+
+        Args:
+            id: identifies the record.
+            name: name for people, at most 256 characters.
+            jurisdiction: where its rewards are taxed or regulated.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return await self._send(
+            request(
+                "payout_groups.update",
+                query={"id": id},
+                body={"name": name, "jurisdiction": jurisdiction},
+                idempotency_key=idempotency_key,
+            ),
+            PayoutGroup,
+        )
+
+    async def observe(
+        self,
+        id: Id,
+        *,
+        onchain_status: str | None = None,
+        balance: Money | None = None,
+        balance_at: Timestamp | None = None,
+        rate_id: str | None = None,
+        onchain_group_id: str | None = None,
+        last_claim_all_at: Timestamp | None = None,
+        idempotency_key: Id | None = None,
+    ) -> PayoutGroup:
+        """Records what was observed of a payout group on chain. For the operator.
+
+        Args:
+            id: identifies the record.
+            onchain_status: status as observed, in upper case.
+            balance: unclaimed balance, in units of the group's asset_type.
+            balance_at: when the balance was observed; default now.
+            rate_id: the rate that applies.
+            onchain_group_id: its id on chain.
+            last_claim_all_at: when its latest CLAIM_ALL claim was confirmed.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return await self._send(
+            request(
+                "payout_groups.observe",
+                query={"id": id},
+                body={
+                    "onchain_status": onchain_status,
+                    "balance": balance,
+                    "balance_at": balance_at,
+                    "rate_id": rate_id,
+                    "onchain_group_id": onchain_group_id,
+                    "last_claim_all_at": last_claim_all_at,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            PayoutGroup,
+        )

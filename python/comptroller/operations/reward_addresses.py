@@ -1,136 +1,182 @@
-"""Reward addresses, and what they held at recorded moments."""
+"""Operations on reward addresses."""
+
+# Generated from the core's description by `make generate`; change the C++ declarations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Moment, Money
-from comptroller.operations.noun import Noun
+from comptroller.arguments import Id, Timestamp
+from comptroller.operations.resource import (
+    AsyncResource,
+    Resource,
+    list_request,
+    request,
+)
 from comptroller.pages import Page
-from comptroller.records import Balance, RewardAddress
+from comptroller.records import RewardAddress
 from comptroller.streams import Stream
+from comptroller.values import (
+    Ledger,
+    Order,
+)
 
 
 class RewardAddressFilters(TypedDict, total=False):
-    """The filters of reward addresses, and whether to show their balances; all must hold."""
+    """The filters of reward addresses.
 
-    ledger: str | None
+    A record must match all of them, and of several values of one filter any.
+    """
+
+    ledger: Ledger | None
     address: str | None
     id: Id | None
     payout_group_id: Id | None
     include_balance: bool | None
-    balance_timestamp: Moment | None
-    customer_id: str | None
+    balance_timestamp: Timestamp | None
+    customer_id: Id | None
 
 
-class BalanceFilters(TypedDict, total=False):
-    """The filter of balances."""
+class RewardAddresses(Resource):
+    """The reward addresses of a service.
 
-    address_id: Id | None
-
-
-class RewardAddresses(Noun):
-    """Monitored addresses. Specification 2.4 and 4.4."""
+    Each is a :class:`comptroller.records.RewardAddress`.
+    """
 
     __slots__ = ()
 
     def get(self, id: Id) -> RewardAddress:
-        """One reward address, without its balance. Specification 2.4.
+        """Returns one reward address, without its balance.
+
+        Args:
+            id: identifies the record.
 
         Raises:
-            NotFound: there is none of that id, or it is another customer's.
+            NotFound: no record has this id, or it belongs to another customer.
         """
-        return self._ask("reward_addresses.get", RewardAddress, {"id": id})
+        return self._send(request("reward_addresses.get", query={"id": id}), RewardAddress)
 
     def list(
         self,
         *,
-        ledger: str | None = None,
+        ledger: Ledger | None = None,
         address: str | None = None,
         id: Id | None = None,
         payout_group_id: Id | None = None,
         include_balance: bool | None = None,
-        balance_timestamp: Moment | None = None,
-        customer_id: str | None = None,
+        balance_timestamp: Timestamp | None = None,
+        customer_id: Id | None = None,
         limit: int | None = None,
-        order: str | None = None,
+        order: Order | None = None,
         page_cursor: str | None = None,
         **unknown: Never,
     ) -> Page[RewardAddress]:
-        """One page of reward addresses by created_at. Specification 4.4.
+        """Lists reward addresses. Returns one page.
 
         Args:
-            ledger: ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE.
-            address: the monitored address; case matters on SOLANA only.
-            id: its own id.
-            payout_group_id: the group it is attributed to.
-            include_balance: shows each balance; none are when left out.
-            balance_timestamp: as of this time; now when left out.
-            customer_id: another customer than one's own only for the operator.
-            limit: items on the page, 1 to 1000; 100 when left out.
-            order: DESC (newest first, the default) or ASC.
-            page_cursor: `next_page_cursor` of the page before, with the same filters.
+            ledger: on this ledger.
+            address: with this address; case matters on SOLANA only.
+            id: of this id.
+            payout_group_id: of this group.
+            include_balance: whether to show the balance of each address; default false.
+            balance_timestamp: time of the balances; default now.
+            customer_id: of this customer; a client may only name its own.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
 
         Raises:
-            InvalidRequest: an unknown or malformed filter, or a cursor of another list.
-            Forbidden: a customer that is not one's own.
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
         """
-        return self._page("reward_addresses.list", RewardAddress, locals())
+        return self._send(list_request("reward_addresses.list", locals()), Page[RewardAddress])
 
     def iter(
         self,
         *,
-        order: str | None = None,
+        order: Order | None = None,
         limit: int = 1000,
         **filters: Unpack[RewardAddressFilters],
     ) -> Iterator[RewardAddress]:
-        """Every reward address that `list` with these filters would give, `limit` a page."""
+        """Iterates over all reward addresses that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
         return self._walk(
-            "reward_addresses.list", RewardAddress, filters, RewardAddressFilters, order, limit
+            "reward_addresses.list",
+            Page[RewardAddress],
+            filters,
+            RewardAddressFilters,
+            order,
+            limit,
         )
 
     def stream(
         self, columns: str | Sequence[str] | None = None, **filters: Unpack[RewardAddressFilters]
     ) -> Stream:
-        """All reward addresses that pass the filters of `list`, as Arrow columns."""
+        """Returns all reward addresses that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
         return self._stream("reward-addresses", columns, filters, RewardAddressFilters)
 
     def create(
         self,
         *,
-        ledger: str,
+        ledger: Ledger,
         address: str,
         name: str | None = None,
         payout_group_id: Id | None = None,
-        customer_id: str | None = None,
+        customer_id: Id | None = None,
         idempotency_key: Id | None = None,
     ) -> RewardAddress:
-        """Registers an address, attributed to a payout group if one is named. Specification 4.4.
+        """Registers an address for reward attribution.
 
         Args:
-            ledger: ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE.
-            address: valid on that ledger; mixed-case hex must carry a right EIP-55 checksum.
-            name: for people, at most 256 characters.
-            payout_group_id: one's own group, on the same ledger.
-            customer_id: for the operator: whose it is; ``default`` when left out.
-            idempotency_key: asking again with it gives the first answer.
+            ledger: the ledger it lives on.
+            address: the address to monitor, valid on the ledger; mixed-case hex needs a correct
+                EIP-55 checksum.
+            name: name for people, at most 256 characters.
+            payout_group_id: the payout group to attribute it to, on the same ledger.
+            customer_id: customer it belongs to, default `default`; a client may only name its
+                own.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            InvalidRequest: a malformed member, or a group on another ledger
+            InvalidRequest: an argument is not valid; the payout group is on another ledger
                 (``ledger-mismatch``).
             NotFound: there is no such payout group.
-            Conflict: the address is registered; `existing` is its id where it is one's own.
+            Conflict: the address is registered; `existing` is its id if the caller may see it.
         """
-        members = {
-            "ledger": ledger,
-            "address": address,
-            "name": name,
-            "payout_group_id": payout_group_id,
-            "customer_id": customer_id,
-        }
-        return self._ask(
-            "reward_addresses.create", RewardAddress, body=members, idempotency_key=idempotency_key
+        return self._send(
+            request(
+                "reward_addresses.create",
+                body={
+                    "ledger": ledger,
+                    "address": address,
+                    "name": name,
+                    "payout_group_id": payout_group_id,
+                    "customer_id": customer_id,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            RewardAddress,
         )
 
     def update(
@@ -141,87 +187,238 @@ class RewardAddresses(Noun):
         payout_group_id: Id | None = None,
         idempotency_key: Id | None = None,
     ) -> RewardAddress:
-        """Sets what is given; a new payout group makes the address PENDING. Specification 4.4.
+        """Sets name or payout group of a reward address.
+
+        In another payout group the status is PENDING again.
+
+        Args:
+            id: identifies the record.
+            name: name for people, at most 256 characters.
+            payout_group_id: the payout group to attribute it to, on the same ledger.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            InvalidRequest: a group on another ledger (``ledger-mismatch``).
-            NotFound: there is no such address, or no such group.
+            InvalidRequest: an argument is not valid; the payout group is on another ledger
+                (``ledger-mismatch``).
+            NotFound: there is no such address, or no such payout group.
         """
-        members = {"name": name, "payout_group_id": payout_group_id}
-        return self._ask(
-            "reward_addresses.update", RewardAddress, {"id": id}, members, idempotency_key
+        return self._send(
+            request(
+                "reward_addresses.update",
+                query={"id": id},
+                body={"name": name, "payout_group_id": payout_group_id},
+                idempotency_key=idempotency_key,
+            ),
+            RewardAddress,
         )
 
     def observe(self, id: Id, *, status: str, idempotency_key: Id | None = None) -> RewardAddress:
-        """Records the status that was seen. For the operator. Specification 2.4.
+        """Records the observed status of a reward address. For the operator.
+
+        Args:
+            id: identifies the record.
+            status: status as observed, in upper case.
+            idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            NotFound: there is no such address.
-            Forbidden: asked by a client.
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            NotFound: no record has this id, or it belongs to another customer.
         """
-        members = {"status": status}
-        return self._ask(
-            "reward_addresses.observe", RewardAddress, {"id": id}, members, idempotency_key
+        return self._send(
+            request(
+                "reward_addresses.observe",
+                query={"id": id},
+                body={"status": status},
+                idempotency_key=idempotency_key,
+            ),
+            RewardAddress,
         )
 
 
-class Balances(Noun):
-    """What reward addresses held at recorded moments. For the operator. Specification 4.4."""
+class AsyncRewardAddresses(AsyncResource):
+    """The reward addresses of an asynchronous service.
+
+    Each is a :class:`comptroller.records.RewardAddress`.
+    """
 
     __slots__ = ()
 
-    def record(
-        self,
-        *,
-        address_id: Id,
-        balance: Money,
-        at: Moment,
-        idempotency_key: Id | None = None,
-    ) -> Balance:
-        """Records the balance of an address at a time. Specification 4.4.
-
-        `balance` is in units of the asset of the address's payout group, a Decimal, int or str.
-
-        Raises:
-            InvalidRequest: a malformed member, or a float for the balance.
-            NotFound: there is no such address.
-            Forbidden: asked by a client.
-            Conflict: another balance is recorded for that moment.
-        """
-        members = {"address_id": address_id, "balance": balance, "at": at}
-        return self._ask("balances.record", Balance, body=members, idempotency_key=idempotency_key)
-
-    def list(
-        self,
-        *,
-        address_id: Id | None = None,
-        limit: int | None = None,
-        order: str | None = None,
-        page_cursor: str | None = None,
-        **unknown: Never,
-    ) -> Page[Balance]:
-        """One page of balances by their moment. Specification 4.4.
+    async def get(self, id: Id) -> RewardAddress:
+        """Returns one reward address, without its balance.
 
         Args:
-            address_id: of this reward address.
-            limit: items on the page, 1 to 1000; 100 when left out.
-            order: DESC (newest first, the default) or ASC.
-            page_cursor: `next_page_cursor` of the page before, with the same filters.
+            id: identifies the record.
 
         Raises:
-            InvalidRequest: an unknown or malformed filter, or a cursor of another list.
-            Forbidden: asked by a client.
+            NotFound: no record has this id, or it belongs to another customer.
         """
-        return self._page("balances.list", Balance, locals())
+        return await self._send(request("reward_addresses.get", query={"id": id}), RewardAddress)
+
+    async def list(
+        self,
+        *,
+        ledger: Ledger | None = None,
+        address: str | None = None,
+        id: Id | None = None,
+        payout_group_id: Id | None = None,
+        include_balance: bool | None = None,
+        balance_timestamp: Timestamp | None = None,
+        customer_id: Id | None = None,
+        limit: int | None = None,
+        order: Order | None = None,
+        page_cursor: str | None = None,
+        **unknown: Never,
+    ) -> Page[RewardAddress]:
+        """Lists reward addresses. Returns one page.
+
+        Args:
+            ledger: on this ledger.
+            address: with this address; case matters on SOLANA only.
+            id: of this id.
+            payout_group_id: of this group.
+            include_balance: whether to show the balance of each address; default false.
+            balance_timestamp: time of the balances; default now.
+            customer_id: of this customer; a client may only name its own.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC.
+            page_cursor: next_page_cursor of the page before, with the same filters.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
+        """
+        return await self._send(
+            list_request("reward_addresses.list", locals()), Page[RewardAddress]
+        )
 
     def iter(
-        self, *, order: str | None = None, limit: int = 1000, **filters: Unpack[BalanceFilters]
-    ) -> Iterator[Balance]:
-        """Every balance that `list` with these filters would give, `limit` a page, as wanted."""
-        return self._walk("balances.list", Balance, filters, BalanceFilters, order, limit)
+        self,
+        *,
+        order: Order | None = None,
+        limit: int = 1000,
+        **filters: Unpack[RewardAddressFilters],
+    ) -> AsyncIterator[RewardAddress]:
+        """Iterates over all reward addresses that match.
 
-    def stream(
-        self, columns: str | Sequence[str] | None = None, **filters: Unpack[BalanceFilters]
-    ) -> Stream:
-        """All balances that pass the filter of `list`, as Arrow columns."""
-        return self._stream("balances", columns, filters, BalanceFilters)
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk(
+            "reward_addresses.list",
+            Page[RewardAddress],
+            filters,
+            RewardAddressFilters,
+            order,
+            limit,
+        )
+
+    async def create(
+        self,
+        *,
+        ledger: Ledger,
+        address: str,
+        name: str | None = None,
+        payout_group_id: Id | None = None,
+        customer_id: Id | None = None,
+        idempotency_key: Id | None = None,
+    ) -> RewardAddress:
+        """Registers an address for reward attribution.
+
+        Args:
+            ledger: the ledger it lives on.
+            address: the address to monitor, valid on the ledger; mixed-case hex needs a correct
+                EIP-55 checksum.
+            name: name for people, at most 256 characters.
+            payout_group_id: the payout group to attribute it to, on the same ledger.
+            customer_id: customer it belongs to, default `default`; a client may only name its
+                own.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid; the payout group is on another ledger
+                (``ledger-mismatch``).
+            NotFound: there is no such payout group.
+            Conflict: the address is registered; `existing` is its id if the caller may see it.
+        """
+        return await self._send(
+            request(
+                "reward_addresses.create",
+                body={
+                    "ledger": ledger,
+                    "address": address,
+                    "name": name,
+                    "payout_group_id": payout_group_id,
+                    "customer_id": customer_id,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            RewardAddress,
+        )
+
+    async def update(
+        self,
+        id: Id,
+        *,
+        name: str | None = None,
+        payout_group_id: Id | None = None,
+        idempotency_key: Id | None = None,
+    ) -> RewardAddress:
+        """Sets name or payout group of a reward address.
+
+        In another payout group the status is PENDING again.
+
+        Args:
+            id: identifies the record.
+            name: name for people, at most 256 characters.
+            payout_group_id: the payout group to attribute it to, on the same ledger.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid; the payout group is on another ledger
+                (``ledger-mismatch``).
+            NotFound: there is no such address, or no such payout group.
+        """
+        return await self._send(
+            request(
+                "reward_addresses.update",
+                query={"id": id},
+                body={"name": name, "payout_group_id": payout_group_id},
+                idempotency_key=idempotency_key,
+            ),
+            RewardAddress,
+        )
+
+    async def observe(
+        self, id: Id, *, status: str, idempotency_key: Id | None = None
+    ) -> RewardAddress:
+        """Records the observed status of a reward address. For the operator.
+
+        Args:
+            id: identifies the record.
+            status: status as observed, in upper case.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return await self._send(
+            request(
+                "reward_addresses.observe",
+                query={"id": id},
+                body={"status": status},
+                idempotency_key=idempotency_key,
+            ),
+            RewardAddress,
+        )

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from comptroller.errors import unavailable
-from comptroller.routes import Row, description
+from comptroller.routes import Row, description, operations
 
 _NULL = msgspec.Raw(b"null")
 _EMPTY_LIST = msgspec.Raw(b"[]")
@@ -39,7 +39,7 @@ def plain(row: Row, content: bytes, identity_id: str, cursor: str) -> bytes:
     """
     try:
         members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-        is_page = row.operation.endswith(".list")
+        is_page = operations()[row.operation].is_list
         record = _page(members, cursor) if is_page else _bare(row, members, content)
         # A control without its identity, or an unusual time; both are rare, and cost a walk.
         is_incomplete = record.count(b'"set_by":') > record.count(b'"identity_id":')
@@ -110,7 +110,7 @@ def _usual_time(name: str, text: str) -> str:
 def _time_members() -> frozenset[str]:
     return frozenset(
         name
-        for members in description()["records"].values()
-        for name, said in members.items()
+        for record in description()["records"].values()
+        for name, said in record["members"].items()
         if said["type"].rstrip("?") == "timestamp"
     )

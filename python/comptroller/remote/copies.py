@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from tempfile import TemporaryFile
 from typing import IO, Any, Protocol
 
 import msgspec
 
-from comptroller import records
+from comptroller import decoding
 from comptroller._core import ArrowSource, Principal, Store
 from comptroller.errors import unavailable
 from comptroller.loading import LoadResult
+from comptroller.routes import derived, description, members, record_members
 
 Row = dict[str, Any]
 Parameters = list[tuple[str, str]]
 
-# A client is shown the same members of these as the operator.
-_ALIKE = frozenset({"orchestrations", "balances"})
 # The kind whose records are put aside until those of the kind itself are loaded.
 _BESIDE = {"identities": "controls", "reward-addresses": "balances", "balances": "balances"}
-_DERIVED = {
-    "identities": frozenset({"status", "status_details", "user_disabled", "admin_disabled"}),
-    "reward-addresses": frozenset({"balance"}),
-}
 # Before any time that a balance could be asked for.
 _LONG_AGO = "0001-01-01T00:00:00Z"
 
@@ -92,7 +88,7 @@ class Copy:
         return self._store.stream(self._reader(), self._kind, columns, self._filters())
 
     def _reader(self) -> Principal:
-        is_alike = self._is_operator or self._kind in _ALIKE
+        is_alike = self._is_operator or _is_alike(self._kind)
         return Principal(None if is_alike else self._customer or "default")
 
     def _filters(self) -> Parameters:
@@ -119,7 +115,7 @@ class Copy:
     def _listed(self, parameters: Parameters, beside: IO[bytes]) -> Iterator[bytes]:
         """Lines of what is listed; lines of what is shown with them go to `beside`."""
         for page in self._origin.pages(self._kind, parameters):
-            if not self._is_operator and self._kind not in _ALIKE:
+            if not self._is_operator and not _is_alike(self._kind):
                 self._take_customer(page)
             if self._kind == "identities":
                 beside.write(_encode_lines([each for row in page for each in _controls(row)]))
@@ -152,7 +148,7 @@ class Copy:
             progress=None,
             account=accounts.append,
         )
-        result = records.read(accounts[0], LoadResult)
+        result = decoding.read(accounts[0], LoadResult)
         if result.rejected:
             first = result.rejections[0]
             raise unavailable(
@@ -183,9 +179,23 @@ class _Read:
         """Nobody reads in another thread, so there is nothing to end."""
 
 
+@cache
+def _is_alike(kind: str) -> bool:
+    """Whether a client is shown the same members of such records as the operator."""
+    wanted = [members(kind)]
+    while wanted:
+        for said in wanted.pop().values():
+            if said.get("is_operators"):
+                return False
+            record = said["type"].removesuffix("[]")
+            if record in description()["records"]:
+                wanted.append(record_members(record))
+    return True
+
+
 def _kept(kind: str, row: Mapping[str, Any]) -> Row:
     """A row without what follows from other kinds."""
-    left_out = _DERIVED.get(kind, frozenset())
+    left_out = derived(kind)
     return {name: value for name, value in row.items() if name not in left_out}
 
 

@@ -24,7 +24,7 @@ from comptroller.remote.answers import plain
 from comptroller.remote.copies import Copy, Parameters
 from comptroller.remote.sending import Asked, Clock, read, unanswered
 from comptroller.remote.session import Session
-from comptroller.routes import ROWS, Row
+from comptroller.routes import ROWS, Row, operations
 from comptroller.streams import Stream
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 # Of several paths the first is the one that is documented for clients.
 _ROWS = {row.operation: row for row in reversed(ROWS)}
-# Their bodies are documented as {"address": {...}}.
-_WRAPPED = frozenset({"reward_addresses.create", "reward_addresses.update"})
 
 # As the core has it, but for spaces at the ends, which a header does not keep.
 _KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
@@ -77,8 +75,8 @@ class RemoteHost:
                 asked, lambda: is_read or self._session.takes_idempotency_key(row)
             )
         except Error as error:
-            if operation in _WRAPPED and error.errors:
-                raise _unwrapped(error) from error
+            if (envelope := operations()[operation].body_envelope) and error.errors:
+                raise _unwrapped(error, envelope) from error
             raise
         cursor = dict(parameters).get("page_cursor", "")
         return plain(row, answer, _identity_asked_about(parameters, body), cursor)
@@ -219,15 +217,16 @@ def _key(given: str | None) -> str:
 
 
 def _content(operation: str, body: bytes) -> bytes:
-    return b'{"address":%s}' % body if operation in _WRAPPED else body
+    envelope = operations()[operation].body_envelope
+    return b'{"%s":%s}' % (envelope.encode(), body) if envelope else body
 
 
-def _unwrapped(error: Error) -> Error:
-    """The refusal of a body that was wrapped, as one that was not is refused."""
-    fields = [(field.removeprefix("address."), why) for field, why in error.errors]
+def _unwrapped(error: Error, envelope: str) -> Error:
+    """The refusal of a body that was in an envelope, as one that was not is refused."""
+    fields = [(field.removeprefix(envelope + "."), why) for field, why in error.errors]
     detail = error.detail
-    for field, why in error.errors:
-        detail = detail.replace(f"{field}: {why}", f"{field.removeprefix('address.')}: {why}")
+    for (field, why), (bare, _) in zip(error.errors, fields, strict=True):
+        detail = detail.replace(f"{field}: {why}", f"{bare}: {why}")
     return make(error.code, error.status, detail, fields, error.existing)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from comptroller import routes
-from comptroller.arguments import KINDS
 from comptroller.http.openapi import schemas
 from comptroller.http.openapi.components import (
     Authority,
@@ -14,6 +13,7 @@ from comptroller.http.openapi.components import (
 )
 from comptroller.http.openapi.operations import parameter
 from comptroller.http.openapi.schemas import Schema, reference
+from comptroller.values import KINDS
 
 TAG = "bulk"
 

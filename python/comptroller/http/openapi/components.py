@@ -72,7 +72,9 @@ def headers(*names: str) -> Schema:
 
 def refusals(statuses: Iterable[int], authority: Authority) -> Schema:
     """The refusals of these statuses, and of those that any operation has."""
-    every = {*statuses, 400, 500, 503} | (_OF_CALLERS if authority != "off" else frozenset())
+    every = {*statuses, 400, 500, 503, *_OF_CALLERS}
+    if authority == "off":
+        every -= _OF_CALLERS  # every caller is the operator
     return {str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in sorted(every)}
 
 

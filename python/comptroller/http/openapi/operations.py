@@ -17,12 +17,6 @@ from comptroller.http.openapi.components import (
 from comptroller.http.openapi.schemas import Field, Schema, reference
 from comptroller.routes import Operation, Row
 
-# Operations that look for a record which their body names.
-_FINDING = frozenset(
-    {"controls.create", "controls.delete", "reward_addresses.create", "balances.record"}
-)
-# Bodies that may come as the member of an object.
-_ENVELOPES = {"reward_addresses.create": "address", "reward_addresses.update": "address"}
 _OF_WRITES = frozenset({409, 413, 415, 422})
 
 
@@ -40,16 +34,18 @@ def told(row: Row, authority: Authority) -> Schema:
     schema: Schema = {
         "operationId": _id(row),
         "tags": [tag(row.operation)],
-        "summary": operation.doc,
+        "summary": operation.summary,
         "parameters": [*_parameters(operation, row), *header_parameters(*of_write)],
         "responses": {
             "200": _success(operation, row),
-            **refusals(_statuses(operation, row), authority),
+            **refusals(_statuses(operation), authority),
         },
         "security": security(scopes, authority),
     }
     if not _is_first(row) and not row.is_operators:
         schema["description"] = f"The same as `{_name(row)}`."
+    elif operation.details:
+        schema["description"] = operation.details
     if operation.is_write:
         schema["requestBody"] = _body(operation)
     return schema
@@ -68,10 +64,10 @@ def _id(row: Row) -> str:
     return _name(row) if _is_first(row) else f"{_name(row)}_{row.path.split('/')[1]}"
 
 
-def _statuses(operation: Operation, row: Row) -> frozenset[int]:
-    finds = "{id}" in row.path or operation.name in _FINDING
-    of_write = _OF_WRITES if operation.is_write else frozenset()
-    return of_write | (frozenset({404}) if finds else frozenset())
+def _statuses(operation: Operation) -> frozenset[int]:
+    status_of = {each["code"]: each["status"] for each in routes.description()["problems"]}
+    own = frozenset(status_of[refusal.code] for refusal in operation.errors)
+    return own | (_OF_WRITES if operation.is_write else frozenset())
 
 
 def _parameters(operation: Operation, row: Row) -> Iterator[Schema]:
@@ -97,9 +93,8 @@ def parameter(field: Field, place: Literal["path", "query"]) -> Schema:
 
 def _body(operation: Operation) -> Schema:
     schema = reference(schemas.input_name(operation.request))
-    envelope = _ENVELOPES.get(operation.name)
-    if envelope is not None:
-        enclosed = _enclosed(envelope, schema) | {"additionalProperties": False}
+    if operation.body_envelope:
+        enclosed = _enclosed(operation.body_envelope, schema) | {"additionalProperties": False}
         schema = {"oneOf": [enclosed, schema]}
     is_required = bool(schemas.body(operation.request, operation.request_source)["required"])
     return {"required": is_required, "content": {"application/json": {"schema": schema}}}
@@ -110,15 +105,14 @@ def _enclosed(name: str, schema: Schema) -> Schema:
 
 
 def _success(operation: Operation, row: Row) -> Schema:
-    is_list = operation.name.endswith(".list")
-    schema = reference(operation.answer + "Page" if is_list else operation.answer)
+    schema = reference(operation.answer + "Page" if operation.is_list else operation.answer)
     if row.envelope is not None:
         schema = _enclosed(row.envelope, schema)
     names = ["Idempotent-Replayed"] if operation.is_write else []
     if operation.name == "orchestrations.list":
         names = ["Deprecation", "Sunset"]
     told: Schema = {
-        "description": "A page of what passes the filters." if is_list else "The record.",
+        "description": "A page of what passes the filters." if operation.is_list else "The record.",
         "headers": headers(*names),
         "content": {"application/json": {"schema": schema}},
     }
@@ -131,7 +125,7 @@ def _links(operation: Operation, row: Row) -> Iterator[tuple[str, Schema]]:
     # What was deleted has nothing next, and the other prefix leads nowhere else.
     if row.method == "DELETE" or not _is_first(row):
         return
-    member = "/items/0" if operation.name.endswith(".list") else ""
+    member = "/items/0" if operation.is_list else ""
     member = f"/{row.envelope}" if row.envelope else member
     for other in routes.ROWS:
         is_same_noun = tag(other.operation) == tag(row.operation)

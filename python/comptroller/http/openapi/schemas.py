@@ -90,10 +90,6 @@ _BY_TYPE = {
     "integer": "PageLimit",
     "metadata": "Metadata",
 }
-# The amounts that may be negative.
-_SIGNED = frozenset({"source_amount"})
-# What a body may lack although the record always has it.
-_COMPLETED = frozenset({"customer_id", "updated_at"})
 # What a reader of a schema could not make up.
 _EXAMPLES = {
     "address": "0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359",
@@ -122,11 +118,9 @@ class Field(NamedTuple):
     is_required: bool
     lengths: tuple[int, int | None]
     doc: str
-
-    @property
-    def is_deprecated(self) -> bool:
-        """Whether its use is discouraged."""
-        return self.doc.startswith("deprecated")
+    is_deprecated: bool
+    is_completed: bool  # a body may lack it, although the record always has it
+    may_be_negative: bool
 
     @property
     def is_array(self) -> bool:
@@ -136,14 +130,19 @@ class Field(NamedTuple):
 
 def fields(name: str) -> Iterator[Field]:
     """The members of a record or request."""
-    told = description()
-    for member, said in (told["records"].get(name) or told["requests"][name]).items():
+    described = description()
+    record = described["records"].get(name) or described["requests"][name]
+    for member, said in record["members"].items():
         lengths: tuple[int, int | None] = _LABEL
         if member == "page_cursor":
             lengths = (0, None)
         elif "min_length" in said:
             lengths = (said["min_length"], said["max_length"])
-        yield Field(member, said["type"], said["required"], lengths, said["doc"])
+        flags = ("is_deprecated", "is_completed", "may_be_negative")
+        yield Field(
+            *(member, said["type"], said["required"], lengths, said["doc"]),
+            *(said.get(flag, False) for flag in flags),
+        )
 
 
 def reference(name: str) -> Schema:
@@ -154,9 +153,17 @@ def reference(name: str) -> Schema:
 def components() -> dict[str, Schema]:
     """Every schema that others refer to, by name."""
     told = description()
-    closed = {name: {"type": "string", "enum": words} for name, words in told["enums"].items()}
-    answers = {name: _object(fields(name)) for name in told["records"]}
+    closed = {name: _closed_set(values) for name, values in told["enums"].items()}
+    answers = {
+        name: {"description": record["doc"], **_object(fields(name))}
+        for name, record in told["records"].items()
+    }
     return SCALARS | closed | answers | dict(_inputs()) | dict(_pages()) | _loads()
+
+
+def _closed_set(values: dict[str, str]) -> Schema:
+    meanings = "; ".join(f"`{value}`: {meaning}" for value, meaning in values.items())
+    return {"type": "string", "enum": list(values), "description": meanings}
 
 
 def value(field: Field) -> Schema:
@@ -192,7 +199,7 @@ def _typed(field: Field, type: str, is_input: bool) -> Schema:
         least, most = field.lengths
         limits = {"minLength": least} | ({} if most is None else {"maxLength": most})
         return {"type": "string", **limits, "pattern": _TEXT}
-    if field.name in _SIGNED:
+    if field.may_be_negative:
         return reference("SignedAmount")
     return reference(_BY_TYPE.get(type) or (input_name(type) if is_input else type))
 
@@ -223,12 +230,16 @@ def body(request: str, request_source: str) -> Schema:
     listed = [
         field for field in fields(request) if field.name != "id" or request_source != "id_and_body"
     ]
-    elsewhere = _COMPLETED | ({"id"} if request_source == "id_in_both" else set())
+    elsewhere = {"id"} if request_source == "id_in_both" else set()
     properties = {field.name: _member(field, is_input=True) for field in listed}
     schema = {
         "type": "object",
         "properties": properties,
-        "required": [f.name for f in listed if f.is_required and f.name not in elsewhere],
+        "required": [
+            field.name
+            for field in listed
+            if field.is_required and not field.is_completed and field.name not in elsewhere
+        ],
         "additionalProperties": False,
     }
     return schema | (_by_ledger(properties) if "ledger" in properties else {})
@@ -247,7 +258,7 @@ def _by_ledger(properties: Schema) -> Schema:
 def _pages() -> Iterator[tuple[str, Schema]]:
     """The answers of lists."""
     for operation in description()["operations"]:
-        if operation["name"].endswith(".list"):
+        if operation["is_list"]:
             items = {"type": "array", "items": reference(operation["answer"])}
             cursor = {
                 "type": "string",

@@ -1,0 +1,42 @@
+"""Writes the modules of the package that follow from the core's description.
+
+Run by `make generate`, with the package installed. The argument is the folder of the package.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import description
+import operations
+import records
+
+
+def modules() -> dict[str, str]:
+    """Every generated module by its path in the package."""
+    core = description.read()
+    return {
+        "values.py": records.values_module(core),
+        "records.py": records.records_module(core),
+        "route_table.py": operations.routes_module(core),
+        "operations/__init__.py": operations.package_module(core),
+        **{
+            f"operations/{resource.name}.py": operations.resource_module(core, resource)
+            for resource in core.resources
+        },
+    }
+
+
+def main(package: Path) -> None:
+    """Writes the modules that differ from what is there."""
+    for path, text in modules().items():
+        place = package / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not place.exists() or place.read_text() != text:
+            place.write_text(text)
+            print(f"wrote {place}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

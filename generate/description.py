@@ -1,0 +1,134 @@
+"""The core's description, typed."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+from comptroller import _core, errors
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A member of a record or request; see cpp/service/describe.cpp."""
+
+    type: str
+    required: bool
+    doc: str
+    alias_of: str | None = None
+    is_deprecated: bool = False
+    is_completed: bool = False
+
+    @property
+    def item_type(self) -> str:
+        """The type of a value; of an array, that of its items."""
+        return self.type.rstrip("?").removesuffix("[]")
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it holds several values."""
+        return self.type.endswith("[]")
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A record or request."""
+
+    doc: str
+    members: dict[str, Member]
+
+
+class Resource(msgspec.Struct, frozen=True):
+    """An attribute of a service, and the records that its operations return."""
+
+    name: str
+    record: str
+
+    @property
+    def kind(self) -> str:
+        """The name of its records in loads, exports and streams."""
+        return self.name.replace("_", "-")
+
+    @property
+    def class_name(self) -> str:
+        """Its class."""
+        return self.name.title().replace("_", "")
+
+    @property
+    def plural(self) -> str:
+        """Its records, in a sentence."""
+        return self.name.replace("_", " ")
+
+    @property
+    def singular(self) -> str:
+        """One of its records, in a sentence."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.record).lower()
+
+
+class ErrorCase(msgspec.Struct, frozen=True):
+    """An error code, and when an operation is refused with it."""
+
+    code: str
+    when: str
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """An operation of a resource."""
+
+    name: str
+    method: str
+    paths: list[str]
+    summary: str
+    details: str
+    errors: list[ErrorCase]
+    envelope: str
+    is_write: bool
+    is_list: bool
+    request_source: str
+    request: str
+    answer: str
+
+    @property
+    def verb(self) -> str:
+        """The name of its method."""
+        return self.name.partition(".")[2]
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """An error code with its HTTP status."""
+
+    code: str
+    status: int
+
+
+class Description(msgspec.Struct, frozen=True):
+    """Everything that the core describes."""
+
+    resources: list[Resource]
+    records: dict[str, Record]
+    requests: dict[str, Record]
+    enums: dict[str, dict[str, str]]
+    operations: list[Operation]
+    problems: list[Problem]
+
+    def members_of(self, request: str) -> dict[str, Member]:
+        """What an operation takes, without other names of the same member."""
+        record = self.requests.get(request) or self.records[request]
+        return {n: member for n, member in record.members.items() if member.alias_of is None}
+
+    def operations_of(self, resource: Resource) -> list[Operation]:
+        """The operations of a resource."""
+        return [o for o in self.operations if o.name.partition(".")[0] == resource.name]
+
+    def exception_of(self, code: str) -> str:
+        """The name of the exception that an error code becomes."""
+        status = next(problem.status for problem in self.problems if problem.code == code)
+        return type(errors.make(code, status, "")).__name__
+
+
+def read() -> Description:
+    """The description of the core that is installed."""
+    return msgspec.json.decode(_core.describe(), type=Description)
+
+
+def python_name(parameter: str) -> str:
+    """A parameter's name as an argument."""
+    return parameter.replace(".", "_")

@@ -1,0 +1,315 @@
+"""Writes the resource classes, each with its asynchronous twin, and the routes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from description import Description, Member, Operation, Resource, python_name
+from writing import docstring, module, sentence
+
+_TYPES = {
+    "amount": "Money",
+    "boolean": "bool",
+    "id": "Id",
+    "integer": "int",
+    "metadata": "Mapping[str, str]",
+    "string": "str",
+    "timestamp": "Timestamp",
+    "uuid": "Id",
+    "word": "str",
+}
+_SEVERAL = {"Id": "Ids", "str": "Texts"}
+_PAGING = ("limit", "order", "page_cursor")
+_KEY = "repeating the call with the same key returns the first answer"
+_MORE = {
+    "order": "order by creation time, newest first by default",
+    "limit": "items on a page, 1 to 1000",
+    "columns": "the columns; all of them by default",
+    "filters": "those of `list`",
+}
+# Of streams and iterators, which have the filters of their list.
+_FILTERS = [("filters", _MORE["filters"])]
+
+
+def routes_module(description: Description) -> str:
+    """The method, path, operation and envelope of every route."""
+    rows = [
+        (operation.method, path, operation.name, operation.envelope or None)
+        for operation in description.operations
+        for path in operation.paths
+    ]
+    return module(
+        (
+            "The routes: method, path, operation, and the member that holds the record.",
+            "The first route of an operation is the one that is documented.",
+        ),
+        "ROUTES: tuple[tuple[str, str, str, str | None], ...] = (\n"
+        + "".join(f"{row!r},\n" for row in rows)
+        + ")",
+    )
+
+
+def package_module(description: Description) -> str:
+    """The package: its classes, and those that hold one of each."""
+    names = [resource.class_name for resource in description.resources]
+    twins = [f"Async{name}" for name in names]
+    imports = [
+        f"from comptroller.operations.{each.name} import {each.class_name}, Async{each.class_name}"
+        for each in description.resources
+    ]
+    public = sorted([*names, *twins, "AsyncResources", "AsyncTransport", "Resources", "Transport"])
+    return module(
+        (
+            "The operations: one class for each resource, one method for each operation.",
+            "The classes do not know where the service runs: a :class:`Transport` carries their "
+            "calls to a store of this process or to a server.",
+        ),
+        "\n".join(
+            [*imports, "from comptroller.operations.resource import AsyncTransport, Transport"]
+        ),
+        f"__all__ = {public!r}",
+        _holder(description, ""),
+        _holder(description, "Async"),
+    )
+
+
+def _holder(description: Description, prefix: str) -> str:
+    lines = [
+        f"class {prefix}Resources:",
+        docstring(4, "The resources of a service, each with its operations."),
+        "",
+        *(f"    {each.name}: {prefix}{each.class_name}" for each in description.resources),
+        "",
+        f"    def __init__(self, transport: {prefix}Transport) -> None:",
+        *(
+            f"        self.{each.name} = {prefix}{each.class_name}(transport)"
+            for each in description.resources
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def resource_module(description: Description, resource: Resource) -> str:
+    """The class of a resource, its twin, and the filters of its list."""
+    values = ", ".join(description.enums)
+    answers = {operation.answer for operation in description.operations_of(resource)}
+    # What is not used is removed when the module is formatted.
+    imports = f"""
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from typing import Never, TypedDict, Unpack
+from comptroller.arguments import Id, Ids, Money, Texts, Timestamp
+from comptroller.operations.resource import AsyncResource, Resource, list_request, record_request
+from comptroller.operations.resource import request
+from comptroller.pages import Page
+from comptroller.records import {", ".join(sorted(answers))}
+from comptroller.streams import Stream
+from comptroller.values import {values}
+"""
+    return module(
+        (f"Operations on {resource.plural}.", ""),
+        imports,
+        _filters_class(description, resource),
+        _class(description, resource, is_async=False),
+        _class(description, resource, is_async=True),
+    )
+
+
+def _filters(description: Description, resource: Resource) -> dict[str, Member]:
+    listing = next(o for o in description.operations_of(resource) if o.is_list)
+    members = description.members_of(listing.request)
+    return {name: member for name, member in members.items() if name not in _PAGING}
+
+
+def _filters_class(description: Description, resource: Resource) -> str:
+    lines = [
+        f"class {resource.record}Filters(TypedDict, total=False):",
+        docstring(
+            4,
+            f"The filters of {resource.plural}.",
+            "A record must match all of them, and of several values of one filter any.",
+        ),
+        "",
+    ]
+    for name, member in _filters(description, resource).items():
+        lines.append(f"    {python_name(name)}: {_type(member)} | None")
+    return "\n".join(lines)
+
+
+def _class(description: Description, resource: Resource, *, is_async: bool) -> str:
+    prefix = "Async" if is_async else ""
+    where = "an asynchronous service" if is_async else "a service"
+    answer = f":class:`comptroller.records.{resource.record}`"
+    parts = [
+        f"class {prefix}{resource.class_name}({prefix}Resource):",
+        docstring(4, f"The {resource.plural} of {where}.", f"Each is a {answer}."),
+        "",
+        "    __slots__ = ()",
+    ]
+    for operation in description.operations_of(resource):
+        parts += ["", _method(description, operation, is_async=is_async)]
+        if operation.is_list:
+            parts += ["", _iter(resource, operation, is_async=is_async)]
+            if not is_async:
+                parts += ["", _stream(resource)]
+    return "\n".join(parts)
+
+
+def _type(member: Member) -> str:
+    one = _TYPES.get(member.item_type, member.item_type)
+    return _SEVERAL.get(one, f"{one} | Iterable[{one}]") if member.is_array else one
+
+
+def _method(description: Description, operation: Operation, *, is_async: bool) -> str:
+    takes_record = operation.verb == "put" and operation.request in description.records
+    members = description.members_of(operation.request)
+    names = {python_name(name): name for name in members}
+    arguments = [(name, members[given].doc) for name, given in names.items()]
+    if takes_record:
+        required = [n for n, said in members.items() if said.required and not said.is_completed]
+        wanted = f"{', '.join(required[:-1])} and {required[-1]}"
+        arguments = [("record", f"a {operation.answer}, or a mapping with {wanted}")]
+    if operation.is_write:
+        arguments.append(("idempotency_key", _KEY))
+    answer = description.records[operation.answer]
+    is_bare = len(answer.members) == 1
+    returns = f"Page[{operation.answer}]" if operation.is_list else operation.answer
+    (member, *_) = answer.members
+    annotation = _TYPES[answer.members[member].type] if is_bare else returns
+    signature = _signature(description, operation, takes_record=takes_record)
+    sent = f"self._send({_request(description, operation, takes_record)}, {returns})"
+    sent = f"await {sent}" if is_async else sent
+    if is_bare:
+        sent = f"({sent}).{member}" if is_async else f"{sent}.{member}"
+    head = "async def" if is_async else "def"
+    more = "Returns one page." if operation.is_list else operation.details
+    one_line = f"{operation.summary} {more}".strip()
+    fits = len(one_line) < 80
+    return "\n".join(
+        [
+            f"    {head} {operation.verb}({', '.join(signature)}) -> {annotation}:",
+            docstring(
+                8,
+                one_line if fits else operation.summary,
+                "" if fits else more,
+                arguments,
+                _errors(description, operation),
+            ),
+            f"        return {sent}",
+        ]
+    )
+
+
+def _signature(
+    description: Description, operation: Operation, *, takes_record: bool
+) -> Iterator[str]:
+    """The parameters; what names the record of the path, or is deleted, comes by position."""
+    yield "self"
+    if takes_record:
+        yield f"record: {operation.answer} | Mapping[str, object]"
+        yield "*"
+    else:
+        members = description.members_of(operation.request)
+        by_position = set(_by_position(description, operation))
+        for name in members:
+            if name in by_position:
+                yield f"{name}: {_type(members[name])}"
+        if by_position < members.keys() or operation.is_write:
+            yield "*"
+        for name, member in members.items():
+            if name not in by_position:
+                default = "" if member.required else " | None = None"
+                yield f"{python_name(name)}: {_type(member)}{default}"
+    if operation.is_write:
+        yield "idempotency_key: Id | None = None"
+    if operation.is_list:
+        yield "**unknown: Never"
+
+
+def _by_position(description: Description, operation: Operation) -> list[str]:
+    members = description.members_of(operation.request)
+    if operation.is_list:
+        return []
+    if operation.request_source == "either":  # the member that has another name, too
+        aliases = description.requests[operation.request].members.values()
+        return [each.alias_of for each in aliases if each.alias_of is not None]
+    if operation.is_write:
+        return ["id"] if "{id}" in operation.paths[0] else []
+    return [name for name, member in members.items() if member.required]
+
+
+def _request(description: Description, operation: Operation, takes_record: bool) -> str:
+    name = repr(operation.name)
+    if takes_record:
+        return f"record_request({name}, record, idempotency_key)"
+    if operation.is_list:
+        return f"list_request({name}, locals())"
+    members = list(description.members_of(operation.request))
+    in_query = operation.request_source in ("parameters", "path_id", "either")
+    query = [n for n in members if in_query or (n == "id" and "{id}" in operation.paths[0])]
+    body = [n for n in members if n not in query]
+    parts = [name]
+    if query:
+        parts.append(f"query={_mapping(query)}")
+    if body:
+        parts.append(f"body={_mapping(body)}")
+    if operation.is_write:
+        parts.append("idempotency_key=idempotency_key")
+    return f"request({', '.join(parts)})"
+
+
+def _mapping(names: list[str]) -> str:
+    return "{" + ", ".join(f"{name!r}: {name}" for name in names) + "}"
+
+
+def _errors(description: Description, operation: Operation) -> list[tuple[str, str]]:
+    """When each exception is raised; codes that say more than it are named."""
+    by_exception: dict[str, list[str]] = {}
+    if operation.is_list:
+        by_exception["InvalidRequest"] = ["a filter is unknown or not valid"]
+    elif set(description.members_of(operation.request)) != {"id"}:
+        by_exception["InvalidRequest"] = ["an argument is not valid"]
+    for refusal in operation.errors:
+        exception = description.exception_of(refusal.code)
+        plain = {"NotFound": "not-found", "Conflict": "already-exists"}.get(exception)
+        code = "" if refusal.code == plain else f" (``{refusal.code}``)"
+        by_exception.setdefault(exception, []).append(refusal.when + code)
+    order = ["InvalidRequest", "Forbidden", "NotFound", "Conflict"]
+    return [(each, "; ".join(by_exception[each])) for each in order if each in by_exception]
+
+
+def _iter(resource: Resource, operation: Operation, *, is_async: bool) -> str:
+    filters = f"{resource.record}Filters"
+    iterator = "AsyncIterator" if is_async else "Iterator"
+    return "\n".join(
+        [
+            "    def iter(self, *, order: Order | None = None, limit: int = 1000, "
+            f"**filters: Unpack[{filters}]) -> {iterator}[{resource.record}]:",
+            docstring(
+                8,
+                sentence(f"iterates over all {resource.plural} that match"),
+                "A page is fetched when its first item is needed.",
+                [("order", _MORE["order"]), ("limit", _MORE["limit"]), *_FILTERS],
+                [("InvalidRequest", "a filter is unknown or not valid")],
+            ),
+            f'        return self._walk("{operation.name}", Page[{resource.record}], filters, '
+            f"{filters}, order, limit)",
+        ]
+    )
+
+
+def _stream(resource: Resource) -> str:
+    filters = f"{resource.record}Filters"
+    return "\n".join(
+        [
+            "    def stream(self, columns: str | Sequence[str] | None = None, "
+            f"**filters: Unpack[{filters}]) -> Stream:",
+            docstring(
+                8,
+                sentence(f"returns all {resource.plural} that match as Arrow columns"),
+                "",
+                [("columns", _MORE["columns"]), *_FILTERS],
+                [("InvalidRequest", "a filter or column is unknown, or a filter is not valid")],
+            ),
+            f'        return self._stream("{resource.kind}", columns, filters, {filters})',
+        ]
+    )

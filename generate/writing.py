@@ -1,0 +1,69 @@
+"""Docstrings and modules as text."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterable
+
+WIDTH = 100
+NOTE = "# Generated from the core's description by `make generate`; change the C++ declarations."
+
+
+# What a module imports and does not use is removed.
+_TIDY = ["check", "--quiet", "--fix", "--select=F401,I"]
+_PACKAGE = "--config=lint.isort.known-first-party=['comptroller']"
+
+
+def module(docs: tuple[str, str], *parts: str) -> str:
+    """A module, formatted by ruff; `docs` are the first line and the rest of its docstring."""
+    head = [docstring(0, *docs), NOTE, "from __future__ import annotations"]
+    text = "\n\n".join([*head, *parts])
+    for command in ([*_TIDY, _PACKAGE], ["format", "--quiet"]):
+        ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename=x.py", "-"]
+        text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
+    return text
+
+
+def comment(text: str, mark: str = "#:") -> str:
+    """A comment, by default one that documents what follows, with its line feed."""
+    return textwrap.indent(textwrap.fill(text, WIDTH - len(mark) - 1), mark + " ") + "\n"
+
+
+def sentence(text: str) -> str:
+    """A phrase as a sentence."""
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
+
+
+def docstring(
+    indent: int,
+    paragraph: str,
+    more: str = "",
+    arguments: Iterable[tuple[str, str]] = (),
+    errors: Iterable[tuple[str, str]] = (),
+) -> str:
+    """A docstring: a first line, or several; more sentences; sections of arguments and errors."""
+    parts = ['"""' + _wrapped(paragraph, indent + 3).lstrip(), _wrapped(more, indent)]
+    for title, entries in (("Args", arguments), ("Raises", errors)):
+        lines = [_entry(name, text, indent + 4) for name, text in entries]
+        parts.append("\n".join([" " * indent + title + ":", *lines]) if lines else "")
+    text = "\n\n".join(filter(None, parts))
+    end = f"\n{' ' * indent}" if "\n" in text or len(text) + indent + 3 > WIDTH else ""
+    return f'{" " * indent}{text}{end}"""'
+
+
+def _wrapped(text: str, indent: int, first: str = "") -> str:
+    margin = " " * indent
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=margin + first,
+        subsequent_indent=margin,
+        break_on_hyphens=False,
+    )
+
+
+def _entry(name: str, text: str, indent: int) -> str:
+    lines = textwrap.wrap(f"{name}: {text}.", WIDTH - indent - 4, break_on_hyphens=False)
+    return textwrap.indent("\n    ".join(lines), " " * indent)

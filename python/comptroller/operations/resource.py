@@ -1,0 +1,187 @@
+"""What the classes of resources share: making requests and reading answers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from comptroller import arguments, decoding, pages
+from comptroller.arguments import Id
+from comptroller.errors import unavailable
+from comptroller.pages import Page
+from comptroller.streams import Stream
+
+R = TypeVar("R")
+
+_NOTHING: Mapping[str, object] = {}
+
+
+class Request(NamedTuple):
+    """An operation with its parameters, as a transport carries it."""
+
+    operation: str
+    parameters: list[tuple[str, str]]
+    body: bytes | None = None
+    idempotency_key: str | None = None
+
+
+class Transport(Protocol):
+    """Carries operations to the service, for one caller. Raises :class:`comptroller.Error`."""
+
+    def call(
+        self,
+        operation: str,
+        parameters: list[tuple[str, str]],
+        body: bytes | None,
+        idempotency_key: str | None,
+    ) -> bytes:
+        """The JSON answer of an operation."""
+
+    def stream(
+        self, kind: str, columns: list[str] | None, parameters: list[tuple[str, str]]
+    ) -> Stream:
+        """All records of a kind that pass the filters, as columns."""
+
+
+class AsyncTransport(Protocol):
+    """Carries operations to the service, for one caller. Raises :class:`comptroller.Error`."""
+
+    async def call(
+        self,
+        operation: str,
+        parameters: list[tuple[str, str]],
+        body: bytes | None,
+        idempotency_key: str | None,
+    ) -> bytes:
+        """The JSON answer of an operation."""
+
+
+class Resource:
+    """One kind of record, reached through a transport. Immutable; safe to use from many threads."""
+
+    __slots__ = ("_transport",)
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def _send(self, sent: Request, answer: type[R]) -> R:
+        return _read(sent.operation, self._transport.call(*sent), answer)
+
+    def _walk(
+        self,
+        operation: str,
+        answer: type[Page[R]],
+        filters: Mapping[str, object],
+        known: type[Any],
+        order: str | None,
+        limit: int,
+    ) -> Iterator[R]:
+        page_at = _pages(operation, filters, known, order, limit)
+
+        return pages.walk(lambda cursor: self._send(page_at(cursor), answer))
+
+    def _stream(
+        self,
+        kind: str,
+        columns: str | Sequence[str] | None,
+        filters: Mapping[str, object],
+        known: type[Any],
+    ) -> Stream:
+        names = None if columns is None else arguments.texts("columns", columns)
+        return self._transport.stream(kind, names, arguments.query(filters, known.__annotations__))
+
+
+class AsyncResource:
+    """One kind of record, reached through an asynchronous transport. Immutable."""
+
+    __slots__ = ("_transport",)
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    async def _send(self, sent: Request, answer: type[R]) -> R:
+        return _read(sent.operation, await self._transport.call(*sent), answer)
+
+    def _walk(
+        self,
+        operation: str,
+        answer: type[Page[R]],
+        filters: Mapping[str, object],
+        known: type[Any],
+        order: str | None,
+        limit: int,
+    ) -> AsyncIterator[R]:
+        page_at = _pages(operation, filters, known, order, limit)
+
+        return pages.walk_async(lambda cursor: self._send(page_at(cursor), answer))
+
+
+def request(
+    operation: str,
+    query: Mapping[str, object] = _NOTHING,
+    body: Mapping[str, object] | None = None,
+    idempotency_key: Id | None = None,
+) -> Request:
+    """A request with these parameters and a body of these members.
+
+    Raises InvalidRequest, naming the argument that is not valid.
+    """
+    content = None if body is None else arguments.body(body)
+    return Request(operation, arguments.query(query), content, _key(idempotency_key))
+
+
+def record_request(operation: str, record: object, idempotency_key: Id | None) -> Request:
+    """A request whose body is a whole record. Raises InvalidRequest like `request`."""
+    return Request(operation, [], arguments.record(record), _key(idempotency_key))
+
+
+def list_request(operation: str, given: Mapping[str, Any]) -> Request:
+    """The request of one page.
+
+    `given` is what the method `list` was called with, its `locals()`: the filters, `self`, and in
+    `unknown` the names that it does not know, for which this raises InvalidRequest.
+    """
+    filters = {name: given[name] for name in given if name not in {"self", "unknown"}}
+    arguments.refuse_unknown(given["unknown"], filters)
+    return request(operation, filters)
+
+
+def _key(given: Id | None) -> str | None:
+    return None if given is None else arguments.text("idempotency_key", given)
+
+
+def _pages(
+    operation: str,
+    filters: Mapping[str, object],
+    known: type[Any],
+    order: str | None,
+    limit: int,
+) -> Callable[[str], Request]:
+    """The requests of the pages of a list, by their cursors; that of the first page is ""."""
+    parameters = arguments.query(filters, known.__annotations__)
+    parameters += arguments.query({"order": order, "limit": limit})
+
+    def page_at(cursor: str) -> Request:
+        here = [*parameters, ("page_cursor", cursor)] if cursor else parameters
+        return Request(operation, here)
+
+    return page_at
+
+
+def _read(operation: str, data: bytes, answer: type[R]) -> R:
+    try:
+        return decoding.read(data, answer)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        # What is written is checked, so another program has changed the file.
+        raise unavailable(
+            "the store is damaged, or what answers for it: "
+            f"the answer to {operation} is not as promised: {error}"
+        ) from error

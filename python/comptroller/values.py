@@ -1,0 +1,72 @@
+"""The values of closed sets, the kinds of records, and names of members."""
+
+# Generated from the core's description by `make generate`; change the C++ declarations.
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+#: SELL_ONLY: the identity may only sell.
+#: CLOSED: the identity is closed and may do nothing.
+#: FROZEN: the identity is frozen for compliance reasons; only the operator sets it.
+#: DORMANT: the identity is dormant because it was inactive.
+ControlType: TypeAlias = Literal["SELL_ONLY", "CLOSED", "FROZEN", "DORMANT"]
+
+#: CLIENT: a client of the identity's customer.
+#: PROVIDER: the operator of the service.
+SetBy: TypeAlias = Literal["CLIENT", "PROVIDER"]
+
+#: ETHEREUM: Ethereum; addresses are 20 bytes in hex.
+#: SOLANA: Solana; addresses are 32 bytes in base58.
+#: INK: Ink; addresses as on ETHEREUM.
+#: XLAYER: X Layer; addresses as on ETHEREUM.
+#: ARBITRUM_ONE: Arbitrum One; addresses as on ETHEREUM.
+Ledger: TypeAlias = Literal["ETHEREUM", "SOLANA", "INK", "XLAYER", "ARBITRUM_ONE"]
+
+#: PENDING: not yet sent to the chain.
+#: SUBMITTED: sent to the chain, not yet confirmed.
+#: CONFIRMED: confirmed by the chain; final.
+#: FAILED: given up; final.
+ClaimStatus: TypeAlias = Literal["PENDING", "SUBMITTED", "CONFIRMED", "FAILED"]
+
+#: DAILY: rewards are claimed once a day.
+ScheduleType: TypeAlias = Literal["DAILY"]
+
+#: DESC: newest first.
+#: ASC: oldest first.
+Order: TypeAlias = Literal["DESC", "ASC"]
+
+#: APPROVED: no control is active.
+#: DISABLED: controls are active, none of them FROZEN.
+#: ERROR: a FROZEN control is active.
+IdentityStatus: TypeAlias = Literal["APPROVED", "DISABLED", "ERROR"]
+
+#: BUY: to buy assets.
+#: SELL: to sell assets; the one action that SELL_ONLY permits.
+#: DEPOSIT: to pay in.
+#: WITHDRAW: to pay out.
+Action: TypeAlias = Literal["BUY", "SELL", "DEPOSIT", "WITHDRAW"]
+
+#: The kinds of records as loads, exports and streams name them, in an order in which they can be
+#: loaded.
+KINDS = (
+    "identities",
+    "controls",
+    "orchestrations",
+    "payout-groups",
+    "reward-addresses",
+    "claims",
+    "balances",
+)
+
+#: The members that are amounts, whose values must be exact.
+AMOUNTS = frozenset(["amount", "balance", "source_amount"])
+
+#: The parameters whose names no argument can have, by the names of the arguments.
+RENAMED = {
+    "created_at_lt": "created_at.lt",
+    "created_at_lte": "created_at.lte",
+    "created_at_eq": "created_at.eq",
+    "created_at_gte": "created_at.gte",
+    "created_at_gt": "created_at.gt",
+}
