@@ -59,16 +59,16 @@ void PageAppender::replace(PageNumber page, const PageBytes& bytes) const {
   const std::uint64_t offset = std::uint64_t{page - 1} * page_size;
   if (const int failure =
           files::write_at(descriptor_, std::string_view(bytes.data(), bytes.size()), offset)) {
-    throw Error(Code::unavailable, "the tables of the load cannot be written: " +
-                                       std::generic_category().message(failure));
+    throw Error::of_system(failure, "the tables of the load cannot be written: " +
+                                        std::generic_category().message(failure));
   }
 }
 
 void PageAppender::flush() {
   const std::uint64_t offset = std::uint64_t{buffered_ - 1} * page_size;
   if (const int failure = files::write_at(descriptor_, buffer_, offset)) {
-    throw Error(Code::unavailable, "the tables of the load cannot be written: " +
-                                       std::generic_category().message(failure));
+    throw Error::of_system(failure, "the tables of the load cannot be written: " +
+                                        std::generic_category().message(failure));
   }
   buffer_.clear();
   buffered_ = next_;

@@ -9,7 +9,7 @@ import msgspec
 
 from comptroller import arguments, pages, records
 from comptroller.arguments import Id, Moment
-from comptroller.errors import unavailable
+from comptroller.errors import unusable
 from comptroller.pages import Page
 from comptroller.streams import Stream
 
@@ -137,7 +137,7 @@ class Noun:
             return records.read(data, answer)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             # What is written is checked, so somebody else has been at the file.
-            raise unavailable(
+            raise unusable(
                 "the store is damaged, or what answers for it: "
                 f"the answer to {operation} is not as promised: {error}"
             ) from error
