@@ -23,6 +23,13 @@ int code_of(const std::exception& failure) {
   return error != nullptr && error->code() == Code::invalid_request ? EINVAL : EIO;
 }
 
+// With the code before the detail, which is all that a reader learns of an Error.
+std::string message_of(const std::exception& failure) {
+  const auto* error = dynamic_cast<const Error*>(&failure);
+  if (error == nullptr) return failure.what();
+  return std::string(problem(error->code()).code) + ": " + error->detail();
+}
+
 // Runs `action` with the open stream; returns 0 or an errno value.
 template <class Action>
 int attempt(ArrowArrayStream* stream, Action action) {
@@ -31,7 +38,7 @@ int attempt(ArrowArrayStream* stream, Action action) {
     action(open.reader);
     return 0;
   } catch (const std::exception& failure) {
-    open.message = failure.what();
+    open.message = message_of(failure);
     return code_of(failure);
   }
 }

@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t rows_a_piece = 4'096;
 constexpr std::size_t pieces_ahead = 3;
 
+using Formatter = TextReader::Formatter;
+
 void append_line(std::string& out, std::vector<TextCells>& columns, const ArrowArray& batch,
                  std::int64_t row) {
   const std::size_t begin = out.size();
@@ -23,24 +25,64 @@ void append_line(std::string& out, std::vector<TextCells>& columns, const ArrowA
   out += out.size() == begin ? "\"\"\r\n" : "\r\n";
 }
 
+// `openings` precede the values of each column.
+void write_object(json::JsonWriter& out, std::vector<TextCells>& columns,
+                  const std::vector<std::string>& openings, const ArrowArray& batch,
+                  std::int64_t row) {
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    out.put(openings[i]);
+    columns[i].write_json(out, *batch.children[i], batch.offset + row);
+  }
+  out.put("}");
+}
+
+Formatter make_formatter(const ArrowSchema& schema, const std::vector<TextColumn>& described,
+                         TextFormat format) {
+  if (std::cmp_not_equal(schema.n_children, described.size())) {
+    throw Error::invalid("columns", "must be as many as those of the stream");
+  }
+  std::vector<TextCells> cells;
+  std::vector<std::string> openings;
+  for (std::size_t i = 0; i < described.size(); ++i) {
+    cells.emplace_back(*schema.children[i], described[i].content);
+    std::string& opening = openings.emplace_back(i == 0 ? "\n{" : ",");
+    json::JsonWriter(opening).write(std::string_view(described[i].name));
+    opening += ':';
+  }
+  if (format == TextFormat::csv) {
+    return
+        [cells](std::string& out, const ArrowArray& batch, std::int64_t begin, std::int64_t end) {
+          std::vector<TextCells> columns = cells;
+          for (std::int64_t row = begin; row < end; ++row) append_line(out, columns, batch, row);
+        };
+  }
+  return [cells, openings](std::string& text, const ArrowArray& batch, std::int64_t begin,
+                           std::int64_t end) {
+    std::vector<TextCells> columns = cells;
+    json::JsonWriter out(text);
+    for (std::int64_t row = begin; row < end; ++row) {
+      if (row > begin) out.put(",");
+      write_object(out, columns, openings, batch, row);
+    }
+  };
+}
+
 }  // namespace
 
-TextReader::TextReader(Owned<ArrowArrayStream> stream, const std::vector<TextColumn>& columns,
-                       TextFormat format)
-    : stream_(std::move(stream)), format_(format) {
+TextReader::TextReader(Owned<ArrowArrayStream> stream,
+                       const std::function<Formatter(const ArrowSchema&)>& make)
+    : stream_(std::move(stream)) {
   ArrowSchema raw{};
   if (stream_.get()->get_schema(stream_.get(), &raw) != 0) fail();
   const Schema schema(raw);
-  if (std::cmp_not_equal(raw.n_children, columns.size())) {
-    throw Error::invalid("columns", "must be as many as those of the stream");
-  }
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    columns_.emplace_back(*raw.children[i], columns[i].content);
-    std::string& opening = openings_.emplace_back(i == 0 ? "\n{" : ",");
-    json::JsonWriter(opening).write(std::string_view(columns[i].name));
-    opening += ':';
-  }
+  format_ = make(raw);
 }
+
+TextReader::TextReader(Owned<ArrowArrayStream> stream, const std::vector<TextColumn>& columns,
+                       TextFormat format)
+    : TextReader(std::move(stream), [&](const ArrowSchema& schema) {
+        return make_formatter(schema, columns, format);
+      }) {}
 
 std::optional<TextPiece> TextReader::next() {
   while (pieces_.size() < pieces_ahead && begin_piece()) {
@@ -63,7 +105,10 @@ bool TextReader::begin_piece() {
   const std::int64_t begin = next_row_;
   next_row_ = std::min(begin + rows_a_piece, batch_->get()->length);
   pieces_.push_back(std::async(std::launch::async, [this, batch = batch_, begin, end = next_row_] {
-    return format(*batch->get(), begin, end);
+    TextPiece piece{{}, end - begin};
+    piece.text.reserve(expected_size_);
+    format_(piece.text, *batch->get(), begin, end);
+    return piece;
   }));
   return true;
 }
@@ -72,31 +117,6 @@ std::shared_ptr<Array> TextReader::read_batch() {
   ArrowArray batch{};
   if (stream_.get()->get_next(stream_.get(), &batch) != 0) fail();
   return batch.release == nullptr ? nullptr : std::make_shared<Array>(batch);
-}
-
-TextPiece TextReader::format(const ArrowArray& batch, std::int64_t begin, std::int64_t end) const {
-  std::vector<TextCells> columns = columns_;
-  TextPiece piece{{}, end - begin};
-  piece.text.reserve(expected_size_);
-  if (format_ == TextFormat::csv) {
-    for (std::int64_t row = begin; row < end; ++row) append_line(piece.text, columns, batch, row);
-  } else {
-    json::JsonWriter out(piece.text);
-    for (std::int64_t row = begin; row < end; ++row) {
-      if (row > begin) out.put(",");
-      write_object(out, columns, batch, row);
-    }
-  }
-  return piece;
-}
-
-void TextReader::write_object(json::JsonWriter& out, std::vector<TextCells>& columns,
-                              const ArrowArray& batch, std::int64_t row) const {
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    out.put(openings_[i]);
-    columns[i].write_json(out, *batch.children[i], batch.offset + row);
-  }
-  out.put("}");
 }
 
 void TextReader::fail() {

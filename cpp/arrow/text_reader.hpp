@@ -1,9 +1,10 @@
-// The rows of an Arrow stream as CSV or JSON text.
+// The rows of an Arrow stream as text: CSV, JSON, or what a caller makes of them.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -31,28 +32,30 @@ struct TextPiece {
 // the stream. For one caller at a time.
 class TextReader {
  public:
+  // Appends rows of a batch, from `begin` until before `end`. Called by several threads at a time.
+  using Formatter = std::function<void(std::string& out, const ArrowArray& batch,
+                                       std::int64_t begin, std::int64_t end)>;
+
+  // `make` makes the formatter for the rows of a schema, which is released then.
+  TextReader(Owned<ArrowArrayStream> stream,
+             const std::function<Formatter(const ArrowSchema&)>& make);
   // The columns are those of the stream. Throws invalid_request for a type that has no text.
   TextReader(Owned<ArrowArrayStream> stream, const std::vector<TextColumn>& columns,
              TextFormat format);
 
   // The next rows, in their order; nullopt at the end. CSV: each row ends with CR LF. JSON: each
   // is an object behind a line feed; commas separate those of a piece. Throws unavailable with the
-  // stream's message if it fails; the stream has ended then.
+  // stream's message if it fails, and what the formatter throws; the stream has ended then.
   std::optional<TextPiece> next();
 
  private:
   // Begins to format the next rows; false at the end.
   bool begin_piece();
   std::shared_ptr<Array> read_batch();
-  TextPiece format(const ArrowArray& batch, std::int64_t begin, std::int64_t end) const;
-  void write_object(json::JsonWriter& out, std::vector<TextCells>& columns, const ArrowArray& batch,
-                    std::int64_t row) const;
   [[noreturn]] void fail();
 
   Owned<ArrowArrayStream> stream_;
-  TextFormat format_;
-  std::vector<TextCells> columns_;
-  std::vector<std::string> openings_;  // JSON: what precedes each value
+  Formatter format_;
   std::shared_ptr<Array> batch_;
   std::int64_t next_row_ = 0;                   // of the batch
   std::atomic<std::size_t> expected_size_ = 0;  // of the text of a piece

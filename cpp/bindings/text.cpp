@@ -1,10 +1,13 @@
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <tuple>
 #include <utility>
 
+#include "arrow/lines.hpp"
 #include "arrow/text_reader.hpp"
 #include "bindings/bindings.hpp"
 #include "model/error.hpp"
@@ -20,25 +23,29 @@ using arrow::TextFormat, arrow::TextPiece, arrow::TextReader;
 // Name, whether a text may be a formula, whether it is JSON.
 using Column = std::tuple<std::string, bool, bool>;
 
+arrow::Owned<ArrowArrayStream> take_stream(const py::capsule& capsule) {
+  if (std::string_view(capsule.name()) != "arrow_array_stream") {
+    throw py::type_error("stream: must be the capsule of an Arrow stream");
+  }
+  auto* const stream = capsule.get_pointer<ArrowArrayStream>();
+  if (stream->release == nullptr) throw Error::invalid("stream", "was read already");
+  return arrow::Owned<ArrowArrayStream>(std::exchange(*stream, {}));
+}
+
 // Several threads may read it: each piece is given once. The GIL is released while the stream is
 // read and while a thread is awaited, as both may need it.
 class TextRows {
  public:
   TextRows(const py::capsule& capsule, const std::vector<Column>& columns, bool is_json) {
-    if (std::string_view(capsule.name()) != "arrow_array_stream") {
-      throw py::type_error("stream: must be the capsule of an Arrow stream");
-    }
-    auto* const stream = capsule.get_pointer<ArrowArrayStream>();
-    if (stream->release == nullptr) throw Error::invalid("stream", "was read already");
+    auto stream = take_stream(capsule);
     std::vector<arrow::TextColumn> described;
     described.reserve(columns.size());
     for (const auto& [name, is_formula, is_document] : columns) {
       described.push_back({name, {is_formula, is_document}});
     }
     const py::gil_scoped_release released;
-    reader_ =
-        std::make_unique<TextReader>(arrow::Owned<ArrowArrayStream>(std::exchange(*stream, {})),
-                                     described, is_json ? TextFormat::json : TextFormat::csv);
+    reader_ = std::make_unique<TextReader>(std::move(stream), described,
+                                           is_json ? TextFormat::json : TextFormat::csv);
   }
   ~TextRows() {
     const py::gil_scoped_release released;
@@ -58,6 +65,63 @@ class TextRows {
   std::unique_ptr<TextReader> reader_;
 };
 
+// The rows as NDJSON to load, for one reader at a time, in any thread.
+class ArrowLines {
+ public:
+  ArrowLines(const py::capsule& capsule, const std::string& kind) {
+    auto stream = take_stream(capsule);
+    const py::gil_scoped_release released;
+    refuse_broken([&] {
+      reader_ = std::make_unique<TextReader>(std::move(stream), [&](const ArrowSchema& schema) {
+        return arrow::make_line_formatter(kind, schema);
+      });
+    });
+  }
+  ~ArrowLines() {
+    const py::gil_scoped_release released;
+    reader_.reset();
+  }
+  ArrowLines(const ArrowLines&) = delete;
+  ArrowLines& operator=(const ArrowLines&) = delete;
+
+  std::size_t readinto(const py::buffer& buffer) {
+    const py::buffer_info target = buffer.request(/*writable=*/true);
+    const auto room = static_cast<std::size_t>(target.size * target.itemsize);
+    const py::gil_scoped_release released;
+    const std::lock_guard lock(mutex_);
+    refuse_broken([&] {
+      while (piece_ && copied_ == piece_->text.size()) {
+        piece_ = reader_->next();
+        copied_ = 0;
+      }
+    });
+    if (!piece_) return 0;
+    const std::size_t size = std::min(room, piece_->text.size() - copied_);
+    std::memcpy(target.ptr, piece_->text.data() + copied_, size);
+    copied_ += size;
+    return size;
+  }
+
+  void abandon() const {}  // a library reads its own stream: nothing here can end that
+
+ private:
+  // What fails a stream is a fault of the source, whatever it is.
+  template <class Work>
+  static void refuse_broken(Work work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      if (error.code() != Code::unavailable) throw;
+      throw Error::invalid("source", "cannot be read: " + error.detail());
+    }
+  }
+
+  std::mutex mutex_;
+  std::unique_ptr<TextReader> reader_;
+  std::optional<TextPiece> piece_ = TextPiece{};  // nullopt at the end
+  std::size_t copied_ = 0;                        // of the piece
+};
+
 py::buffer_info bytes_of(TextPiece& piece) {
   return {reinterpret_cast<unsigned char*>(piece.text.data()),
           static_cast<py::ssize_t>(piece.text.size()), true};
@@ -74,6 +138,10 @@ void bind_text(py::module_& module) {
            .def(py::init<const py::capsule&, const std::vector<Column>&, bool>(), arg("stream"),
                 arg("columns"), arg("is_json"))
            .def("next", &TextRows::next));
+  seal(py::class_<ArrowLines>(module, "ArrowLines", py::is_final())
+           .def(py::init<const py::capsule&, const std::string&>(), arg("stream"), arg("kind"))
+           .def("readinto", &ArrowLines::readinto, arg("buffer"), py::pos_only())
+           .def("abandon", &ArrowLines::abandon));
 }
 
 }  // namespace comptroller::bindings

@@ -63,7 +63,7 @@ std::size_t UnnamedFile::read(std::uint64_t offset, char* out, std::size_t capac
 }
 
 void UnnamedFile::fail(int reason) const {
-  throw Error(Code::unavailable, "a temporary file in " + folder_ +
+  throw Error::of_system(reason, "a temporary file in " + folder_ +
                                      " cannot be used: " + std::generic_category().message(reason));
 }
 

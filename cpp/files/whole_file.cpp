@@ -181,11 +181,11 @@ void WholeFile::close() noexcept {
 void WholeFile::fail(int reason) {
   close();
   if (reason == EEXIST && existing_ == Existing::refuse) {
-    throw Error(Code::unavailable, path_ + " exists already; choose another name");
+    throw Error(Code::unusable, path_ + " exists already; choose another name");
   }
   const std::string name = path_ == "-" ? "the standard output" : path_;
-  throw Error(Code::unavailable,
-              name + " cannot be written: " + std::generic_category().message(reason));
+  throw Error::of_system(reason,
+                         name + " cannot be written: " + std::generic_category().message(reason));
 }
 
 }  // namespace comptroller::files

@@ -1,5 +1,8 @@
 #include "model/error.hpp"
 
+#include <algorithm>
+#include <cerrno>
+
 #include "model/wording.hpp"
 
 namespace comptroller {
@@ -30,6 +33,13 @@ Error Error::conflict(std::string detail, std::string existing) {
   Error error(Code::already_exists, std::move(detail));
   error.existing_ = std::move(existing);
   return error;
+}
+
+Error Error::of_system(int reason, std::string detail) {
+  constexpr std::array passing{EFBIG,  ENOSPC, EDQUOT, EIO,   ENOMEM, EMFILE,
+                               ENFILE, EAGAIN, EBUSY,  EINTR, ESTALE, ETIMEDOUT};
+  const bool may_pass = std::ranges::find(passing, reason) != passing.end();
+  return {may_pass ? Code::unavailable : Code::unusable, std::move(detail)};
 }
 
 }  // namespace comptroller

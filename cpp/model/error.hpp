@@ -38,6 +38,11 @@ enum class Code : std::uint8_t {
   rate_limited,
   internal,
   unavailable,
+  closed,
+  read_only,
+  unsupported,
+  unusable,
+  outcome_unknown,
 };
 
 struct Problem {
@@ -49,7 +54,7 @@ struct Problem {
 };
 
 // One row per code, in the order of Code.
-inline constexpr std::array<Problem, 22> problems{{
+inline constexpr std::array<Problem, 27> problems{{
     {"malformed-json", 400, "The body is not JSON"},
     {"invalid-request", 400, "The request is not valid"},
     {"invalid-cursor", 400, "The page cursor is not valid"},
@@ -72,6 +77,11 @@ inline constexpr std::array<Problem, 22> problems{{
     {"rate-limited", 429, "Too many requests"},
     {"internal", 500, "Internal error"},
     {"unavailable", 503, "Unavailable"},
+    {"closed", 503, "The service is closed"},
+    {"read-only", 403, "The store is read-only"},
+    {"unsupported", 501, "Not supported here"},
+    {"unusable", 500, "The store or a file cannot be used"},
+    {"outcome-unknown", 504, "Whether the write was executed is not known"},
 }};
 
 constexpr const Problem& problem(Code code) {
@@ -110,8 +120,11 @@ class Error : public std::exception {
   static Error conflict(std::string detail, std::string existing);
   // The store contains a value that no version wrote.
   static Error damaged(const std::string& what) {
-    return {Code::unavailable, "the store is damaged: " + what};
+    return {Code::unusable, "the store is damaged: " + what};
   }
+  // What the operating system refused, by its errno value: unavailable if the cause may pass (no
+  // space, memory, descriptor or thread, an I/O error), else unusable.
+  static Error of_system(int reason, std::string detail);
 
   Code code() const { return code_; }
   const std::string& detail() const { return detail_; }

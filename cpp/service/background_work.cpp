@@ -26,7 +26,7 @@ thread_local BackgroundWork* of_this_thread = nullptr;
 bool BackgroundWork::is_this_thread() {
   if (of_this_thread == nullptr) return false;
   const std::lock_guard lock(of_this_thread->mutex_);
-  if (of_this_thread->is_stopping_) throw Error(Code::unavailable, "the service is closed");
+  if (of_this_thread->is_stopping_) throw Error(Code::closed, "the service is closed");
   return true;
 }
 

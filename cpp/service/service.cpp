@@ -80,7 +80,7 @@ void check_idempotency_key(std::string_view key) {
 }  // namespace
 
 Environment system_environment() {
-  if (sodium_init() < 0) throw Error(Code::unavailable, "no source of randomness");
+  if (sodium_init() < 0) throw Error(Code::unusable, "no source of randomness");
   const auto now = [] {
     using std::chrono::microseconds;
     const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
@@ -130,9 +130,9 @@ bool Service::is_forked() const {
 }
 
 void Service::check_usable() const {
-  if (is_closed_) throw Error(Code::unavailable, "the service is closed");
+  if (is_closed_) throw Error(Code::closed, "the service is closed");
   if (is_forked()) {
-    throw Error(Code::unavailable,
+    throw Error(Code::closed,
                 "the service was opened before this process was forked; open the store again here");
   }
 }

@@ -14,14 +14,21 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from comptroller.errors import (
+        Closed,
         Conflict,
         Error,
         FieldError,
         Forbidden,
         InvalidRequest,
+        MissingExtra,
         NotFound,
+        OutcomeUnknown,
+        RateLimited,
+        ReadOnly,
         Unauthenticated,
         Unavailable,
+        Unsupported,
+        Unusable,
     )
     from comptroller.loading import LoadResult, Rejection
     from comptroller.local import open  # noqa: A004
@@ -45,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Balance",
     "Claim",
+    "Closed",
     "Conflict",
     "Control",
     "Error",
@@ -53,16 +61,22 @@ __all__ = [
     "Identity",
     "InvalidRequest",
     "LoadResult",
+    "MissingExtra",
     "NotFound",
     "Orchestration",
+    "OutcomeUnknown",
     "Page",
     "PayoutGroup",
+    "RateLimited",
+    "ReadOnly",
     "Rejection",
     "RewardAddress",
     "Service",
     "Stream",
     "Unauthenticated",
     "Unavailable",
+    "Unsupported",
+    "Unusable",
     "__version__",
     "connect",
     "open",
@@ -71,14 +85,21 @@ __all__ = [
 
 _HOMES = {
     "errors": (
+        "Closed",
         "Conflict",
         "Error",
         "FieldError",
         "Forbidden",
         "InvalidRequest",
+        "MissingExtra",
         "NotFound",
+        "OutcomeUnknown",
+        "RateLimited",
+        "ReadOnly",
         "Unauthenticated",
         "Unavailable",
+        "Unsupported",
+        "Unusable",
     ),
     "loading": ("LoadResult", "Rejection"),
     "local": ("open",),
@@ -100,7 +121,7 @@ _HOMES = {
 _ROOMS = ("errors", "records")
 
 
-def __getattr__(name: str) -> object:
+def _load(name: str) -> object:
     from importlib import import_module
 
     if name == "__version__":
@@ -116,6 +137,10 @@ def __getattr__(name: str) -> object:
         value = getattr(import_module(f"comptroller.{home}"), name)
     globals()[name] = value
     return value
+
+
+if not TYPE_CHECKING:  # to a type checker every name would be known then
+    __getattr__ = _load
 
 
 def __dir__() -> list[str]:

@@ -61,6 +61,17 @@ class TextRows:
         between two of a piece."""
 
 @final
+class ArrowLines:
+    """The rows of an Arrow stream, as a capsule, as NDJSON of records of a kind.
+
+    Columns that such a line does not know have 0 in place of each value. For one reader at a time.
+    """
+
+    def __init__(self, stream: object, kind: str) -> None: ...
+    def readinto(self, buffer: memoryview, /) -> int: ...
+    def abandon(self) -> None: ...
+
+@final
 class Sample:
     """Sample records as NDJSON bytes; `readinto` returns 0 at the end."""
 

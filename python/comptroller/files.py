@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from comptroller.errors import Unavailable, invalid, unavailable
+from comptroller.errors import Unusable, invalid, of_system, unusable
 
 #: Endings of the names of the files beside a store.
 _BESIDE_A_STORE = (
@@ -32,11 +32,12 @@ def whole_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path
         mode: the permissions of a new file, less the umask.
 
     Raises:
-        Unavailable: the file cannot be written.
+        Unusable: the file cannot be written.
+        Unavailable: the disk is full.
     """
     given = Path(path)
     if given.exists() and not given.is_file():
-        raise unavailable(f"{path} cannot be written: it is no file")
+        raise unusable(f"{path} cannot be written: it is not a file")
     whole = given.resolve()
     part = _part_of(whole)
     try:
@@ -57,8 +58,8 @@ def whole_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path
 def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A folder to write files into, which takes the name `path` when it is whole and durable.
 
-    Folders that it is in are made where they are missing. Raises Unavailable where it cannot be
-    written, or is there already with something in it, and leaves nothing of it behind.
+    Folders that it is in are made where they are missing. Raises Unusable if it cannot be
+    written, or exists already with something in it, and leaves nothing of it behind.
     """
     whole = Path(path).resolve()
     if whole.exists() and not (whole.is_dir() and not any(whole.iterdir())):
@@ -117,8 +118,8 @@ def _part_of(whole: Path) -> Path:
     return whole.with_name(f"{whole.name}.{secrets.token_hex(8)}.part")
 
 
-def _there(path: str | os.PathLike[str]) -> Unavailable:
-    return unavailable(f"{path} cannot be written: it is there already; name another folder")
+def _there(path: str | os.PathLike[str]) -> Unusable:
+    return unusable(f"{path} cannot be written: it exists already; name another folder")
 
 
 def _take_name(part: Path, whole: Path) -> None:
@@ -132,7 +133,7 @@ def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise unavailable(f"{path} cannot be written: {error.strerror or error}") from error
+        raise of_system(error, f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def _make_durable(path: Path) -> None:

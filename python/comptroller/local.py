@@ -102,7 +102,7 @@ def open(
         read_only: never writes and never migrates.
 
     Raises:
-        Unavailable: the path cannot be opened, is no store, or one of a newer version.
+        Unusable: the path cannot be opened, is no store, or one of a newer version.
         InvalidRequest: an unknown scope.
     """
     place = arguments.path("path", path)

@@ -27,7 +27,7 @@ _COLUMNS = {
 def write_parquet(stream: Rows, path: str) -> int:
     """Writes all rows to a file; returns how many. The file appears when it is whole.
 
-    Raises Unavailable where DuckDB is not installed or the file cannot be written.
+    Raises Unavailable if the file cannot be written, MissingExtra if DuckDB is not installed.
     """
     with whole_file(path) as part:
         return _copy(stream, path, part)
@@ -44,7 +44,8 @@ def write_dataset(stream: Rows, path: str, keys: Sequence[str]) -> int:
 
     Raises:
         InvalidRequest: a key that the rows have no column for.
-        Unavailable: the folder cannot be written, or DuckDB is not installed.
+        Unavailable: the folder cannot be written.
+        MissingExtra: DuckDB is not installed.
     """
     with whole_folder(path) as part:
         rows = _copy(stream, path, part, keys)

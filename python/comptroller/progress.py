@@ -30,7 +30,7 @@ def heard(progress: Progress | bool | None, title: str) -> Iterator[Progress | N
 
     Raises:
         InvalidRequest: neither something to call nor a flag.
-        Unavailable: a bar is asked for, and tqdm is not installed.
+        MissingExtra: a bar is asked for, and tqdm is not installed.
     """
     if callable(progress):
         yield progress

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from comptroller.decoding import Time
-from comptroller.errors import Error, Forbidden, NotFound, unavailable
+from comptroller.errors import Error, Forbidden, NotFound, unusable
 from comptroller.files import whole_file
 from comptroller.loading import LoadResult
 from comptroller.local import LocalHost
@@ -143,7 +143,7 @@ class _Walk:
 class _Place:
     """Where a pull begins again: by kind and source in a file beside the store that is pulled into.
 
-    Raises Unavailable where it cannot be used. Beside a store that keeps no file there is none.
+    Raises Unusable if it cannot be used. Beside a store that keeps no file there is none.
     """
 
     def __init__(self, target: Service, kind: str, source: str) -> None:
@@ -178,7 +178,7 @@ class _Place:
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=dict[str, dict[str, Time]])
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise unavailable(
+            raise unusable(
                 f"{self._path} cannot be used: {error}; remove it, and all is read again"
             ) from error
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from comptroller import _core, arguments
-from comptroller.errors import invalid, unavailable
+from comptroller.errors import invalid, of_system
 from comptroller.files import refuse_store, whole_file
 from comptroller.values import KINDS
 
@@ -65,7 +65,7 @@ def sample(
 
     Raises:
         InvalidRequest: an unknown kind, ``all`` without `out`, or a store for `out`.
-        Unavailable: `out` cannot be written.
+        Unusable: `out` cannot be written.
     """
     word = arguments.kind(kind, others=["all"])
     arguments.whole("rows", rows, _MOST)
@@ -93,7 +93,7 @@ def _write_all(directory: Path, claims: int, seed: int, customer: str | None) ->
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise unavailable(f"{directory} cannot be made: {error.strerror}") from error
+        raise of_system(error, f"{directory} cannot be made: {error.strerror}") from error
     for kind in KINDS:
         rows = _core.sample_rows(kind, claims)
         _write(_sample_file(kind, rows, seed, customer), directory / f"{kind}.ndjson")

@@ -54,7 +54,7 @@ class Service(Resources):
     """The service, for its operator or for one client: a store's by :func:`comptroller.open`.
 
     May be used from many threads. After `close`, and in a forked child, every method raises
-    :class:`comptroller.Unavailable`.
+    :class:`comptroller.Closed`.
     """
 
     def __init__(self, host: Host, title: str) -> None:
@@ -67,7 +67,7 @@ class Service(Resources):
     def reports(self) -> Reports:
         """Reports on the records, whose columns they keep in memory until the service is closed.
 
-        Raises Unavailable if the extra is not installed.
+        Raises MissingExtra if the extra is not installed.
         """
         require("sqlglot", "reports", "comptroller[analysis]")
         from comptroller.analysis.face import Reports
@@ -117,7 +117,8 @@ class Service(Resources):
         Raises:
             InvalidRequest: an unknown kind, a source that cannot be read.
             Forbidden: asked by a client.
-            Unavailable: the store cannot be written.
+            ReadOnly: the store was opened read-only.
+            Unavailable: the store is busy, or its disk is full.
         """
         accounts: list[bytes] = []
         given: Opened | None = None
@@ -162,7 +163,9 @@ class Service(Resources):
 
         Raises:
             InvalidRequest: an unknown kind, format, filter or key, or a file of the store itself.
-            Unavailable: the file cannot be written, or DuckDB is not installed.
+            Unusable: the file cannot be written.
+            Unavailable: the disk is full.
+            MissingExtra: DuckDB is not installed (for parquet).
         """
         word = arguments.kind(kind)
         arguments.choice("format", format, _FORMATS)
@@ -192,7 +195,9 @@ class Service(Resources):
 
         Raises:
             InvalidRequest: a file of the store itself.
-            Unavailable: the file is there already, or cannot be written.
+            Unusable: the file exists already, or cannot be written.
+            Unavailable: the disk is full.
+            Unsupported: the store is remote.
         """
         with waiting("copying the store"):
             self._host.backup(arguments.path("destination", destination))

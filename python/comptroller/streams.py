@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from comptroller.errors import unavailable
+from comptroller.errors import Error, make, missing_extra, unavailable
+from comptroller.routes import description
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import, unused-ignore]
@@ -45,7 +46,7 @@ class ArrowRows(Rows):
     """Rows as frames of libraries that read Arrow."""
 
     def to_arrow(self) -> pyarrow.Table:
-        """All rows as a pyarrow table. Raises Unavailable where pyarrow is not installed."""
+        """All rows as a pyarrow table. Raises MissingExtra if pyarrow is not installed."""
         arrow = require("pyarrow", "to_arrow()", "pyarrow")
         with reading(OSError):
             table: pyarrow.Table = arrow.table(self)
@@ -55,7 +56,7 @@ class ArrowRows(Rows):
         """All rows as a pandas frame: amounts as Arrow decimals, times aware.
 
         Amounts are no column of Python Decimals, because summing those rounds to the 28 digits of
-        Python's context. Raises Unavailable where pandas or pyarrow is not installed.
+        Python's context. Raises MissingExtra if pandas or pyarrow is not installed.
         """
         arrow = require("pyarrow", "to_pandas()", "pandas pyarrow")
         frames = require("pandas", "to_pandas()", "pandas pyarrow")
@@ -74,8 +75,8 @@ class Stream(ArrowRows):
     Amounts are decimal(38, 18), times UTC microseconds, closed sets dictionaries of words.
     polars, DuckDB, pyarrow, pandas and narwhals take the object itself, any number of times; each
     reading begins anew and shows the store at one moment. A reading left idle for ten minutes ends
-    with an error. Where the store cannot be read on, because the service was closed meanwhile or
-    the store is damaged, the methods here raise Unavailable, a library what it raises for that.
+    with an error. If the store cannot be read on, the methods here raise Closed, Unusable or
+    Unavailable, and a library what it raises for a failed stream.
     """
 
     def __init__(self, kind: str, source: Source) -> None:
@@ -89,7 +90,7 @@ class Stream(ArrowRows):
         return self._source.__arrow_c_schema__()
 
     def to_polars(self) -> polars.DataFrame:
-        """All rows as a polars frame. Raises Unavailable where polars is not installed."""
+        """All rows as a polars frame. Raises MissingExtra if polars is not installed."""
         frames = require("polars", "to_polars()", "comptroller[analysis]")
         with reading(frames.exceptions.ComputeError):
             # polars keeps texts as views, and takes no copy of such.
@@ -106,14 +107,14 @@ def reading(failure: type[Exception]) -> Iterator[None]:
     try:
         yield
     except failure as error:
-        raise unavailable(str(error).removeprefix("got external error: ")) from error
+        raise _refusal(str(error).removeprefix("got external error: ")) from error
 
 
 @contextmanager
 def interruptible(duckdb: Any) -> Iterator[None]:
     """Raises KeyboardInterrupt where Ctrl-C ends a query of DuckDB, which has two names for it.
 
-    Raises Unavailable where a stream that it reads cannot be read on.
+    Raises what ended a stream that it reads, such as Closed or Unavailable.
     """
     try:
         yield
@@ -123,11 +124,18 @@ def interruptible(duckdb: Any) -> Iterator[None]:
         failed = _OF_A_STREAM.search(str(error))
         if failed is None:
             raise
-        raise unavailable(str(error)[failed.end() :]) from error
+        raise _refusal(str(error)[failed.end() :]) from error
     except RuntimeError as error:
         if str(error) != "Query interrupted":
             raise
         raise KeyboardInterrupt from None
+
+
+def _refusal(text: str) -> Error:
+    """The error that a stream reported as text: its code, a colon, and its detail."""
+    code, _, detail = text.partition(": ")
+    statuses = {problem["code"]: problem["status"] for problem in description()["problems"]}
+    return make(code, statuses[code], detail) if code in statuses else unavailable(text)
 
 
 def awaited(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
@@ -147,13 +155,10 @@ def awaited(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
 
 
 def require(module: str, purpose: str, packages: str) -> Any:
-    """The optional module. Raises Unavailable saying what to install where it is missing."""
+    """The optional module. Raises MissingExtra, which says what to install, if it is missing."""
     from importlib import import_module
 
     try:
         return import_module(module)
     except ImportError as error:
-        wanted = f'"{packages}"' if "[" in packages else packages  # brackets are of the shell
-        raise unavailable(
-            f"{purpose} needs {module}, which is not installed: pip install {wanted}"
-        ) from error
+        raise missing_extra(module, purpose, packages) from error

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from comptroller import InvalidRequest, Service, Unavailable
+from comptroller import InvalidRequest, Service, Unusable
 from examples import KINDS, LINES, loaded, short_line
 
 
@@ -75,14 +75,14 @@ def test_a_backup_under_writers_holds_every_write_answered_before_it(
 
 
 @pytest.mark.parametrize("place", ["absent/copy.db", "file/copy.db", "folder", "file"])
-def test_a_place_that_cannot_be_written_is_unavailable(
+def test_a_place_that_cannot_be_written_is_unusable(
     operator: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("mine")
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unusable):
         operator.backup(place)
     assert sorted(tmp_path.rglob("*")) == before
     assert (tmp_path / "file").read_text() == "mine"
@@ -90,7 +90,7 @@ def test_a_place_that_cannot_be_written_is_unavailable(
 
 def test_a_backup_never_replaces_a_file(operator: Service, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(Unavailable, match="exists already"):
+    with pytest.raises(Unusable, match="exists already"):
         operator.backup(tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"
 
@@ -104,7 +104,7 @@ def test_a_backup_that_fails_closes_and_removes_its_file(operator: Service, tmp_
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, before[1]))  # as a full disk
     try:
         for _ in range(5):
-            with pytest.raises(Unavailable, match="cannot back up to"):
+            with pytest.raises(Unusable, match="cannot back up to"):
                 operator.backup(tmp_path / "copy.db")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -134,7 +134,7 @@ def test_of_two_backups_to_one_name_one_is_refused(operator: Service, tmp_path: 
         barrier.wait()
         try:
             outcomes.append(operator.backup(tmp_path / "copy.db"))
-        except Unavailable as error:
+        except Unusable as error:
             outcomes.append("exists already" in str(error))
 
     threads = [threading.Thread(target=back_up) for _ in range(4)]

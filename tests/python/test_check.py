@@ -142,9 +142,9 @@ def test_overwritten_pages_are_found_or_refused(path: Path) -> None:
         with comptroller.open(path, read_only=True) as svc:
             found = svc.check()
             assert not found["ok"]
-            with pytest.raises(comptroller.Unavailable):
+            with pytest.raises(comptroller.Unusable):
                 svc.reward_addresses.get(ADDRESS)
-    except comptroller.Unavailable:
+    except comptroller.Unusable:
         pass
 
 
@@ -176,13 +176,11 @@ def test_damaged_text_is_told_as_such(path: Path, noun: str, damage: str) -> Non
     with comptroller.open(path, read_only=True) as svc:
         face = getattr(svc, noun)
         for read in (face.list, lambda: face.get(LINES[noun]["id"])):
-            with pytest.raises(comptroller.Unavailable, match="the store is damaged"):
+            with pytest.raises(comptroller.Unusable, match="the store is damaged"):
                 read()
         stream = face.stream()
         for read in (stream.to_arrow, stream.to_pandas, stream.to_polars):
-            with pytest.raises(
-                comptroller.Unavailable, match=r"^unavailable: the store is damaged"
-            ):
+            with pytest.raises(comptroller.Unusable, match=r"^unusable: the store is damaged"):
                 read()
 
 
@@ -199,7 +197,7 @@ def test_a_damaged_value_is_told_as_such(path: Path, damage: str) -> None:
         connection.executescript(damage)
     with (
         comptroller.open(path, read_only=True) as svc,
-        pytest.raises(comptroller.Unavailable, match="the store is damaged"),
+        pytest.raises(comptroller.Unusable, match="the store is damaged"),
     ):
         list(svc.claims.iter())
 
@@ -209,6 +207,6 @@ def test_damaged_text_is_not_exported(path: Path, tmp_path: Path) -> None:
         connection.execute("UPDATE identities SET metadata = '{'")
         connection.commit()
     with comptroller.open(path, read_only=True) as svc:
-        with pytest.raises(comptroller.Unavailable, match="the store is damaged"):
+        with pytest.raises(comptroller.Unusable, match="the store is damaged"):
             svc.export("identities", tmp_path / "export")
         assert not (tmp_path / "export").exists()

@@ -77,7 +77,7 @@ def test_what_it_does_not_know_is_a_usage_error(run: Run, words: list[str], said
 def test_what_is_missing_is_said_and_not_made(run: Run, tmp_path: Path, words: list[str]) -> None:
     ended = run(*words)
     assert ended.code == 1
-    assert re.fullmatch(r"comptroller: (unavailable|invalid-request): .+\n", ended.err)
+    assert re.fullmatch(r"comptroller: (unusable|invalid-request): .+\n", ended.err)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -86,7 +86,7 @@ def test_a_file_that_is_no_store_is_refused(run: Run, tmp_path: Path) -> None:
     for words in (["check"], ["report"], ["migrate"], ["load", "claims", "-"]):
         ended = run(*words, given=GOOD)
         assert ended.code == 1
-        assert ended.err.startswith("comptroller: unavailable: ")
+        assert ended.err.startswith("comptroller: unusable: ")
         assert "Traceback" not in ended.err
 
 

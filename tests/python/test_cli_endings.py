@@ -300,8 +300,8 @@ def test_a_full_disk_ends_a_query(store: Path, tmp_path: Path, format: str) -> N
     ("words", "closed", "told"),
     [
         ("load claims -", "<&-", "invalid-request: file: standard input is closed;"),
-        ("sample claims --rows 3", ">&-", "unavailable: standard output is closed;"),
-        ("report --json", ">&-", "unavailable: standard output is closed;"),
+        ("sample claims --rows 3", ">&-", "unusable: standard output is closed;"),
+        ("report --json", ">&-", "unusable: standard output is closed;"),
     ],
 )
 def test_a_closed_standard_file_is_named(

@@ -72,7 +72,7 @@ def test_options_that_make_no_sense_are_a_usage_error(
         ("--host 0.0.0.0 --behind-proxy", "--issuer: must name the URL"),
         ("--behind-proxy", "--issuer: must name the URL"),
         ("--behind-proxy --issuer http://books.example", "issuer: must be an https URL"),
-        ("--db /nowhere/store.db", "unavailable"),
+        ("--db /nowhere/store.db", "unusable"),
         ("--issuer nobody", "issuer: must be an https URL"),
         ("--tls-cert no.pem --tls-key no.pem", "--tls-cert no.pem and --tls-key no.pem cannot be"),
         ("--auth jwks --issuer i --audience a --jwks no.json", "no.json, which should hold"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import comptroller
@@ -21,14 +23,19 @@ ROWS = [
     ("content-too-large", 413, errors.InvalidRequest),
     ("unsupported-media-type", 415, errors.InvalidRequest),
     ("idempotency-key-reused", 422, errors.InvalidRequest),
-    ("rate-limited", 429, errors.Error),
+    ("rate-limited", 429, errors.RateLimited),
     ("internal", 500, errors.Error),
+    ("unusable", 500, errors.Unusable),
+    ("unsupported", 501, errors.Unsupported),
     ("unavailable", 503, errors.Unavailable),
+    ("closed", 503, errors.Closed),
+    ("read-only", 403, errors.ReadOnly),
+    ("outcome-unknown", 504, errors.OutcomeUnknown),
 ]
 
 
 @pytest.mark.parametrize(("code", "status", "kind"), ROWS)
-def test_the_status_decides_the_class(code: str, status: int, kind: type) -> None:
+def test_the_code_and_the_status_decide_the_class(code: str, status: int, kind: type) -> None:
     error = errors.make(code, status, "why", [("a.b", "must be")], "id1")
     assert type(error) is kind
     assert isinstance(error, comptroller.Error)
@@ -39,11 +46,51 @@ def test_the_status_decides_the_class(code: str, status: int, kind: type) -> Non
 
 @pytest.mark.parametrize(("code", "status", "kind"), ROWS)
 def test_an_error_pickles(code: str, status: int, kind: type) -> None:
-    error = errors.make(code, status, "why", [("a.b", "must be")], "id1")
+    error = errors.make(code, status, "why", [("a.b", "must be")], "id1", 2.5, "request-1")
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is kind
     assert vars(again) == vars(error)
     assert str(again) == str(error)
+    assert (again.retry_after, again.request_id) == (2.5, "request-1")
+
+
+def test_a_missing_extra_is_an_import_error_and_pickles() -> None:
+    error = errors.missing_extra("polars", "to_polars()", "comptroller[analysis]")
+    assert isinstance(error, ImportError)
+    assert isinstance(error, errors.Unsupported)
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), again.name) == (errors.MissingExtra, "polars")
+    assert str(again) == str(error)
+    assert 'pip install "comptroller[analysis]"' in str(error)
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        (errno.ENOSPC, errors.Unavailable),
+        (errno.EMFILE, errors.Unavailable),
+        (errno.EACCES, errors.Unusable),
+        (errno.ENOTDIR, errors.Unusable),
+    ],
+)
+def test_what_the_system_refuses_may_pass_or_not(reason: int, kind: type) -> None:
+    assert type(errors.of_system(OSError(reason, "why"), "why")) is kind
+
+
+def test_a_program_is_told_what_lasts(tmp_path: Path) -> None:
+    with comptroller.open(tmp_path / "a.db") as service:
+        service.identities.put(id="alice")
+    with comptroller.open(tmp_path / "a.db", read_only=True) as reader:
+        with pytest.raises(errors.ReadOnly) as refused:
+            reader.identities.put(id="bob")
+        assert (refused.value.code, refused.value.status) == ("read-only", 403)
+    with pytest.raises(errors.Closed) as refused:
+        reader.identities.list()
+    assert not isinstance(refused.value, errors.Unavailable)
+    (tmp_path / "text").write_text("no store" * 100)
+    for path in ("text", "absent/a.db", "."):
+        with pytest.raises(errors.Unusable):
+            comptroller.open(tmp_path / path)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +105,12 @@ def test_it_says_everything_once(detail: str, fields: list[tuple[str, str]], sho
     assert str(errors.make("code", 400, detail, fields, None)) == shown
 
 
+def _tree(kind: type) -> list[type]:
+    return [kind, *(each for below in kind.__subclasses__() for each in _tree(below))]
+
+
 def test_every_class_is_drawn_and_public() -> None:
-    for kind in [errors.Error, *errors.Error.__subclasses__()]:
+    for kind in _tree(errors.Error):
         assert f"{kind.__name__} " in str(errors.__doc__)
         assert getattr(comptroller, kind.__name__) is kind
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from comptroller import InvalidRequest, Service, Unavailable
+from comptroller import InvalidRequest, Service, Unusable
 from examples import KINDS, LINES, line, loaded, short_line
 
 
@@ -132,9 +132,9 @@ def test_what_is_no_store_is_refused_and_left_as_it_is(
     assert callable(make)
     make(path)
     before = path.read_bytes() if path.is_file() else b""
-    with pytest.raises(Unavailable) as refused:
+    with pytest.raises(Unusable) as refused:
         comptroller.open(path, read_only=read_only)
-    assert refused.value.code == "unavailable"
+    assert refused.value.code == "unusable"
     assert "it.db" in refused.value.detail
     assert (path.read_bytes() if path.is_file() else b"") == before
     if make is a_newer_store:
@@ -151,12 +151,12 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["absent/store.db", "file/store.db"])
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_path_that_leads_nowhere_is_unavailable(
+def test_a_path_that_leads_nowhere_is_unusable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, read_only: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unusable):
         comptroller.open(path, read_only=read_only)
     assert files(tmp_path) == {"file"}
 
@@ -173,10 +173,10 @@ def test_a_path_that_means_nothing_is_invalid(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_folder_that_may_not_be_written_is_unavailable(tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_written_is_unusable(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o500)
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unusable):
         comptroller.open(folder / "store.db")
 
 
@@ -197,13 +197,13 @@ except comptroller.Error as error:
 @pytest.mark.parametrize(
     ("mode", "how", "expected"),
     [
-        (0o755, "write", "unavailable"),
+        (0o755, "write", "unusable"),
         (0o755, "read", "1"),
-        (0o700, "read", "unavailable"),
-        (0o700, "write", "unavailable"),
+        (0o700, "read", "unusable"),
+        (0o700, "write", "unusable"),
     ],
 )
-def test_what_the_system_forbids_is_unavailable(mode: int, how: str, expected: str) -> None:
+def test_what_the_system_forbids_is_unusable(mode: int, how: str, expected: str) -> None:
     # A folder that others may look into, unlike those that pytest makes.
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "store"
@@ -259,7 +259,7 @@ def test_a_store_of_every_version_so_far_is_migrated(tmp_path: Path, operator: S
             connection.execute(f"PRAGMA application_id = {application}")
             connection.execute(f"PRAGMA user_version = {version}")
         if version < newest:
-            with pytest.raises(Unavailable, match="older"):
+            with pytest.raises(Unusable, match="older"):
                 comptroller.open(path, read_only=True)
         with comptroller.open(path) as svc:
             for kind in KINDS:
@@ -329,7 +329,7 @@ def test_read_only_reads_and_never_writes(store_path: Path, tmp_path: Path) -> N
             lambda: svc.load("claims", [short_line("claims", id="other")]),
             lambda: svc.load("claims", [short_line("claims", id="other")], keep_going=True),
         ):
-            with pytest.raises(Unavailable, match="read-only"):
+            with pytest.raises(Unusable, match="read-only"):
                 write()
     assert store_path.read_bytes() == before
 
@@ -345,7 +345,7 @@ def test_read_only_sees_what_a_writer_adds(store_path: Path) -> None:
 
 
 def test_read_only_makes_no_file(tmp_path: Path) -> None:
-    with pytest.raises(Unavailable, match="no file"):
+    with pytest.raises(Unusable, match="no file"):
         comptroller.open(tmp_path / "absent.db", read_only=True)
     assert files(tmp_path) == set()
 
@@ -362,5 +362,5 @@ def test_closing_twice_is_closing_once(operator: Service) -> None:
         lambda: operator.backup("copy.db"),
         lambda: operator.claims.stream(),
     ):
-        with pytest.raises(Unavailable, match="closed"):
+        with pytest.raises(Unusable, match="closed"):
             ask()

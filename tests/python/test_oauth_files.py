@@ -56,7 +56,7 @@ def test_what_others_may_read_is_refused(served: Served, name: str, permissions:
     served.register()
     path = Path(f"{served.store}{name}")
     path.chmod(permissions)
-    with pytest.raises(comptroller.Unavailable) as refused:
+    with pytest.raises(comptroller.Unusable) as refused:
         local_authority(str(served.store), issuer=ISSUER)
     assert f"chmod 600 {path}" in refused.value.detail
     path.chmod(0o600)
@@ -91,7 +91,7 @@ def test_damaged_keys_are_refused_and_left_alone(served: Served, key_file: Secre
             lambda: local_authority(str(served.store), issuer=ISSUER),
             lambda: keys.rotate(key_file, 0),
         ):
-            with pytest.raises(comptroller.Unavailable) as refused:
+            with pytest.raises(comptroller.Unusable) as refused:
                 use()
             assert str(key_file.path) in refused.value.detail
             assert "put it back from a copy" in refused.value.detail
@@ -119,17 +119,17 @@ def test_damaged_clients_are_refused(
     told = json.loads(registry.path.read_bytes())
     change(told)
     registry.path.write_text(json.dumps(told))
-    with pytest.raises(comptroller.Unavailable, match=r"store\.db\.clients is damaged"):
+    with pytest.raises(comptroller.Unusable, match=r"store\.db\.clients is damaged"):
         clients.read(registry)
 
 
 def test_what_is_no_file_is_refused(store_path: Path, key_file: SecretFile) -> None:
     os.mkfifo(key_file.path, 0o600)
-    with pytest.raises(comptroller.Unavailable, match="is no file"):
+    with pytest.raises(comptroller.Unusable, match="is not a file"):
         local_authority(str(store_path), issuer=ISSUER)
     key_file.path.unlink()
     key_file.path.mkdir()
-    with pytest.raises(comptroller.Unavailable, match=r"store\.db\.keys cannot be read"):
+    with pytest.raises(comptroller.Unusable, match=r"store\.db\.keys cannot be read"):
         local_authority(str(store_path), issuer=ISSUER)
 
 

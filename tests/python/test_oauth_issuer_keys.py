@@ -201,7 +201,7 @@ def test_a_file_without_keys_is_refused_at_once(
     file = tmp_path / "keys.json"
     if held is not None:
         file.write_text(held)
-    with pytest.raises(comptroller.Unavailable, match=r"keys\.json, which should hold the keys"):
+    with pytest.raises(comptroller.Unusable, match=r"keys\.json, which should hold the keys"):
         Guest(operator, str(file))
 
 

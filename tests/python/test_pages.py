@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from comptroller import decoding, operations
-from comptroller.errors import Unavailable
+from comptroller.errors import Unusable
 from comptroller.pages import Page
 from comptroller.records import Balance, Claim
 
@@ -158,7 +158,7 @@ def test_iter_walks_all_pages_and_asks_for_one_when_it_is_wanted() -> None:
     ],
 )
 def test_an_answer_that_is_no_page_tells_of_a_damaged_store(answer: bytes) -> None:
-    with pytest.raises(Unavailable, match=r"the store is damaged, .* balances\.list"):
+    with pytest.raises(Unusable, match=r"the store is damaged, .* balances\.list"):
         operations.Balances(Pages({"": answer})).list()
 
 

@@ -276,6 +276,6 @@ def test_what_is_missing_is_named(
     monkeypatch.setitem(sys.modules, missing, None)
     for act in (report.plot, report.html):
         with pytest.raises(
-            comptroller.Unavailable, match=rf"{missing}.*pip install .comptroller\[analysis\]"
+            comptroller.MissingExtra, match=rf"{missing}.*pip install .comptroller\[analysis\]"
         ):
             act()

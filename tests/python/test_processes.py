@@ -16,7 +16,7 @@ from typing import Any
 
 import comptroller
 import pytest
-from comptroller import Conflict, Service, Unavailable
+from comptroller import Conflict, Service, Unsupported
 from examples import loaded, short_line
 
 PROCESSES = 4
@@ -266,9 +266,9 @@ def test_who_is_loading_is_refused_to_write_beside_it(
     def progress(*_: object) -> None:
         write(operator)
 
-    with pytest.raises(Unavailable, match="this thread is loading"):
+    with pytest.raises(Unsupported, match="this thread is loading"):
         operator.load("claims", rows())
-    with pytest.raises(Unavailable, match="this thread is loading"):
+    with pytest.raises(Unsupported, match="this thread is loading"):
         operator.load("claims", comptroller.sample("claims", 200_000), progress=progress)
     write(operator)
     assert len(operator.claims.list()) <= 1

@@ -157,7 +157,7 @@ def test_a_file_that_does_not_tell_where_to_begin_is_named(
     load(here, "claims", claim())
     file = tmp_path / "here.db.pulled"
     file.write_bytes(content)
-    with pytest.raises(errors.Unavailable, match="remove it") as refused:
+    with pytest.raises(errors.Unusable, match="remove it") as refused:
         pulling.pull(operator, here, "claims")
     assert str(file) in refused.value.detail
     file.unlink()

@@ -89,9 +89,8 @@ def test_a_write_is_not_asked_again_where_no_key_makes_that_safe(
     there = Elsewhere(failure, openapi=document)
     service = there.connect()
     for _ in range(2):
-        with pytest.raises(errors.Unavailable) as refused:
+        with pytest.raises(errors.OutcomeUnknown if failure is LOST else errors.Unavailable):
             ask(service)
-        assert ("not known" in refused.value.detail) is (failure is LOST)
     assert [path for path in there.paths() if path == "/openapi.json"] == ["/openapi.json"]
     assert len(there.asked) == 3
 
@@ -108,7 +107,7 @@ def test_a_document_that_cannot_be_had_now_is_asked_for_another_time(failure: An
     document = failure
     there = Elsewhere(LOST, LOST, ok(GROUP), openapi=lambda _request: document)
     service = there.connect()
-    with pytest.raises(errors.Unavailable, match="not known"):
+    with pytest.raises(errors.OutcomeUnknown, match="not known"):
         create(service)
     document = LISTED(None)
     assert create(service).id == UUID
@@ -131,11 +130,38 @@ def test_a_write_that_got_no_answer_may_have_been_done_whatever_came_after(
     first: Any, last: Any
 ) -> None:
     there = Elsewhere(first, last, openapi=LISTED)
-    with pytest.raises(errors.Unavailable, match="whether it was done is not known"):
+    with pytest.raises(errors.OutcomeUnknown, match="whether it was done is not known"):
         create(there.connect())
     with pytest.raises(comptroller.Error) as refused:
         read(Elsewhere(first, last).connect())
     assert "not known" not in refused.value.detail
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        REFUSED,
+        httpx2.ConnectError("[Errno -2] Name or service not known"),
+        httpx2.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED]"),
+        httpx2.ConnectTimeout(""),
+        httpx2.ProxyError("407 Proxy Authentication Required"),
+        httpx2.PoolTimeout(""),
+        httpx2.LocalProtocolError("Illegal header value"),
+    ],
+)
+def test_a_write_that_never_left_the_client_was_not_done(failure: Exception) -> None:
+    there = Elsewhere(failure, openapi=LISTED)
+    for ask in (create, observe):  # with and without further attempts
+        with pytest.raises(errors.Unavailable) as refused:
+            ask(there.connect())
+        assert "whether it was done" not in refused.value.detail
+
+
+@pytest.mark.parametrize("failure", [LOST, SLOW, httpx2.WriteError("broken pipe")])
+def test_a_load_that_got_no_answer_may_have_been_done(failure: Exception) -> None:
+    with pytest.raises(errors.OutcomeUnknown) as refused:
+        Elsewhere(failure).connect().load("claims", [])
+    assert (refused.value.code, refused.value.status) == ("outcome-unknown", 504)
 
 
 def test_a_write_that_got_no_answer_may_have_been_done_when_there_is_no_token_after_it() -> None:
@@ -143,7 +169,7 @@ def test_a_write_that_got_no_answer_may_have_been_done_when_there_is_no_token_af
     issued = [issue, lambda _request: answer(401)]
     there = Elsewhere(LOST, openapi=LISTED, token=lambda request: issued.pop(0)(request))
     service = there.connect(client_id="a", client_secret="b")
-    with pytest.raises(errors.Unavailable, match="whether it was done is not known"):
+    with pytest.raises(errors.OutcomeUnknown, match="whether it was done is not known"):
         update(service)
 
 
@@ -199,6 +225,8 @@ def test_who_wants_a_long_pause_is_not_asked_again_and_the_error_tells(
         read(there.connect())
     assert refused.value.status == status
     assert re.search(f"ask again in [0-9,]*{told}$", refused.value.detail)
+    assert (refused.value.retry_after or 0) > 30
+    assert isinstance(refused.value, errors.RateLimited if status == 429 else errors.Unavailable)
     assert len(there.asked) == 1
 
 

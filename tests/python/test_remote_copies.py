@@ -135,7 +135,7 @@ def test_a_stream_ends_with_its_service(open_afar: Opener) -> None:
     operator = open_afar()
     stream = operator.claims.stream()
     operator.close()
-    with pytest.raises(errors.Unavailable, match="closed"):
+    with pytest.raises(errors.Closed, match="closed"):
         arrow.table(stream)
 
 
@@ -194,7 +194,7 @@ def test_what_progress_raises_ends_a_load_and_nothing_is_kept(open_afar: Opener)
     assert operator.claims.put(claim()).id  # nobody holds the store any more
 
 
-def test_a_path_that_no_file_can_have_is_unavailable(open_afar: Opener, tmp_path: Path) -> None:
+def test_a_path_that_no_file_can_have_is_unusable(open_afar: Opener, tmp_path: Path) -> None:
     for path in (tmp_path / "absent" / "x", tmp_path):
-        with pytest.raises(errors.Unavailable, match="cannot be written"):
+        with pytest.raises(errors.Unusable, match="cannot be written"):
             open_afar().export("claims", path)

@@ -214,7 +214,7 @@ def test_pages_are_walked_by_their_cursors() -> None:
 @pytest.mark.parametrize("read", ["iter", "stream"])
 def test_a_page_that_is_followed_by_itself_ends_the_walk(read: str, items: Any) -> None:
     there = Elsewhere(ok({"items": items, "next_page_cursor": "/same"}), balances=nobody)
-    with pytest.raises(errors.Unavailable, match="next_page_cursor is that of the page itself"):
+    with pytest.raises(errors.Unusable, match="next_page_cursor is that of the page itself"):
         list(getattr(there.connect().claims, read)())
     assert len([path for path in there.paths() if "claims" in path]) == 2
 
@@ -258,7 +258,7 @@ def test_a_time_is_utc_to_the_microsecond_and_never_rounded(shown: str, meant: A
     ],
 )
 def test_what_no_record_can_hold_is_refused(changes: dict[str, Any]) -> None:
-    with pytest.raises(errors.Unavailable) as refused:
+    with pytest.raises(errors.Unusable) as refused:
         Elsewhere(page(CLAIM | changes)).connect().claims.list()
     assert next(iter(changes)) in refused.value.detail
     assert "claims.list" in refused.value.detail
@@ -268,7 +268,7 @@ def test_what_no_record_can_hold_is_refused(changes: dict[str, Any]) -> None:
     "content", [b"", b"[]", b"<html>", b"null", b'{"items":[', b'{"items":["\xff"]}']
 )
 def test_what_is_no_object_is_refused(content: bytes) -> None:
-    with pytest.raises(errors.Unavailable, match=r"claims\.list"):
+    with pytest.raises(errors.Unusable, match=r"claims\.list"):
         Elsewhere(httpx2.Response(200, content=content)).connect().claims.list()
 
 

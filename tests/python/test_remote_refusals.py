@@ -37,9 +37,9 @@ from elsewhere import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
         (409, {}, "Conflict", "already-exists", ""),
         (413, {}, "InvalidRequest", "content-too-large", ""),
         (422, {}, "InvalidRequest", "invalid-request", ""),
-        (429, {"code": "rate-limited"}, "Error", "rate-limited", ""),
+        (429, {"code": "rate-limited"}, "RateLimited", "rate-limited", ""),
         (500, {"detail": "a defect"}, "Error", "internal", "a defect"),
-        (501, {}, "Error", "unavailable", ""),
+        (501, {}, "Unsupported", "unsupported", ""),
         (502, "<html>bad gateway", "Unavailable", "unavailable", "was answered 502"),
         (503, {"code": "unavailable", "detail": "full"}, "Unavailable", "unavailable", "full"),
         (504, {}, "Unavailable", "unavailable", ""),
@@ -82,17 +82,43 @@ def test_a_load_that_ended_early_tells_what_was_kept() -> None:
 
 
 def test_a_load_that_is_answered_with_something_else_is_refused() -> None:
-    with pytest.raises(errors.Unavailable, match="no account"):
+    with pytest.raises(errors.Unusable, match="no account"):
         Elsewhere(page()).connect().load("claims", [])
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_a_redirect_is_not_followed(status: int) -> None:
     there = Elsewhere(httpx2.Response(status, headers={"location": "https://evil.test/?a=b"}))
-    with pytest.raises(errors.Unavailable, match=r"elsewhere, at https://evil\.test/") as refused:
+    with pytest.raises(errors.Unusable, match=r"elsewhere, at https://evil\.test/") as refused:
         there.connect(token="canary").claims.list()
     assert len(there.asked) == 1
     assert "canary" not in str(refused.value)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 429, 500, 501, 502, 503, 504])
+def test_an_error_keeps_the_id_of_its_request(status: int) -> None:
+    header = {"x-request-id": "of-the-header"}
+    told = {"request_id": "of-the-document"}
+    for document, wanted in ((told, "of-the-document"), ({}, "of-the-header")):
+        answer = httpx2.Response(status, json=document, headers=header)
+        with pytest.raises(comptroller.Error) as refused:
+            Elsewhere(answer).connect(attempts=1).claims.list()
+        assert refused.value.request_id == wanted
+    with pytest.raises(comptroller.Error) as refused:
+        Elsewhere(httpx2.Response(status)).connect(attempts=1).claims.list()
+    assert refused.value.request_id is None
+
+
+def test_a_store_that_was_closed_there_may_be_open_again_later() -> None:
+    answer = httpx2.Response(503, json={"code": "closed"}, headers={"retry-after": "0"})
+    there = Elsewhere(answer, page())
+    assert list(there.connect().claims.iter()) == []
+
+
+def test_a_store_that_only_reads_there_is_told_as_here() -> None:
+    answer = httpx2.Response(403, json={"code": "read-only", "detail": "no"})
+    with pytest.raises(errors.ReadOnly):
+        Elsewhere(answer).connect().identities.put(id="alice")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +153,7 @@ def test_a_closed_service_says_so() -> None:
         service.claims.list()
         assert repr(service) == f"<Service {BASE}>"
     service.close()
-    with pytest.raises(errors.Unavailable, match="closed"):
+    with pytest.raises(errors.Closed, match="closed"):
         service.claims.list()
     assert len(there.asked) == 1
 
@@ -138,7 +164,7 @@ def test_a_forked_child_is_refused() -> None:
     if child == 0:
         try:
             service.claims.list()
-        except errors.Unavailable:
+        except errors.Closed:
             os._exit(0)
         os._exit(1)
     assert os.waitpid(child, 0)[1] == 0
@@ -148,7 +174,7 @@ def test_a_forked_child_is_refused() -> None:
 def test_what_is_done_where_the_store_is_is_refused() -> None:
     service = Elsewhere(page()).connect()
     for work in (service.check, lambda: service.backup("copy.db")):
-        with pytest.raises(errors.Unavailable, match="where the store is"):
+        with pytest.raises(errors.Unsupported, match="where the store is"):
             work()
 
 
@@ -178,5 +204,5 @@ def test_a_record_that_cannot_be_kept_here_is_not_passed_over() -> None:
         )
 
     service = Elsewhere(claims=worse, balances=worse).connect()
-    with pytest.raises(errors.Unavailable, match="line 2: onchain_status"):
+    with pytest.raises(errors.Unusable, match="line 2: onchain_status"):
         service.claims.stream()

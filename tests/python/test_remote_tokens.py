@@ -117,10 +117,10 @@ def test_one_thread_fetches_a_token_for_all() -> None:
         ),
         ({}, 404, "NotFound", f"POST {BASE}/oauth2/token was answered 404"),
         ({}, 503, "Unavailable", "was answered 503"),
-        ({"access_token": "t", "token_type": "mac"}, 200, "Unavailable", "no bearer token"),
-        ({"access_token": "canary\n"}, 200, "Unavailable", "no bearer token"),
-        ({"access_token": 7}, 200, "Unavailable", "no bearer token"),
-        ({}, 200, "Unavailable", "no bearer token"),
+        ({"access_token": "t", "token_type": "mac"}, 200, "Unusable", "no bearer token"),
+        ({"access_token": "canary\n"}, 200, "Unusable", "no bearer token"),
+        ({"access_token": 7}, 200, "Unusable", "no bearer token"),
+        ({}, 200, "Unusable", "no bearer token"),
     ],
 )
 def test_a_client_that_gets_no_token_learns_why(

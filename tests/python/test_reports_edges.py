@@ -173,10 +173,10 @@ def test_a_damaged_store_is_told_as_such(tmp_path: Path) -> None:
         for name in ("claims_summary", "cohort"):
             told = outcome(svc, name, "duckdb")
             assert isinstance(told, str)
-            assert told.startswith("unavailable: the store is damaged")
+            assert told.startswith("unusable: the store is damaged")
         with (
             open_query(svc, "SELECT sum(amount) FROM claims") as asked,
-            pytest.raises(comptroller.Unavailable, match="the store is damaged"),
+            pytest.raises(comptroller.Unusable, match="the store is damaged"),
         ):
             next(asked.rows())
 

@@ -148,7 +148,7 @@ def test_a_closed_service_has_no_reports(operator: comptroller.Service) -> None:
     reports = operator.reports
     assert len(reports.claims_summary()) == 1
     operator.close()
-    with pytest.raises(comptroller.Unavailable):
+    with pytest.raises(comptroller.Closed):
         reports.claims_summary()
 
 

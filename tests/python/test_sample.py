@@ -10,7 +10,7 @@ from typing import Any
 
 import comptroller
 import pytest
-from comptroller import InvalidRequest, Service, Unavailable
+from comptroller import InvalidRequest, Service, Unusable
 from examples import KINDS, REQUIRED, accounted
 
 ROWS = 4000
@@ -131,13 +131,11 @@ def test_nonsense_is_refused(kind: str, how: dict[str, Any], field: str) -> None
 
 @pytest.mark.parametrize(("kind", "place"), [("claims", "absent/rows"), ("claims", "folder"),
                                              ("all", "file"), ("all", "file/rows")])  # fmt: skip
-def test_a_place_that_cannot_be_written_is_unavailable(
-    tmp_path: Path, kind: str, place: str
-) -> None:
+def test_a_place_that_cannot_be_written_is_unusable(tmp_path: Path, kind: str, place: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("mine")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unusable):
         comptroller.sample(kind, rows=10, out=tmp_path / place)
     assert sorted(tmp_path.rglob("*")) == before
 

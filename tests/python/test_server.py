@@ -294,5 +294,5 @@ def test_an_address_that_is_taken_is_named() -> None:
     with server.listen("127.0.0.1", 0) as bound:
         bound.listen()
         port = bound.getsockname()[1]
-        with pytest.raises(comptroller.Unavailable, match=f"cannot listen on .* port {port}"):
+        with pytest.raises(comptroller.Unusable, match=f"cannot listen on .* port {port}"):
             server.listen("127.0.0.1", port)

@@ -87,20 +87,20 @@ def test_a_service_says_what_it_is(open_as, store_path):
 
 
 @pytest.mark.parametrize("noun", NOUNS)
-def test_after_close_every_noun_is_unavailable(operator, noun):
+def test_after_close_every_noun_is_closed(operator, noun):
     listed = getattr(operator, noun)
     operator.close()
     operator.close()
     for ask in (listed.list, lambda: next(listed.iter())):
-        with pytest.raises(comptroller.Unavailable) as caught:
+        with pytest.raises(comptroller.Closed) as caught:
             ask()
-        assert (caught.value.code, caught.value.status) == ("unavailable", 503)
+        assert (caught.value.code, caught.value.status) == ("closed", 503)
 
 
 def test_leaving_the_context_closes(store_path):
     with comptroller.open(store_path) as service:
         assert service.claims.list().next_page_cursor == ""
-    with pytest.raises(comptroller.Unavailable):
+    with pytest.raises(comptroller.Closed):
         service.claims.list()
 
 
@@ -130,7 +130,7 @@ def test_a_forked_child_is_refused_and_the_parent_goes_on(operator):
             for ask in asks:
                 try:
                     ask()
-                except comptroller.Unavailable:
+                except comptroller.Closed:
                     refusals += 1
             operator.close()
         finally:
@@ -154,11 +154,11 @@ def test_threads_share_a_service(operator):
     assert len(operator.controls.list()) == 49
 
 
-def test_closing_while_others_work_ends_in_answers_or_unavailable(operator):
+def test_closing_while_others_work_ends_in_answers_or_closed(operator):
     def work(number: int) -> str:
         try:
             return operator.identities.put(id=f"id-{number}").id
-        except comptroller.Unavailable as error:
+        except comptroller.Error as error:
             return error.code
 
     with ThreadPoolExecutor(4) as threads:
@@ -167,7 +167,10 @@ def test_closing_while_others_work_ends_in_answers_or_unavailable(operator):
         operator.close()
         answers = [future.result() for future in working]
     assert answers[5] == "id-5"
-    assert {answer for answer in answers if not answer.startswith("id-")} <= {"unavailable"}
+    assert {answer for answer in answers if not answer.startswith("id-")} <= {
+        "unavailable",
+        "closed",
+    }
 
 
 def test_what_one_service_writes_another_reads_at_once(open_as):

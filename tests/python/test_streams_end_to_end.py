@@ -14,7 +14,7 @@ from typing import Any
 import comptroller
 import msgspec
 import pytest
-from comptroller import Forbidden, InvalidRequest, Service, Unavailable
+from comptroller import Closed, Forbidden, InvalidRequest, Service
 from examples import KINDS, accounted, line, loaded, ndjson, short_line
 
 pa = pytest.importorskip("pyarrow")
@@ -254,12 +254,12 @@ def test_an_empty_store_gives_an_empty_table_of_the_same_columns(
         assert empty.schema == getattr(store, noun).stream().to_arrow().schema
 
 
-def test_a_stream_of_a_closed_service_is_unavailable(operator: Service) -> None:
+def test_a_stream_of_a_closed_service_is_closed(operator: Service) -> None:
     stream = operator.claims.stream()
     operator.close()
-    with pytest.raises(Unavailable):
+    with pytest.raises(Closed):
         operator.claims.stream()
-    with pytest.raises((Unavailable, OSError, pa.ArrowException)):
+    with pytest.raises((Closed, OSError, pa.ArrowException)):
         stream.to_arrow()
 
 

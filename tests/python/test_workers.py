@@ -348,7 +348,7 @@ def test_a_port_that_another_server_has_is_refused(tmp_path: Path, before: str) 
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        ("--db /nowhere/store.db", 1, "unavailable"),
+        ("--db /nowhere/store.db", 1, "unusable"),
         ("--empty --issuer nobody", 1, "issuer: must be an https URL"),
         ("--db :memory:", 2, "--workers needs a store in a file"),
         ("--empty --workers 0", 2, "--workers"),

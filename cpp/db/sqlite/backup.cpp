@@ -20,7 +20,7 @@ void copy(SqliteConnection& source, files::WholeFile& file) {
   // The file is ours alone until it has its name: it needs neither a journal nor SQLite's fsync.
   SqliteConnection target(file.unfinished_path(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
   target.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
-  if (!file.is_unfinished_path_ours()) throw Error(Code::unavailable, "its file was replaced");
+  if (!file.is_unfinished_path_ours()) throw Error(Code::unusable, "its file was replaced");
   const Snapshot snapshot(source);
   source.read_now();
   const std::unique_ptr<sqlite3_backup, FinishBackup> backup(

@@ -25,25 +25,30 @@ constexpr const char* reads_with_sql = "COMPTROLLER_SCAN_WITH_SQL";
 constexpr const char* busy = "another program holds the store; try again";
 constexpr const char* unwritable =
     "the store cannot be written; check the permissions of its file and folder";
-constexpr std::pair<int, const char*> reasons[]{
-    {SQLITE_FULL, "the disk is full; free some space and try again"},
-    {SQLITE_IOERR, "the disk reported an I/O error"},
-    {SQLITE_NOMEM, "out of memory"},
-    {SQLITE_READONLY, unwritable},
-    {SQLITE_PERM, unwritable},
-    {SQLITE_CANTOPEN,
+struct Reason {
+  int result;
+  Code code;
+  const char* text;
+};
+constexpr Reason reasons[]{
+    {SQLITE_FULL, Code::unavailable, "the disk is full; free some space and try again"},
+    {SQLITE_IOERR, Code::unavailable, "the disk reported an I/O error"},
+    {SQLITE_NOMEM, Code::unavailable, "out of memory"},
+    {SQLITE_READONLY, Code::unusable, unwritable},
+    {SQLITE_PERM, Code::unusable, unwritable},
+    {SQLITE_CANTOPEN, Code::unusable,
      "the store cannot be opened; check that its folder exists and may be written"},
-    {SQLITE_CORRUPT, "the store is damaged; restore a backup"},
-    {SQLITE_NOTADB, "the file is not a comptroller store"},
-    {SQLITE_BUSY, busy},
-    {SQLITE_LOCKED, busy},
-    {SQLITE_INTERRUPT, "interrupted"}};
+    {SQLITE_CORRUPT, Code::unusable, "the store is damaged; restore a backup"},
+    {SQLITE_NOTADB, Code::unusable, "the file is not a comptroller store"},
+    {SQLITE_BUSY, Code::unavailable, busy},
+    {SQLITE_LOCKED, Code::unavailable, busy},
+    {SQLITE_INTERRUPT, Code::unavailable, "interrupted"}};
 
 }  // namespace
 
 void throw_failure(int result) {
-  for (const auto& [code, text] : reasons) {
-    if (code == (result & 0xFF)) throw Error(Code::unavailable, text);
+  for (const auto& [known, code, text] : reasons) {
+    if (known == (result & 0xFF)) throw Error(code, text);
   }
   throw Error(Code::internal, "the store failed with SQLite result " + std::to_string(result));
 }

@@ -71,7 +71,7 @@ class SqliteDatabase final : public Database {
   void open_writer(std::optional<LockGuard>& opening, std::optional<LockGuard>& migrating);
   Writer& writer() {
     if (writer_) return *writer_;
-    throw Error(Code::unavailable, "the store was opened read-only");
+    throw Error(Code::read_only, "the store was opened read-only");
   }
 
   std::string path_;
@@ -100,9 +100,9 @@ SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
   // One connection stays open: the log and its index are never removed while others use them.
   const Lease first = readers_.lend();
   if (options_.read_only && schema_version(sqlite(*first), path_) < newest_schema_version()) {
-    throw Error(Code::unavailable, path_ +
-                                       " has an older schema; open it for writing once, or run "
-                                       "`comptroller migrate`");
+    throw Error(Code::unusable, path_ +
+                                    " has an older schema; open it for writing once, or run "
+                                    "`comptroller migrate`");
   }
 }
 
@@ -266,8 +266,8 @@ std::string make_temporary_file() {
   std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/comptroller-XXXXXX";
   const int descriptor = ::mkstemp(path.data());
   if (descriptor < 0) {
-    throw Error(Code::unavailable,
-                "cannot make a temporary file: " + std::generic_category().message(errno));
+    throw Error::of_system(
+        errno, "cannot make a temporary file: " + std::generic_category().message(errno));
   }
   ::close(descriptor);
   return path;
@@ -288,10 +288,10 @@ std::unique_ptr<Database> open(const std::string& path, const OpenOptions& optio
     std::error_code unreadable;  // SQLite says so
     const filesystem::file_status found = filesystem::status(resolved, unreadable);
     if (options.read_only && found.type() == filesystem::file_type::not_found) {
-      throw Error(Code::unavailable, "there is no file");
+      throw Error(Code::unusable, "there is no file");
     }
     if (filesystem::exists(found) && !filesystem::is_regular_file(found)) {
-      throw Error(Code::unavailable, "it is not a file");
+      throw Error(Code::unusable, "it is not a file");
     }
     if (filesystem::exists(found)) refuse_foreign(resolved);
     return std::make_unique<SqliteDatabase>(resolved, options);

@@ -23,11 +23,11 @@ class Interrupt {
   explicit Interrupt(std::function<void()> callback) : callback_(std::move(callback)) {}
 
   void close() { is_closed_ = true; }
-  // Throws unavailable once closed.
+  // Throws closed once closed.
   void check_open() const {
-    if (is_closed_) throw Error(Code::unavailable, "the service is closed");
+    if (is_closed_) throw Error(Code::closed, "the service is closed");
   }
-  // Throws unavailable once closed, and what the callback throws.
+  // Throws closed once closed, and what the callback throws.
   void check() const {
     check_open();
     if (callback_) callback_();

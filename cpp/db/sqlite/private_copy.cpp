@@ -26,7 +26,7 @@ constexpr std::uint64_t rows_looked_up = 100;
 constexpr std::string_view is_not_null = " IS NOT NULL";
 
 [[noreturn]] void throw_unusable(int reason) {
-  throw Error(Code::unavailable, "the private file of the load cannot be used: " +
+  throw Error::of_system(reason, "the private file of the load cannot be used: " +
                                      std::generic_category().message(reason));
 }
 

@@ -22,7 +22,7 @@ bool is_store_or_empty(SqliteConnection& connection) {
 }
 
 [[noreturn]] void throw_foreign(const std::string& path) {
-  throw Error(Code::unavailable, path + " is not a comptroller store");
+  throw Error(Code::unusable, path + " is not a comptroller store");
 }
 
 }  // namespace
@@ -35,9 +35,9 @@ int schema_version(SqliteConnection& connection, const std::string& path) {
   if (!is_store_or_empty(connection)) throw_foreign(path);
   const auto version = static_cast<int>(read_number(connection, "PRAGMA user_version"));
   if (version > newest_schema_version()) {
-    throw Error(Code::unavailable, path + " has schema version " + std::to_string(version) +
-                                       ", newer than " + std::to_string(newest_schema_version()) +
-                                       " of this program; upgrade comptroller to open it");
+    throw Error(Code::unusable, path + " has schema version " + std::to_string(version) +
+                                    ", newer than " + std::to_string(newest_schema_version()) +
+                                    " of this program; upgrade comptroller to open it");
   }
   return version;
 }
@@ -60,8 +60,8 @@ void use_write_ahead_log(SqliteConnection& connection, const std::string& path) 
   Query query = connection.query("PRAGMA journal_mode = WAL");
   const std::string mode(query.step() ? query.column(0).bytes : "");
   if (mode == "wal") return;
-  throw Error(Code::unavailable, path + " cannot have a write-ahead log (its journal mode is \"" +
-                                     mode + "\"); use a local file system");
+  throw Error(Code::unusable, path + " cannot have a write-ahead log (its journal mode is \"" +
+                                  mode + "\"); use a local file system");
 }
 
 void migrate(SqliteConnection& connection, const std::string& path) {

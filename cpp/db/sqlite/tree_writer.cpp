@@ -37,7 +37,7 @@ std::string number_of(PageNumber page) {
 }
 
 [[noreturn]] void throw_failure(int reason) {
-  throw Error(Code::unavailable, "the tables of the load cannot be written: " +
+  throw Error::of_system(reason, "the tables of the load cannot be written: " +
                                      std::generic_category().message(reason));
 }
 

@@ -63,10 +63,10 @@ Writer::~Writer() {
 
 void Writer::refuse_nesting() const {
   if (writer_of_thread == this && in_bulk_ != std::this_thread::get_id()) {
-    throw Error(Code::unavailable, "this thread is writing; write once that has ended");
+    throw Error(Code::unsupported, "this thread is writing; write once that has ended");
   }
   if (in_bulk_ != std::this_thread::get_id()) return;
-  throw Error(Code::unavailable, "this thread is loading; write once the load has ended");
+  throw Error(Code::unsupported, "this thread is loading; write once the load has ended");
 }
 
 void Writer::wait_for_turn(Task& task) {
@@ -211,7 +211,7 @@ TaskQueue Writer::take_overdue() noexcept {
     next = each->next;
     if (!each->done) continue;
     try {
-      if (is_ending_) throw Error(Code::unavailable, "the service is closed");
+      if (is_ending_) throw Error(Code::closed, "the service is closed");
       interrupt_.check_open();
       if (now >= each->deadline && each->state == Task::State::queued) throw_busy();
       has_later_ = true;

@@ -24,7 +24,7 @@ def open_exports(
     Raises:
         InvalidRequest: a folder without exports, an unknown engine; by a report, a table that is
             not there, whose file is no Parquet file, or that lacks a column.
-        Unavailable: what the engine needs is not installed.
+        MissingExtra: what the engine needs is not installed.
     """
     from comptroller.analysis import engines
     from comptroller.analysis.face import Reports

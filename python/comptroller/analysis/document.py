@@ -43,7 +43,7 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
     It is light or dark as the reader's system is, and prints each report on pages of its own.
     Pictures are drawn by a thread, while the next of `parts` comes about.
 
-    Raises Unavailable where altair or vl-convert is not installed.
+    Raises MissingExtra if altair or vl-convert is not installed.
     """
     from comptroller.analysis import plots
     from comptroller.analysis.report import Report

@@ -21,7 +21,7 @@ class Reports(Runner):
 
     Raises:
         InvalidRequest: an unknown key or engine, a malformed value, `until` before `since`.
-        Unavailable: what the engine needs is not installed.
+        MissingExtra: what the engine needs is not installed.
     """
 
 

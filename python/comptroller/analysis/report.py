@@ -110,7 +110,7 @@ class Report(ArrowRows):
         Args:
             theme: light, dark, or page (no ground, and the text colour of the page it is in).
 
-        Raises InvalidRequest for another theme, Unavailable where altair is not installed.
+        Raises InvalidRequest for another theme, MissingExtra if altair is not installed.
         """
         _require_drawing("plot()")
         from comptroller.analysis.plots import plot
@@ -120,7 +120,7 @@ class Report(ArrowRows):
     def html(self, rows: int = 50) -> str:
         """A section for a page: title, formula, picture as inline SVG, the first `rows` rows.
 
-        It brings its style and takes the page's colours. Raises Unavailable where altair or
+        It brings its style and takes the page's colours. Raises MissingExtra if altair or
         vl-convert is not installed.
         """
         _require_drawing("html()")

@@ -24,7 +24,7 @@ from comptroller.cli.afar import ask_from_afar
 from comptroller.cli.bulk import account, rejections
 from comptroller.cli.guide import Guide
 from comptroller.cli.reporting import draw_overview
-from comptroller.errors import unavailable
+from comptroller.errors import unusable
 from comptroller.markup import printable
 from comptroller.records import Claim
 from comptroller.values import KINDS
@@ -51,7 +51,7 @@ def tour(db: str | None = None) -> int:
     Returns 0 if the sums of the real rewards are the published ones, else 1.
     """
     if db is not None and Path(db).exists():
-        raise unavailable(f"{db} is there already; the tour wants a new file")
+        raise unusable(f"{db} is there already; the tour wants a new file")
     with tempfile.TemporaryDirectory(prefix="comptroller-") as folder:
         store = db or str(Path(folder) / "tour.db")
         with comptroller.open(store) as svc:
@@ -117,13 +117,13 @@ def _real_rewards(guide: Guide) -> bool:
 def _rewards() -> Traversable:
     """Find the real rewards: in the installed package, or in the checkout it is run from.
 
-    Raises Unavailable where it is in neither.
+    Raises Unusable if it is in neither.
     """
     checkout = Path(__file__).parents[3] / "notebooks" / "data" / "rocket-pool"
     for folder in (resources.files("comptroller").joinpath("rocket_pool"), checkout):
         if folder.joinpath("totals.json").is_file():
             return folder
-    raise unavailable("the real rewards are not beside the package; install it again")
+    raise unusable("the real rewards are not beside the package; install it again")
 
 
 def _sums_by_interval(

@@ -119,9 +119,9 @@ def _require_output() -> None:
     # Refused before anything is done: an answer would go nowhere, and the next file that is opened
     # would take the place of standard output.
     if sys.stdout is None:
-        from comptroller.errors import unavailable
+        from comptroller.errors import unusable
 
-        raise unavailable("standard output is closed; send it to /dev/null to do without it")
+        raise unusable("standard output is closed; send it to /dev/null to do without it")
 
 
 def _tell(error: Exception) -> int:
@@ -131,12 +131,12 @@ def _tell(error: Exception) -> int:
 
     if os.environ.get("COMPTROLLER_TRACEBACK"):
         raise error
-    from comptroller.errors import Error
+    from comptroller.errors import Error, of_system
 
     if isinstance(error, Error):
         told = str(error)
     elif isinstance(error, OSError):
-        told = f"unavailable: {error}"
+        told = str(of_system(error, str(error)))
     elif isinstance(error, MemoryError):
         told = "unavailable: out of memory"
     else:

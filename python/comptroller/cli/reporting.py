@@ -281,7 +281,7 @@ def draw_overview(overview: Overview, db: str = screen.DEFAULT_DB) -> None:
 
 
 def _require_html() -> None:
-    """Raises Unavailable where a page could not be written in the end."""
+    """Raises MissingExtra if a page could not be written in the end."""
     from comptroller.streams import require
 
     for module in ("sqlglot", "polars", "altair", "vl_convert"):
@@ -289,7 +289,7 @@ def _require_html() -> None:
 
 
 def _write_html(parts: Iterable[Overview | Report], path: str, title: str) -> None:
-    """Writes reports as one HTML file. Raises Unavailable where it cannot be written."""
+    """Writes reports as one HTML file. Raises Unusable if it cannot be written."""
     from comptroller.analysis.document import document
     from comptroller.files import refuse_store, whole_file
 

@@ -54,7 +54,7 @@ _PROSE = 40
 def existing_store(db: str, customer: str | None = None) -> Service:
     """The store for reading, as its operator or as a client of a customer.
 
-    Raises Unavailable where there is none: reading never makes one.
+    Raises Unusable if there is none: reading never makes one.
     """
     import comptroller
 
@@ -63,25 +63,25 @@ def existing_store(db: str, customer: str | None = None) -> Service:
 
 
 def require_store(db: str) -> None:
-    """Raises Unavailable where there is no file `db`."""
-    from comptroller.errors import unavailable
+    """Raises Unusable if there is no file `db`."""
+    from comptroller.errors import unusable
 
     if not Path(db).exists():
-        raise unavailable(
+        raise unusable(
             f"there is no store {db}; `comptroller load` or `serve` makes one, --db names another"
         )
 
 
 def require_server() -> None:
-    """Raises Unavailable, saying what to install, where a server lacks what it needs."""
+    """Raises MissingExtra, which says what to install, if a server lacks what it needs."""
     from importlib.util import find_spec
 
-    from comptroller.errors import unavailable
+    from comptroller.errors import missing_extra
 
     needed = ("uvicorn", "httptools", "uvloop", "joserfc", "offapi")
     missing = [name for name in (*needed, "prometheus_client") if find_spec(name) is None]
     if missing:
-        raise unavailable(f'this needs {", ".join(missing)}: pip install "comptroller[server]"')
+        raise missing_extra(", ".join(missing), "a server", "comptroller[server]")
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def local_authority(
         clock: seconds since 1970.
 
     Raises:
-        Unavailable: the keys or the clients cannot be used; without keys they are made.
+        Unusable: the keys or the clients cannot be used; without keys they are made.
         InvalidRequest: an issuer, audience, rate or leeway that cannot be.
     """
     _require_url(issuer)
@@ -125,7 +125,7 @@ def external_authority(
 
     Raises:
         InvalidRequest: for what cannot be.
-        Unavailable: the file of the keys cannot be used.
+        Unusable: the file of the keys cannot be used.
     """
     from comptroller.http.jwks import PublishedKeys
 

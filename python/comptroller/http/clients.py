@@ -96,7 +96,7 @@ def file_of(store: str) -> SecretFile:
 def read(file: SecretFile) -> dict[str, Client]:
     """The clients by their id, revoked ones too; none where there is no file.
 
-    Raises Unavailable where others may read the file, or it is damaged.
+    Raises Unusable if others may read the file, or it is damaged.
     """
     data = file.read()
     if data is None:

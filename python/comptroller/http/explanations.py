@@ -116,10 +116,34 @@ EXPLANATIONS: dict[str, Explanation] = {
         "a write was kept is uncertain; it may be repeated under the same Idempotency-Key.",
     ),
     "unavailable": Explanation(
-        "The service cannot answer now: it is stopping, its disk is full, or its file cannot be "
-        "used.",
+        "The service cannot answer now: it is stopping or busy, or its disk is full.",
         "Ask again after the seconds that Retry-After names, a write under the same "
         "Idempotency-Key: the server may have gone on with it when it stopped waiting. The "
         "operator finds the cause in the detail.",
+    ),
+    "closed": Explanation(
+        "The service was closed, or its process was forked after the store was opened.",
+        "In Python, open the store or connect again. Over HTTP, ask again after the seconds that "
+        "Retry-After names: the server is stopping.",
+    ),
+    "read-only": Explanation(
+        "The store was opened read-only, and the operation writes.",
+        "Send writes to a service that opened the store for writing.",
+    ),
+    "unsupported": Explanation(
+        "The operation is not possible here: a remote store cannot be copied or checked, an "
+        "optional package is not installed, or a callback of a load writes to the store.",
+        "Do as the detail says. Asking again gives the same answer.",
+    ),
+    "unusable": Explanation(
+        "The store, or a file that the operation needs, cannot be used as it is: it is damaged, "
+        "belongs to a newer version, is not a store, exists already, or its permissions forbid it.",
+        "Asking again gives the same answer until somebody mends the cause, which the detail "
+        "names. Restore a backup of a damaged store.",
+    ),
+    "outcome-unknown": Explanation(
+        "A client sent a write and got no answer. The write may have been executed.",
+        "Repeat it under the same Idempotency-Key, or read the record first. Clients report this "
+        "code themselves; the service never answers with it.",
     ),
 }

@@ -15,7 +15,7 @@ import msgspec
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from comptroller.errors import invalid, unavailable
+from comptroller.errors import invalid, unavailable, unusable
 from comptroller.http.background import Background
 from comptroller.http.tokens import Key
 from comptroller.loopback import is_private
@@ -50,7 +50,7 @@ class PublishedKeys:
 
     Raises:
         InvalidRequest: a URL that is none of these.
-        Unavailable: the file cannot be used; a URL is asked when the first token comes.
+        Unusable: the file cannot be used; a URL is asked when the first token comes.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class PublishedKeys:
             self._hold(self._read())
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
-            raise unavailable(
+            raise unusable(
                 f"{self._source}, which should hold the keys of the issuer of tokens, cannot be "
                 f"used: {why}; it must be a JWK set (RFC 7517)"
             ) from error

@@ -12,7 +12,7 @@ import msgspec
 from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
 
-from comptroller.errors import unavailable
+from comptroller.errors import unusable
 from comptroller.http.secret_file import SecretFile
 
 ALGORITHM: Final = "Ed25519"
@@ -83,7 +83,7 @@ def file_of(store: str) -> SecretFile:
 def open_or_make(file: SecretFile) -> Keys:
     """The keys; where there is no file it is made, with a new one.
 
-    Raises Unavailable where others may read the file, or it is damaged.
+    Raises Unusable if others may read the file, or it is damaged.
     """
     data = file.read()
     if data is None:
@@ -95,10 +95,10 @@ def open_or_make(file: SecretFile) -> Keys:
 
 
 def read(file: SecretFile) -> Keys:
-    """The keys. Raises Unavailable as `open_or_make` does, and where there is no file."""
+    """The keys. Raises Unusable as `open_or_make` does, and where there is no file."""
     data = file.read()
     if data is None:
-        raise unavailable(f"{file.path} is gone; {_REMEDY}")
+        raise unusable(f"{file.path} is gone; {_REMEDY}")
     return _decoded(file, data)
 
 

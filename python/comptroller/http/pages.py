@@ -9,7 +9,7 @@ from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
-from comptroller.errors import unavailable
+from comptroller.errors import missing_extra
 from comptroller.http.exchange import Answer, Exchange
 from comptroller.http.explanations import EXPLANATIONS
 from comptroller.http.problems import BY_CODE, problem
@@ -70,7 +70,7 @@ def _offapi() -> Path:
     """The folder of the package: importing it would read all of its files."""
     found = find_spec("offapi")
     if found is None or not found.submodule_search_locations:
-        raise unavailable("the page needs offapi: pip install 'comptroller[server]'")
+        raise missing_extra("offapi", "the page", "comptroller[server]")
     return Path(found.submodule_search_locations[0])
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from comptroller.errors import Error, Unavailable, unavailable
+from comptroller.errors import Error, Unusable, of_system, unavailable, unusable
 from comptroller.files import whole_file
 from comptroller.http.background import Background
 
@@ -26,7 +26,8 @@ _log = logging.getLogger(__name__)
 class SecretFile:
     """The file of a store that is named like it, with an ending of its own.
 
-    Every method raises Unavailable, naming the file, where it cannot do what it says.
+    Every method raises Unusable, naming the file, if it cannot do what it says; Unavailable if the
+    cause may pass.
     """
 
     def __init__(self, store: str | os.PathLike[str], ending: str) -> None:
@@ -42,9 +43,9 @@ class SecretFile:
             with os.fdopen(descriptor, "rb") as file:
                 mode = os.fstat(descriptor).st_mode
                 if not stat.S_ISREG(mode):
-                    raise unavailable(f"{self.path} is no file; move it away")
+                    raise unusable(f"{self.path} is not a file; move it away")
                 if mode & _OTHERS:
-                    raise unavailable(
+                    raise unusable(
                         f"{self.path} holds secrets, and others than its owner may read or change "
                         f"it; run `chmod 600 {self.path}`, and rotate what they may have read"
                     )
@@ -52,7 +53,7 @@ class SecretFile:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise unavailable(f"{self.path} cannot be read: {error.strerror}") from error
+            raise of_system(error, f"{self.path} cannot be read: {error.strerror}") from error
 
     def write(self, data: bytes) -> None:
         """Puts this in its place, durably; readers meanwhile see the old or the new."""
@@ -66,16 +67,16 @@ class SecretFile:
         try:
             descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise unavailable(f"{lock} cannot be opened: {error.strerror}") from error
+            raise of_system(error, f"{lock} cannot be opened: {error.strerror}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:
             os.close(descriptor)
 
-    def damaged(self, what: str, remedy: str) -> Unavailable:
+    def damaged(self, what: str, remedy: str) -> Unusable:
         """The refusal of what it holds."""
-        return unavailable(f"{self.path} is damaged: {what}; {remedy}")
+        return unusable(f"{self.path} is damaged: {what}; {remedy}")
 
     def stamp(self) -> object:
         """Something that differs when the file has changed, come or gone."""

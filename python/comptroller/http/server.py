@@ -16,7 +16,7 @@ from typing import Any, cast
 import uvicorn
 import uvloop
 
-from comptroller.errors import Unavailable, unavailable
+from comptroller.errors import Unusable, unusable
 from comptroller.http.app import App
 from comptroller.http.exchange import Receive, Scope, Send
 from comptroller.http.guard import GuardedProtocol, GuardedServer
@@ -48,7 +48,7 @@ class _Loop(uvloop.Loop):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket bound to an address. Raises Unavailable where that cannot be had."""
+    """A socket bound to an address. Raises Unusable if that cannot be had."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -65,9 +65,9 @@ def listen(host: str, port: int) -> socket.socket:
     return bound
 
 
-def cannot_listen(host: str, port: int, error: OSError) -> Unavailable:
+def cannot_listen(host: str, port: int, error: OSError) -> Unusable:
     """The error for an address that the system refuses."""
-    return unavailable(f"cannot listen on {host} port {port}: {error.strerror}")
+    return unusable(f"cannot listen on {host} port {port}: {error.strerror}")
 
 
 def serve(
@@ -138,12 +138,12 @@ def serve(
 
 
 def require_certificate(certificate: str, key: str) -> None:
-    """Raises Unavailable where these are no certificate chain and its key."""
+    """Raises Unusable if these are no certificate chain and its key."""
     try:
         # An encrypted key must not ask for its password at a terminal that nobody looks at.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
     except OSError as error:
-        raise unavailable(
+        raise unusable(
             f"--tls-cert {certificate} and --tls-key {key} cannot be used ({error.strerror}); they "
             "must be a certificate chain and its private key without a password, in PEM"
         ) from error
@@ -155,7 +155,7 @@ def _reload_certificate(context: ssl.SSLContext, certificate: str, key: str) -> 
         # Loading a pair that does not match would leave the context without a key.
         require_certificate(certificate, key)
         context.load_cert_chain(certificate, key, password="")
-    except (Unavailable, OSError) as error:
+    except (Unusable, OSError) as error:
         _log.error("the certificate was not reloaded: %s", error)
 
 

@@ -17,7 +17,7 @@ import msgspec
 from joserfc import jwt
 from joserfc.jwk import OKPKey
 
-from comptroller.errors import Error, Unavailable, unavailable
+from comptroller.errors import Error, unavailable
 from comptroller.http.clients import Client, Clients, SecretHash
 from comptroller.http.exchange import Exchange, Headers
 from comptroller.http.keys import ALGORITHM, LONGEST_LIFETIME_S, Keys
@@ -94,14 +94,14 @@ class TokenEndpoint:
         self._right: OrderedDict[bytes, SecretHash] = OrderedDict()
 
     async def answer(self, exchange: Exchange) -> None:
-        """Answers with a token, or an error of section 5.2. Raises Unavailable, which is none."""
+        """Answers with a token, or an error of section 5.2. Raises the Errors of 500 and above."""
         # Cache-Control: no-store is on every answer.
         headers = [(b"pragma", b"no-cache")]
         try:
             status, body = 200, await self._granted(exchange)
-        except Unavailable:
-            raise
         except (_Refused, Error) as error:
+            if isinstance(error, Error) and error.status >= 500:
+                raise
             refused = error if isinstance(error, _Refused) else _of_error(error)
             exchange.refusal = refused.error
             status, body = refused.status, refused.body

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 def listen(host: str, port: int, count: int) -> list[socket.socket]:
-    """A socket for each worker, all on one port. Raises Unavailable as `server.listen` does.
+    """A socket for each worker, all on one port. Raises Unusable as `server.listen` does.
 
     Another server cannot bind the port. The sockets stay open when a worker ends: connections that
     it has not accepted wait for its replacement.

@@ -9,7 +9,7 @@ import msgspec
 
 from comptroller import arguments, decoding, pages
 from comptroller.arguments import Id
-from comptroller.errors import unavailable
+from comptroller.errors import unusable
 from comptroller.pages import Page
 from comptroller.streams import Stream
 
@@ -181,7 +181,7 @@ def _read(operation: str, data: bytes, answer: type[R]) -> R:
         return decoding.read(data, answer)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         # What is written is checked, so another program has changed the file.
-        raise unavailable(
+        raise unusable(
             "the store is damaged, or what answers for it: "
             f"the answer to {operation} is not as promised: {error}"
         ) from error

@@ -45,9 +45,9 @@ def connect(
 
     What fails in a way that may pass (no connection, 429, 502, 503, 504) is tried again after a
     pause: reads, and writes to a server whose OpenAPI document says that it takes an
-    Idempotency-Key for them. A write that got no answer may have been done all the same; the error
-    says so. Whoever asks for a pause of more than 30 s is not asked again, and the error tells how
-    long it is. Redirects are not followed.
+    Idempotency-Key for them. A write that got no answer may have been executed: it raises
+    OutcomeUnknown. After a `Retry-After` of more than 30 s there is no further attempt; the error
+    has it as `retry_after`. Redirects are not followed.
 
     Loads, and the operator's streams and exports, go through the operator's endpoints; a client's
     are asked for page by page. A stream is a copy, made whole when it is asked for, on this
@@ -70,7 +70,7 @@ def connect(
 
     Raises:
         InvalidRequest: a URL, credentials or a number that cannot be; credentials in clear.
-        Unavailable: httpx2 is not installed.
+        MissingExtra: httpx2 is not installed.
     """
     require("httpx2", "connect()", "comptroller[client]")
     import httpx2

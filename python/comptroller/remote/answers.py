@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from comptroller.errors import unavailable
+from comptroller.errors import unusable
 from comptroller.routes import Row, description, operations
 
 _NULL = msgspec.Raw(b"null")
@@ -34,7 +34,7 @@ def plain(row: Row, content: bytes, identity_id: str, cursor: str) -> bytes:
     """The bare record, or the page, that an answer holds.
 
     `identity_id` is the identity that was asked about, if any: a control of specification 2.1 does
-    not say whose it is. `cursor` is that of the page that was asked for, if any. Raises Unavailable
+    not say whose it is. `cursor` is that of the page that was asked for, if any. Raises Unusable
     for what is no JSON object, and for a page that is followed by itself.
     """
     try:
@@ -46,7 +46,7 @@ def plain(row: Row, content: bytes, identity_id: str, cursor: str) -> bytes:
         if is_incomplete or _UNUSUAL_TIME.search(record):
             return msgspec.json.encode(_usual(msgspec.json.decode(record), identity_id))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise unavailable(
+        raise unusable(
             f"the answer to {row.operation} is not what the interface promises: {error}"
         ) from error
     return record

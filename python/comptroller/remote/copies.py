@@ -11,7 +11,7 @@ import msgspec
 
 from comptroller import decoding
 from comptroller._core import ArrowSource, Principal, Store
-from comptroller.errors import unavailable
+from comptroller.errors import unusable
 from comptroller.loading import LoadResult
 from comptroller.routes import derived, description, members, record_members
 
@@ -46,7 +46,7 @@ class Copy:
     when it is let go.
 
     Raises:
-        Unavailable: a record that this version does not take, or no room.
+        Unusable: a record that this version does not take, or no room.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class Copy:
         for row in page:
             self._customer = self._customer or row.get("customer_id")
             if row.get("customer_id") != self._customer:
-                raise unavailable("these are identities of several customers, for one client")
+                raise unusable("these are identities of several customers, for one client")
 
     def _load(self, kind: str, pieces: Iterator[bytes]) -> None:
         accounts: list[bytes] = []
@@ -151,7 +151,7 @@ class Copy:
         result = decoding.read(accounts[0], LoadResult)
         if result.rejected:
             first = result.rejections[0]
-            raise unavailable(
+            raise unusable(
                 f"{result.rejected:,} of the {kind} cannot be kept here, the first in line "
                 f"{first.line}: {first.message}"
             )

@@ -17,7 +17,16 @@ from weakref import WeakSet
 import httpx2
 import msgspec
 
-from comptroller.errors import Error, Forbidden, NotFound, invalid, make, unavailable
+from comptroller.errors import (
+    Error,
+    Forbidden,
+    NotFound,
+    invalid,
+    make,
+    of_system,
+    unsupported,
+    unusable,
+)
 from comptroller.files import refuse_store, whole_file
 from comptroller.loading import LoadOptions, LoadResult, Opened, RowReader
 from comptroller.remote.answers import plain
@@ -110,7 +119,7 @@ class RemoteHost:
         try:
             msgspec.json.decode(account, type=LoadResult)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise unavailable(f"the load was answered with no account of it: {error}") from error
+            raise unusable(f"the load was answered with no account of it: {error}") from error
         accounts.append(account)
 
     def export(self, kind: str, path: str, format: str, parameters: Parameters) -> int:
@@ -134,11 +143,11 @@ class RemoteHost:
 
     def backup(self, destination: str) -> None:
         """Refuses."""
-        raise unavailable("a backup is made where the store is, by `comptroller backup` there")
+        raise unsupported("a backup is made where the store is, by `comptroller backup` there")
 
     def check(self) -> bytes:
         """Refuses."""
-        raise unavailable("a check is made where the store is, by `comptroller check` there")
+        raise unsupported("a check is made where the store is, by `comptroller check` there")
 
     def version(self) -> int | None:
         """None: a server does not say when its store changes."""
@@ -297,4 +306,4 @@ def _written(path: str) -> Iterator[IO[bytes]]:
                 yield file
     except OSError as error:
         name = "the standard output" if path == "-" else path
-        raise unavailable(f"{name} cannot be written: {error.strerror or error}") from error
+        raise of_system(error, f"{name} cannot be written: {error.strerror or error}") from error

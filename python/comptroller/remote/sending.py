@@ -13,7 +13,15 @@ from typing import Any, NamedTuple, Protocol, TypeGuard, TypeVar
 import httpx2
 import msgspec
 
-from comptroller.errors import Error, make, shorten, unavailable
+from comptroller.errors import (
+    Error,
+    OutcomeUnknown,
+    closed,
+    make,
+    shorten,
+    unavailable,
+    unusable,
+)
 from comptroller.loading import LoadResult
 from comptroller.routes import FORM, METHOD_OVERRIDE
 
@@ -29,6 +37,16 @@ _LONGEST_DETAIL = 1000
 _PASSING = frozenset({429, 502, 503, 504})
 # A gateway's word that who should have answered did not.
 _UNANSWERED = frozenset({502, 504})
+# The request did not reach the service: no connection (which includes names that do not resolve
+# and TLS that fails), a proxy that refused, no free connection, a request that cannot be written.
+_UNSENT = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.ProxyError,
+    httpx2.PoolTimeout,
+    httpx2.UnsupportedProtocol,
+    httpx2.LocalProtocolError,
+)
 _CODES = {
     401: "unauthenticated",
     403: "insufficient-scope",
@@ -39,6 +57,7 @@ _CODES = {
     415: "unsupported-media-type",
     429: "rate-limited",
     500: "internal",
+    501: "unsupported",
 }
 _CODE = re.compile(r"[a-z]+(-[a-z]+)*")
 
@@ -131,8 +150,8 @@ class Sender:
     ) -> R:
         """What an attempt gives; another after a pause where one fails in a way that may pass.
 
-        Raises the Error of the last one; but of a write, once an attempt at it got no answer, only
-        Unavailable, which says that it is not known whether it was done.
+        Raises the Error of the last one; but OutcomeUnknown for a write, once an attempt at it got
+        no answer.
         """
         tried = 1
         is_lost = False
@@ -160,7 +179,7 @@ class Sender:
         """What `take` makes of the answer, whose head has been read. Raises Failure."""
         place = f"{asked.method} {asked.url.partition('?')[0]}"
         if self._client.is_closed:
-            raise unavailable("the service is closed")
+            raise closed()
         try:
             request = self._client.build_request(
                 asked.method,
@@ -180,8 +199,8 @@ class Sender:
         except httpx2.InvalidURL as error:
             raise make("invalid-request", 400, f"{place} cannot be asked: {error}") from error
         except httpx2.RequestError as error:
-            was_sent = not isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
-            failure = Failure(unanswered(place, error), is_passing=True, is_lost=was_sent)
+            may_be_done = not isinstance(error, _UNSENT)
+            failure = Failure(unanswered(place, error), is_passing=True, is_lost=may_be_done)
             raise failure from error
 
     def close(self) -> None:
@@ -196,20 +215,24 @@ def unanswered(place: str, error: httpx2.RequestError) -> Error:
 
 
 def _not_known(error: Error) -> Error:
-    """The refusal of a write that may have been done before this error."""
-    return unavailable(
-        f"{error.detail}; whether it was done is not known, because an attempt got no answer"
+    """The refusal of a write that may have been executed before this error."""
+    return OutcomeUnknown(
+        "outcome-unknown",
+        504,
+        f"{error.detail}; whether it was done is not known, because an attempt got no answer",
+        retry_after=error.retry_after,
+        request_id=error.request_id,
     )
 
 
 def whole(response: httpx2.Response) -> bytes:
-    """All bytes of an answer. Raises Unavailable for more than an answer may have."""
+    """All bytes of an answer. Raises Unusable for more than an answer may have."""
     pieces = []
     size = 0
     for piece in response.iter_bytes():
         size += len(piece)
         if size > LARGEST_ANSWER:
-            raise unavailable(f"an answer had more than {LARGEST_ANSWER:,} bytes")
+            raise unusable(f"an answer had more than {LARGEST_ANSWER:,} bytes")
         pieces.append(piece)
     response.close()
     return b"".join(pieces)
@@ -220,10 +243,11 @@ def _failure(response: httpx2.Response, place: str) -> Failure:
     retry_after_s = _retry_after_s(response.headers.get("retry-after"))
     is_soon = (retry_after_s or 0) <= _LONGEST_PAUSE_S
     later = "" if is_soon else f"; ask again in {retry_after_s:,.0f} s"
-    error = refusal(status, _members(whole(response)), place, later)
+    given_id = response.headers.get("x-request-id")
+    error = refusal(status, _members(whole(response)), place, later, retry_after_s, given_id)
     if response.is_redirect:
         there = shorten(response.headers["location"].partition("?")[0])
-        error = unavailable(f"{place} is elsewhere, at {there}: connect to that, if you trust it")
+        error = unusable(f"{place} is elsewhere, at {there}: connect to that, if you trust it")
     return Failure(
         error,
         is_passing=status in _PASSING and is_soon,
@@ -232,26 +256,38 @@ def _failure(response: httpx2.Response, place: str) -> Failure:
     )
 
 
-def refusal(status: int, told: Mapping[str, Any], place: str, also: str = "") -> Error:
+def refusal(
+    status: int,
+    told: Mapping[str, Any],
+    place: str,
+    also: str = "",
+    retry_after_s: float | None = None,
+    request_id: str | None = None,
+) -> Error:
     """The Error of an answer that is none: by its problem document (RFC 9457), or its status.
 
     `told` may also be an error of RFC 6749 section 5.2, or something else. The detail ends with
-    `also`.
+    `also`. `request_id` is that of the header, used if the document has none.
     """
     code = told.get("code")
-    if not isinstance(code, str) or not _CODE.fullmatch(code):
+    if status in _PASSING and status != 429:
+        code = "unavailable"  # whatever ended it there, such as a store that was closed
+    elif not isinstance(code, str) or not _CODE.fullmatch(code):
         code = _CODES.get(status, "unavailable" if status > 500 else "invalid-request")
     words = (told.get("error"), told.get("error_description"))
     sentences = (told.get("detail"), ": ".join(filter(_is_text, words)), told.get("message"))
     detail = next(filter(_is_text, sentences), f"{place} was answered {status}")
     meta = _dict(told.get("meta"))
     existing = meta.get("existing")
+    named_id = told.get("request_id")
     error = make(
         code,
         503 if status in _UNANSWERED else status,
         detail[:_LONGEST_DETAIL] + also,
         _field_errors(told.get("errors")),
         existing if isinstance(existing, str) else None,
+        None if retry_after_s is None else max(retry_after_s, 0.0),
+        named_id if _is_text(named_id) else request_id,
     )
     if "load_result" in meta:
         vars(error)["load_result"] = msgspec.convert(meta["load_result"], LoadResult)

@@ -14,7 +14,7 @@ from urllib.parse import quote_plus, urlencode
 import httpx2
 import msgspec
 
-from comptroller.errors import Error, NotFound, unavailable
+from comptroller.errors import Error, NotFound, closed, unusable
 from comptroller.remote.sending import Asked, Failure, Sender, whole
 from comptroller.routes import FORM, Row
 
@@ -78,7 +78,8 @@ class ClientCredentials:
 
         Raises:
             Unauthenticated: the client is not known there, or its secret is another.
-            Unavailable: the token endpoint gives no token.
+            Unusable: the token endpoint answers without a token.
+            Unavailable: it cannot be reached.
         """
         with self._one_at_a_time:
             now = self._sender.clock.now()
@@ -101,7 +102,7 @@ class ClientCredentials:
         except (msgspec.MsgspecError, UnicodeDecodeError):
             issued = _Issued("")
         if issued.token_type.lower() != "bearer" or not BEARER.fullmatch(issued.access_token):
-            raise unavailable(f"{self._url} gave no bearer token")
+            raise unusable(f"{self._url} gave no bearer token")
         return issued
 
 
@@ -173,7 +174,7 @@ class Session:
     ) -> R:
         if os.getpid() != self._process:
             # The parent's connections are no place to talk on.
-            raise unavailable("the service was carried into a forked process; connect there")
+            raise closed("the service was carried into a forked process; connect there")
         there = asked._replace(url=self._base_url + asked.url)
         return self._sender.send(
             lambda: self._attempt(there, take), may_repeat, is_write=asked.is_write

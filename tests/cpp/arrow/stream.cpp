@@ -212,14 +212,14 @@ TEST_CASE("what closes the service ends its streams") {
   bool is_closed = false;
   RowSource source = claims_of(database);
   source.check = [&] {
-    if (is_closed) throw Error(Code::unavailable, "the service is closed");
+    if (is_closed) throw Error(Code::closed, "the service is closed");
   };
   const auto table = claims(source, {"id"}, small_chunks());
   Consumer consumer(table);
   CHECK(consumer.next() == 16);
   is_closed = true;
   CHECK(consumer.next() == -EIO);
-  CHECK(consumer.message() == "the service is closed");
+  CHECK(consumer.message() == "closed: the service is closed");
   ArrowArrayStream stream{};
   CHECK_THROWS_AS(table.open(&stream), Error);
 }

@@ -51,7 +51,7 @@ std::string refusal(const std::function<void()>& action) {
     action();
     return "";
   } catch (const Error& error) {
-    CHECK(error.code() == Code::unavailable);
+    CHECK((error.code() == Code::unavailable || error.code() == Code::closed));
     return error.detail();
   }
 }

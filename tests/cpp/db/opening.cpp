@@ -15,13 +15,13 @@ namespace {
 const sqlite::OpenOptions to_write{};
 const sqlite::OpenOptions to_read{.read_only = true};
 
-// The detail with which opening is refused as unavailable; empty when it is not.
+// The detail with which opening is refused as unusable; empty when it is not.
 std::string refusal(const std::string& path, const sqlite::OpenOptions& options) {
   try {
     sqlite::open(path, options);
     return "";
   } catch (const Error& error) {
-    CHECK(error.code() == Code::unavailable);
+    CHECK(error.code() == Code::unusable);
     CHECK(error.detail().find(path) != std::string::npos);  // the path is named, once
     CHECK(error.detail().find(path) == error.detail().rfind(path));
     return error.detail();

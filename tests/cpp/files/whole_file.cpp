@@ -33,15 +33,16 @@ std::size_t files_in(const load::Folder& folder) {
       std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()));
 }
 
-// Exports a text; gives what refused it.
-std::string refusal(const std::string& path, const std::string& text = "new") {
+// Exports a text; gives what refused it, with this code.
+std::string refusal(const std::string& path, const std::string& text = "new",
+                    Code code = Code::unusable) {
   try {
     WholeFile file(path);
     file.buffer() += text;
     file.flush_if_large();
     file.commit();
   } catch (const Error& error) {
-    CHECK(error.code() == Code::unavailable);
+    CHECK(error.code() == code);
     return error.detail();
   }
   return "written";
@@ -215,7 +216,7 @@ TEST_CASE("a killed process leaves nothing of a file that has no name yet") {
   CHECK(files_in(folder) == 0);
 }
 
-TEST_CASE("what cannot be written is unavailable, with path and reason") {
+TEST_CASE("what cannot be written is unusable, with path and reason") {
   const load::Folder folder;
   const std::string missing = folder / "missing/claims";
   CHECK(refusal(missing) == missing + " cannot be written: No such file or directory");
@@ -229,8 +230,9 @@ TEST_CASE("what cannot be written is unavailable, with path and reason") {
 
 TEST_CASE("a full disk is unavailable, and a device is not replaced by a file") {
   if (!fs::exists("/dev/full")) return;
-  CHECK(refusal("/dev/full", "x") == "/dev/full cannot be written: No space left on device");
-  CHECK(refusal("/dev/full", std::string(2 * WholeFile::piece, 'x')) ==
+  CHECK(refusal("/dev/full", "x", Code::unavailable) ==
+        "/dev/full cannot be written: No space left on device");
+  CHECK(refusal("/dev/full", std::string(2 * WholeFile::piece, 'x'), Code::unavailable) ==
         "/dev/full cannot be written: No space left on device");
   CHECK(fs::is_character_file("/dev/full"));
   CHECK_FALSE(fs::exists("/dev/full.part"));

@@ -23,6 +23,10 @@ TEST_CASE("every code has one row: a word of its own, a status, a title") {
   CHECK(problem(Code::idempotency_key_reused).status == 422);
   CHECK(problem(Code::unavailable).code == "unavailable");
   CHECK(problem(Code::unavailable).status == 503);
+  CHECK(problem(Code::closed).code == "closed");
+  CHECK(problem(Code::outcome_unknown).code == "outcome-unknown");
+  CHECK(Error::of_system(ENOSPC, "full").code() == Code::unavailable);
+  CHECK(Error::of_system(EACCES, "forbidden").code() == Code::unusable);
 }
 
 TEST_CASE("the refusal of one field says so in its detail too") {

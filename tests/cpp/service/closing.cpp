@@ -16,11 +16,11 @@ TEST_CASE("a closed service refuses every call, and may be closed twice") {
   CHECK_NOTHROW(world.service.check_usable());
   world.service.close();
   world.service.close();
-  CHECK(world.code(world.acme, "identities.list") == "unavailable");
-  CHECK(world.code(world.provider, "identities.put", {}, R"({"id":"i2"})") == "unavailable");
-  CHECK(refusal_of([&] { check(world.service, world.provider); }).code == "unavailable");
+  CHECK(world.code(world.acme, "identities.list") == "closed");
+  CHECK(world.code(world.provider, "identities.put", {}, R"({"id":"i2"})") == "closed");
+  CHECK(refusal_of([&] { check(world.service, world.provider); }).code == "closed");
   CHECK(refusal_of([&] { scan(world.service, world.acme, "claims", {}, Purpose::reload); }).code ==
-        "unavailable");
+        "closed");
 }
 
 TEST_CASE("a forked child is refused and its parent goes on") {
@@ -30,7 +30,7 @@ TEST_CASE("a forked child is refused and its parent goes on") {
   if (child == 0) {
     bool is_refused = world.service.is_forked();
     for (const char* operation : {"identities.list", "identities.put"}) {
-      is_refused = is_refused && world.code(world.provider, operation, {}, "") == "unavailable";
+      is_refused = is_refused && world.code(world.provider, operation, {}, "") == "closed";
     }
     ::_exit(is_refused ? 0 : 1);
   }
@@ -67,7 +67,7 @@ TEST_CASE("only the operator may look into the whole store or copy it") {
   refused(world.acme);
   refused(make_principal({}, {}, {{"operator:write"}}));
   CHECK(refusal_of([&] { backup(world.service, world.provider, "/nowhere/copy.db"); }).code ==
-        "unavailable");
+        "unusable");
 }
 
 TEST_CASE("a row that breaks a promise is found") {

@@ -43,7 +43,7 @@ class Engine(Protocol):
 
 
 def engine(name: str | Engine) -> Engine:
-    """A new engine of a name; an engine itself. Raises Unavailable if it is not installed."""
+    """A new engine of a name; an engine itself. Raises MissingExtra if it is not installed."""
     for module in ("sqlglot", "polars"):
         require(module, "a report", "comptroller[analysis]")
     if name == "duckdb":

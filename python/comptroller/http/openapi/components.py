@@ -131,11 +131,16 @@ def _problem_schema() -> Schema:
     }
 
 
+# Of an installation and of a client: no operation is answered with them.
+_NO_ANSWERS = frozenset({501, 504})
+
+
 def _refusals() -> Iterator[tuple[str, Schema]]:
     """The refusals by status, each with the codes that have it."""
     codes: dict[int, list[str]] = {}
     for problem in routes.description()["problems"]:
-        codes.setdefault(problem["status"], []).append(problem["code"])
+        if problem["status"] not in _NO_ANSWERS:
+            codes.setdefault(problem["status"], []).append(problem["code"])
     special = {401: ["WWW-Authenticate"], 403: ["WWW-Authenticate"]}
     special |= {429: ["Retry-After"], 503: ["Retry-After"]}
     for status, names in codes.items():

@@ -1,0 +1,338 @@
+#include "arrow/line_values.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "model/amount.hpp"
+#include "model/error.hpp"
+#include "model/timestamp.hpp"
+
+namespace comptroller::arrow {
+
+namespace {
+
+constexpr std::int64_t micros_a_second = 1'000'000;
+constexpr int largest_scale = 38;
+// What the rules refuse at its line, in place of a value that the text of a member cannot show.
+constexpr std::string_view too_long = "a decimal of more than 38 digits";
+constexpr std::string_view too_far = "a time outside the years 0001 to 9999";
+
+template <class T>
+T value_at(const void* values, std::int64_t index) {
+  T value{};
+  std::memcpy(&value, static_cast<const T*>(values) + index, sizeof value);
+  return value;
+}
+
+// `length` bytes of the buffer `number`.
+std::string_view bytes_of(const ArrowArray& array, std::int64_t number, std::int64_t begin,
+                          std::int64_t length) {
+  if (length == 0) return {};  // the buffer may be null
+  return {static_cast<const char*>(array.buffers[number]) + begin,
+          static_cast<std::size_t>(length)};
+}
+
+}  // namespace
+
+LineValues::LineValues(const ArrowSchema& schema, std::string path, bool is_amount)
+    : path_(std::move(path)),
+      name_(schema.name == nullptr ? "" : schema.name),
+      is_amount_(is_amount) {
+  read_format(schema);
+  if (schema.dictionary != nullptr && kind_ == Kind::integer) {
+    kind_ = Kind::dictionary;
+    children_.emplace_back(*schema.dictionary, path_, is_amount);
+  }
+}
+
+void LineValues::refuse(std::string why) {
+  kind_ = Kind::refused;
+  refusal_ = std::move(why);
+}
+
+void LineValues::read_format(const ArrowSchema& schema) {
+  const std::string_view format = schema.format;
+  constexpr std::string_view integers = "cCsSiIlL";
+  if (format == "n") {
+    kind_ = Kind::unset;
+    has_bitmap_ = false;
+  } else if (format == "b") {
+    kind_ = Kind::boolean;
+  } else if (format.size() == 1 && integers.find(format) != std::string_view::npos) {
+    const auto place = static_cast<int>(integers.find(format));
+    kind_ = Kind::integer;
+    width_ = 1 << (place / 2);
+    is_signed_ = place % 2 == 0;
+  } else if (format == "u" || format == "U" || format == "vu") {
+    kind_ = Kind::text;
+    layout_ = format == "u" ? Layout::narrow : format == "U" ? Layout::wide : Layout::narrow_view;
+  } else if (format.starts_with("d:")) {
+    read_decimal(format.substr(2));
+  } else if (format.starts_with("ts") && format.size() >= 4) {
+    kind_ = Kind::timestamp;
+    ticks_a_second_ = format[2] == 's'   ? 1
+                      : format[2] == 'm' ? 1'000
+                      : format[2] == 'u' ? micros_a_second
+                                         : 1'000 * micros_a_second;
+    if (format.size() == 4) refuse("has no time zone; give timestamps with one, such as UTC");
+  } else if (format == "e" || format == "f" || format == "g") {
+    refuse("is a float, which is not exact; cast it to decimal(38, 18) or to text");
+  } else if (format.starts_with('+')) {
+    read_nested(schema);
+  } else {
+    refuse("has the Arrow type \"" + std::string(format) + "\"; give text, decimals, integers, " +
+           "booleans, timestamps with a time zone, or lists and structs of these");
+  }
+}
+
+// precision,scale[,bits]
+void LineValues::read_decimal(std::string_view format) {
+  kind_ = Kind::decimal;
+  const char* const end = format.data() + format.size();
+  int precision = 0;
+  int bits = 128;
+  auto at = std::from_chars(format.data(), end, precision).ptr;
+  if (at != end) at = std::from_chars(at + 1, end, scale_).ptr;
+  if (at != end) std::from_chars(at + 1, end, bits);
+  width_ = bits / 8;
+  const bool is_known = bits == 32 || bits == 64 || bits == 128 || bits == 256;
+  if (!is_known || scale_ > largest_scale || scale_ < -largest_scale) {
+    refuse("has decimals of an unusual size; cast it to decimal(38, 18)");
+  }
+}
+
+void LineValues::read_nested(const ArrowSchema& schema) {
+  const std::string_view format = schema.format;
+  if (format == "+s") {
+    kind_ = Kind::record;
+  } else if (format == "+m") {
+    kind_ = Kind::map;
+  } else if (format == "+l" || format == "+L" || format == "+vl" || format == "+vL") {
+    kind_ = Kind::list;
+    const bool is_view = format[1] == 'v';
+    const bool is_wide = format.back() == 'L';
+    layout_ = is_view ? (is_wide ? Layout::wide_view : Layout::narrow_view)
+                      : (is_wide ? Layout::wide : Layout::narrow);
+  } else if (format.starts_with("+w:")) {
+    kind_ = Kind::list;
+    layout_ = Layout::fixed;
+    std::from_chars(format.data() + 3, format.data() + format.size(), width_);
+  } else {
+    has_bitmap_ = false;  // unions and runs
+    return refuse("has the Arrow type \"" + std::string(format) + "\"; give a struct or a list");
+  }
+  for (std::int64_t i = 0; i < schema.n_children; ++i) {
+    const ArrowSchema& child = *schema.children[i];
+    const bool is_member = kind_ == Kind::record && child.name != nullptr;
+    children_.emplace_back(child, is_member ? path_ + '.' + child.name : path_);
+  }
+  if (kind_ == Kind::list && is_pairs()) kind_ = Kind::map;
+}
+
+// Whether the items are what a library makes of the entries of a map.
+bool LineValues::is_pairs() const {
+  const LineValues& item = children_.front();
+  if (item.kind_ == Kind::record) {
+    return item.children_.size() == 2 && item.children_[0].name_ == "key" &&
+           item.children_[1].name_ == "value";
+  }
+  return item.kind_ == Kind::list && item.children_.front().kind_ == Kind::text;
+}
+
+bool LineValues::is_set(const ArrowArray& array, std::int64_t row) const {
+  if (kind_ == Kind::unset) return false;
+  const std::int64_t index = array.offset + row;
+  if (has_bitmap_ && array.buffers[0] != nullptr) {
+    const auto bits = value_at<unsigned char>(array.buffers[0], index / 8);
+    if ((bits >> static_cast<unsigned>(index % 8) & 1U) == 0) return false;
+  }
+  if (kind_ != Kind::dictionary) return true;
+  return children_.front().is_set(*array.dictionary, integer_at(array, index));
+}
+
+void LineValues::write(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) const {
+  if (!is_set(array, row)) return out.put("null");
+  const std::int64_t index = array.offset + row;
+  switch (kind_) {
+    case Kind::unset:
+      return out.put("null");
+    case Kind::boolean: {
+      const auto bits = value_at<unsigned char>(array.buffers[1], index / 8);
+      return out.write((bits >> static_cast<unsigned>(index % 8) & 1U) != 0);
+    }
+    case Kind::integer:
+      return write_integer(out, array, index);
+    case Kind::decimal:
+      return write_decimal(out, array, index);
+    case Kind::text:
+      return out.write(text_at(array, index));
+    case Kind::timestamp:
+      return write_timestamp(out, value_at<std::int64_t>(array.buffers[1], index));
+    case Kind::dictionary:
+      return children_.front().write(out, *array.dictionary, integer_at(array, index));
+    case Kind::list:
+      return write_list(out, array, index);
+    case Kind::record:
+      return write_record(out, array, index);
+    case Kind::map:
+      return write_map(out, array, index);
+    case Kind::refused:
+      throw Error::invalid(path_, refusal_);
+  }
+}
+
+// An unsigned one of 64 bits keeps its bits.
+std::int64_t LineValues::integer_at(const ArrowArray& array, std::int64_t index) const {
+  const void* const values = array.buffers[1];
+  switch (width_) {
+    case 1:
+      return is_signed_ ? value_at<std::int8_t>(values, index)
+                        : std::int64_t{value_at<std::uint8_t>(values, index)};
+    case 2:
+      return is_signed_ ? value_at<std::int16_t>(values, index)
+                        : std::int64_t{value_at<std::uint16_t>(values, index)};
+    case 4:
+      return is_signed_ ? value_at<std::int32_t>(values, index)
+                        : std::int64_t{value_at<std::uint32_t>(values, index)};
+    default:
+      return value_at<std::int64_t>(values, index);
+  }
+}
+
+void LineValues::write_integer(json::JsonWriter& out, const ArrowArray& array,
+                               std::int64_t index) const {
+  constexpr std::size_t most_digits = 20;
+  std::array<char, most_digits> digits{};
+  const std::int64_t value = integer_at(array, index);
+  const auto written =
+      is_signed_ ? std::to_chars(digits.begin(), digits.end(), value)
+                 : std::to_chars(digits.begin(), digits.end(), static_cast<std::uint64_t>(value));
+  const std::string_view text(digits.begin(), written.ptr);
+  is_amount_ ? out.write(text) : out.put(text);
+}
+
+void LineValues::write_decimal(json::JsonWriter& out, const ArrowArray& array,
+                               std::int64_t index) const {
+  const void* const values = array.buffers[1];
+  Int128 value = 0;
+  if (width_ == 4) {
+    value = value_at<std::int32_t>(values, index);
+  } else if (width_ == 8) {
+    value = value_at<std::int64_t>(values, index);
+  } else if (width_ == 16) {
+    value = value_at<Int128>(values, index);
+  } else {
+    value = value_at<Int128>(values, 2 * index);
+    if (value_at<Int128>(values, 2 * index + 1) != (value < 0 ? -1 : 0)) return out.write(too_long);
+  }
+  DecimalBuffer buffer{};
+  if (scale_ >= 0) {
+    return out.write(Decimal{format_scaled(value, static_cast<std::size_t>(scale_), buffer)});
+  }
+  std::string digits(format_scaled(value, 0, buffer));
+  if (value != 0) digits.append(static_cast<std::size_t>(-scale_), '0');
+  out.write(Decimal{digits});
+}
+
+void LineValues::write_timestamp(json::JsonWriter& out, std::int64_t ticks) const {
+  std::int64_t micros = 0;
+  if (ticks_a_second_ > micros_a_second) {
+    const std::int64_t ticks_a_micro = ticks_a_second_ / micros_a_second;
+    micros = ticks / ticks_a_micro - (ticks % ticks_a_micro < 0 ? 1 : 0);
+  } else if (__builtin_mul_overflow(ticks, micros_a_second / ticks_a_second_, &micros)) {
+    return out.write(too_far);
+  }
+  const Timestamp time{micros};
+  if (time < earliest_timestamp || time > latest_timestamp) return out.write(too_far);
+  out.write(time);
+}
+
+std::string_view LineValues::text_at(const ArrowArray& array, std::int64_t index) const {
+  const void* const values = array.buffers[1];
+  if (layout_ == Layout::narrow) {
+    const auto begin = value_at<std::int32_t>(values, index);
+    return bytes_of(array, 2, begin, value_at<std::int32_t>(values, index + 1) - begin);
+  }
+  if (layout_ == Layout::wide) {
+    const auto begin = value_at<std::int64_t>(values, index);
+    return bytes_of(array, 2, begin, value_at<std::int64_t>(values, index + 1) - begin);
+  }
+  // A view has 16 bytes: the length, then the text itself, or its first bytes, buffer and place.
+  constexpr std::int32_t longest_inside = 12;
+  const auto length = value_at<std::int32_t>(values, 4 * index);
+  if (length <= longest_inside) return bytes_of(array, 1, 16 * index + 4, length);
+  const auto buffer = value_at<std::int32_t>(values, 4 * index + 2);
+  return bytes_of(array, 2 + buffer, value_at<std::int32_t>(values, 4 * index + 3), length);
+}
+
+LineValues::Range LineValues::range_at(const ArrowArray& array, std::int64_t index) const {
+  if (layout_ == Layout::fixed) return {index * width_, (index + 1) * width_};
+  const void* const offsets = array.buffers[1];
+  switch (layout_) {
+    case Layout::wide:
+      return {value_at<std::int64_t>(offsets, index), value_at<std::int64_t>(offsets, index + 1)};
+    case Layout::narrow_view: {
+      const std::int64_t begin = value_at<std::int32_t>(offsets, index);
+      return {begin, begin + value_at<std::int32_t>(array.buffers[2], index)};
+    }
+    case Layout::wide_view: {
+      const auto begin = value_at<std::int64_t>(offsets, index);
+      return {begin, begin + value_at<std::int64_t>(array.buffers[2], index)};
+    }
+    default:
+      return {value_at<std::int32_t>(offsets, index), value_at<std::int32_t>(offsets, index + 1)};
+  }
+}
+
+void LineValues::write_list(json::JsonWriter& out, const ArrowArray& array,
+                            std::int64_t index) const {
+  const auto [begin, end] = range_at(array, index);
+  out.put("[");
+  for (std::int64_t item = begin; item < end; ++item) {
+    if (item > begin) out.put(",");
+    children_.front().write(out, *array.children[0], item);
+  }
+  out.put("]");
+}
+
+void LineValues::write_record(json::JsonWriter& out, const ArrowArray& array,
+                              std::int64_t index) const {
+  std::string_view before = "{";
+  for (std::size_t i = 0; i < children_.size(); ++i) {
+    const ArrowArray& member = *array.children[i];
+    if (!children_[i].is_set(member, index)) continue;
+    out.put(std::exchange(before, ","));
+    out.write(std::string_view(children_[i].name_));
+    out.put(":");
+    children_[i].write(out, member, index);
+  }
+  out.put(before == "{" ? "{}" : "}");
+}
+
+void LineValues::write_map(json::JsonWriter& out, const ArrowArray& array,
+                           std::int64_t index) const {
+  const auto [begin, end] = range_at(array, index);
+  const LineValues& entry = children_.front();
+  const ArrowArray& entries = *array.children[0];
+  out.put("{");
+  for (std::int64_t item = begin; item < end; ++item) {
+    if (item > begin) out.put(",");
+    if (entry.kind_ == Kind::record) {
+      const std::int64_t place = entries.offset + item;
+      entry.children_[0].write(out, *entries.children[0], place);
+      out.put(":");
+      entry.children_[1].write(out, *entries.children[1], place);
+      continue;
+    }
+    const auto [key, behind] = entry.range_at(entries, entries.offset + item);
+    if (behind - key != 2) throw Error::invalid(path_, "must have pairs of a name and a value");
+    entry.children_[0].write(out, *entries.children[0], key);
+    out.put(":");
+    entry.children_[0].write(out, *entries.children[0], key + 1);
+  }
+  out.put("}");
+}
+
+}  // namespace comptroller::arrow

@@ -1,0 +1,79 @@
+// Cells of Arrow arrays as the members of a line to load.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "arrow/abi.hpp"
+#include "json/writer.hpp"
+
+namespace comptroller::arrow {
+
+// Writes the cells of a column, or of a member inside one, as JSON. Decimals are exact text,
+// timestamps RFC 3339 in UTC with digits after the sixth cut, dictionaries their values. Maps, and
+// lists of pairs, which libraries make of maps, are objects; unset members of records are left out.
+// Immutable.
+class LineValues {
+ public:
+  // `path` names the column in refusals. Integers are written as text if they are amounts.
+  LineValues(const ArrowSchema& schema, std::string path, bool is_amount = false);
+
+  // Rows count from the array's own offset.
+  bool is_set(const ArrowArray& array, std::int64_t row) const;
+  // Writes a value; null if it is unset. Throws invalid_request, which names the column, for a
+  // value of a type that has no exact meaning as a member: a float, a timestamp without a zone,
+  // bytes.
+  void write(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) const;
+
+ private:
+  enum class Kind : std::uint8_t {
+    unset,
+    boolean,
+    integer,
+    decimal,
+    text,
+    timestamp,
+    dictionary,
+    list,
+    record,
+    map,
+    refused,
+  };
+  enum class Layout : std::uint8_t { narrow, wide, narrow_view, wide_view, fixed };
+
+  struct Range {
+    std::int64_t begin, end;
+  };
+
+  void read_format(const ArrowSchema& schema);
+  void read_decimal(std::string_view format);
+  void read_nested(const ArrowSchema& schema);
+  void refuse(std::string why);
+  bool is_pairs() const;
+
+  std::int64_t integer_at(const ArrowArray& array, std::int64_t index) const;
+  std::string_view text_at(const ArrowArray& array, std::int64_t index) const;
+  Range range_at(const ArrowArray& array, std::int64_t index) const;
+  void write_integer(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
+  void write_decimal(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
+  void write_timestamp(json::JsonWriter& out, std::int64_t ticks) const;
+  void write_list(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
+  void write_record(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
+  void write_map(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
+
+  std::string path_;
+  std::string name_;
+  Kind kind_ = Kind::refused;
+  Layout layout_ = Layout::narrow;  // of a text or a list
+  bool has_bitmap_ = true;          // of unset values
+  bool is_amount_ = false;
+  bool is_signed_ = true;            // of an integer
+  int width_ = 8;                    // bytes of an integer or a decimal; items of a fixed list
+  int scale_ = 0;                    // of a decimal
+  std::int64_t ticks_a_second_ = 0;  // of a timestamp
+  std::string refusal_;
+  std::vector<LineValues> children_;  // of a dictionary: its values
+};
+
+}  // namespace comptroller::arrow
