@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
-from comptroller import routes
+import pytest
+from comptroller import errors, routes
 
 ROOT = Path(__file__).parents[2]
+PROBLEMS: list[dict[str, Any]] = routes.description()["problems"]
 
 
 def rows(page: str) -> set[str]:
@@ -19,8 +22,16 @@ def rows(page: str) -> set[str]:
 
 
 def test_every_error_code_has_advice() -> None:
-    codes = {problem["code"] for problem in routes.description()["problems"]}
-    assert codes == rows("how-to/troubleshoot.md")
+    assert {problem["code"] for problem in PROBLEMS} == rows("how-to/troubleshoot.md")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda each: each["code"])
+def test_every_error_code_has_its_status_and_class(problem: dict[str, Any]) -> None:
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
+    code, status = problem["code"], problem["status"]
+    ((found, classes),) = re.findall(rf"^\|.*`{code}`.*\| (\d+) \| (.*) \|$", page, re.MULTILINE)
+    assert found == str(status)
+    assert f"`{errors.make(code, status, '').__class__.__name__}`" in classes
 
 
 def test_every_environment_variable_is_listed() -> None:
