@@ -17,7 +17,6 @@ from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
-import msgspec
 from sqlglot import exp, parse_one
 from sqlglot.optimizer.pushdown_projections import pushdown_projections
 from sqlglot.optimizer.qualify_columns import qualify_columns
@@ -26,8 +25,8 @@ from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
 
-from comptroller._core import describe
 from comptroller.analysis.registry import PARAMETER_TYPES, PERIODS, TABLES
+from comptroller.routes import members
 
 #: The database that files name the tables of the store by.
 STORE = "main"
@@ -144,10 +143,9 @@ def _shared() -> frozenset[str]:
 @cache
 def store_columns() -> Mapping[str, Mapping[str, str]]:
     """The columns of each table of the store and their SQL types."""
-    records = msgspec.json.decode(describe())["records"]
     return {
-        table: {name: _sql_type(field["type"]) for name, field in records[record].items()}
-        for table, record in TABLES.items()
+        table: {name: _sql_type(said["type"]) for name, said in members(table).items()}
+        for table in TABLES
     }
 
 

@@ -2,7 +2,7 @@
 
 The methods of `svc.reports`, the commands, the stub and the tables of the documentation are made
 from these entries; the SQL of each is `sql/<name>.sql`. To add a report, add that file, an entry, a
-drawing in `plots` and a test. Importing this imports nothing else.
+drawing in `plots` and a test. Importing this imports next to nothing else.
 """
 
 from __future__ import annotations
@@ -10,22 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from comptroller.values import KINDS
+
 #: The periods, each the start of a time's hour, day, week (Monday) or month in UTC.
 PERIODS = ("hour", "day", "week", "month")
 CLAIM_KEYS = (
     *("status", "chain", "asset", "jurisdiction", "group", "address", "customer", "schedule"),
     *("claim_type", *PERIODS),
 )
-#: The tables of the store, and the records in them.
-TABLES = {
-    "claims": "Claim",
-    "payout_groups": "PayoutGroup",
-    "reward_addresses": "RewardAddress",
-    "balances": "Balance",
-    "orchestrations": "Orchestration",
-    "controls": "Control",
-    "identities": "Identity",
-}
+#: The tables of the store.
+TABLES = tuple(kind.replace("-", "_") for kind in KINDS)
 #: The filters of a stream of all rows, where without one some are left out.
 ALL_ROWS = {"controls": {"include_deleted": True}}
 #: The SQL type of each unit that a column may have.
