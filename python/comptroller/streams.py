@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from comptroller.errors import Error, closed, make, missing_extra, unavailable
-from comptroller.routes import description
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import, unused-ignore]
@@ -174,6 +173,8 @@ def interruptible(duckdb: Any) -> Iterator[None]:
 
 def _refusal(text: str) -> Error:
     """The error that a stream reported as text: its code, a colon, and its detail."""
+    from comptroller.routes import description
+
     code, _, detail = text.partition(": ")
     statuses = {problem["code"]: problem["status"] for problem in description()["problems"]}
     return make(code, statuses[code], detail) if code in statuses else unavailable(text)
