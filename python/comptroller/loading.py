@@ -17,20 +17,23 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
 import msgspec
 
 from comptroller import arguments
-from comptroller.errors import InvalidRequest, invalid
+from comptroller._core import ArrowLines
+from comptroller.errors import Error, InvalidRequest, invalid
 from comptroller.markup import SHOWN_ROWS, TableColumn, html
 from comptroller.progress import Progress
+from comptroller.streams import Rows
 
 if TYPE_CHECKING:
     from comptroller._core import Readable
 
 LoadSource: TypeAlias = (
-    str | os.PathLike[str] | BinaryIO | Iterable[Mapping[str, object] | msgspec.Struct]
+    str | os.PathLike[str] | BinaryIO | Rows | Iterable[Mapping[str, object] | msgspec.Struct]
 )
 
 _LONGEST_WAIT_S = 0.1
 _MOST_SELECTED = 1024  # select() knows no descriptors beyond
 _LISTED_REJECTIONS = 1000
+_LOADED_ENDINGS = frozenset({".ndjson", ".jsonl", ".json"})
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -109,12 +112,15 @@ class Opened(NamedTuple):
 
 
 @contextmanager
-def opened(source: LoadSource, progress: Progress | None) -> Iterator[Opened]:
-    """`source` as the core takes it, gzip undone; what was opened here is closed at the end.
+def opened(source: LoadSource, kind: str, progress: Progress | None) -> Iterator[Opened]:
+    """`source`, of records of a kind, as the core takes it, gzip undone.
 
-    Raises InvalidRequest for what is no source; reading one that cannot be read to its end does.
+    What was opened here is closed at the end. Raises InvalidRequest for what is no source; reading
+    one that cannot be read to its end does.
     """
-    if isinstance(source, (str, os.PathLike)):
+    if hasattr(source, "__arrow_c_stream__"):
+        yield Opened(ArrowLines(_arrow_stream(cast("Rows", source)), kind), None, progress)
+    elif isinstance(source, (str, os.PathLike)):
         path = arguments.path("source", source)
         with ExitStack() as closing:
             with _naming(path):
@@ -132,11 +138,44 @@ def opened(source: LoadSource, progress: Progress | None) -> Iterator[Opened]:
         raise invalid(
             "source",
             f"{type(source).__name__} is not allowed; give a path, a binary file "
-            "(io.BytesIO for bytes) or an iterable of dicts",
+            "(io.BytesIO for bytes), a data frame or an iterable of dicts",
         )
     else:
         reader = RowReader(source)
         yield Opened(reader, None, progress, reader.faults)
+
+
+def files_of_kinds(folder: str) -> dict[str, Path]:
+    """The files of a folder by the kind that they are named after, in the order to load them.
+
+    Raises InvalidRequest for a folder that cannot be loaded as a whole.
+    """
+    with _naming(folder):
+        files = sorted(each for each in Path(folder).iterdir() if each.is_file())
+    found: dict[str, Path] = {}
+    for file in files:
+        stem, *endings = file.name.removesuffix(".gz").rsplit(".", 1)
+        if not endings or f".{endings[0]}" not in _LOADED_ENDINGS:
+            continue
+        kind = stem.replace("_", "-")
+        if kind not in arguments.KINDS:
+            allowed = ", ".join(arguments.KINDS)
+            raise invalid("folder", f"{file} is named after no kind; kinds are {allowed}")
+        if kind in found:
+            raise invalid("folder", f"{found[kind]} and {file} are both of {kind}; keep one")
+        found[kind] = file
+    if not found:
+        raise invalid("folder", f"{folder} has no file of a kind, such as claims.ndjson")
+    return {kind: found[kind] for kind in arguments.KINDS if kind in found}
+
+
+def _arrow_stream(source: Rows) -> object:
+    try:
+        return source.__arrow_c_stream__()
+    except (Error, ImportError):
+        raise
+    except Exception as error:  # of whichever library
+        raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
 
 
 class RowReader(io.RawIOBase):

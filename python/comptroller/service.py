@@ -12,7 +12,14 @@ import msgspec
 from comptroller import arguments, decoding, routes
 from comptroller.arguments import Filter
 from comptroller.errors import invalid
-from comptroller.loading import LoadOptions, LoadResult, LoadSource, Opened, opened
+from comptroller.loading import (
+    LoadOptions,
+    LoadResult,
+    LoadSource,
+    Opened,
+    files_of_kinds,
+    opened,
+)
 from comptroller.markup import html
 from comptroller.operations import Resources, Transport
 from comptroller.parquet import write_dataset, write_parquet
@@ -100,10 +107,13 @@ class Service(Resources):
         Args:
             kind: one of :data:`comptroller.values.KINDS`, such as ``claims``.
             source: a path, a binary file (NDJSON, a JSON array or a saved list answer, also
-                gzipped), or an iterable of dicts or records, walked on the calling thread. Times
-                are RFC 3339 or aware datetimes, amounts plain decimals as str, Decimal or int. A
-                row that JSON cannot hold (a key that is no str, an object of another type) is
-                rejected too; what the iterable itself raises is raised.
+                gzipped), a data frame (anything with ``__arrow_c_stream__``: polars, pandas,
+                pyarrow, a DuckDB relation, a :class:`comptroller.Stream`), or an iterable of dicts
+                or records, walked on the calling thread. Times are RFC 3339 or aware datetimes,
+                amounts plain decimals as str, Decimal or int. A row that JSON cannot hold (a key
+                that is no str, an object of another type) is rejected too; what the iterable itself
+                raises is raised. Of a frame, empty cells are members that are not set, and columns
+                that are not known are counted as unknown members.
             customer_id: whose the records are that carry no customer; ``default`` when left out.
             keep_going: keeps the good lines, in batches.
             dry_run: keeps nothing, and counts what would have been.
@@ -115,7 +125,8 @@ class Service(Resources):
         at the very end) carries the LoadResult of that as its ``load_result``.
 
         Raises:
-            InvalidRequest: an unknown kind, a source that cannot be read.
+            InvalidRequest: an unknown kind, a source that cannot be read; a column of floats, or of
+                times without a zone, that has values.
             Forbidden: asked by a client.
             ReadOnly: the store was opened read-only.
             Unavailable: the store is busy, or its disk is full.
@@ -123,19 +134,61 @@ class Service(Resources):
         accounts: list[bytes] = []
         given: Opened | None = None
         try:
-            with heard(progress, f"loading {kind}") as hearing, opened(source, hearing) as given:
+            word = arguments.kind(kind)
+            with (
+                heard(progress, f"loading {kind}") as hearing,
+                opened(source, word, hearing) as given,
+            ):
                 options = LoadOptions(
                     None if customer_id is None else arguments.text("customer_id", customer_id),
                     arguments.flag("keep_going", keep_going),
                     arguments.flag("dry_run", dry_run),
                 )
-                self._host.load(arguments.kind(kind), given, options, accounts)
+                self._host.load(word, given, options, accounts)
             return given.explained(decoding.read(accounts[0], LoadResult))
         except BaseException as error:
             # Also a Ctrl-C that came when all was committed.
             if given and accounts:
                 vars(error)["load_result"] = given.explained(decoding.read(accounts[0], LoadResult))
             raise
+
+    def load_all(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        customer_id: str | None = None,
+        keep_going: bool = False,
+        progress: Progress | bool | None = None,
+    ) -> dict[str, LoadResult]:
+        """Loads a folder with a file for each kind, such as ``comptroller sample all`` makes.
+
+        A file is named after its kind, ``claims.ndjson``; also ``.jsonl`` or ``.json``, with dashes
+        or underscores, and gzipped as ``.gz``. Kinds that have no file are left out. Each file is a
+        load of its own, in an order in which what is referred to comes first. After a kind of which
+        nothing was kept, because lines were rejected, no other is loaded.
+
+        Args:
+            folder: its path.
+            customer_id: as for `load`.
+            keep_going: as for `load`.
+            progress: as for `load`; begins anew with each kind.
+
+        Returns:
+            The result of each kind that was loaded, in that order.
+
+        Raises:
+            What `load` raises; the kinds before are kept then.
+            InvalidRequest: no folder, no file of a kind, two files of one kind, or a file of one of
+                these endings that is named after no kind; nothing is loaded then.
+        """
+        results: dict[str, LoadResult] = {}
+        for kind, file in files_of_kinds(arguments.path("folder", folder)).items():
+            results[kind] = self.load(
+                kind, file, customer_id=customer_id, keep_going=keep_going, progress=progress
+            )
+            if not results[kind].committed:
+                break
+        return results
 
     def export(
         self,

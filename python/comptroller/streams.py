@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from comptroller.errors import Error, make, missing_extra, unavailable
-from comptroller.routes import description
+from comptroller.errors import Error, closed, make, missing_extra, unavailable
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import, unused-ignore]
@@ -40,6 +40,19 @@ class Source(ArrowStream, Protocol):
 
     def with_string_views(self) -> Rows:
         """The same rows, with texts as Arrow's string views."""
+
+
+class _ClosedSource:
+    """The source of a Stream that was closed: every reading is refused."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        raise closed("the stream is closed")
+
+    def __arrow_c_schema__(self) -> object:
+        raise closed("the stream is closed")
+
+    def with_string_views(self) -> Rows:
+        return self
 
 
 class ArrowRows(Rows):
@@ -77,11 +90,38 @@ class Stream(ArrowRows):
     reading begins anew and shows the store at one moment. A reading left idle for ten minutes ends
     with an error. If the store cannot be read on, the methods here raise Closed, Unusable or
     Unavailable, and a library what it raises for a failed stream.
+
+    `close`, or the end of a ``with`` block, releases what it reads, such as the copy of a remote
+    store's records; so does dropping it.
     """
 
-    def __init__(self, kind: str, source: Source) -> None:
+    def __init__(
+        self, kind: str, source: Source, release: Callable[[], None] | None = None
+    ) -> None:
         self.kind = kind
         self._source = source
+        self._release = release
+
+    def close(self) -> None:
+        """Ends the stream: reading it raises Closed from now on. Closing again does nothing.
+
+        Of a local store, readings that have begun go on; of a remote one they end with an error.
+        """
+        self._source = _ClosedSource()
+        release, self._release = self._release, None
+        if release is not None:
+            release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._source.__arrow_c_stream__(requested_schema)
@@ -133,6 +173,8 @@ def interruptible(duckdb: Any) -> Iterator[None]:
 
 def _refusal(text: str) -> Error:
     """The error that a stream reported as text: its code, a colon, and its detail."""
+    from comptroller.routes import description
+
     code, _, detail = text.partition(": ")
     statuses = {problem["code"]: problem["status"] for problem in description()["problems"]}
     return make(code, statuses[code], detail) if code in statuses else unavailable(text)

@@ -43,17 +43,17 @@ OWNERS = {
 # Each part of the package, and the parts it may import when it runs.
 PARTS: dict[str, set[str]] = {
     "errors": set(),
-    "records": set(),
+    "records": {"arguments"},
     "figures": set(),
     "markup": set(),
     "pages": {"markup"},
     "arguments": {"errors"},
-    "streams": {"errors"},
+    "streams": {"errors", "routes"},
     "files": {"errors"},
     "loopback": set(),
     "progress": {"errors", "streams"},
     "parquet": {"errors", "files", "streams", "analysis"},
-    "loading": {"errors", "arguments", "markup", "progress"},
+    "loading": {"_core", "errors", "arguments", "markup", "progress", "streams"},
     "operations": {"errors", "records", "pages", "arguments", "streams"},
     "sampling": {"_core", "errors", "arguments", "files"},
     "analysis": {"_core", "errors", "arguments", "figures", "markup", "progress", "streams"},
@@ -76,8 +76,8 @@ PARTS: dict[str, set[str]] = {
     },
     # Programs see what everybody sees: the package's own names, errors, records and reports.
     "cli": {
-        *("", "errors", "records", "figures", "markup", "files", "parquet", "streams"),
-        *("analysis", "pulling", "http", "loopback"),
+        *("", "errors", "records", "figures", "markup", "files", "loading", "parquet"),
+        *("streams", "analysis", "pulling", "http", "loopback"),
     },
     "__main__": {"cli"},
     # Names are loaded when they are used; see its own table.

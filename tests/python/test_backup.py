@@ -9,7 +9,7 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from comptroller import InvalidRequest, Service, Unusable
+from comptroller import InvalidRequest, Service, Unavailable, Unusable
 from examples import KINDS, LINES, loaded, short_line
 
 
@@ -104,7 +104,7 @@ def test_a_backup_that_fails_closes_and_removes_its_file(operator: Service, tmp_
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, before[1]))  # as a full disk
     try:
         for _ in range(5):
-            with pytest.raises(Unusable, match="cannot back up to"):
+            with pytest.raises(Unavailable, match="cannot back up to"):
                 operator.backup(tmp_path / "copy.db")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

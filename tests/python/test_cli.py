@@ -39,11 +39,49 @@ def test_every_command_has_help(run: Run, command: str) -> None:
     assert all(line.count("comptroller ") == 1 for line in examples)
 
 
+def test_a_folder_is_loaded_with_one_command(run: Run, tmp_path: Path) -> None:
+    folder, db = str(tmp_path / "sample"), str(tmp_path / "a.db")
+    run("sample", "all", "--rows", "20", "--out", folder)
+    ended = run("load", folder, "--db", db)
+    assert (ended.code, ended.err) == (0, "")
+    counted = run("load", folder, "--db", db, "--json").json
+    assert [kind for kind, told in counted.items() if told["unchanged"] == told["read"]] == list(
+        arguments.KINDS
+    )
+    (tmp_path / "sample" / "controls.ndjson").write_text("{}\n")
+    ended = run("load", folder, "--db", db)
+    assert ended.code == 1
+    assert "controls: Nothing was kept" in ended.out
+    assert "orchestrations" not in ended.out
+
+
+@pytest.mark.parametrize("words", [["load", "claims", "{file}"], ["check"], ["clients", "list"]])
+def test_the_store_may_be_named_before_the_command(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    (tmp_path / "claims.ndjson").write_bytes(GOOD)
+    words = [word.format(file=tmp_path / "claims.ndjson") for word in words]
+    db, other = str(tmp_path / "a.db"), str(tmp_path / "other.db")
+    run("load", "claims", str(tmp_path / "claims.ndjson"), "--db", db)
+    monkeypatch.setenv("COMPTROLLER_DB", other)
+    behind = run(*words, "--db", db)
+    assert behind.code == 0
+    assert run("--db", db, *words) == behind
+    assert run("--db", db, *words, "--db", db) == behind
+    differing = run("--db", db, *words, "--db", other)
+    assert differing.code == 2
+    assert "differ; give one of them" in differing.err
+    assert not Path(other).exists()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["laod"], "Did you mean 'load'?"),
         (["load", "claims"], "Missing argument 'FILE'"),
+        (["load", "nowhere"], "nowhere is neither a kind"),
+        (["load", ".", "--dry-run"], "--dry-run is for one kind"),
+        (["--db", "a.db", "sample", "claims"], "sample takes no --db"),
+        (["laod"], "Did you mean 'load'?"),
         (["load", "claim", "x"], "'claim' is not one of 'identities'"),
         (["sample", "all"], "name it with --out DIR"),
         (["sample", "claims", "--json"], "--json needs --out"),

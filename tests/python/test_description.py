@@ -44,7 +44,7 @@ PROBLEMS = {
     400: "malformed-json invalid-request invalid-cursor id-mismatch ledger-mismatch",
     401: "unauthenticated",
     403: "insufficient-scope control-type-not-permitted control-not-overridable"
-    " customer-not-accessible",
+    " customer-not-accessible read-only",
     404: "not-found",
     405: "method-not-allowed",
     409: "already-exists already-deleted illegal-transition idempotency-in-flight",
@@ -52,8 +52,10 @@ PROBLEMS = {
     415: "unsupported-media-type",
     422: "idempotency-key-reused",
     429: "rate-limited",
-    500: "internal",
-    503: "unavailable",
+    500: "internal unusable",
+    501: "unsupported",
+    503: "unavailable closed",
+    504: "outcome-unknown",
 }
 
 

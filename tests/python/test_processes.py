@@ -79,7 +79,7 @@ if child == 0:
     ):
         try:
             told.append(repr(ask()))
-        except comptroller.Unavailable as error:
+        except comptroller.Closed as error:
             told.append(error.code)
     svc.close()
     os.write(writing, json.dumps(told).encode())
@@ -349,4 +349,4 @@ print("written")
 
 def test_a_forked_child_is_refused(store_path: Path) -> None:
     (printed,) = run_together(FORKER, [[str(store_path)]])
-    assert json.loads(printed) == ["unavailable"] * 5
+    assert json.loads(printed) == ["closed"] * 5

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import comptroller
 import msgspec
 import pytest
 from comptroller import arguments, decoding
@@ -194,3 +196,29 @@ def optional(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 )
 def test_a_record_written_and_read_is_the_same(record: msgspec.Struct) -> None:
     assert decoding.read(arguments.record(record), type(record)) == record
+
+
+def test_a_record_is_read_by_msgspec_itself() -> None:
+    claim = msgspec.json.decode(claim_json('"0.000000000000000001"'), type=Claim)
+    assert claim == decoding.read(claim_json('"0.000000000000000001"'), Claim)
+    assert msgspec.json.decode(b"[" + claim_json() + b"]", type=list[Claim])[0].id == claim.id
+
+
+@pytest.mark.parametrize("amount", ["0.000000000000000000", "0.0000001", "1.50", "1000"])
+def test_a_record_is_a_dict_that_json_writes_and_a_load_takes(amount: str) -> None:
+    claim = decoding.read(claim_json(f'"{amount}"'), Claim)
+    told = claim.to_dict()
+    assert told["amount"] == amount
+    assert decoding.read(json.dumps(told).encode(), Claim) == claim
+    assert "tx_hash" not in told
+    with comptroller.open(":memory:") as service:
+        told["payout_group_id"] = "11111111-1111-4111-8111-111111111111"
+        assert service.load("claims", [told]).inserted == 1
+
+
+def test_the_dict_of_a_record_has_those_within_it() -> None:
+    with comptroller.open(":memory:") as service:
+        service.identities.put(id="alice", metadata={"a": "1"}, user_disabled=True)
+        told = json.loads(json.dumps(service.identities.get("alice").to_dict()))
+    assert told["metadata"] == {"a": "1"}
+    assert told["status_details"]["active_controls"][0]["type"] == "SELL_ONLY"

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from comptroller.errors import Unavailable
+from comptroller.errors import MissingExtra, Unusable
 from comptroller.parquet import write_parquet
 from comptroller.streams import Stream
 
@@ -108,7 +108,7 @@ def test_a_library_that_is_not_there_is_named(
         "pyarrow.*pip install pyarrow": stream.to_arrow,
         r"duckdb.*pip install .comptroller\[analysis\]": lambda: write_parquet(stream, "x"),
     }.items():
-        with pytest.raises(Unavailable, match=wanted):
+        with pytest.raises(MissingExtra, match=wanted):
             act()
 
 
@@ -125,9 +125,7 @@ def test_a_parquet_file_keeps_amounts_and_times(stream: Stream, tmp_path: Any) -
     assert [file.name for file in tmp_path.iterdir()] == ["it's.parquet"]
 
 
-def test_a_parquet_file_that_cannot_be_written_is_unavailable(
-    stream: Stream, tmp_path: Any
-) -> None:
+def test_a_parquet_file_that_cannot_be_written_is_unusable(stream: Stream, tmp_path: Any) -> None:
     pytest.importorskip("duckdb")
-    with pytest.raises(Unavailable, match="cannot be written"):
+    with pytest.raises(Unusable, match="cannot be written"):
         write_parquet(stream, str(tmp_path / "absent" / "claims.parquet"))

@@ -254,6 +254,17 @@ def test_an_empty_store_gives_an_empty_table_of_the_same_columns(
         assert empty.schema == getattr(store, noun).stream().to_arrow().schema
 
 
+def test_a_stream_ends_with_its_block(operator: Service) -> None:
+    accounted(operator.load("claims", [short_line("claims")]))
+    with operator.claims.stream() as stream:
+        assert pa.table(stream).num_rows == 1
+    stream.close()
+    for read in (stream.to_polars, stream.__arrow_c_stream__, stream.__arrow_c_schema__):
+        with pytest.raises(Closed, match="the stream is closed"):
+            read()
+    assert operator.claims.stream().to_arrow().num_rows == 1
+
+
 def test_a_stream_of_a_closed_service_is_closed(operator: Service) -> None:
     stream = operator.claims.stream()
     operator.close()

@@ -58,7 +58,7 @@ def sample(
 
     \b
     comptroller sample all --rows 100000 --out sample/
-    comptroller load claims sample/claims.ndjson
+    comptroller load sample/
     """  # noqa: D301
     import comptroller
 
@@ -88,33 +88,45 @@ def sample(
 
 
 @click.command()
-@click.argument("kind", type=Kind(KINDS), metavar="KIND")
-@click.argument("file", type=click.Path(allow_dash=True))
+@click.argument("kind", metavar="KIND")
+@click.argument("file", type=click.Path(allow_dash=True), required=False)
 @click.option("--customer", metavar="ID", help="Whose the records are that name no customer.")
 @click.option("--keep-going", is_flag=True, help="Keep the good lines of a file with bad ones.")
 @click.option("--dry-run", is_flag=True, help="Keep nothing; say what would have been.")
 @db_option
 @json_option
+@click.pass_context
 def load(
+    ctx: click.Context,
     kind: str,
-    file: str,
+    file: str | None,
     customer: str | None,
     keep_going: bool,
     dry_run: bool,
     db: str,
     as_json: bool,
 ) -> int:
-    """Load records from FILE into the store; - is standard input.
+    """Load records of a KIND from FILE into the store; - is standard input.
 
-    NDJSON, a JSON array or a saved list answer, also gzipped. All or nothing: where a line is
+    NDJSON, a JSON array or a saved list answer, also gzipped. All or nothing: if a line is
     rejected nothing is kept, unless --keep-going says otherwise.
 
     \b
+    comptroller load KIND FILE
+    comptroller load FOLDER
+
+    \b
     KIND is one of identities, controls, orchestrations, payout-groups,
-    reward-addresses, claims, balances.
+    reward-addresses, claims, balances. A FOLDER has a file for each kind,
+    such as claims.ndjson; each is a load of its own.
     """  # noqa: D301
     import comptroller
 
+    if file is None:
+        if dry_run:
+            raise click.UsageError("--dry-run is for one kind: later kinds need the earlier ones")
+        return _load_folder(_folder(kind, ctx), customer, keep_going, db, as_json)
+    kind = Kind(KINDS).convert(kind, ctx.command.params[0], ctx)
     _require_readable(file)
     source: Any = sys.stdin.buffer if file == "-" else file
     ended_by: BaseException | None = None
@@ -155,6 +167,43 @@ def load(
     raise ended_by
 
 
+def _folder(given: str, ctx: click.Context) -> str:
+    """Give the folder that the only argument names. Raises UsageError for anything else."""
+    if Path(given).is_dir():
+        return given
+    if given.replace("_", "-") in KINDS:
+        raise click.MissingParameter(ctx=ctx, param_hint="'FILE'", param_type="argument")
+    raise click.UsageError(f"{given} is neither a kind with a FILE behind it nor a folder")
+
+
+def _load_folder(
+    folder: str, customer: str | None, keep_going: bool, db: str, as_json: bool
+) -> int:
+    import comptroller
+    from comptroller.loading import files_of_kinds
+
+    files_of_kinds(folder)  # refuses some before a store is made
+    with comptroller.open(db) as svc, screen.progress(f"loading {folder}") as advance:
+        results = svc.load_all(
+            folder, customer_id=customer, keep_going=keep_going, progress=advance
+        )
+    if as_json:
+        screen.write_json({kind: members(result) for kind, result in results.items()})
+    else:
+        screen.show(account(results))
+        for result in results.values():
+            _show_faults(result)
+        *_, (kind, last) = results.items()
+        click.echo()
+        if last.committed:
+            is_whole = not any(result.rejected for result in results.values())
+            click.echo("All was kept." if is_whole else "The good lines were kept.")
+        else:
+            click.echo(f"{kind}: {_outcome(last, dry_run=False)}")
+            click.echo("Kinds after it were not loaded; those before it were kept.")
+    return 1 if any(result.rejected for result in results.values()) else 0
+
+
 def _require_readable(file: str) -> None:
     """Look, before a store is made for a file that is not there."""
     from comptroller.errors import invalid
@@ -166,7 +215,7 @@ def _require_readable(file: str) -> None:
     if not Path(file).exists():
         raise invalid("file", f"there is no file {file}")
     if Path(file).is_dir():
-        raise invalid("file", f"{file} is a directory; load its files one by one")
+        raise invalid("file", f"{file} is a directory; `comptroller load {file}` loads all of it")
     if not os.access(file, os.R_OK):
         raise invalid("file", f"{file} may not be read")
 

@@ -18,12 +18,18 @@ from comptroller.cli.export import export
 from comptroller.cli.pull import pull
 from comptroller.cli.query import query
 from comptroller.cli.reporting import report
+from comptroller.cli.screen import of_program
 from comptroller.cli.serve import serve, worker
 from comptroller.cli.store import backup, check, migrate
 
 
 @click.command(context_settings={"max_content_width": 100})
-@click.option("--db", type=click.Path(), help="Keep the store of the tour in this new file.")
+@click.option(
+    "--db",
+    type=click.Path(),
+    callback=of_program,
+    help="Keep the store of the tour in this new file.",
+)
 def demo(db: str | None) -> int:
     """Take the tour: real rewards, controls, pages, bad input, a report.
 
@@ -48,8 +54,19 @@ class Program(click.Group):
     epilog="New here? Run: comptroller demo",
 )
 @click.version_option(package_name="comptroller", message="comptroller %(version)s")
-def program() -> None:
+@click.option("--db", type=click.Path(), help="The store file, as behind the command.")
+@click.pass_context
+def program(ctx: click.Context, db: str | None) -> None:
     """Identity controls, orchestrations and rewards, in a file of your own."""
+    named = str(ctx.invoked_subcommand)
+    if db is not None and not _takes_db(program.commands.get(named)):
+        raise click.UsageError(f"{named} takes no --db", ctx)
+
+
+def _takes_db(command: click.Command | None) -> bool:
+    if isinstance(command, click.Group):
+        return any(_takes_db(each) for each in command.commands.values())
+    return command is None or any(parameter.name == "db" for parameter in command.params)
 
 
 _COMMANDS = (

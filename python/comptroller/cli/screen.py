@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from comptroller.markup import printable
 
@@ -23,6 +24,21 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from comptroller.service import Service
+
+
+def of_program(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Use the --db before the command in place of one behind it: a callback of that option.
+
+    Raises UsageError if both are given and differ.
+    """
+    before: str | None = ctx.find_root().params.get("db")
+    if before is None or ctx.parent is None:
+        return value
+    is_given = ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+    if is_given and value != before:
+        raise click.UsageError(f"--db {before} and --db {value} differ; give one of them", ctx)
+    return before
+
 
 #: The store of a command that names none.
 DEFAULT_DB = "comptroller.db"
@@ -33,6 +49,7 @@ db_option = click.option(
     envvar="COMPTROLLER_DB",
     show_default=True,
     show_envvar=True,
+    callback=of_program,
     help="The store file.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for machines.")

@@ -9,7 +9,8 @@ from http.client import HTTPException
 from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.parse import urlsplit
+from urllib.request import BaseHandler, HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 import msgspec
 from joserfc.errors import JoseError
@@ -18,7 +19,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from comptroller.errors import invalid, unavailable, unusable
 from comptroller.http.background import Background
 from comptroller.http.tokens import Key
-from comptroller.loopback import is_private
+from comptroller.loopback import host_of, is_loopback, is_private
 
 _RENEW_AFTER_S = 600
 _TOO_OLD_AFTER_S = 1200
@@ -138,7 +139,10 @@ class PublishedKeys:
         asked = Request(
             self._source, headers={"Accept": "application/jwk-set+json, application/json"}
         )
-        with build_opener(_Stay).open(asked, timeout=self._within_s) as answer:
+        handlers: list[type[BaseHandler] | BaseHandler] = [_Stay]
+        if is_loopback(host_of(urlsplit(self._source).netloc)):
+            handlers.append(ProxyHandler({}))  # none of the environment either
+        with build_opener(*handlers).open(asked, timeout=self._within_s) as answer:
             return _usable(_bounded(answer, ends_at))
 
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from comptroller import arguments
 from comptroller.errors import invalid
-from comptroller.loopback import is_private
+from comptroller.loopback import host_of, is_loopback, is_private
 from comptroller.service import Service
 from comptroller.streams import require
 
@@ -85,7 +85,9 @@ def connect(
     if not isinstance(timeout_s, (int, float)) or not (isfinite(timeout_s) and timeout_s > 0):
         raise invalid("timeout_s", "must be a number of seconds above 0")
     most = arguments.whole("attempts", attempts, _MOST_ATTEMPTS)
-    client = httpx2.Client(transport=transport, timeout=timeout_s)
+    # What stays on this machine never goes through a proxy of the environment.
+    mounts = {f"all://{host}": None for host in _loopback_hosts(base, tokens_at)}
+    client = httpx2.Client(transport=transport, timeout=timeout_s, mounts=mounts)
     sender = Sender(client, clock or SystemClock(), most)
     given = {"client_id": client_id, "client_secret": client_secret, "token": token}
     credentials = _credentials(sender, tokens_at, given, scopes)
@@ -110,6 +112,11 @@ def _credentials(
     if token is not None and not BEARER.fullmatch(token):
         raise invalid("token", "is no bearer token")
     return Given(token)
+
+
+def _loopback_hosts(*urls: str) -> set[str]:
+    hosts = {host_of(urlsplit(url).netloc) for url in urls}
+    return {f"[{host}]" if ":" in host else host for host in hosts if is_loopback(host)}
 
 
 def _refuse_in_clear(name: str, url: str, credential: str | None) -> None:

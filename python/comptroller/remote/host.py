@@ -94,7 +94,7 @@ class RemoteHost:
         """A copy of all records of a kind that pass the filters, as columns."""
         copy = Copy(self, kind, parameters, columns)
         self._copies.add(copy)
-        return Stream(kind, copy)
+        return Stream(kind, copy, copy.close)
 
     def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
         """Sends what is to be loaded; progress is told of what was sent.

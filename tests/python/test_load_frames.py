@@ -1,0 +1,304 @@
+"""Data frames and other Arrow streams as the source of a load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from comptroller import InvalidRequest, LoadResult, Service, Stream
+from examples import KINDS, NOON, accounted, line, short_line
+
+pa = pytest.importorskip("pyarrow")
+pl = pytest.importorskip("polars")
+pd = pytest.importorskip("pandas")
+duckdb = pytest.importorskip("duckdb")
+
+NOON_TIME = datetime.fromisoformat(NOON)
+
+
+def relation(stream: Stream) -> Any:
+    connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection.from_arrow(stream)
+
+
+LIBRARIES: dict[str, Callable[[Stream], Any]] = {
+    "the stream itself": lambda stream: stream,
+    "polars": Stream.to_polars,
+    "pandas": Stream.to_pandas,
+    "pyarrow": Stream.to_arrow,
+    "pyarrow, in batches": lambda stream: stream.to_arrow().to_reader(max_chunksize=7),
+    "DuckDB": relation,
+}
+
+
+@pytest.fixture(name="filled", scope="module")
+def _filled(tmp_path_factory: pytest.TempPathFactory) -> Service:
+    service = comptroller.open(":memory:")
+    folder = tmp_path_factory.mktemp("sample")
+    comptroller.sample("all", rows=300, seed=11, out=folder)
+    assert list(service.load_all(folder)) == list(KINDS)
+    for kind in KINDS:
+        service.load(kind, [line(kind)], keep_going=True)
+    service.identities.put(id="noted", metadata={"a": "1", "ü": "", '"': "\\"})
+    service.identities.put(id="unnoted", metadata={})
+    return service
+
+
+def streamed(service: Service, kind: str) -> Stream:
+    filters = {"include_deleted": True} if kind == "controls" else {}
+    stream: Stream = getattr(service, kind.replace("-", "_")).stream(**filters)
+    return stream
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_stream_loads_back_to_an_equal_store(
+    filled: Service, library: str, tmp_path: Path
+) -> None:
+    with comptroller.open(":memory:") as other:
+        for kind in KINDS:
+            result = accounted(other.load(kind, LIBRARIES[library](streamed(filled, kind))))
+            assert result.committed, (kind, result.rejections)
+            assert result.unknown_members == {}
+        for kind in KINDS:
+            filled.export(kind, tmp_path / "rows")
+            result = accounted(other.load(kind, tmp_path / "rows", dry_run=True))
+            assert result.unchanged == result.read, kind
+        assert other.check()["ok"]
+
+
+def test_a_slice_of_a_table_is_read_as_such(filled: Service) -> None:
+    table = filled.claims.stream().to_arrow()
+    with comptroller.open(":memory:") as other:
+        assert accounted(other.load("claims", table.slice(5, 7))).inserted == 7
+        ids = [claim.id for claim in other.claims.list(order="ASC").items]
+    assert sorted(ids) == sorted(table["id"].slice(5, 7).to_pylist())
+
+
+def claims(**columns: Any) -> Any:
+    """One claim as a table of pyarrow, with these columns besides or instead."""
+    row = {name: [value] for name, value in short_line("claims").items()}
+    return pa.table({**row, **columns})
+
+
+def loaded(service: Service, table: Any) -> LoadResult:
+    return accounted(service.load("claims", table))
+
+
+@pytest.mark.parametrize(
+    ("array", "shown"),
+    [
+        (pa.array([Decimal("1.50")], pa.decimal128(38, 18)), "1.5"),
+        (pa.array([Decimal("12345678901234567890.123456789012345678")]), None),
+        (pa.array([Decimal("0.000000000000000001")]), None),
+        (pa.array([Decimal("1.25")], pa.decimal32(9, 2)), None),
+        (pa.array([Decimal("1.25")], pa.decimal64(18, 2)), None),
+        (pa.array([Decimal("1.25")], pa.decimal256(76, 20)), None),
+        (pa.array([Decimal(1200)], pa.decimal128(5, -2)), "1200"),
+        (pa.array([Decimal(0)], pa.decimal128(5, -2)), "0"),
+        (pa.array([7], pa.int8()), "7"),
+        (pa.array([2**64 - 1], pa.uint64()), str(2**64 - 1)),
+        (pa.array(["1.50"], pa.large_string()), "1.50"),
+        (pa.array(["12345678901234.50"], pa.string_view()), "12345678901234.50"),
+        (pa.array(["1.50"]).dictionary_encode(), "1.50"),
+    ],
+)
+def test_amounts_are_exact(operator: Service, array: Any, shown: str | None) -> None:
+    assert loaded(operator, claims(amount=array)).inserted == 1
+    (claim,) = operator.claims.list().items
+    assert str(claim.amount) == shown or (shown is None and claim.amount == array[0].as_py())
+
+
+@pytest.mark.parametrize(
+    ("ticks", "unit", "wanted"),
+    [
+        (1, "s", NOON_TIME.replace(year=1970, month=1, day=1, hour=0, second=1)),
+        (1, "us", datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=1)),
+        (1_999, "ns", datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=1)),
+        (-1, "ns", datetime(1970, 1, 1, tzinfo=UTC) - timedelta(microseconds=1)),
+        (-1_500, "ms", datetime(1970, 1, 1, tzinfo=UTC) - timedelta(milliseconds=1500)),
+    ],
+)
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "+02:00"])
+def test_times_are_exact(
+    operator: Service, ticks: int, unit: str, zone: str, wanted: datetime
+) -> None:
+    times = pa.array([ticks], pa.timestamp(unit, zone))
+    assert loaded(operator, claims(created_at=times, updated_at=times)).inserted == 1
+    (claim,) = operator.claims.list().items
+    assert claim.created_at == wanted
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([["0x1", "0x2"]]),
+        pa.array([["0x1", "0x2"]], pa.large_list(pa.large_string())),
+        pa.array([["0x1", "0x2"]], pa.list_(pa.string(), 2)),
+        pa.array([["0x1", "0x2"]], pa.list_view(pa.string())),
+        pa.array([["0x1", "0x2"]], pa.large_list_view(pa.string_view())),
+        pa.array([["0x0"], ["0x1", "0x2"]]).slice(1),
+    ],
+)
+def test_lists_of_every_layout_are_read(operator: Service, array: Any) -> None:
+    assert loaded(operator, claims(addresses=array)).inserted == 1
+    (claim,) = operator.claims.list().items
+    assert claim.addresses == ("0x1", "0x2")
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([{"a": "1", "b": None}], pa.struct({"a": pa.string(), "b": pa.string()})),
+        pa.array([[("a", "1")]], pa.map_(pa.string(), pa.string())),
+        pa.array([[{"key": "a", "value": "1"}]]),
+        pa.array([[["a", "1"]]]),
+    ],
+)
+def test_metadata_may_be_a_map_or_what_libraries_make_of_one(operator: Service, array: Any) -> None:
+    row = {name: [value] for name, value in short_line("orchestrations").items()}
+    accounted(operator.load("orchestrations", pa.table({**row, "metadata": array})))
+    (found,) = operator.orchestrations.list().items
+    assert found.metadata == {"a": "1"}
+
+
+@pytest.mark.parametrize(
+    "array", [pa.nulls(1), pa.array([None], pa.float64()), pa.array([None], pa.timestamp("ns"))]
+)
+def test_empty_cells_are_members_that_are_not_set(operator: Service, array: Any) -> None:
+    result = loaded(
+        operator, claims(confirmed_at=array, error_message=pa.array([None], pa.large_string()))
+    )
+    assert (result.inserted, result.unknown_members) == (1, {})
+
+
+@pytest.mark.parametrize(
+    ("column", "array", "why"),
+    [
+        ("amount", pa.array([1.5]), "is a float"),
+        ("amount", pa.array([1.5], pa.float32()), "is a float"),
+        ("amount", pa.array([float("nan")]), "is a float"),
+        ("created_at", pa.array([NOON_TIME.replace(tzinfo=None)]), "no time zone"),
+        ("created_at", pa.array([NOON_TIME.date()]), "tdD"),
+        ("id", pa.array([b"a"]), "Arrow type"),
+    ],
+)
+def test_a_column_without_an_exact_meaning_is_refused_by_name(
+    operator: Service, column: str, array: Any, why: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=why) as refused:
+        operator.load("claims", claims(**{column: array}))
+    assert [error.field for error in refused.value.errors] == [column]
+    assert operator.claims.list().items == []
+
+
+def test_a_line_that_the_rules_refuse_is_rejected_alone(operator: Service) -> None:
+    times = pa.array([2**62, 0], pa.timestamp("ms", "UTC"))
+    huge = pa.array([Decimal(10**75), Decimal(1)], pa.decimal256(76, 0))
+    for column, array in (("created_at", times), ("amount", huge), ("id", pa.array([1, 2]))):
+        rows = [short_line("claims", id=f"{column}-{n}") for n in range(2)]
+        table = pa.Table.from_pylist(rows)
+        place = table.schema.get_field_index(column)
+        table = table.set_column(place, column, array)
+        result = accounted(operator.load("claims", table, keep_going=True))
+        assert result.rejections[0].line == 1
+        assert column in result.rejections[0].message
+        assert result.inserted == (0 if column == "id" else 1)
+
+
+def test_columns_that_are_not_known_are_counted_whatever_their_type(operator: Service) -> None:
+    extra = {"ratio": [1.5], "day": [NOON_TIME.date()], "raw": [b"x"], "empty": pa.nulls(1)}
+    result = loaded(operator, claims(**extra))
+    assert (result.inserted, result.unknown_members) == (1, {"ratio": 1, "day": 1, "raw": 1})
+
+
+def test_a_frame_of_pandas_is_read_by_its_rows(operator: Service) -> None:
+    rows = [short_line("claims", id=f"c-{n}", amount=Decimal("1.50") * n) for n in range(16)]
+    frame = pd.DataFrame(rows)
+    frame["created_at"] = pd.to_datetime(frame["created_at"])
+    frame["updated_at"] = pd.to_datetime(frame["created_at"], utc=True)
+    frame["confirmed_at"] = pd.NaT
+    assert accounted(operator.load("claims", frame)).inserted == 16
+    assert accounted(operator.load("claims", frame.set_index("id"))).unchanged == 16
+
+
+def test_what_is_no_table_or_fails_is_refused(operator: Service) -> None:
+    def failing() -> Any:
+        yield claims().to_batches()[0]
+        raise OSError("the cable is cut")
+
+    twice = pa.Table.from_arrays([pa.array(["a"])] * 2, names=["id", "id"])
+    broken = pa.RecordBatchReader.from_batches(claims().schema, failing())
+    no_table = pa.chunked_array([["a"]])
+    for source, why in ((no_table, "no columns"), (twice, "more than once"), (broken, "cable")):
+        with pytest.raises(InvalidRequest, match=why):
+            operator.load("claims", source)
+    assert operator.claims.list().items == []
+    with pytest.raises(InvalidRequest, match="kind"):
+        operator.load("claim", claims())
+
+
+def test_a_load_in_many_pieces_reports_its_rows(operator: Service) -> None:
+    count = 20_000
+    ids = [f"c-{number}" for number in range(count)]
+    row = short_line("claims")
+    table = pa.table({**{name: [value] * count for name, value in row.items()}, "id": ids})
+    heard: list[int] = []
+    result = operator.load("claims", table, progress=lambda _done, _total, rows: heard.append(rows))
+    assert (result.inserted, heard == sorted(heard)) == (count, True)
+
+
+# ---- folders -------------------------------------------------------------------------------------
+
+
+def test_a_folder_loads_each_kind_with_an_account_of_its_own(
+    operator: Service, tmp_path: Path
+) -> None:
+    comptroller.sample("all", rows=40, out=tmp_path)
+    (tmp_path / "README.md").write_text("not a record")
+    (tmp_path / "payout-groups.ndjson").rename(tmp_path / "payout_groups.jsonl")
+    results = operator.load_all(tmp_path)
+    assert list(results) == list(KINDS)
+    assert all(accounted(result).committed for result in results.values())
+    assert {result.unchanged for result in operator.load_all(tmp_path).values()} == {
+        result.read for result in results.values()
+    }
+
+
+def test_a_folder_ends_with_the_kind_of_which_nothing_was_kept(
+    operator: Service, tmp_path: Path
+) -> None:
+    comptroller.sample("all", rows=40, out=tmp_path)
+    (tmp_path / "controls.ndjson").write_text("{}\n")
+    results = operator.load_all(tmp_path)
+    assert [(kind, result.committed) for kind, result in results.items()] == [
+        ("identities", True),
+        ("controls", False),
+    ]
+    assert list(operator.load_all(tmp_path, keep_going=True)) == list(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        ([], "no file of a kind"),
+        (["notes.txt"], "no file of a kind"),
+        (["claim.ndjson"], "named after no kind"),
+        (["claims.ndjson", "claims.json"], "both of claims"),
+        (["reward-addresses.ndjson", "reward_addresses.ndjson.gz"], "both of reward-addresses"),
+    ],
+)
+def test_a_folder_that_is_not_clear_is_refused(
+    operator: Service, tmp_path: Path, names: list[str], why: str
+) -> None:
+    for name in names:
+        (tmp_path / name).write_text("")
+    with pytest.raises(InvalidRequest, match=why):
+        operator.load_all(tmp_path)
+    with pytest.raises(InvalidRequest, match="cannot be read"):
+        operator.load_all(tmp_path / "absent")

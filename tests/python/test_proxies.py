@@ -1,0 +1,98 @@
+"""What goes to this machine goes there, whatever proxy the environment names."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import comptroller
+import pytest
+
+pytest.importorskip("httpx2")
+pytest.importorskip("joserfc")
+
+import msgspec
+from comptroller.http.jwks import PublishedKeys
+from joserfc.jwk import OKPKey
+
+KEYS = {"keys": [OKPKey.generate_key("Ed25519", {"kid": "k"}).as_dict(private=False)]}
+
+
+class Listener(ThreadingHTTPServer):
+    """Answers everything with one document, and remembers what it was asked."""
+
+    def __init__(self, document: object) -> None:
+        heard: list[tuple[str, str, str | None]] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def _answer(self) -> None:
+                heard.append((self.command, self.path, self.headers.get("authorization")))
+                self.rfile.read(int(self.headers.get("content-length") or 0))
+                body = msgspec.json.encode(document)
+                self.send_response(200)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_GET = do_POST = do_CONNECT = _answer  # noqa: N815
+
+            def log_message(self, *_: object) -> None:
+                """Says nothing."""
+
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.heard = heard
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+@pytest.fixture(name="listeners")
+def _listeners(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Listener, Listener]]:
+    told = {"items": [], "next_page_cursor": "", "access_token": "t", "token_type": "bearer"}
+    with Listener({**told, **KEYS}) as there, Listener(told) as proxy:
+        for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.server_port}")
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        yield there, proxy
+        there.shutdown()
+        proxy.shutdown()
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "LOCALHOST"])
+def test_a_connection_to_this_machine_takes_no_proxy(
+    listeners: tuple[Listener, Listener], host: str
+) -> None:
+    there, proxy = listeners
+    address = f"http://{host}:{there.server_port}"
+    with comptroller.connect(address, client_id="a", client_secret="canary") as service:
+        assert service.claims.list().items == []
+    assert [path.partition("?")[0] for _, path, _ in there.heard] == [
+        "/oauth2/token",
+        "/rewards/claims",
+    ]
+    assert all(authorization for _, _, authorization in there.heard)
+    assert proxy.heard == []
+
+
+def test_a_connection_elsewhere_takes_the_proxy(listeners: tuple[Listener, Listener]) -> None:
+    there, proxy = listeners
+    with comptroller.connect("http://books.example", token="t", allow_http=True) as service:
+        assert service.claims.list().items == []
+    assert [path.partition("?")[0] for _, path, _ in proxy.heard] == [
+        "http://books.example/rewards/claims"
+    ]
+    assert there.heard == []
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_keys_on_this_machine_are_fetched_without_the_proxy(
+    listeners: tuple[Listener, Listener], host: str
+) -> None:
+    there, proxy = listeners
+    published: Any = PublishedKeys(f"http://{host}:{there.server_port}/jwks", lambda: 0.0)
+    found = asyncio.run(published.key("k"))
+    assert found is not None
+    assert [path for _, path, _ in there.heard] == ["/jwks"]
+    assert proxy.heard == []
