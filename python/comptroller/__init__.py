@@ -13,6 +13,7 @@ from __future__ import annotations
 # The form type checkers know without importing typing, which would double the time this takes.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from comptroller.async_service import AsyncService
     from comptroller.errors import (
         Closed,
         Conflict,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
         PayoutGroup,
         RewardAddress,
     )
-    from comptroller.remote import connect
+    from comptroller.remote import connect, connect_async
     from comptroller.sampling import sample
     from comptroller.service import Service
     from comptroller.streams import Stream
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "AsyncService",
     "Balance",
     "Claim",
     "Closed",
@@ -79,11 +81,13 @@ __all__ = [
     "Unusable",
     "__version__",
     "connect",
+    "connect_async",
     "open",
     "sample",
 ]
 
 _HOMES = {
+    "async_service": ("AsyncService",),
     "errors": (
         "Closed",
         "Conflict",
@@ -113,7 +117,7 @@ _HOMES = {
         "PayoutGroup",
         "RewardAddress",
     ),
-    "remote": ("connect",),
+    "remote": ("connect", "connect_async"),
     "sampling": ("sample",),
     "service": ("Service",),
     "streams": ("Stream",),

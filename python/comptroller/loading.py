@@ -22,6 +22,7 @@ from comptroller.errors import Error, InvalidRequest, invalid
 from comptroller.markup import SHOWN_ROWS, TableColumn, html
 from comptroller.progress import Progress
 from comptroller.streams import Rows
+from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     from comptroller._core import Readable
@@ -158,15 +159,15 @@ def files_of_kinds(folder: str) -> dict[str, Path]:
         if not endings or f".{endings[0]}" not in _LOADED_ENDINGS:
             continue
         kind = stem.replace("_", "-")
-        if kind not in arguments.KINDS:
-            allowed = ", ".join(arguments.KINDS)
+        if kind not in KINDS:
+            allowed = ", ".join(KINDS)
             raise invalid("folder", f"{file} is named after no kind; kinds are {allowed}")
         if kind in found:
             raise invalid("folder", f"{found[kind]} and {file} are both of {kind}; keep one")
         found[kind] = file
     if not found:
         raise invalid("folder", f"{folder} has no file of a kind, such as claims.ndjson")
-    return {kind: found[kind] for kind in arguments.KINDS if kind in found}
+    return {kind: found[kind] for kind in KINDS if kind in found}
 
 
 def _arrow_stream(source: Rows) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -74,6 +75,18 @@ class StillClock:
         self.moment += seconds
 
 
+class AwaitedClock:
+    """The same time, for tasks."""
+
+    def __init__(self, clock: StillClock) -> None:
+        self.now = clock.now
+        self._clock = clock
+
+    async def sleep(self, seconds: float) -> None:
+        self._clock.sleep(seconds)
+        await asyncio.sleep(0)
+
+
 class Elsewhere:
     """A service that gives these answers, one after another, the last one for ever; and remembers
     what it was asked. Paths named in `pages` have answers of their own.
@@ -88,6 +101,15 @@ class Elsewhere:
     def connect(self, base_url: str = BASE, **how: Any) -> comptroller.Service:
         transport = httpx2.MockTransport(self._answer)
         return comptroller.connect(base_url, transport=transport, clock=self.clock, **how)
+
+    def connect_async(self, base_url: str = BASE, **how: Any) -> comptroller.AsyncService:
+        transport = httpx2.MockTransport(self._answer_later)
+        clock = AwaitedClock(self.clock)
+        return comptroller.connect_async(base_url, transport=transport, clock=clock, **how)
+
+    async def _answer_later(self, request: httpx2.Request) -> httpx2.Response:
+        await asyncio.sleep(0)
+        return self._answer(request)
 
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
         self.asked.append(request)

@@ -1,4 +1,6 @@
-"""The service from afar: :func:`connect` gives the same Service that opening a store does.
+"""Remote services: :func:`connect` gives the same Service that opening a store does.
+
+:func:`connect_async` gives its twin for asyncio.
 
 Needs the extra ``comptroller[client]``.
 """
@@ -7,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from comptroller import arguments
@@ -19,10 +21,12 @@ from comptroller.streams import require
 if TYPE_CHECKING:
     import httpx2
 
-    from comptroller.remote.sending import Clock, Sender
-    from comptroller.remote.session import Credentials
+    from comptroller.async_service import AsyncService
+    from comptroller.remote.channel import AsyncClock, Channel, Clock
+    from comptroller.remote.sending import Sender
+    from comptroller.remote.session import Credentials, Session
 
-__all__ = ["connect"]
+__all__ = ["connect", "connect_async"]
 
 _MOST_ATTEMPTS = 100
 
@@ -75,26 +79,123 @@ def connect(
     require("httpx2", "connect()", "comptroller[client]")
     import httpx2
 
+    from comptroller.remote.channel import BlockingChannel, SystemClock
     from comptroller.remote.host import RemoteHost
-    from comptroller.remote.sending import Sender, SystemClock
-    from comptroller.remote.session import Session
+
+    places = _places(base_url, token_url, allow_http)
+    client = httpx2.Client(
+        transport=transport, timeout=_seconds(timeout_s), mounts=dict.fromkeys(places.direct())
+    )
+    channel = BlockingChannel(client, clock or SystemClock())
+    given = {"client_id": client_id, "client_secret": client_secret, "token": token}
+    session = _session(channel, places, given, scopes, attempts)
+    return Service(RemoteHost(session), session.base_url)
+
+
+def connect_async(
+    base_url: str,
+    *,
+    client_id: str | None = None,
+    client_secret: str | None = None,
+    token: str | None = None,
+    token_url: str | None = None,
+    scopes: Iterable[str] | None = None,
+    timeout_s: float = 30.0,
+    attempts: int = 4,
+    allow_http: bool = False,
+    transport: httpx2.AsyncBaseTransport | None = None,
+    clock: AsyncClock | None = None,
+) -> AsyncService:
+    """The service at a URL, for asyncio: :func:`connect` with methods that are awaited.
+
+    ::
+
+        async with comptroller.connect_async("https://host", token=token) as svc:
+            page = await svc.claims.list(statuses="PENDING")
+            async for claim in svc.claims.iter(statuses="PENDING"):
+                print(claim.id)
+
+    Attempts, access tokens, idempotency keys and errors are those of `connect`. A task that is
+    cancelled ends its request; a write may then have been executed.
+
+    Args:
+        base_url: see :func:`connect`, as for all that follow.
+        client_id: see there.
+        client_secret: see there.
+        token: see there.
+        token_url: see there.
+        scopes: see there.
+        timeout_s: see there.
+        attempts: see there.
+        allow_http: see there.
+        transport: of httpx2, instead of one to the network; asynchronous.
+        clock: where time comes from, instead of the machine; its `sleep` is awaited.
+
+    Raises:
+        InvalidRequest: a URL, credentials or a number that is not valid; credentials in clear.
+        MissingExtra: httpx2 is not installed.
+    """
+    require("httpx2", "connect_async()", "comptroller[client]")
+    import httpx2
+
+    from comptroller.async_service import AsyncService
+    from comptroller.remote.async_channel import AsyncChannel, AsyncSystemClock
+    from comptroller.remote.calls import Calls
+
+    places = _places(base_url, token_url, allow_http)
+    client = httpx2.AsyncClient(
+        transport=transport, timeout=_seconds(timeout_s), mounts=dict.fromkeys(places.direct())
+    )
+    channel = AsyncChannel(client, clock or AsyncSystemClock())
+    given = {"client_id": client_id, "client_secret": client_secret, "token": token}
+    session = _session(channel, places, given, scopes, attempts)
+    return AsyncService(Calls(session), session.base_url)
+
+
+class _Places(NamedTuple):
+    """Where the service and its tokens are, and whether credentials may travel in clear."""
+
+    base: str
+    tokens_at: str
+    allow_http: bool
+
+    def direct(self) -> list[str]:
+        """What httpx2 calls the places on this machine, which are reached without a proxy."""
+        hosts = {host_of(urlsplit(url).netloc) for url in (self.base, self.tokens_at)}
+        names = (f"[{host}]" if ":" in host else host for host in hosts if is_loopback(host))
+        return [f"all://{name}" for name in names]
+
+
+def _places(base_url: str, token_url: str | None, allow_http: bool) -> _Places:
     from comptroller.routes import TOKEN_PATH
 
     base = _url("base_url", base_url)
     tokens_at = base + TOKEN_PATH if token_url is None else _url("token_url", token_url)
+    return _Places(base, tokens_at, arguments.flag("allow_http", allow_http))
+
+
+def _session(
+    channel: Channel,
+    places: _Places,
+    given: dict[str, str | None],
+    scopes: Iterable[str] | None,
+    attempts: int,
+) -> Session:
+    from comptroller.remote.sending import Sender
+    from comptroller.remote.session import Session
+
+    sender = Sender(channel, arguments.whole("attempts", attempts, _MOST_ATTEMPTS))
+    credentials = _credentials(sender, places.tokens_at, given, scopes)
+    if not places.allow_http:
+        _refuse_in_clear("base_url", places.base, given["client_id"] or given["token"])
+        _refuse_in_clear("token_url", places.tokens_at, given["client_id"])
+    return Session(sender, credentials, places.base)
+
+
+def _seconds(timeout_s: float) -> float:
     if not isinstance(timeout_s, (int, float)) or not (isfinite(timeout_s) and timeout_s > 0):
         raise invalid("timeout_s", "must be a number of seconds above 0")
-    most = arguments.whole("attempts", attempts, _MOST_ATTEMPTS)
-    # What stays on this machine never goes through a proxy of the environment.
-    mounts = {f"all://{host}": None for host in _loopback_hosts(base, tokens_at)}
-    client = httpx2.Client(transport=transport, timeout=timeout_s, mounts=mounts)
-    sender = Sender(client, clock or SystemClock(), most)
-    given = {"client_id": client_id, "client_secret": client_secret, "token": token}
-    credentials = _credentials(sender, tokens_at, given, scopes)
-    if not arguments.flag("allow_http", allow_http):
-        _refuse_in_clear("base_url", base, client_id or token)
-        _refuse_in_clear("token_url", tokens_at, client_id)
-    return Service(RemoteHost(Session(sender, credentials, base)), base)
+    return timeout_s
 
 
 def _credentials(
@@ -112,11 +213,6 @@ def _credentials(
     if token is not None and not BEARER.fullmatch(token):
         raise invalid("token", "is no bearer token")
     return Given(token)
-
-
-def _loopback_hosts(*urls: str) -> set[str]:
-    hosts = {host_of(urlsplit(url).netloc) for url in urls}
-    return {f"[{host}]" if ":" in host else host for host in hosts if is_loopback(host)}
 
 
 def _refuse_in_clear(name: str, url: str, credential: str | None) -> None:

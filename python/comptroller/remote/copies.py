@@ -13,10 +13,10 @@ from comptroller import decoding
 from comptroller._core import ArrowSource, Principal, Store
 from comptroller.errors import unusable
 from comptroller.loading import LoadResult
+from comptroller.remote.calls import Parameters
 from comptroller.routes import derived, description, members, record_members
 
 Row = dict[str, Any]
-Parameters = list[tuple[str, str]]
 
 # The kind whose records are put aside until those of the kind itself are loaded.
 _BESIDE = {"identities": "controls", "reward-addresses": "balances", "balances": "balances"}

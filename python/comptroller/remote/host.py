@@ -3,48 +3,31 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode
-from uuid import uuid4
+from urllib.parse import urlencode
 from weakref import WeakSet
 
 import httpx2
 import msgspec
 
-from comptroller.errors import (
-    Error,
-    Forbidden,
-    NotFound,
-    invalid,
-    make,
-    of_system,
-    unsupported,
-    unusable,
-)
+from comptroller.errors import Forbidden, NotFound, of_system, unsupported, unusable
 from comptroller.files import refuse_store, whole_file
 from comptroller.loading import LoadOptions, LoadResult, Opened, RowReader
-from comptroller.remote.answers import plain
-from comptroller.remote.copies import Copy, Parameters
-from comptroller.remote.sending import Asked, Clock, read, unanswered
+from comptroller.remote.calls import JSON, Calls, Parameters
+from comptroller.remote.channel import Channel, run
+from comptroller.remote.copies import Copy
+from comptroller.remote.sending import Asked, read, unanswered
 from comptroller.remote.session import Session
-from comptroller.routes import ROWS, Row, operations
 from comptroller.streams import Stream
 
 if TYPE_CHECKING:
     from comptroller._core import Readable
 
-# Of several paths the first is the one that is documented for clients.
-_ROWS = {row.operation: row for row in reversed(ROWS)}
-
-# As the core has it, but for spaces at the ends, which a header does not keep.
-_KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
-_JSON = {"accept": "application/json"}
 _PAGE = [("limit", "1000"), ("order", "ASC")]
 _PIECE = 1 << 18  # bytes
 _TELL_EVERY_S = 0.1
@@ -57,6 +40,7 @@ class RemoteHost:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._calls = Calls(session)
         self._copies: WeakSet[Copy] = WeakSet()
         self._is_operator: bool | None = None
 
@@ -68,27 +52,7 @@ class RemoteHost:
         idempotency_key: str | None,
     ) -> bytes:
         """The JSON answer of an operation, a first or a replayed one."""
-        row = _ROWS[operation]
-        is_read = row.method == "GET"
-        url = _url(row, parameters)
-        if is_read:
-            asked = read(url, _JSON)
-        else:
-            headers = {**_JSON, "idempotency-key": _key(idempotency_key)}
-            if body is not None:
-                headers["content-type"] = "application/json"
-            content = None if body is None else partial(_content, operation, body)
-            asked = Asked(row.method, url, headers, content)
-        try:
-            answer = self._session.ask(
-                asked, lambda: is_read or self._session.takes_idempotency_key(row)
-            )
-        except Error as error:
-            if (envelope := operations()[operation].body_envelope) and error.errors:
-                raise _unwrapped(error, envelope) from error
-            raise
-        cursor = dict(parameters).get("page_cursor", "")
-        return plain(row, answer, _identity_asked_about(parameters, body), cursor)
+        return run(self._calls.call(operation, parameters, body, idempotency_key))
 
     def stream(self, kind: str, columns: list[str] | None, parameters: Parameters) -> Stream:
         """A copy of all records of a kind that pass the filters, as columns."""
@@ -110,12 +74,12 @@ class RemoteHost:
         asked = Asked(
             "POST",
             f"/operator/load/{kind}?{query}",
-            {**_JSON, "content-type": "application/x-ndjson"},
-            partial(_sent, given, self._session.clock),
+            {**JSON, "content-type": "application/x-ndjson"},
+            partial(_sent, given, self._session.channel),
             is_once=not isinstance(given.source, str),
             timeout=_PATIENCE,
         )
-        account = self._session.ask(asked, lambda: False)
+        account = run(self._session.ask(asked, _never))
         try:
             msgspec.json.decode(account, type=LoadResult)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -157,7 +121,7 @@ class RemoteHost:
         """Ends the connections, and the copies that streams read."""
         for copy in list(self._copies):
             copy.close()
-        self._session.close()
+        run(self._session.close())
 
     def is_operator(self) -> bool:
         """Whether the service takes the caller for its operator; it is asked once."""
@@ -171,7 +135,7 @@ class RemoteHost:
 
     def customer(self) -> str | None:
         """Whose client the caller is, where its access token tells."""
-        return self._session.customer()
+        return run(self._session.customer())
 
     def pages(self, kind: str, parameters: Parameters) -> Iterator[list[dict[str, Any]]]:
         """All records of a kind that pass the filters of its list."""
@@ -193,7 +157,7 @@ class RemoteHost:
             given.append(("include_deleted", "false"))  # as in lists, but not in exports
         query = urlencode(given)
         url = f"/operator/export/{kind}?{query}"
-        response = self._session.open(read(url, {}, _PATIENCE))
+        response = run(self._session.open(read(url, {}, _PATIENCE)))
         try:
             yield from response.iter_bytes()
         except httpx2.RequestError as error:
@@ -202,54 +166,14 @@ class RemoteHost:
             response.close()
 
 
-def _url(row: Row, parameters: Parameters) -> str:
-    """Path and query of an operation; the id that the path names is one segment of it."""
-    path, query = row.path, parameters
-    if "{id}" in path:
-        id = dict(parameters)["id"]
-        query = [each for each in parameters if each[0] != "id"]
-        # A segment of dots alone would be taken for a step up.
-        segment = id.replace(".", "%2E") if id in (".", "..") else quote(id, safe="")
-        path = path.replace("{id}", segment)
-    return f"{path}?{urlencode(query)}" if query else path
+async def _never() -> bool:
+    return False
 
 
-def _key(given: str | None) -> str:
-    if given is None:
-        return str(uuid4())
-    if not _KEY.fullmatch(given):
-        raise invalid(
-            "Idempotency-Key",
-            "must be 1 to 255 printable ASCII characters, and no space at its ends",
-        )
-    return given
-
-
-def _content(operation: str, body: bytes) -> bytes:
-    envelope = operations()[operation].body_envelope
-    return b'{"%s":%s}' % (envelope.encode(), body) if envelope else body
-
-
-def _unwrapped(error: Error, envelope: str) -> Error:
-    """The refusal of a body that was in an envelope, as one that was not is refused."""
-    fields = [(field.removeprefix(envelope + "."), why) for field, why in error.errors]
-    detail = error.detail
-    for (field, why), (bare, _) in zip(error.errors, fields, strict=True):
-        detail = detail.replace(f"{field}: {why}", f"{bare}: {why}")
-    return make(error.code, error.status, detail, fields, error.existing)
-
-
-def _identity_asked_about(parameters: Parameters, body: bytes | None) -> str:
-    if body is None:
-        return dict(parameters).get("identity_id", "")
-    named = msgspec.json.decode(body).get("identity_id", "")
-    return named if isinstance(named, str) else ""
-
-
-def _sent(given: Opened, clock: Clock) -> Iterator[bytes]:
+def _sent(given: Opened, channel: Channel) -> Iterator[bytes]:
     """The bytes to load, as they are read; progress is told also while none come."""
     done = rows = 0
-    told = clock.now()
+    told = channel.now()
     source = given.source
     # Rows are walked on the thread of who gave them.
     for piece in _read(source) if isinstance(source, RowReader) else _read_ahead(source):
@@ -257,8 +181,8 @@ def _sent(given: Opened, clock: Clock) -> Iterator[bytes]:
             yield piece
         done += len(piece)
         rows += piece.count(b"\n")
-        if given.progress and clock.now() - told >= _TELL_EVERY_S:
-            told = clock.now()
+        if given.progress and channel.now() - told >= _TELL_EVERY_S:
+            told = channel.now()
             given.progress(done, given.total_bytes, rows)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple, Protocol, TypeGuard, TypeVar
+from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 import httpx2
 import msgspec
@@ -23,12 +22,10 @@ from comptroller.errors import (
     unusable,
 )
 from comptroller.loading import LoadResult
+from comptroller.remote.channel import Channel
 from comptroller.routes import FORM, METHOD_OVERRIDE
 
 R = TypeVar("R")
-
-#: Bytes of an answer that is read whole: a full page of the largest records is smaller.
-LARGEST_ANSWER = 256 << 20
 
 _LONGEST_URL = 4000  # characters
 _FIRST_PAUSE_S = 0.25
@@ -60,28 +57,6 @@ _CODES = {
     501: "unsupported",
 }
 _CODE = re.compile(r"[a-z]+(-[a-z]+)*")
-
-
-class Clock(Protocol):
-    """Where time comes from."""
-
-    def now(self) -> float:
-        """Seconds since some moment."""
-
-    def sleep(self, seconds: float) -> None:
-        """Returns so much later."""
-
-
-class SystemClock:
-    """The machine's time."""
-
-    def now(self) -> float:
-        """Seconds that no change of the calendar disturbs."""
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Returns so much later."""
-        time.sleep(seconds)
 
 
 class Asked(NamedTuple):
@@ -133,18 +108,22 @@ class Failure(Exception):
         self.retry_after_s = retry_after_s
 
 
+async def always() -> bool:
+    """True: of a request that may be sent again."""
+    return True
+
+
 class Sender:
-    """Sends requests. May be used from many threads."""
+    """Sends requests through a channel. May be used from many threads, or tasks."""
 
-    def __init__(self, client: httpx2.Client, clock: Clock, attempts: int) -> None:
-        self._client = client
+    def __init__(self, channel: Channel, attempts: int) -> None:
+        self.channel = channel
         self._attempts = attempts
-        self.clock = clock
 
-    def send(
+    async def send(
         self,
-        attempt: Callable[[], R],
-        may_repeat: Callable[[], bool] = lambda: True,
+        attempt: Callable[[], Awaitable[R]],
+        may_repeat: Callable[[], Awaitable[bool]] = always,
         *,
         is_write: bool = False,
     ) -> R:
@@ -157,14 +136,14 @@ class Sender:
         is_lost = False
         while True:
             try:
-                return attempt()
+                return await attempt()
             except Failure as failure:
                 is_lost = is_lost or (is_write and failure.is_lost)
                 # Then an earlier attempt, whose answer was lost, is still at work.
                 is_passing = failure.is_passing or (
                     tried > 1 and failure.error.code == "idempotency-in-flight"
                 )
-                if tried >= self._attempts or not is_passing or not may_repeat():
+                if tried >= self._attempts or not is_passing or not await may_repeat():
                     error = _not_known(failure.error) if is_lost else failure.error
                     raise error from failure.__cause__
                 pause_s = _pause_s(tried, failure.retry_after_s)
@@ -172,29 +151,30 @@ class Sender:
                 if is_lost:
                     raise _not_known(error) from error
                 raise
-            self.clock.sleep(pause_s)
+            await self.channel.sleep(pause_s)
             tried += 1
 
-    def once(self, asked: Asked, take: Callable[[httpx2.Response], R]) -> R:
+    async def once(self, asked: Asked, take: Callable[[httpx2.Response], Awaitable[R]]) -> R:
         """What `take` makes of the answer, whose head has been read. Raises Failure."""
         place = f"{asked.method} {asked.url.partition('?')[0]}"
-        if self._client.is_closed:
+        client = self.channel.client
+        if client.is_closed:
             raise closed()
         try:
-            request = self._client.build_request(
+            request = client.build_request(
                 asked.method,
                 asked.url,
                 headers=asked.headers,
                 content=asked.content and asked.content(),
-                timeout=asked.timeout or self._client.timeout,
+                timeout=asked.timeout or client.timeout,
             )
-            response = self._client.send(request, stream=True)
+            response = await self.channel.send(request)
             try:
                 if not response.is_success:
-                    raise _failure(response, place)
-                return take(response)
+                    raise _failure(response, await self.channel.read(response), place)
+                return await take(response)
             except BaseException:
-                response.close()
+                await self.channel.end(response)
                 raise
         except httpx2.InvalidURL as error:
             raise make("invalid-request", 400, f"{place} cannot be asked: {error}") from error
@@ -202,10 +182,6 @@ class Sender:
             may_be_done = not isinstance(error, _UNSENT)
             failure = Failure(unanswered(place, error), is_passing=True, is_lost=may_be_done)
             raise failure from error
-
-    def close(self) -> None:
-        """Ends the connections; again does nothing."""
-        self._client.close()
 
 
 def unanswered(place: str, error: httpx2.RequestError) -> Error:
@@ -225,26 +201,13 @@ def _not_known(error: Error) -> Error:
     )
 
 
-def whole(response: httpx2.Response) -> bytes:
-    """All bytes of an answer. Raises Unusable for more than an answer may have."""
-    pieces = []
-    size = 0
-    for piece in response.iter_bytes():
-        size += len(piece)
-        if size > LARGEST_ANSWER:
-            raise unusable(f"an answer had more than {LARGEST_ANSWER:,} bytes")
-        pieces.append(piece)
-    response.close()
-    return b"".join(pieces)
-
-
-def _failure(response: httpx2.Response, place: str) -> Failure:
+def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
     status = response.status_code
     retry_after_s = _retry_after_s(response.headers.get("retry-after"))
     is_soon = (retry_after_s or 0) <= _LONGEST_PAUSE_S
     later = "" if is_soon else f"; ask again in {retry_after_s:,.0f} s"
     given_id = response.headers.get("x-request-id")
-    error = refusal(status, _members(whole(response)), place, later, retry_after_s, given_id)
+    error = refusal(status, _members(content), place, later, retry_after_s, given_id)
     if response.is_redirect:
         there = shorten(response.headers["location"].partition("?")[0])
         error = unusable(f"{place} is elsewhere, at {there}: connect to that, if you trust it")

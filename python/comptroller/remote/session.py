@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from math import inf
-from threading import Lock
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote_plus, urlencode
 
@@ -15,7 +14,7 @@ import httpx2
 import msgspec
 
 from comptroller.errors import Error, NotFound, closed, unusable
-from comptroller.remote.sending import Asked, Failure, Sender, whole
+from comptroller.remote.sending import Asked, Failure, Sender, always
 from comptroller.routes import FORM, Row
 
 R = TypeVar("R")
@@ -30,7 +29,7 @@ _PLACEHOLDER = re.compile(r"\{[^}]*\}")
 class Credentials(Protocol):
     """What shows a service who asks."""
 
-    def token(self, refused: str | None = None) -> str | None:
+    async def token(self, refused: str | None = None) -> str | None:
         """An access token, another than the one that was refused; None where there is none."""
 
 
@@ -40,7 +39,7 @@ class Given:
     def __init__(self, token: str | None) -> None:
         self._token = token
 
-    def token(self, refused: str | None = None) -> str | None:
+    async def token(self, refused: str | None = None) -> str | None:
         """The token; None once it was refused, because there is no other."""
         return None if refused is not None else self._token
 
@@ -56,7 +55,7 @@ class _Issued(msgspec.Struct):
 class ClientCredentials:
     """Fetches tokens by the client credentials grant (RFC 6749 section 4.4).
 
-    May be used from many threads: one fetches, the others wait for it.
+    May be used from many threads, or tasks: one fetches, the others wait for it.
     """
 
     def __init__(
@@ -69,11 +68,11 @@ class ClientCredentials:
         self._authorization = "Basic " + base64.b64encode(pair).decode()
         scope = {"scope": " ".join(scopes)} if scopes else {}
         self._form = urlencode({"grant_type": "client_credentials", **scope}).encode()
-        self._one_at_a_time = Lock()
+        self._one_at_a_time = sender.channel.lock()
         self._token: str | None = None
         self._until_s = 0.0
 
-    def token(self, refused: str | None = None) -> str | None:
+    async def token(self, refused: str | None = None) -> str | None:
         """A token that is good for a while.
 
         Raises:
@@ -81,22 +80,23 @@ class ClientCredentials:
             Unusable: the token endpoint answers without a token.
             Unavailable: it cannot be reached.
         """
-        with self._one_at_a_time:
-            now = self._sender.clock.now()
+        async with self._one_at_a_time:
+            now = self._sender.channel.now()
             if self._token is None or self._token == refused or now >= self._until_s:
                 self._token = None
-                issued = self._sender.send(self._fetch)
+                issued = await self._sender.send(self._fetch)
                 self._until_s = now + _kept_s(issued.expires_in)
                 self._token = issued.access_token
             return self._token
 
-    def _fetch(self) -> _Issued:
+    async def _fetch(self) -> _Issued:
         headers = {
             "authorization": self._authorization,
             "content-type": FORM,
             "accept": "application/json",
         }
-        answer = self._sender.once(Asked("POST", self._url, headers, lambda: self._form), whole)
+        asked = Asked("POST", self._url, headers, lambda: self._form)
+        answer = await self._sender.once(asked, self._sender.channel.read)
         try:
             issued = msgspec.json.decode(answer, type=_Issued, strict=False)
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -116,26 +116,26 @@ def _kept_s(expires_in: float | None) -> float:
 class Session:
     """Sends requests with an access token, and learns what may be sent again.
 
-    May be used from many threads, and in no forked child.
+    May be used from many threads, or tasks, and in no forked child.
     """
 
     def __init__(self, sender: Sender, credentials: Credentials, base_url: str) -> None:
-        self.clock = sender.clock
+        self.channel = sender.channel
         self._sender = sender
         self._credentials = credentials
-        self._base_url = base_url
+        self.base_url = base_url
         self._process = os.getpid()
         self._replayed: frozenset[tuple[str, str]] | None = None
 
-    def ask(self, asked: Asked, may_repeat: Callable[[], bool] = lambda: True) -> bytes:
+    async def ask(self, asked: Asked, may_repeat: Callable[[], Awaitable[bool]] = always) -> bytes:
         """The whole answer to a request, whose URL is what follows the base URL."""
-        return self._send(asked, whole, may_repeat)
+        return await self._send(asked, self.channel.read, may_repeat)
 
-    def open(self, asked: Asked) -> httpx2.Response:
+    async def open(self, asked: Asked) -> httpx2.Response:
         """The answer to a read, not yet read itself; the caller closes it."""
-        return self._send(asked, lambda response: response, lambda: True)
+        return await self._send(asked, _unread, always)
 
-    def takes_idempotency_key(self, row: Row) -> bool:
+    async def takes_idempotency_key(self, row: Row) -> bool:
         """Whether the service's OpenAPI document says so of an operation.
 
         It is fetched when this is first asked, and again as long as it cannot be had; a service
@@ -143,7 +143,8 @@ class Session:
         """
         if self._replayed is None:
             try:
-                document = self.ask(Asked("GET", "/openapi.json", {"accept": "application/json"}))
+                asked = Asked("GET", "/openapi.json", {"accept": "application/json"})
+                document = await self.ask(asked)
             except NotFound:
                 document = b"{}"
             except Error:
@@ -151,9 +152,9 @@ class Session:
             self._replayed = frozenset(_replayed(document))
         return (row.method, _PLACEHOLDER.sub("{}", row.path)) in self._replayed
 
-    def customer(self) -> str | None:
+    async def customer(self) -> str | None:
         """Whose the access token says that the caller is, where it is a JWT (RFC 9068)."""
-        _, _, payload = (self._credentials.token() or "").rpartition(".")[0].rpartition(".")
+        _, _, payload = (await self._credentials.token() or "").rpartition(".")[0].rpartition(".")
         try:
             claims = msgspec.json.decode(base64.urlsafe_b64decode(payload + "=="))
         except ValueError:
@@ -161,36 +162,40 @@ class Session:
         customer = _mapping(claims).get("customer")
         return customer if isinstance(customer, str) else None
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Ends the connections; again does nothing."""
         if os.getpid() == self._process:
-            self._sender.close()
+            await self.channel.close()
 
-    def _send(
+    async def _send(
         self,
         asked: Asked,
-        take: Callable[[httpx2.Response], R],
-        may_repeat: Callable[[], bool],
+        take: Callable[[httpx2.Response], Awaitable[R]],
+        may_repeat: Callable[[], Awaitable[bool]],
     ) -> R:
         if os.getpid() != self._process:
             # The parent's connections are no place to talk on.
             raise closed("the service was carried into a forked process; connect there")
-        there = asked._replace(url=self._base_url + asked.url)
-        return self._sender.send(
+        there = asked._replace(url=self.base_url + asked.url)
+        return await self._sender.send(
             lambda: self._attempt(there, take), may_repeat, is_write=asked.is_write
         )
 
-    def _attempt(self, asked: Asked, take: Callable[[httpx2.Response], R]) -> R:
-        token = self._credentials.token()
+    async def _attempt(self, asked: Asked, take: Callable[[httpx2.Response], Awaitable[R]]) -> R:
+        token = await self._credentials.token()
         try:
-            return self._sender.once(_shown(asked, token), take)
+            return await self._sender.once(_shown(asked, token), take)
         except Failure as failure:
             if failure.error.status != 401:
                 raise
-            fresh = self._credentials.token(refused=token)
+            fresh = await self._credentials.token(refused=token)
             if fresh is None or asked.is_once:
                 raise
-        return self._sender.once(_shown(asked, fresh), take)
+        return await self._sender.once(_shown(asked, fresh), take)
+
+
+async def _unread(response: httpx2.Response) -> httpx2.Response:
+    return response
 
 
 def _shown(asked: Asked, token: str | None) -> Asked:

@@ -1,0 +1,231 @@
+"""A service connected by `connect_async`: the same answers, attempts, tokens and errors."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+
+pytest.importorskip("httpx2")
+
+import httpx2
+from comptroller import errors
+from elsewhere import (
+    CLAIM,
+    GROUP,
+    LOST,
+    NEW_ADDRESS,
+    NEW_GROUP,
+    UUID,
+    Elsewhere,
+    answer,
+    ok,
+    openapi,
+    page,
+    tokens,
+)
+from on_loopback import SECRET, TLS, register, start  # noqa: F401
+
+Open = Callable[..., comptroller.AsyncService]
+
+LISTED = openapi(("POST", "/rewards/payout-groups"), ("PUT", "/rewards/payout-groups/{group_id}"))
+
+
+@pytest.fixture
+def served(
+    store_path: Path,
+    start: Callable[..., AbstractContextManager[str]],  # noqa: F811
+) -> Any:
+    """Connects to a server of this test's store, on loopback, as the operator or a client."""
+    with ExitStack() as closing:
+        address = closing.enter_context(start(store_path))
+
+        def connected(customer: str | None = None) -> comptroller.AsyncService:
+            name = register(store_path, customer or "desk", customer, None)
+            transport = httpx2.AsyncHTTPTransport(verify=TLS)
+            return comptroller.connect_async(
+                address, client_id=name, client_secret=SECRET, transport=transport
+            )
+
+        yield connected
+
+
+def test_operations_of_every_kind_are_those_of_an_opened_store(
+    served: Open, operator: comptroller.Service
+) -> None:
+    async def work() -> None:
+        async with served() as svc:
+            alice = await svc.identities.put(id="alice", metadata={"desk": "7"})
+            assert alice == operator.identities.get("alice")
+            control = await svc.controls.create(
+                identity_id="alice", type="FROZEN", reason_code="REVIEW"
+            )
+            assert await svc.identities.permits("alice", "SELL") is False
+            assert (await svc.controls.get(control.id)) == control
+            deleted = await svc.controls.delete(control.id, reason="reviewed")
+            assert deleted.deleted_at is not None
+            assert (await svc.controls.list()).items == []
+            group = await svc.payout_groups.create(
+                **{**NEW_GROUP, "claimer_address": "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"}  # type: ignore[arg-type]
+            )
+            claim = await svc.claims.put({**CLAIM, "payout_group_id": group.id})
+            sent = await svc.claims.submit(claim.id, tx_hash="0x01", idempotency_key="once")
+            again = await svc.claims.submit(claim.id, tx_hash="0x01", idempotency_key="once")
+            assert sent == again == operator.claims.get(claim.id)
+
+    asyncio.run(work())
+
+
+def test_iter_gives_all_records_in_pages_and_tasks_share_a_service(
+    served: Open, operator: comptroller.Service
+) -> None:
+    operator.load(
+        "identities", [{"id": f"i-{n}", "created_at": CLAIM["created_at"]} for n in range(25)]
+    )
+    expected = [identity.id for identity in operator.identities.iter(order="ASC")]
+
+    async def ids(svc: comptroller.AsyncService, limit: int) -> list[str]:
+        return [each.id async for each in svc.identities.iter(order="ASC", limit=limit)]
+
+    async def work() -> None:
+        async with served() as svc:
+            found = await asyncio.gather(*(ids(svc, limit) for limit in (1, 7, 25, 1000)))
+            assert found == [expected] * 4
+
+    asyncio.run(work())
+
+
+def test_refusals_are_the_exceptions_of_an_opened_store(served: Open) -> None:
+    async def work() -> None:
+        async with served("acme") as svc:
+            with pytest.raises(errors.NotFound):
+                await svc.claims.get("c-unknown")
+            with pytest.raises(errors.Forbidden) as caught:
+                await svc.balances.list()
+            assert caught.value.code == "insufficient-scope"
+            with pytest.raises(errors.InvalidRequest, match="did you mean 'statuses'"):
+                await svc.claims.list(status="PENDING")  # type: ignore[call-arg]
+            with pytest.raises(errors.InvalidRequest, match="address: "):
+                await svc.reward_addresses.create(**NEW_ADDRESS)  # type: ignore[arg-type]
+
+    asyncio.run(work())
+
+
+async def read(svc: comptroller.AsyncService) -> Any:
+    return await svc.claims.list()
+
+
+async def create(svc: comptroller.AsyncService) -> Any:
+    return await svc.payout_groups.create(**NEW_GROUP)  # type: ignore[arg-type]
+
+
+async def observe(svc: comptroller.AsyncService) -> Any:
+    return await svc.payout_groups.observe(UUID, rate_id="r")
+
+
+@pytest.mark.parametrize("failure", [LOST, answer(429), answer(502), answer(503)])
+@pytest.mark.parametrize("ask", [read, create])
+def test_what_may_pass_is_attempted_again_under_the_same_key(
+    failure: Any, ask: Callable[[comptroller.AsyncService], Awaitable[Any]]
+) -> None:
+    there = Elsewhere(failure, failure, page() if ask is read else ok(GROUP), openapi=LISTED)
+    asyncio.run(ask(there.connect_async()))
+    asked = [request for request in there.asked if "openapi" not in request.url.path]
+    assert len(asked) == 3
+    assert 0.25 <= there.clock.sleeps[0] <= 0.5 <= there.clock.sleeps[1] <= 1
+    assert len({request.headers.get("idempotency-key") for request in asked}) == 1
+
+
+def test_a_write_that_takes_no_key_is_sent_once_and_a_pause_is_waited_for() -> None:
+    there = Elsewhere(LOST, openapi=LISTED)
+    with pytest.raises(errors.Error, match="is not known"):
+        asyncio.run(observe(there.connect_async()))
+    assert [path for path in there.paths() if "openapi" not in path] == [
+        f"/operator/rewards/payout-groups/{UUID}/observe"
+    ]
+    patient = Elsewhere(answer(429, retry_after="7"), page())
+    asyncio.run(read(patient.connect_async()))
+    assert patient.clock.sleeps == [7.0]
+
+
+def test_tasks_share_one_token_and_a_refused_one_is_replaced() -> None:
+    there = Elsewhere(page(), token=tokens("first"))
+
+    async def many() -> None:
+        svc = there.connect_async(client_id="a", client_secret="b")
+        await asyncio.gather(*(read(svc) for _ in range(20)))
+
+    asyncio.run(many())
+    assert there.paths().count("/oauth2/token") == 1
+
+    refusing = Elsewhere(answer(401, "unauthenticated"), page(), token=tokens("old", "new"))
+    asyncio.run(read(refusing.connect_async(client_id="a", client_secret="b")))
+    sent = [request.headers.get("authorization") for request in refusing.asked]
+    assert [each for each in sent if each and each.startswith("Bearer")] == [
+        "Bearer old",
+        "Bearer new",
+    ]
+
+
+def test_a_cancelled_task_ends_its_request_and_the_service_goes_on() -> None:
+    began = asyncio.Event()
+
+    async def hang(request: httpx2.Request) -> httpx2.Response:
+        if b"hang" in request.url.raw_path:
+            began.set()
+            await asyncio.Event().wait()
+        return page()
+
+    async def work() -> None:
+        async with comptroller.connect_async(
+            "https://there.test", transport=httpx2.MockTransport(hang)
+        ) as svc:
+            task = asyncio.create_task(svc.claims.list(chain="hang"))
+            await began.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert len(await svc.claims.list()) == 0
+
+    asyncio.run(work())
+
+
+def test_a_closed_service_refuses() -> None:
+    there = Elsewhere(page())
+
+    async def work() -> None:
+        async with there.connect_async() as svc:
+            await read(svc)
+        await svc.close()
+        with pytest.raises(errors.Error, match="closed"):
+            await read(svc)
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("how", "what"),
+    [
+        ({"base_url": "ftp://there.test"}, "base_url"),
+        ({"base_url": "http://there.test", "token": "t"}, "in clear"),
+        ({"base_url": "https://there.test", "client_id": "a"}, "client_secret"),
+        ({"base_url": "https://there.test", "timeout_s": 0}, "timeout_s"),
+        ({"base_url": "https://there.test", "attempts": -1}, "attempts"),
+    ],
+)
+def test_arguments_are_refused_as_those_of_connect(how: dict[str, Any], what: str) -> None:
+    for connect in (comptroller.connect, comptroller.connect_async):
+        with pytest.raises(errors.InvalidRequest, match=what):
+            connect(**how)
+
+
+def test_an_answer_that_is_not_as_promised_is_an_error() -> None:
+    there = Elsewhere(httpx2.Response(200, content=json.dumps({"items": [{}]})))
+    with pytest.raises(errors.Error, match="not as promised"):
+        asyncio.run(read(there.connect_async()))
