@@ -21,8 +21,13 @@ def modules() -> dict[str, str]:
         "records.py": records.records_module(core),
         "route_table.py": operations.routes_module(core),
         "operations/__init__.py": operations.package_module(core),
+        "async_operations/__init__.py": operations.async_package_module(core),
         **{
             f"operations/{resource.name}.py": operations.resource_module(core, resource)
+            for resource in core.resources
+        },
+        **{
+            f"async_operations/{resource.name}.py": operations.async_resource_module(core, resource)
             for resource in core.resources
         },
     }

@@ -114,6 +114,12 @@ class Description(msgspec.Struct, frozen=True):
         record = self.requests.get(request) or self.records[request]
         return {n: member for n, member in record.members.items() if member.alias_of is None}
 
+    def doc_of(self, member: Member) -> str:
+        """What a member means, with the values that it may have."""
+        *others, last = self.enums.get(member.item_type) or [""]
+        values = f" ({', '.join(others)} or {last})" if others else f" ({last})" if last else ""
+        return member.doc + values + ("; deprecated" if member.is_deprecated else "")
+
     def operations_of(self, resource: Resource) -> list[Operation]:
         """The operations of a resource."""
         return [o for o in self.operations if o.name.partition(".")[0] == resource.name]

@@ -50,68 +50,82 @@ def routes_module(description: Description) -> str:
 
 
 def package_module(description: Description) -> str:
-    """The package: its classes, and those that hold one of each."""
-    names = [resource.class_name for resource in description.resources]
-    twins = [f"Async{name}" for name in names]
-    imports = [
-        f"from comptroller.operations.{each.name} import {each.class_name}, Async{each.class_name}"
-        for each in description.resources
-    ]
-    public = sorted([*names, *twins, "AsyncResources", "AsyncTransport", "Resources", "Transport"])
+    """The package of the operations: its classes, and the one that holds one of each."""
+    classes = [(each.name, each.class_name) for each in description.resources]
     return module(
         (
             "The operations: one class for each resource, one method for each operation.",
             "The classes do not know where the service runs: a :class:`Transport` carries their "
             "calls to a store of this process or to a server.",
         ),
-        "\n".join(
-            [*imports, "from comptroller.operations.resource import AsyncTransport, Transport"]
-        ),
-        f"__all__ = {public!r}",
-        _holder(description, ""),
-        _holder(description, "Async"),
+        *_package(classes, "operations", "Transport", "Resources"),
     )
 
 
-def _holder(description: Description, prefix: str) -> str:
-    lines = [
-        f"class {prefix}Resources:",
-        docstring(4, "The resources of a service, each with its operations."),
-        "",
-        *(f"    {each.name}: {prefix}{each.class_name}" for each in description.resources),
-        "",
-        f"    def __init__(self, transport: {prefix}Transport) -> None:",
-        *(
-            f"        self.{each.name} = {prefix}{each.class_name}(transport)"
-            for each in description.resources
-        ),
-    ]
-    return "\n".join(lines)
+def async_package_module(description: Description) -> str:
+    """The same of the asynchronous twins."""
+    classes = [(each.name, f"Async{each.class_name}") for each in description.resources]
+    return module(
+        ("The asynchronous twins of the operations: the same methods, as coroutines.", ""),
+        *_package(classes, "async_operations", "AsyncTransport", "AsyncResources"),
+    )
+
+
+def _package(
+    classes: list[tuple[str, str]], package: str, transport: str, holder: str
+) -> Iterator[str]:
+    imports = [f"from comptroller.{package}.{name} import {each}" for name, each in classes]
+    yield "\n".join([*imports, f"from comptroller.{package}.resource import {transport}"])
+    yield f"__all__ = {sorted([*(each for _, each in classes), holder, transport])!r}"
+    yield "\n".join(
+        [
+            f"class {holder}:",
+            docstring(4, "The resources of a service, each with its operations."),
+            "",
+            *(f"    {name}: {each}" for name, each in classes),
+            "",
+            f"    def __init__(self, transport: {transport}) -> None:",
+            *(f"        self.{name} = {each}(transport)" for name, each in classes),
+        ]
+    )
 
 
 def resource_module(description: Description, resource: Resource) -> str:
-    """The class of a resource, its twin, and the filters of its list."""
-    values = ", ".join(description.enums)
+    """The class of a resource, and the filters of its list."""
+    return module(
+        (f"Operations on {resource.plural}.", ""),
+        _imports(description, resource)
+        + "from comptroller.operations.resource import Resource, list_request, record_request\n"
+        "from comptroller.operations.resource import request\n",
+        _filters_class(description, resource),
+        _class(description, resource, is_async=False),
+    )
+
+
+def async_resource_module(description: Description, resource: Resource) -> str:
+    """The asynchronous twin of the class of a resource."""
+    return module(
+        (f"Operations on {resource.plural}, as coroutines.", ""),
+        _imports(description, resource)
+        + f"from comptroller.operations.{resource.name} import {resource.record}Filters\n"
+        "from comptroller.async_operations.resource import AsyncResource\n"
+        "from comptroller.operations.resource import list_request, record_request, request\n",
+        _class(description, resource, is_async=True),
+    )
+
+
+def _imports(description: Description, resource: Resource) -> str:
+    """What a class may name; what it does not is removed when the module is formatted."""
     answers = {operation.answer for operation in description.operations_of(resource)}
-    # What is not used is removed when the module is formatted.
-    imports = f"""
+    return f"""
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
 from comptroller.arguments import Id, Ids, Money, Texts, Timestamp
-from comptroller.operations.resource import AsyncResource, Resource, list_request, record_request
-from comptroller.operations.resource import request
 from comptroller.pages import Page
 from comptroller.records import {", ".join(sorted(answers))}
 from comptroller.streams import Stream
-from comptroller.values import {values}
+from comptroller.values import {", ".join(description.enums)}
 """
-    return module(
-        (f"Operations on {resource.plural}.", ""),
-        imports,
-        _filters_class(description, resource),
-        _class(description, resource, is_async=False),
-        _class(description, resource, is_async=True),
-    )
 
 
 def _filters(description: Description, resource: Resource) -> dict[str, Member]:
@@ -163,7 +177,7 @@ def _method(description: Description, operation: Operation, *, is_async: bool) -
     takes_record = operation.verb == "put" and operation.request in description.records
     members = description.members_of(operation.request)
     names = {python_name(name): name for name in members}
-    arguments = [(name, members[given].doc) for name, given in names.items()]
+    arguments = [(name, description.doc_of(members[given])) for name, given in names.items()]
     if takes_record:
         required = [n for n, said in members.items() if said.required and not said.is_completed]
         wanted = f"{', '.join(required[:-1])} and {required[-1]}"

@@ -92,6 +92,4 @@ def _annotation(member: Member) -> str:
 
 
 def _doc(description: Description, member: Member) -> str:
-    values = description.enums.get(member.item_type, {})
-    deprecated = "; deprecated" if member.is_deprecated else ""
-    return sentence(member.doc + deprecated + (f": {', '.join(values)}" if values else ""))
+    return sentence(description.doc_of(member))

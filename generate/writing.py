@@ -6,13 +6,15 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterable
+from pathlib import Path
 
 WIDTH = 100
 NOTE = "# Generated from the core's description by `make generate`; change the C++ declarations."
 
-
 # What a module imports and does not use is removed.
 _TIDY = ["check", "--quiet", "--fix", "--select=F401,I"]
+# Where ruff finds its configuration.
+_HERE = Path(__file__).parent
 _PACKAGE = "--config=lint.isort.known-first-party=['comptroller']"
 
 
@@ -22,7 +24,9 @@ def module(docs: tuple[str, str], *parts: str) -> str:
     text = "\n\n".join([*head, *parts])
     for command in ([*_TIDY, _PACKAGE], ["format", "--quiet"]):
         ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename=x.py", "-"]
-        text = subprocess.run(ruff, input=text, capture_output=True, text=True, check=True).stdout
+        text = subprocess.run(
+            ruff, input=text, stdout=subprocess.PIPE, text=True, check=True, cwd=_HERE
+        ).stdout
     return text
 
 

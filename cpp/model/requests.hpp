@@ -23,9 +23,9 @@ struct UpdateIdentity : ById, LegacyFlags {
 
 // The customer that a new record belongs to.
 struct ForCustomer : OfCustomer {
-  using fields = Fields<Field<&ForCustomer::customer_id,
-                              "customer it belongs to, default `default`; a client may only name "
-                              "its own">>;
+  using fields = Fields<
+      Field<&ForCustomer::customer_id,
+            "customer it belongs to; by default the client's own, for the operator `default`">>;
 };
 
 struct PutIdentity : ById, ForCustomer, LegacyFlags {
@@ -60,7 +60,8 @@ struct CreateControl {
   std::optional<bool> is_overridable;
   using fields = Fields<
       Field<&CreateControl::identity_id, "the identity to restrict">,
-      Field<&CreateControl::type, "what to forbid; a client may set SELL_ONLY, CLOSED and DORMANT">,
+      Field<&CreateControl::type,
+            "what to restrict the identity to; FROZEN is set by the operator only">,
       Field<&CreateControl::reason_code, "coded reason in upper case, such as CUSTOMER_REQUEST">,
       Field<&CreateControl::reason, "reason in prose, at most 1024 characters">,
       Field<&CreateControl::is_overridable,

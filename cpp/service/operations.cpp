@@ -222,9 +222,10 @@ constexpr ErrorCase other_cursor{Code::invalid_cursor, "the cursor is of another
 constexpr ErrorCase other_customer{Code::customer_not_accessible,
                                    "a client named a customer that is not its own"};
 // Of what is put as a line of a load would be.
-constexpr ErrorCase older_line{Code::illegal_transition, "updated_at or the status would go back"};
-constexpr ErrorCase other_content{Code::already_exists,
-                                  "the stored record has the same updated_at and other content"};
+constexpr ErrorCase stored_differs{
+    Code::already_exists,
+    "the stored record has other content and the same or a later updated_at, another created_at or "
+    "another customer"};
 
 std::vector<Operation> make_operations() {
   using enum RequestSource;
@@ -324,7 +325,7 @@ std::vector<Operation> make_operations() {
            .paths = {"/operator/orchestration/orchestrations"},
            .summary = "Stores one orchestration, as a load of one line would.",
            .details = "For the operator. A stored orchestration is replaced by one that is newer.",
-           .errors = {for_operator, older_line, other_content}}),
+           .errors = {for_operator, stored_differs}}),
       read<&get<PayoutGroup>>(
           {.name = "payout_groups.get",
            .scope = read_groups,
@@ -344,6 +345,7 @@ std::vector<Operation> make_operations() {
            .method = "POST",
            .paths = {"/rewards/payout-groups", "/v2/rewards/payout-groups"},
            .summary = "Creates a payout group, UNREGISTERED and with balance 0.",
+           .errors = {other_customer},
            .envelope = "group"}),
       row<&change<PayoutGroup, UpdatePayoutGroup, &rules::update_group>, id_and_body>(
           {.name = "payout_groups.update",
@@ -380,7 +382,8 @@ std::vector<Operation> make_operations() {
            .method = "POST",
            .paths = {"/rewards/addresses", "/v2/rewards/addresses"},
            .summary = "Registers an address for reward attribution.",
-           .errors = {{ledger_mismatch, "the payout group is on another ledger"},
+           .errors = {other_customer,
+                      {ledger_mismatch, "the payout group is on another ledger"},
                       {not_found, "there is no such payout group"},
                       {already_exists,
                        "the address is registered; `existing` is its id if the caller may see "
@@ -438,7 +441,10 @@ std::vector<Operation> make_operations() {
            .paths = {"/operator/rewards/claims"},
            .summary = "Stores one claim, as a load of one line would.",
            .details = "For the operator. A stored claim is replaced by one that is newer.",
-           .errors = {for_operator, older_line, other_content}}),
+           .errors = {for_operator,
+                      stored_differs,
+                      {illegal_transition, "the status would go back"},
+                      {already_exists, "the payout group belongs to another customer"}}}),
       row<&change<Claim, SubmitClaim, &rules::submit_claim>, id_and_body>(
           {.name = "claims.submit",
            .scope = operator_write,

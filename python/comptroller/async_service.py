@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from comptroller.operations import AsyncResources
+from comptroller.async_operations import AsyncResources
 
 if TYPE_CHECKING:
     from comptroller.remote.calls import Calls

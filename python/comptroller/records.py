@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     )
 else:
     # Text at run time: a newer server may answer with a value that this version does not know.
-    Action = ClaimStatus = ControlType = IdentityStatus = Ledger = ScheduleType = SetBy = str
+    Action = ClaimStatus = ControlType = IdentityStatus = Ledger = ScheduleType = (
+        SetBy
+    ) = str
 
 
 class Identity(Record, frozen=True, kw_only=True):
@@ -38,7 +40,7 @@ class Identity(Record, frozen=True, kw_only=True):
     ref_id: str | None = None
     """Reference id given by the client."""
     status: IdentityStatus
-    """Follows from the active controls: APPROVED, DISABLED, ERROR."""
+    """Follows from the active controls (APPROVED, DISABLED or ERROR)."""
     status_details: StatusDetails
     """The active controls and what they permit."""
     user_disabled: bool
@@ -59,7 +61,7 @@ class StatusDetails(Record, frozen=True, kw_only=True):
     active_controls: tuple[Control, ...]
     """The controls in force."""
     permitted_actions: tuple[Action, ...]
-    """What all of them permit: BUY, SELL, DEPOSIT, WITHDRAW."""
+    """What all of them permit (BUY, SELL, DEPOSIT or WITHDRAW)."""
 
 
 class Control(Record, frozen=True, kw_only=True):
@@ -68,9 +70,9 @@ class Control(Record, frozen=True, kw_only=True):
     id: str
     """Identifies the control."""
     type: ControlType
-    """What the identity may no longer do: SELL_ONLY, CLOSED, FROZEN, DORMANT."""
+    """What the identity may no longer do (SELL_ONLY, CLOSED, FROZEN or DORMANT)."""
     set_by: SetBy
-    """Who set it: CLIENT, PROVIDER."""
+    """Who set it (CLIENT or PROVIDER)."""
     is_overridable: bool
     """Whether a client may delete it."""
     reason_code: str | None = None
@@ -216,7 +218,7 @@ class PayoutGroup(Record, frozen=True, kw_only=True):
     id: str
     """Identifies the group, a UUID."""
     ledger: Ledger
-    """The ledger it is paid on: ETHEREUM, SOLANA, INK, XLAYER, ARBITRUM_ONE."""
+    """The ledger it is paid on (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE)."""
     asset_type: str | None = None
     """The asset it is paid in."""
     rate_id: str | None = None
@@ -246,7 +248,7 @@ class PayoutGroup(Record, frozen=True, kw_only=True):
     last_claim_all_at: Time | None = None
     """When its latest CLAIM_ALL claim was confirmed."""
     schedule_type: ScheduleType | None = None
-    """How often it is claimed: DAILY."""
+    """How often it is claimed (DAILY)."""
     customer_id: str | None = None
     """The customer it belongs to; shown to the operator only."""
 
@@ -257,7 +259,7 @@ class RewardAddress(Record, frozen=True, kw_only=True):
     id: str
     """Identifies the address, a UUID."""
     ledger: Ledger
-    """The ledger it lives on: ETHEREUM, SOLANA, INK, XLAYER, ARBITRUM_ONE."""
+    """The ledger it lives on (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE)."""
     address: str
     """The monitored address."""
     name: str | None = None
@@ -288,7 +290,7 @@ class Claim(Record, frozen=True, kw_only=True):
     claim_schedule_id: str | None = None
     """The schedule that started it."""
     onchain_status: ClaimStatus
-    """How far the transaction has come: PENDING, SUBMITTED, CONFIRMED, FAILED."""
+    """How far the transaction has come (PENDING, SUBMITTED, CONFIRMED or FAILED)."""
     amount: Amount
     """Amount claimed, in units of asset_type."""
     tx_hash: str | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import msgspec
 
-from comptroller import arguments, decoding, routes
+from comptroller import arguments, decoding
 from comptroller.arguments import Filter
 from comptroller.errors import invalid
 from comptroller.loading import (
@@ -238,8 +238,10 @@ class Service(Resources):
         with waiting(f"exporting {word}"):
             if format != "parquet":
                 return self._host.export(word, place, format, parameters)
+            from comptroller.routes import stored
+
             # As the other formats, it leaves out what follows from the controls.
-            columns = routes.stored(word) if word == "identities" else None
+            columns = stored(word) if word == "identities" else None
             stream = self._host.stream(word, columns, parameters)
             return write_dataset(stream, place, keys) if keys else write_parquet(stream, place)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import comptroller
 import pytest
-from comptroller import _core, decoding, errors, operations, records, values
+from comptroller import _core, async_operations, decoding, errors, operations, records, values
 from comptroller.http import openapi
 
 DESCRIPTION = json.loads(_core.describe())
@@ -132,7 +132,7 @@ def test_an_operation_is_documented_and_its_async_twin_has_the_same_signature(na
     assert operation["summary"].endswith(".")
     assert operation["paths"]
     resource, method = name.split(".")
-    twin = getattr(operations, "Async" + NOUNS[resource].__name__)
+    twin = getattr(async_operations, "Async" + NOUNS[resource].__name__)
     own, other = methods(NOUNS[resource])[method], methods(twin)[method]
     assert inspect.iscoroutinefunction(other)
     assert inspect.signature(own) == inspect.signature(other)

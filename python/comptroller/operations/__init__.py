@@ -8,25 +8,16 @@ of this process or to a server.
 
 from __future__ import annotations
 
-from comptroller.operations.balances import AsyncBalances, Balances
-from comptroller.operations.claims import AsyncClaims, Claims
-from comptroller.operations.controls import AsyncControls, Controls
-from comptroller.operations.identities import AsyncIdentities, Identities
-from comptroller.operations.orchestrations import AsyncOrchestrations, Orchestrations
-from comptroller.operations.payout_groups import AsyncPayoutGroups, PayoutGroups
-from comptroller.operations.resource import AsyncTransport, Transport
-from comptroller.operations.reward_addresses import AsyncRewardAddresses, RewardAddresses
+from comptroller.operations.balances import Balances
+from comptroller.operations.claims import Claims
+from comptroller.operations.controls import Controls
+from comptroller.operations.identities import Identities
+from comptroller.operations.orchestrations import Orchestrations
+from comptroller.operations.payout_groups import PayoutGroups
+from comptroller.operations.resource import Transport
+from comptroller.operations.reward_addresses import RewardAddresses
 
 __all__ = [
-    "AsyncBalances",
-    "AsyncClaims",
-    "AsyncControls",
-    "AsyncIdentities",
-    "AsyncOrchestrations",
-    "AsyncPayoutGroups",
-    "AsyncResources",
-    "AsyncRewardAddresses",
-    "AsyncTransport",
     "Balances",
     "Claims",
     "Controls",
@@ -58,24 +49,3 @@ class Resources:
         self.reward_addresses = RewardAddresses(transport)
         self.claims = Claims(transport)
         self.balances = Balances(transport)
-
-
-class AsyncResources:
-    """The resources of a service, each with its operations."""
-
-    identities: AsyncIdentities
-    controls: AsyncControls
-    orchestrations: AsyncOrchestrations
-    payout_groups: AsyncPayoutGroups
-    reward_addresses: AsyncRewardAddresses
-    claims: AsyncClaims
-    balances: AsyncBalances
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self.identities = AsyncIdentities(transport)
-        self.controls = AsyncControls(transport)
-        self.orchestrations = AsyncOrchestrations(transport)
-        self.payout_groups = AsyncPayoutGroups(transport)
-        self.reward_addresses = AsyncRewardAddresses(transport)
-        self.claims = AsyncClaims(transport)
-        self.balances = AsyncBalances(transport)

@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Money, Timestamp
 from comptroller.operations.resource import (
-    AsyncResource,
     Resource,
     list_request,
     request,
@@ -53,7 +52,7 @@ class Balances(Resource):
         Args:
             address_id: of this address.
             limit: items on a page, 1 to 1000; default 100.
-            order: order by creation time; default DESC.
+            order: order by creation time; default DESC (DESC or ASC).
             page_cursor: next_page_cursor of the page before, with the same filters.
 
         Raises:
@@ -64,7 +63,11 @@ class Balances(Resource):
         return self._send(list_request("balances.list", locals()), Page[Balance])
 
     def iter(
-        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[BalanceFilters]
+        self,
+        *,
+        order: Order | None = None,
+        limit: int = 1000,
+        **filters: Unpack[BalanceFilters],
     ) -> Iterator[Balance]:
         """Iterates over all balances that match.
 
@@ -78,10 +81,14 @@ class Balances(Resource):
         Raises:
             InvalidRequest: a filter is unknown or not valid.
         """
-        return self._walk("balances.list", Page[Balance], filters, BalanceFilters, order, limit)
+        return self._walk(
+            "balances.list", Page[Balance], filters, BalanceFilters, order, limit
+        )
 
     def stream(
-        self, columns: str | Sequence[str] | None = None, **filters: Unpack[BalanceFilters]
+        self,
+        columns: str | Sequence[str] | None = None,
+        **filters: Unpack[BalanceFilters],
     ) -> Stream:
         """Returns all balances that match as Arrow columns.
 
@@ -95,7 +102,12 @@ class Balances(Resource):
         return self._stream("balances", columns, filters, BalanceFilters)
 
     def record(
-        self, *, address_id: Id, balance: Money, at: Timestamp, idempotency_key: Id | None = None
+        self,
+        *,
+        address_id: Id,
+        balance: Money,
+        at: Timestamp,
+        idempotency_key: Id | None = None,
     ) -> Balance:
         """Records the balance of a reward address at a time. For the operator.
 
@@ -112,82 +124,6 @@ class Balances(Resource):
             Conflict: another balance is recorded for that time.
         """
         return self._send(
-            request(
-                "balances.record",
-                body={"address_id": address_id, "balance": balance, "at": at},
-                idempotency_key=idempotency_key,
-            ),
-            Balance,
-        )
-
-
-class AsyncBalances(AsyncResource):
-    """The balances of an asynchronous service.
-
-    Each is a :class:`comptroller.records.Balance`.
-    """
-
-    __slots__ = ()
-
-    async def list(
-        self,
-        *,
-        address_id: Id | None = None,
-        limit: int | None = None,
-        order: Order | None = None,
-        page_cursor: str | None = None,
-        **unknown: Never,
-    ) -> Page[Balance]:
-        """Lists recorded balances by their time. Returns one page.
-
-        Args:
-            address_id: of this address.
-            limit: items on a page, 1 to 1000; default 100.
-            order: order by creation time; default DESC.
-            page_cursor: next_page_cursor of the page before, with the same filters.
-
-        Raises:
-            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
-                damaged (``invalid-cursor``).
-            Forbidden: the caller is not the operator (``insufficient-scope``).
-        """
-        return await self._send(list_request("balances.list", locals()), Page[Balance])
-
-    def iter(
-        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[BalanceFilters]
-    ) -> AsyncIterator[Balance]:
-        """Iterates over all balances that match.
-
-        A page is fetched when its first item is needed.
-
-        Args:
-            order: order by creation time, newest first by default.
-            limit: items on a page, 1 to 1000.
-            filters: those of `list`.
-
-        Raises:
-            InvalidRequest: a filter is unknown or not valid.
-        """
-        return self._walk("balances.list", Page[Balance], filters, BalanceFilters, order, limit)
-
-    async def record(
-        self, *, address_id: Id, balance: Money, at: Timestamp, idempotency_key: Id | None = None
-    ) -> Balance:
-        """Records the balance of a reward address at a time. For the operator.
-
-        Args:
-            address_id: the reward address.
-            balance: its balance, in units of the asset of its payout group.
-            at: time of the balance.
-            idempotency_key: repeating the call with the same key returns the first answer.
-
-        Raises:
-            InvalidRequest: an argument is not valid.
-            Forbidden: the caller is not the operator (``insufficient-scope``).
-            NotFound: there is no such reward address.
-            Conflict: another balance is recorded for that time.
-        """
-        return await self._send(
             request(
                 "balances.record",
                 body={"address_id": address_id, "balance": balance, "at": at},

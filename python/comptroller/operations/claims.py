@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Timestamp
 from comptroller.operations.resource import (
-    AsyncResource,
     Resource,
     list_request,
     record_request,
@@ -79,7 +78,7 @@ class Claims(Resource):
 
         Args:
             payout_group_id: of this group.
-            statuses: with one of these statuses.
+            statuses: with one of these statuses (PENDING, SUBMITTED, CONFIRMED or FAILED).
             chain: on this blockchain.
             jurisdiction: whose group is now in this jurisdiction.
             start_time: created at or after.
@@ -87,7 +86,7 @@ class Claims(Resource):
             id: of this id.
             customer_id: of this customer; a client may only name its own.
             limit: items on a page, 1 to 1000; default 100.
-            order: order by creation time; default DESC.
+            order: order by creation time; default DESC (DESC or ASC).
             page_cursor: next_page_cursor of the page before, with the same filters.
 
         Raises:
@@ -99,7 +98,11 @@ class Claims(Resource):
         return self._send(list_request("claims.list", locals()), Page[Claim])
 
     def iter(
-        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[ClaimFilters]
+        self,
+        *,
+        order: Order | None = None,
+        limit: int = 1000,
+        **filters: Unpack[ClaimFilters],
     ) -> Iterator[Claim]:
         """Iterates over all claims that match.
 
@@ -113,10 +116,14 @@ class Claims(Resource):
         Raises:
             InvalidRequest: a filter is unknown or not valid.
         """
-        return self._walk("claims.list", Page[Claim], filters, ClaimFilters, order, limit)
+        return self._walk(
+            "claims.list", Page[Claim], filters, ClaimFilters, order, limit
+        )
 
     def stream(
-        self, columns: str | Sequence[str] | None = None, **filters: Unpack[ClaimFilters]
+        self,
+        columns: str | Sequence[str] | None = None,
+        **filters: Unpack[ClaimFilters],
     ) -> Stream:
         """Returns all claims that match as Arrow columns.
 
@@ -144,8 +151,9 @@ class Claims(Resource):
         Raises:
             InvalidRequest: an argument is not valid.
             Forbidden: the caller is not the operator (``insufficient-scope``).
-            Conflict: updated_at or the status would go back (``illegal-transition``); the
-                stored record has the same updated_at and other content.
+            Conflict: the stored record has other content and the same or a later updated_at,
+                another created_at or another customer; the status would go back
+                (``illegal-transition``); the payout group belongs to another customer.
         """
         return self._send(record_request("claims.put", record, idempotency_key), Claim)
 
@@ -199,12 +207,17 @@ class Claims(Resource):
         """
         return self._send(
             request(
-                "claims.confirm", query={"id": id}, body={"at": at}, idempotency_key=idempotency_key
+                "claims.confirm",
+                query={"id": id},
+                body={"at": at},
+                idempotency_key=idempotency_key,
             ),
             Claim,
         )
 
-    def fail(self, id: Id, *, error_message: str, idempotency_key: Id | None = None) -> Claim:
+    def fail(
+        self, id: Id, *, error_message: str, idempotency_key: Id | None = None
+    ) -> Claim:
         """Changes a claim from PENDING or SUBMITTED to FAILED. For the operator.
 
         Args:
@@ -219,181 +232,6 @@ class Claims(Resource):
             Conflict: it is CONFIRMED or FAILED already (``illegal-transition``).
         """
         return self._send(
-            request(
-                "claims.fail",
-                query={"id": id},
-                body={"error_message": error_message},
-                idempotency_key=idempotency_key,
-            ),
-            Claim,
-        )
-
-
-class AsyncClaims(AsyncResource):
-    """The claims of an asynchronous service.
-
-    Each is a :class:`comptroller.records.Claim`.
-    """
-
-    __slots__ = ()
-
-    async def get(self, id: Id) -> Claim:
-        """Returns one claim.
-
-        Args:
-            id: identifies the record.
-
-        Raises:
-            NotFound: no record has this id, or it belongs to another customer.
-        """
-        return await self._send(request("claims.get", query={"id": id}), Claim)
-
-    async def list(
-        self,
-        *,
-        payout_group_id: Id | None = None,
-        statuses: ClaimStatus | Iterable[ClaimStatus] | None = None,
-        chain: str | None = None,
-        jurisdiction: str | None = None,
-        start_time: Timestamp | None = None,
-        end_time: Timestamp | None = None,
-        id: Id | None = None,
-        customer_id: Id | None = None,
-        limit: int | None = None,
-        order: Order | None = None,
-        page_cursor: str | None = None,
-        **unknown: Never,
-    ) -> Page[Claim]:
-        """Lists reward claims. Returns one page.
-
-        Args:
-            payout_group_id: of this group.
-            statuses: with one of these statuses.
-            chain: on this blockchain.
-            jurisdiction: whose group is now in this jurisdiction.
-            start_time: created at or after.
-            end_time: created before or at.
-            id: of this id.
-            customer_id: of this customer; a client may only name its own.
-            limit: items on a page, 1 to 1000; default 100.
-            order: order by creation time; default DESC.
-            page_cursor: next_page_cursor of the page before, with the same filters.
-
-        Raises:
-            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
-                damaged (``invalid-cursor``).
-            Forbidden: a client named a customer that is not its own
-                (``customer-not-accessible``).
-        """
-        return await self._send(list_request("claims.list", locals()), Page[Claim])
-
-    def iter(
-        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[ClaimFilters]
-    ) -> AsyncIterator[Claim]:
-        """Iterates over all claims that match.
-
-        A page is fetched when its first item is needed.
-
-        Args:
-            order: order by creation time, newest first by default.
-            limit: items on a page, 1 to 1000.
-            filters: those of `list`.
-
-        Raises:
-            InvalidRequest: a filter is unknown or not valid.
-        """
-        return self._walk("claims.list", Page[Claim], filters, ClaimFilters, order, limit)
-
-    async def put(
-        self, record: Claim | Mapping[str, object], *, idempotency_key: Id | None = None
-    ) -> Claim:
-        """Stores one claim, as a load of one line would.
-
-        For the operator. A stored claim is replaced by one that is newer.
-
-        Args:
-            record: a Claim, or a mapping with id, payout_group_id, claim_type, onchain_status,
-                amount and created_at.
-            idempotency_key: repeating the call with the same key returns the first answer.
-
-        Raises:
-            InvalidRequest: an argument is not valid.
-            Forbidden: the caller is not the operator (``insufficient-scope``).
-            Conflict: updated_at or the status would go back (``illegal-transition``); the
-                stored record has the same updated_at and other content.
-        """
-        return await self._send(record_request("claims.put", record, idempotency_key), Claim)
-
-    async def submit(
-        self,
-        id: Id,
-        *,
-        tx_hash: str,
-        at: Timestamp | None = None,
-        idempotency_key: Id | None = None,
-    ) -> Claim:
-        """Changes a claim from PENDING to SUBMITTED. For the operator.
-
-        Args:
-            id: identifies the record.
-            tx_hash: hash of the transaction.
-            at: when it was sent; default now.
-            idempotency_key: repeating the call with the same key returns the first answer.
-
-        Raises:
-            InvalidRequest: an argument is not valid.
-            Forbidden: the caller is not the operator (``insufficient-scope``).
-            NotFound: no record has this id, or it belongs to another customer.
-            Conflict: it is not PENDING (``illegal-transition``).
-        """
-        return await self._send(
-            request(
-                "claims.submit",
-                query={"id": id},
-                body={"tx_hash": tx_hash, "at": at},
-                idempotency_key=idempotency_key,
-            ),
-            Claim,
-        )
-
-    async def confirm(
-        self, id: Id, *, at: Timestamp | None = None, idempotency_key: Id | None = None
-    ) -> Claim:
-        """Changes a claim from SUBMITTED to CONFIRMED. For the operator.
-
-        Args:
-            id: identifies the record.
-            at: when it was confirmed; default now.
-            idempotency_key: repeating the call with the same key returns the first answer.
-
-        Raises:
-            InvalidRequest: an argument is not valid.
-            Forbidden: the caller is not the operator (``insufficient-scope``).
-            NotFound: no record has this id, or it belongs to another customer.
-            Conflict: it is not SUBMITTED (``illegal-transition``).
-        """
-        return await self._send(
-            request(
-                "claims.confirm", query={"id": id}, body={"at": at}, idempotency_key=idempotency_key
-            ),
-            Claim,
-        )
-
-    async def fail(self, id: Id, *, error_message: str, idempotency_key: Id | None = None) -> Claim:
-        """Changes a claim from PENDING or SUBMITTED to FAILED. For the operator.
-
-        Args:
-            id: identifies the record.
-            error_message: why it failed, at most 1024 characters.
-            idempotency_key: repeating the call with the same key returns the first answer.
-
-        Raises:
-            InvalidRequest: an argument is not valid.
-            Forbidden: the caller is not the operator (``insufficient-scope``).
-            NotFound: no record has this id, or it belongs to another customer.
-            Conflict: it is CONFIRMED or FAILED already (``illegal-transition``).
-        """
-        return await self._send(
             request(
                 "claims.fail",
                 query={"id": id},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -45,19 +45,6 @@ class Transport(Protocol):
         """All records of a kind that pass the filters, as columns."""
 
 
-class AsyncTransport(Protocol):
-    """Carries operations to the service, for one caller. Raises :class:`comptroller.Error`."""
-
-    async def call(
-        self,
-        operation: str,
-        parameters: list[tuple[str, str]],
-        body: bytes | None,
-        idempotency_key: str | None,
-    ) -> bytes:
-        """The JSON answer of an operation."""
-
-
 class Resource:
     """One kind of record, reached through a transport. Immutable; safe to use from many threads."""
 
@@ -70,7 +57,7 @@ class Resource:
         return f"<{type(self).__name__}>"
 
     def _send(self, sent: Request, answer: type[R]) -> R:
-        return _read(sent.operation, self._transport.call(*sent), answer)
+        return read_answer(sent.operation, self._transport.call(*sent), answer)
 
     def _walk(
         self,
@@ -81,7 +68,7 @@ class Resource:
         order: str | None,
         limit: int,
     ) -> Iterator[R]:
-        page_at = _pages(operation, filters, known, order, limit)
+        page_at = page_requests(operation, filters, known, order, limit)
 
         return pages.walk(lambda cursor: self._send(page_at(cursor), answer))
 
@@ -94,34 +81,6 @@ class Resource:
     ) -> Stream:
         names = None if columns is None else arguments.texts("columns", columns)
         return self._transport.stream(kind, names, arguments.query(filters, known.__annotations__))
-
-
-class AsyncResource:
-    """One kind of record, reached through an asynchronous transport. Immutable."""
-
-    __slots__ = ("_transport",)
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}>"
-
-    async def _send(self, sent: Request, answer: type[R]) -> R:
-        return _read(sent.operation, await self._transport.call(*sent), answer)
-
-    def _walk(
-        self,
-        operation: str,
-        answer: type[Page[R]],
-        filters: Mapping[str, object],
-        known: type[Any],
-        order: str | None,
-        limit: int,
-    ) -> AsyncIterator[R]:
-        page_at = _pages(operation, filters, known, order, limit)
-
-        return pages.walk_async(lambda cursor: self._send(page_at(cursor), answer))
 
 
 def request(
@@ -158,7 +117,7 @@ def _key(given: Id | None) -> str | None:
     return None if given is None else arguments.text("idempotency_key", given)
 
 
-def _pages(
+def page_requests(
     operation: str,
     filters: Mapping[str, object],
     known: type[Any],
@@ -176,7 +135,8 @@ def _pages(
     return page_at
 
 
-def _read(operation: str, data: bytes, answer: type[R]) -> R:
+def read_answer(operation: str, data: bytes, answer: type[R]) -> R:
+    """The record or page of an answer. Raises Unavailable for what is neither."""
     try:
         return decoding.read(data, answer)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Timestamp
 from comptroller.operations.resource import (
-    AsyncResource,
     Resource,
     list_request,
     request,
@@ -55,7 +54,9 @@ class RewardAddresses(Resource):
         Raises:
             NotFound: no record has this id, or it belongs to another customer.
         """
-        return self._send(request("reward_addresses.get", query={"id": id}), RewardAddress)
+        return self._send(
+            request("reward_addresses.get", query={"id": id}), RewardAddress
+        )
 
     def list(
         self,
@@ -75,7 +76,7 @@ class RewardAddresses(Resource):
         """Lists reward addresses. Returns one page.
 
         Args:
-            ledger: on this ledger.
+            ledger: on this ledger (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE).
             address: with this address; case matters on SOLANA only.
             id: of this id.
             payout_group_id: of this group.
@@ -83,7 +84,7 @@ class RewardAddresses(Resource):
             balance_timestamp: time of the balances; default now.
             customer_id: of this customer; a client may only name its own.
             limit: items on a page, 1 to 1000; default 100.
-            order: order by creation time; default DESC.
+            order: order by creation time; default DESC (DESC or ASC).
             page_cursor: next_page_cursor of the page before, with the same filters.
 
         Raises:
@@ -92,7 +93,9 @@ class RewardAddresses(Resource):
             Forbidden: a client named a customer that is not its own
                 (``customer-not-accessible``).
         """
-        return self._send(list_request("reward_addresses.list", locals()), Page[RewardAddress])
+        return self._send(
+            list_request("reward_addresses.list", locals()), Page[RewardAddress]
+        )
 
     def iter(
         self,
@@ -123,7 +126,9 @@ class RewardAddresses(Resource):
         )
 
     def stream(
-        self, columns: str | Sequence[str] | None = None, **filters: Unpack[RewardAddressFilters]
+        self,
+        columns: str | Sequence[str] | None = None,
+        **filters: Unpack[RewardAddressFilters],
     ) -> Stream:
         """Returns all reward addresses that match as Arrow columns.
 
@@ -149,13 +154,13 @@ class RewardAddresses(Resource):
         """Registers an address for reward attribution.
 
         Args:
-            ledger: the ledger it lives on.
+            ledger: the ledger it lives on (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE).
             address: the address to monitor, valid on the ledger; mixed-case hex needs a correct
                 EIP-55 checksum.
             name: name for people, at most 256 characters.
             payout_group_id: the payout group to attribute it to, on the same ledger.
-            customer_id: customer it belongs to, default `default`; a client may only name its
-                own.
+            customer_id: customer it belongs to; by default the client's own, for the operator
+                `default`.
             idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
@@ -212,193 +217,7 @@ class RewardAddresses(Resource):
             RewardAddress,
         )
 
-    def observe(self, id: Id, *, status: str, idempotency_key: Id | None = None) -> RewardAddress:
-        """Records the observed status of a reward address. For the operator.
-
-        Args:
-            id: identifies the record.
-            status: status as observed, in upper case.
-            idempotency_key: repeating the call with the same key returns the first answer.
-
-        Raises:
-            InvalidRequest: an argument is not valid.
-            Forbidden: the caller is not the operator (``insufficient-scope``).
-            NotFound: no record has this id, or it belongs to another customer.
-        """
-        return self._send(
-            request(
-                "reward_addresses.observe",
-                query={"id": id},
-                body={"status": status},
-                idempotency_key=idempotency_key,
-            ),
-            RewardAddress,
-        )
-
-
-class AsyncRewardAddresses(AsyncResource):
-    """The reward addresses of an asynchronous service.
-
-    Each is a :class:`comptroller.records.RewardAddress`.
-    """
-
-    __slots__ = ()
-
-    async def get(self, id: Id) -> RewardAddress:
-        """Returns one reward address, without its balance.
-
-        Args:
-            id: identifies the record.
-
-        Raises:
-            NotFound: no record has this id, or it belongs to another customer.
-        """
-        return await self._send(request("reward_addresses.get", query={"id": id}), RewardAddress)
-
-    async def list(
-        self,
-        *,
-        ledger: Ledger | None = None,
-        address: str | None = None,
-        id: Id | None = None,
-        payout_group_id: Id | None = None,
-        include_balance: bool | None = None,
-        balance_timestamp: Timestamp | None = None,
-        customer_id: Id | None = None,
-        limit: int | None = None,
-        order: Order | None = None,
-        page_cursor: str | None = None,
-        **unknown: Never,
-    ) -> Page[RewardAddress]:
-        """Lists reward addresses. Returns one page.
-
-        Args:
-            ledger: on this ledger.
-            address: with this address; case matters on SOLANA only.
-            id: of this id.
-            payout_group_id: of this group.
-            include_balance: whether to show the balance of each address; default false.
-            balance_timestamp: time of the balances; default now.
-            customer_id: of this customer; a client may only name its own.
-            limit: items on a page, 1 to 1000; default 100.
-            order: order by creation time; default DESC.
-            page_cursor: next_page_cursor of the page before, with the same filters.
-
-        Raises:
-            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
-                damaged (``invalid-cursor``).
-            Forbidden: a client named a customer that is not its own
-                (``customer-not-accessible``).
-        """
-        return await self._send(
-            list_request("reward_addresses.list", locals()), Page[RewardAddress]
-        )
-
-    def iter(
-        self,
-        *,
-        order: Order | None = None,
-        limit: int = 1000,
-        **filters: Unpack[RewardAddressFilters],
-    ) -> AsyncIterator[RewardAddress]:
-        """Iterates over all reward addresses that match.
-
-        A page is fetched when its first item is needed.
-
-        Args:
-            order: order by creation time, newest first by default.
-            limit: items on a page, 1 to 1000.
-            filters: those of `list`.
-
-        Raises:
-            InvalidRequest: a filter is unknown or not valid.
-        """
-        return self._walk(
-            "reward_addresses.list",
-            Page[RewardAddress],
-            filters,
-            RewardAddressFilters,
-            order,
-            limit,
-        )
-
-    async def create(
-        self,
-        *,
-        ledger: Ledger,
-        address: str,
-        name: str | None = None,
-        payout_group_id: Id | None = None,
-        customer_id: Id | None = None,
-        idempotency_key: Id | None = None,
-    ) -> RewardAddress:
-        """Registers an address for reward attribution.
-
-        Args:
-            ledger: the ledger it lives on.
-            address: the address to monitor, valid on the ledger; mixed-case hex needs a correct
-                EIP-55 checksum.
-            name: name for people, at most 256 characters.
-            payout_group_id: the payout group to attribute it to, on the same ledger.
-            customer_id: customer it belongs to, default `default`; a client may only name its
-                own.
-            idempotency_key: repeating the call with the same key returns the first answer.
-
-        Raises:
-            InvalidRequest: an argument is not valid; the payout group is on another ledger
-                (``ledger-mismatch``).
-            NotFound: there is no such payout group.
-            Conflict: the address is registered; `existing` is its id if the caller may see it.
-        """
-        return await self._send(
-            request(
-                "reward_addresses.create",
-                body={
-                    "ledger": ledger,
-                    "address": address,
-                    "name": name,
-                    "payout_group_id": payout_group_id,
-                    "customer_id": customer_id,
-                },
-                idempotency_key=idempotency_key,
-            ),
-            RewardAddress,
-        )
-
-    async def update(
-        self,
-        id: Id,
-        *,
-        name: str | None = None,
-        payout_group_id: Id | None = None,
-        idempotency_key: Id | None = None,
-    ) -> RewardAddress:
-        """Sets name or payout group of a reward address.
-
-        In another payout group the status is PENDING again.
-
-        Args:
-            id: identifies the record.
-            name: name for people, at most 256 characters.
-            payout_group_id: the payout group to attribute it to, on the same ledger.
-            idempotency_key: repeating the call with the same key returns the first answer.
-
-        Raises:
-            InvalidRequest: an argument is not valid; the payout group is on another ledger
-                (``ledger-mismatch``).
-            NotFound: there is no such address, or no such payout group.
-        """
-        return await self._send(
-            request(
-                "reward_addresses.update",
-                query={"id": id},
-                body={"name": name, "payout_group_id": payout_group_id},
-                idempotency_key=idempotency_key,
-            ),
-            RewardAddress,
-        )
-
-    async def observe(
+    def observe(
         self, id: Id, *, status: str, idempotency_key: Id | None = None
     ) -> RewardAddress:
         """Records the observed status of a reward address. For the operator.
@@ -413,7 +232,7 @@ class AsyncRewardAddresses(AsyncResource):
             Forbidden: the caller is not the operator (``insufficient-scope``).
             NotFound: no record has this id, or it belongs to another customer.
         """
-        return await self._send(
+        return self._send(
             request(
                 "reward_addresses.observe",
                 query={"id": id},

@@ -86,8 +86,8 @@ TEST_CASE("the service describes all it is made of") {
   const Json description(describe());
   CHECK(description.size("/operations") == 30);
   CHECK(description.size("/problems") == problems.size());
-  CHECK(description.at("/enums/ControlType") == R"(["SELL_ONLY","CLOSED","FROZEN","DORMANT"])");
-  CHECK(description.has("/records/Claim/onchain_status"));
+  CHECK(description.at("/enums/SetBy/PROVIDER") == R"("the operator of the service")");
+  CHECK(description.has("/records/Claim/members/onchain_status"));
 }
 
 TEST_CASE("only lists can be scanned") {

@@ -1,0 +1,105 @@
+"""Operations on balances, as coroutines."""
+
+# Generated from the core's description by `make generate`; change the C++ declarations.
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Never, Unpack
+
+from comptroller.arguments import Id, Money, Timestamp
+from comptroller.async_operations.resource import AsyncResource
+from comptroller.operations.balances import BalanceFilters
+from comptroller.operations.resource import list_request, request
+from comptroller.pages import Page
+from comptroller.records import Balance
+from comptroller.values import (
+    Order,
+)
+
+
+class AsyncBalances(AsyncResource):
+    """The balances of an asynchronous service.
+
+    Each is a :class:`comptroller.records.Balance`.
+    """
+
+    __slots__ = ()
+
+    async def list(
+        self,
+        *,
+        address_id: Id | None = None,
+        limit: int | None = None,
+        order: Order | None = None,
+        page_cursor: str | None = None,
+        **unknown: Never,
+    ) -> Page[Balance]:
+        """Lists recorded balances by their time. Returns one page.
+
+        Args:
+            address_id: of this address.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC (DESC or ASC).
+            page_cursor: next_page_cursor of the page before, with the same filters.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+        """
+        return await self._send(list_request("balances.list", locals()), Page[Balance])
+
+    def iter(
+        self,
+        *,
+        order: Order | None = None,
+        limit: int = 1000,
+        **filters: Unpack[BalanceFilters],
+    ) -> AsyncIterator[Balance]:
+        """Iterates over all balances that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk(
+            "balances.list", Page[Balance], filters, BalanceFilters, order, limit
+        )
+
+    async def record(
+        self,
+        *,
+        address_id: Id,
+        balance: Money,
+        at: Timestamp,
+        idempotency_key: Id | None = None,
+    ) -> Balance:
+        """Records the balance of a reward address at a time. For the operator.
+
+        Args:
+            address_id: the reward address.
+            balance: its balance, in units of the asset of its payout group.
+            at: time of the balance.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            NotFound: there is no such reward address.
+            Conflict: another balance is recorded for that time.
+        """
+        return await self._send(
+            request(
+                "balances.record",
+                body={"address_id": address_id, "balance": balance, "at": at},
+                idempotency_key=idempotency_key,
+            ),
+            Balance,
+        )

@@ -1,0 +1,221 @@
+"""Operations on identities, as coroutines."""
+
+# Generated from the core's description by `make generate`; change the C++ declarations.
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Never, Unpack
+
+from comptroller.arguments import Id, Texts, Timestamp
+from comptroller.async_operations.resource import AsyncResource
+from comptroller.operations.identities import IdentityFilters
+from comptroller.operations.resource import list_request, request
+from comptroller.pages import Page
+from comptroller.records import Identity, Permission
+from comptroller.values import (
+    Action,
+    ControlType,
+    Order,
+)
+
+
+class AsyncIdentities(AsyncResource):
+    """The identities of an asynchronous service.
+
+    Each is a :class:`comptroller.records.Identity`.
+    """
+
+    __slots__ = ()
+
+    async def get(self, id: Id) -> Identity:
+        """Returns one identity with its active controls.
+
+        Args:
+            id: identifies the record.
+
+        Raises:
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return await self._send(request("identities.get", query={"id": id}), Identity)
+
+    async def list(
+        self,
+        *,
+        control_types: ControlType | Iterable[ControlType] | None = None,
+        control_reason_codes: Texts | None = None,
+        ref_id: str | None = None,
+        customer_id: Id | None = None,
+        created_at_lt: Timestamp | None = None,
+        created_at_lte: Timestamp | None = None,
+        created_at_eq: Timestamp | None = None,
+        created_at_gte: Timestamp | None = None,
+        created_at_gt: Timestamp | None = None,
+        limit: int | None = None,
+        order: Order | None = None,
+        page_cursor: str | None = None,
+        **unknown: Never,
+    ) -> Page[Identity]:
+        """Lists identities with their active controls. Returns one page.
+
+        Args:
+            control_types: with an active control of one of these types (SELL_ONLY, CLOSED,
+                FROZEN or DORMANT).
+            control_reason_codes: with an active control of one of these reason codes.
+            ref_id: with this reference id.
+            customer_id: of this customer; a client may only name its own.
+            created_at_lt: created before.
+            created_at_lte: created before or at.
+            created_at_eq: created at.
+            created_at_gte: created at or after.
+            created_at_gt: created after.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC (DESC or ASC).
+            page_cursor: next_page_cursor of the page before, with the same filters.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
+        """
+        return await self._send(
+            list_request("identities.list", locals()), Page[Identity]
+        )
+
+    def iter(
+        self,
+        *,
+        order: Order | None = None,
+        limit: int = 1000,
+        **filters: Unpack[IdentityFilters],
+    ) -> AsyncIterator[Identity]:
+        """Iterates over all identities that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk(
+            "identities.list", Page[Identity], filters, IdentityFilters, order, limit
+        )
+
+    async def update(
+        self,
+        id: Id,
+        *,
+        user_disabled: bool | None = None,
+        admin_disabled: bool | None = None,
+        metadata: Mapping[str, str] | None = None,
+        idempotency_key: Id | None = None,
+    ) -> Identity:
+        """Sets metadata or the deprecated booleans of an identity.
+
+        Members that are left out stay as they are.
+
+        Args:
+            id: identifies the record.
+            user_disabled: true creates a client's SELL_ONLY control, false deletes it;
+                deprecated.
+            admin_disabled: true creates an enforced SELL_ONLY control of the operator, false
+                deletes it; operator only; deprecated.
+            metadata: replaces the stored metadata; at most 50 keys.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: a client set admin_disabled (``control-not-overridable``).
+            NotFound: no record has this id, or it belongs to another customer.
+            Conflict: an active control of that type and setter is not the boolean's own.
+        """
+        return await self._send(
+            request(
+                "identities.update",
+                query={"id": id},
+                body={
+                    "user_disabled": user_disabled,
+                    "admin_disabled": admin_disabled,
+                    "metadata": metadata,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            Identity,
+        )
+
+    async def put(
+        self,
+        *,
+        id: Id,
+        customer_id: Id | None = None,
+        ref_id: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        user_disabled: bool | None = None,
+        admin_disabled: bool | None = None,
+        idempotency_key: Id | None = None,
+    ) -> Identity:
+        """Creates an identity, or sets the given members of an existing one.
+
+        For the operator.
+
+        Args:
+            id: identifies the record.
+            customer_id: customer it belongs to; by default the client's own, for the operator
+                `default`.
+            ref_id: reference id given by the client.
+            metadata: replaces the stored metadata; at most 50 keys.
+            user_disabled: true creates a client's SELL_ONLY control, false deletes it;
+                deprecated.
+            admin_disabled: true creates an enforced SELL_ONLY control of the operator, false
+                deletes it; operator only; deprecated.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            Conflict: the identity belongs to another customer, or an active control of that
+                type and setter is not the boolean's own.
+        """
+        return await self._send(
+            request(
+                "identities.put",
+                body={
+                    "id": id,
+                    "customer_id": customer_id,
+                    "ref_id": ref_id,
+                    "metadata": metadata,
+                    "user_disabled": user_disabled,
+                    "admin_disabled": admin_disabled,
+                },
+                idempotency_key=idempotency_key,
+            ),
+            Identity,
+        )
+
+    async def permits(
+        self, id: Id, action: Action, *, at: Timestamp | None = None
+    ) -> bool:
+        """Returns whether the active controls permit an action.
+
+        Args:
+            id: identifies the record.
+            action: the action to check (BUY, SELL, DEPOSIT or WITHDRAW).
+            at: the time to check; default now.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return (
+            await self._send(
+                request(
+                    "identities.permits", query={"id": id, "action": action, "at": at}
+                ),
+                Permission,
+            )
+        ).permitted

@@ -1,0 +1,143 @@
+"""Operations on orchestrations, as coroutines."""
+
+# Generated from the core's description by `make generate`; change the C++ declarations.
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Never, Unpack
+
+from comptroller.arguments import Id, Ids, Texts, Timestamp
+from comptroller.async_operations.resource import AsyncResource
+from comptroller.operations.orchestrations import OrchestrationFilters
+from comptroller.operations.resource import list_request, record_request, request
+from comptroller.pages import Page
+from comptroller.records import Orchestration
+from comptroller.values import (
+    Order,
+)
+
+
+class AsyncOrchestrations(AsyncResource):
+    """The orchestrations of an asynchronous service.
+
+    Each is a :class:`comptroller.records.Orchestration`.
+    """
+
+    __slots__ = ()
+
+    async def get(self, id: Id) -> Orchestration:
+        """Returns one orchestration.
+
+        Args:
+            id: identifies the record.
+
+        Raises:
+            NotFound: no record has this id, or it belongs to another customer.
+        """
+        return await self._send(
+            request("orchestrations.get", query={"id": id}), Orchestration
+        )
+
+    async def list(
+        self,
+        *,
+        orchestration_rule_id: Ids | None = None,
+        source_asset: Texts | None = None,
+        destination_asset: Texts | None = None,
+        status: Texts | None = None,
+        orchestration_id: Ids | None = None,
+        profile_id: Ids | None = None,
+        ref_id: Texts | None = None,
+        customer_id: Id | None = None,
+        created_at_lt: Timestamp | None = None,
+        created_at_lte: Timestamp | None = None,
+        created_at_eq: Timestamp | None = None,
+        created_at_gte: Timestamp | None = None,
+        created_at_gt: Timestamp | None = None,
+        limit: int | None = None,
+        order: Order | None = None,
+        page_cursor: str | None = None,
+        **unknown: Never,
+    ) -> Page[Orchestration]:
+        """Lists orchestrations. Returns one page.
+
+        Args:
+            orchestration_rule_id: initiated by one of these rules.
+            source_asset: one of these source assets.
+            destination_asset: one of these destination assets.
+            status: with one of these statuses.
+            orchestration_id: one of these ids.
+            profile_id: of one of these profiles, or to one of them.
+            ref_id: with one of these reference ids.
+            customer_id: of this customer; a client may only name its own.
+            created_at_lt: created before.
+            created_at_lte: created before or at.
+            created_at_eq: created at.
+            created_at_gte: created at or after.
+            created_at_gt: created after.
+            limit: items on a page, 1 to 1000; default 100.
+            order: order by creation time; default DESC (DESC or ASC).
+            page_cursor: next_page_cursor of the page before, with the same filters.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
+                damaged (``invalid-cursor``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
+        """
+        return await self._send(
+            list_request("orchestrations.list", locals()), Page[Orchestration]
+        )
+
+    def iter(
+        self,
+        *,
+        order: Order | None = None,
+        limit: int = 1000,
+        **filters: Unpack[OrchestrationFilters],
+    ) -> AsyncIterator[Orchestration]:
+        """Iterates over all orchestrations that match.
+
+        A page is fetched when its first item is needed.
+
+        Args:
+            order: order by creation time, newest first by default.
+            limit: items on a page, 1 to 1000.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter is unknown or not valid.
+        """
+        return self._walk(
+            "orchestrations.list",
+            Page[Orchestration],
+            filters,
+            OrchestrationFilters,
+            order,
+            limit,
+        )
+
+    async def put(
+        self,
+        record: Orchestration | Mapping[str, object],
+        *,
+        idempotency_key: Id | None = None,
+    ) -> Orchestration:
+        """Stores one orchestration, as a load of one line would.
+
+        For the operator. A stored orchestration is replaced by one that is newer.
+
+        Args:
+            record: a Orchestration, or a mapping with id, status and created_at.
+            idempotency_key: repeating the call with the same key returns the first answer.
+
+        Raises:
+            InvalidRequest: an argument is not valid.
+            Forbidden: the caller is not the operator (``insufficient-scope``).
+            Conflict: the stored record has other content and the same or a later updated_at,
+                another created_at or another customer.
+        """
+        return await self._send(
+            record_request("orchestrations.put", record, idempotency_key), Orchestration
+        )

@@ -1,0 +1,53 @@
+"""What the asynchronous classes of resources share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Protocol, TypeVar
+
+from comptroller import pages
+from comptroller.operations.resource import Request, page_requests, read_answer
+from comptroller.pages import Page
+
+R = TypeVar("R")
+
+
+class AsyncTransport(Protocol):
+    """Carries operations to the service, for one caller. Raises :class:`comptroller.Error`."""
+
+    async def call(
+        self,
+        operation: str,
+        parameters: list[tuple[str, str]],
+        body: bytes | None,
+        idempotency_key: str | None,
+    ) -> bytes:
+        """The JSON answer of an operation."""
+
+
+class AsyncResource:
+    """One kind of record, reached through an asynchronous transport. Immutable."""
+
+    __slots__ = ("_transport",)
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    async def _send(self, sent: Request, answer: type[R]) -> R:
+        return read_answer(sent.operation, await self._transport.call(*sent), answer)
+
+    def _walk(
+        self,
+        operation: str,
+        answer: type[Page[R]],
+        filters: Mapping[str, object],
+        known: type[Any],
+        order: str | None,
+        limit: int,
+    ) -> AsyncIterator[R]:
+        page_at = page_requests(operation, filters, known, order, limit)
+
+        return pages.walk_async(lambda cursor: self._send(page_at(cursor), answer))
