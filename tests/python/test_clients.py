@@ -295,3 +295,23 @@ def test_a_list_fits_a_terminal(at_store: Run, registry: SecretFile) -> None:
     lines = at_store("clients", "list").out.splitlines()
     assert max(map(len, lines)) <= 80
     assert [line.split()[1:3] for line in lines[2:]] == [["northgate", "all"], ["(operator)", "1"]]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["clients", "add", "desk", "--operator"],
+        ["clients", "list"],
+        ["keys", "rotate"],
+    ],
+)
+@pytest.mark.parametrize("content", ["a letter, not a store\n" * 100, "SQLite format 3\0" * 40])
+def test_a_file_that_is_no_store_gets_no_clients(
+    run: Run, tmp_path: Path, words: list[str], content: str
+) -> None:
+    (tmp_path / "letter").write_text(content)
+    ended = run(*words, "--db", "letter")
+    assert ended.code == 1
+    assert ended.err.startswith("comptroller: unusable: ")
+    assert [file.name for file in tmp_path.iterdir()] == ["letter"]
+    assert (tmp_path / "letter").read_text() == content

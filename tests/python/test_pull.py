@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +218,39 @@ def test_credentials_come_from_the_environment(
         monkeypatch.setenv("COMPTROLLER_CLIENT_SECRET", secret)
         assert run("pull", "--from", there.address, "claims").code == 0
     assert (tmp_path / "comptroller.db").exists()
+
+
+def test_a_secret_comes_from_a_file_or_standard_input(run: Run, tmp_path: Path) -> None:
+    from serving import serving
+
+    with serving("--sample", "3", cwd=tmp_path) as there:
+        id, secret = there.credentials()
+        (tmp_path / "secret").write_text(secret + "\n")
+        words = ["pull", "--from", there.address, "claims", "--client-id", id]
+        assert run(*words, "--client-secret-file", "secret").code == 0
+        assert run(*words, "--client-secret-file", "-", given=secret.encode()).code == 0
+    both = run(*words, "--client-secret-file", "secret", "--client-secret", secret)
+    assert (both.code, "not both" in both.err) == (2, True)
+    absent = run(*words, "--client-secret-file", "absent")
+    assert absent.err.startswith("comptroller: invalid-request: --client-secret-file: absent")
+
+
+def test_a_terminal_is_asked_for_a_secret_and_does_not_show_it() -> None:
+    words = ["pull", "--from", "http://elsewhere.invalid", "--client-id", "a"]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "comptroller", *words])
+    shown = b""
+    with os.fdopen(terminal, "r+b", buffering=0) as file:
+        while b"Client secret: " not in shown:
+            shown += file.read(1000)
+        file.write(b"canary\n")
+        with suppress(OSError):  # the end of a terminal
+            while piece := file.read(1000):
+                shown += piece
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+    assert b"credentials would travel in clear" in shown
+    assert b"canary" not in shown
 
 
 def test_pull_must_know_where_from(run: Run) -> None:

@@ -137,7 +137,7 @@ def rotate_keys(db: str, as_json: bool) -> None:
 
 def _require_server(db: str) -> None:
     screen.require_server()
-    screen.require_store(db)
+    screen.existing_store(db).close()  # refuses a file that is not a store
 
 
 def _show_secret(client: Client, secret: str, as_json: bool) -> None:

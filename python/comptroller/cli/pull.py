@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from comptroller.cli import screen
 from comptroller.cli.bulk import Kind, account, members, rejections
@@ -24,7 +27,17 @@ if TYPE_CHECKING:
     "--client-id", envvar="COMPTROLLER_CLIENT_ID", show_envvar=True, help="Who asks for a token."
 )
 @click.option(
-    "--client-secret", envvar="COMPTROLLER_CLIENT_SECRET", show_envvar=True, help="Its secret."
+    "--client-secret",
+    envvar="COMPTROLLER_CLIENT_SECRET",
+    show_envvar=True,
+    help="Its secret; others on the machine can see the words of a command.",
+)
+@click.option(
+    "--client-secret-file",
+    type=click.Path(allow_dash=True),
+    envvar="COMPTROLLER_CLIENT_SECRET_FILE",
+    show_envvar=True,
+    help="The file that holds its secret; - is standard input.",
 )
 @click.option("--token-url", metavar="URL", help="Where tokens are; of the service when left out.")
 @click.option(
@@ -39,6 +52,7 @@ def pull(
     url: str,
     client_id: str | None,
     client_secret: str | None,
+    client_secret_file: str | None,
     token_url: str | None,
     customer: str | None,
     afresh: bool,
@@ -53,11 +67,15 @@ def pull(
     from there.
 
     \b
-    export COMPTROLLER_CLIENT_ID=... COMPTROLLER_CLIENT_SECRET=...
+    export COMPTROLLER_CLIENT_ID=... COMPTROLLER_CLIENT_SECRET_FILE=...
     comptroller pull --from https://host claims payout-groups
+
+    A terminal is asked for the secret of a client if it is given in no other way.
     """  # noqa: D301
     import comptroller
 
+    if client_id is not None or client_secret_file is not None:
+        client_secret = _secret(client_secret, client_secret_file)
     results: dict[str, LoadResult] = {}
     with comptroller.connect(
         url,
@@ -92,6 +110,28 @@ def pull(
         click.echo("comptroller: the pull ended early; what is counted was kept", err=True)
         raise ended_by
     return 1 if any(result.rejected for result in results.values()) else 0
+
+
+def _secret(given: str | None, file: str | None) -> str | None:
+    """Find the secret of a client: of an option, a file or a prompt; None if there is none.
+
+    Raises InvalidRequest if the file cannot be read, UsageError if two places are named.
+    """
+    from comptroller.errors import invalid
+
+    if file is not None:
+        source = click.get_current_context().get_parameter_source("client_secret")
+        if source is ParameterSource.COMMANDLINE:
+            raise click.UsageError("give --client-secret or --client-secret-file, not both")
+        try:
+            text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "it is not UTF-8"
+            raise invalid("--client-secret-file", f"{file} cannot be read: {why}") from error
+        return text.rstrip("\r\n")
+    if given is None and sys.stdin is not None and sys.stdin.isatty():
+        return str(click.prompt("Client secret", hide_input=True, err=True))
+    return given
 
 
 def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str]]:

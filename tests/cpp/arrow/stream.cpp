@@ -190,7 +190,7 @@ TEST_CASE("a stream that is idle for too long ends with an error, and its snapsh
   CHECK(std::filesystem::file_size(path.string() + "-wal") == 0);
 
   CHECK(consumer.next() == -EIO);
-  CHECK(consumer.message() == "the stream was idle for too long and has ended; begin another");
+  CHECK(consumer.message() == "unavailable: the stream was idle for too long and has ended; begin another");
   CHECK(consumer.next() == -EIO);
   for (const char* suffix : {"", "-wal", "-shm", "-lock", "-commit-lock"}) {
     std::filesystem::remove(path.string() + suffix);
@@ -235,7 +235,7 @@ TEST_CASE("what goes wrong in a thread is told, again and again") {
     while (consumer.next() > 0) {
     }
     CHECK(consumer.next() == -EIO);
-    CHECK(consumer.message() == "the store is damaged: a code stands for no word");
+    CHECK(consumer.message() == "unusable: the store is damaged: a code stands for no word");
   }
   RowSource source = claims_of(database);
   source.listing = [](db::Connection&) -> store::Listing {
