@@ -16,7 +16,7 @@ RECORDS = routes.description()["records"]
 
 @pytest.mark.parametrize(
     ("record", "field"),
-    [(record, field) for record, fields in RECORDS.items() for field in fields],
+    [(record, field) for record, told in RECORDS.items() for field in told["members"]],
 )
 def test_has_every_field(record: str, field: str) -> None:
     assert field in WORDS
@@ -24,7 +24,7 @@ def test_has_every_field(record: str, field: str) -> None:
 
 @pytest.mark.parametrize("request_name", sorted(routes.description()["requests"]))
 def test_has_every_parameter(request_name: str) -> None:
-    parameters = routes.description()["requests"][request_name]
+    parameters = routes.description()["requests"][request_name]["members"]
     assert {word for name in parameters for word in name.split(".")} <= WORDS
 
 
