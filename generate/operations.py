@@ -288,7 +288,8 @@ def _errors(description: Description, operation: Operation) -> list[tuple[str, s
         code = "" if refusal.code == plain else f" (``{refusal.code}``)"
         by_exception.setdefault(exception, []).append(refusal.when + code)
     order = ["InvalidRequest", "Forbidden", "NotFound", "Conflict"]
-    return [(each, "; ".join(by_exception[each])) for each in order if each in by_exception]
+    exceptions = sorted(by_exception, key=order.index)
+    return [(each, "; ".join(by_exception[each])) for each in exceptions]
 
 
 def _iter(resource: Resource, operation: Operation, *, is_async: bool) -> str:

@@ -14,7 +14,7 @@ NOTE = "# Generated from the core's description by `make generate`; change the C
 # What a module imports and does not use is removed.
 _TIDY = ["check", "--quiet", "--fix", "--select=F401,I"]
 # Where ruff finds its configuration.
-_HERE = Path(__file__).parent
+_ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE = "--config=lint.isort.known-first-party=['comptroller']"
 
 
@@ -25,7 +25,7 @@ def module(docs: tuple[str, str], *parts: str) -> str:
     for command in ([*_TIDY, _PACKAGE], ["format", "--quiet"]):
         ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename=x.py", "-"]
         text = subprocess.run(
-            ruff, input=text, stdout=subprocess.PIPE, text=True, check=True, cwd=_HERE
+            ruff, input=text, stdout=subprocess.PIPE, text=True, check=True, cwd=_ROOT
         ).stdout
     return text
 

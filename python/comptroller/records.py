@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     )
 else:
     # Text at run time: a newer server may answer with a value that this version does not know.
-    Action = ClaimStatus = ControlType = IdentityStatus = Ledger = ScheduleType = (
-        SetBy
-    ) = str
+    Action = ClaimStatus = ControlType = IdentityStatus = Ledger = ScheduleType = SetBy = str
 
 
 class Identity(Record, frozen=True, kw_only=True):

@@ -51,11 +51,7 @@ class AsyncBalances(AsyncResource):
         return await self._send(list_request("balances.list", locals()), Page[Balance])
 
     def iter(
-        self,
-        *,
-        order: Order | None = None,
-        limit: int = 1000,
-        **filters: Unpack[BalanceFilters],
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[BalanceFilters]
     ) -> AsyncIterator[Balance]:
         """Iterates over all balances that match.
 
@@ -69,17 +65,10 @@ class AsyncBalances(AsyncResource):
         Raises:
             InvalidRequest: a filter is unknown or not valid.
         """
-        return self._walk(
-            "balances.list", Page[Balance], filters, BalanceFilters, order, limit
-        )
+        return self._walk("balances.list", Page[Balance], filters, BalanceFilters, order, limit)
 
     async def record(
-        self,
-        *,
-        address_id: Id,
-        balance: Money,
-        at: Timestamp,
-        idempotency_key: Id | None = None,
+        self, *, address_id: Id, balance: Money, at: Timestamp, idempotency_key: Id | None = None
     ) -> Balance:
         """Records the balance of a reward address at a time. For the operator.
 

@@ -78,11 +78,7 @@ class AsyncClaims(AsyncResource):
         return await self._send(list_request("claims.list", locals()), Page[Claim])
 
     def iter(
-        self,
-        *,
-        order: Order | None = None,
-        limit: int = 1000,
-        **filters: Unpack[ClaimFilters],
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[ClaimFilters]
     ) -> AsyncIterator[Claim]:
         """Iterates over all claims that match.
 
@@ -96,9 +92,7 @@ class AsyncClaims(AsyncResource):
         Raises:
             InvalidRequest: a filter is unknown or not valid.
         """
-        return self._walk(
-            "claims.list", Page[Claim], filters, ClaimFilters, order, limit
-        )
+        return self._walk("claims.list", Page[Claim], filters, ClaimFilters, order, limit)
 
     async def put(
         self, record: Claim | Mapping[str, object], *, idempotency_key: Id | None = None
@@ -119,9 +113,7 @@ class AsyncClaims(AsyncResource):
                 another created_at or another customer; the status would go back
                 (``illegal-transition``); the payout group belongs to another customer.
         """
-        return await self._send(
-            record_request("claims.put", record, idempotency_key), Claim
-        )
+        return await self._send(record_request("claims.put", record, idempotency_key), Claim)
 
     async def submit(
         self,
@@ -173,17 +165,12 @@ class AsyncClaims(AsyncResource):
         """
         return await self._send(
             request(
-                "claims.confirm",
-                query={"id": id},
-                body={"at": at},
-                idempotency_key=idempotency_key,
+                "claims.confirm", query={"id": id}, body={"at": at}, idempotency_key=idempotency_key
             ),
             Claim,
         )
 
-    async def fail(
-        self, id: Id, *, error_message: str, idempotency_key: Id | None = None
-    ) -> Claim:
+    async def fail(self, id: Id, *, error_message: str, idempotency_key: Id | None = None) -> Claim:
         """Changes a claim from PENDING or SUBMITTED to FAILED. For the operator.
 
         Args:

@@ -87,11 +87,7 @@ class AsyncControls(AsyncResource):
         return await self._send(list_request("controls.list", locals()), Page[Control])
 
     def iter(
-        self,
-        *,
-        order: Order | None = None,
-        limit: int = 1000,
-        **filters: Unpack[ControlFilters],
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[ControlFilters]
     ) -> AsyncIterator[Control]:
         """Iterates over all controls that match.
 
@@ -105,9 +101,7 @@ class AsyncControls(AsyncResource):
         Raises:
             InvalidRequest: a filter is unknown or not valid.
         """
-        return self._walk(
-            "controls.list", Page[Control], filters, ControlFilters, order, limit
-        )
+        return self._walk("controls.list", Page[Control], filters, ControlFilters, order, limit)
 
     async def create(
         self,
@@ -178,11 +172,7 @@ class AsyncControls(AsyncResource):
         return await self._send(
             request(
                 "controls.delete",
-                query={
-                    "control_id": control_id,
-                    "identity_id": identity_id,
-                    "reason": reason,
-                },
+                query={"control_id": control_id, "identity_id": identity_id, "reason": reason},
                 idempotency_key=idempotency_key,
             ),
             Control,

@@ -79,16 +79,10 @@ class AsyncIdentities(AsyncResource):
             Forbidden: a client named a customer that is not its own
                 (``customer-not-accessible``).
         """
-        return await self._send(
-            list_request("identities.list", locals()), Page[Identity]
-        )
+        return await self._send(list_request("identities.list", locals()), Page[Identity])
 
     def iter(
-        self,
-        *,
-        order: Order | None = None,
-        limit: int = 1000,
-        **filters: Unpack[IdentityFilters],
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[IdentityFilters]
     ) -> AsyncIterator[Identity]:
         """Iterates over all identities that match.
 
@@ -102,9 +96,7 @@ class AsyncIdentities(AsyncResource):
         Raises:
             InvalidRequest: a filter is unknown or not valid.
         """
-        return self._walk(
-            "identities.list", Page[Identity], filters, IdentityFilters, order, limit
-        )
+        return self._walk("identities.list", Page[Identity], filters, IdentityFilters, order, limit)
 
     async def update(
         self,
@@ -197,9 +189,7 @@ class AsyncIdentities(AsyncResource):
             Identity,
         )
 
-    async def permits(
-        self, id: Id, action: Action, *, at: Timestamp | None = None
-    ) -> bool:
+    async def permits(self, id: Id, action: Action, *, at: Timestamp | None = None) -> bool:
         """Returns whether the active controls permit an action.
 
         Args:
@@ -213,9 +203,7 @@ class AsyncIdentities(AsyncResource):
         """
         return (
             await self._send(
-                request(
-                    "identities.permits", query={"id": id, "action": action, "at": at}
-                ),
+                request("identities.permits", query={"id": id, "action": action, "at": at}),
                 Permission,
             )
         ).permitted

@@ -35,9 +35,7 @@ class AsyncOrchestrations(AsyncResource):
         Raises:
             NotFound: no record has this id, or it belongs to another customer.
         """
-        return await self._send(
-            request("orchestrations.get", query={"id": id}), Orchestration
-        )
+        return await self._send(request("orchestrations.get", query={"id": id}), Orchestration)
 
     async def list(
         self,
@@ -86,9 +84,7 @@ class AsyncOrchestrations(AsyncResource):
             Forbidden: a client named a customer that is not its own
                 (``customer-not-accessible``).
         """
-        return await self._send(
-            list_request("orchestrations.list", locals()), Page[Orchestration]
-        )
+        return await self._send(list_request("orchestrations.list", locals()), Page[Orchestration])
 
     def iter(
         self,
@@ -110,19 +106,11 @@ class AsyncOrchestrations(AsyncResource):
             InvalidRequest: a filter is unknown or not valid.
         """
         return self._walk(
-            "orchestrations.list",
-            Page[Orchestration],
-            filters,
-            OrchestrationFilters,
-            order,
-            limit,
+            "orchestrations.list", Page[Orchestration], filters, OrchestrationFilters, order, limit
         )
 
     async def put(
-        self,
-        record: Orchestration | Mapping[str, object],
-        *,
-        idempotency_key: Id | None = None,
+        self, record: Orchestration | Mapping[str, object], *, idempotency_key: Id | None = None
     ) -> Orchestration:
         """Stores one orchestration, as a load of one line would.
 

@@ -37,9 +37,7 @@ class AsyncPayoutGroups(AsyncResource):
         Raises:
             NotFound: no record has this id, or it belongs to another customer.
         """
-        return await self._send(
-            request("payout_groups.get", query={"id": id}), PayoutGroup
-        )
+        return await self._send(request("payout_groups.get", query={"id": id}), PayoutGroup)
 
     async def list(
         self,
@@ -78,9 +76,7 @@ class AsyncPayoutGroups(AsyncResource):
             Forbidden: a client named a customer that is not its own
                 (``customer-not-accessible``).
         """
-        return await self._send(
-            list_request("payout_groups.list", locals()), Page[PayoutGroup]
-        )
+        return await self._send(list_request("payout_groups.list", locals()), Page[PayoutGroup])
 
     def iter(
         self,
@@ -102,12 +98,7 @@ class AsyncPayoutGroups(AsyncResource):
             InvalidRequest: a filter is unknown or not valid.
         """
         return self._walk(
-            "payout_groups.list",
-            Page[PayoutGroup],
-            filters,
-            PayoutGroupFilters,
-            order,
-            limit,
+            "payout_groups.list", Page[PayoutGroup], filters, PayoutGroupFilters, order, limit
         )
 
     async def create(

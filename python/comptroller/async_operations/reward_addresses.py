@@ -36,9 +36,7 @@ class AsyncRewardAddresses(AsyncResource):
         Raises:
             NotFound: no record has this id, or it belongs to another customer.
         """
-        return await self._send(
-            request("reward_addresses.get", query={"id": id}), RewardAddress
-        )
+        return await self._send(request("reward_addresses.get", query={"id": id}), RewardAddress)
 
     async def list(
         self,

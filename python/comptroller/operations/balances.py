@@ -8,11 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Money, Timestamp
-from comptroller.operations.resource import (
-    Resource,
-    list_request,
-    request,
-)
+from comptroller.operations.resource import Resource, list_request, request
 from comptroller.pages import Page
 from comptroller.records import Balance
 from comptroller.streams import Stream
@@ -63,11 +59,7 @@ class Balances(Resource):
         return self._send(list_request("balances.list", locals()), Page[Balance])
 
     def iter(
-        self,
-        *,
-        order: Order | None = None,
-        limit: int = 1000,
-        **filters: Unpack[BalanceFilters],
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[BalanceFilters]
     ) -> Iterator[Balance]:
         """Iterates over all balances that match.
 
@@ -81,14 +73,10 @@ class Balances(Resource):
         Raises:
             InvalidRequest: a filter is unknown or not valid.
         """
-        return self._walk(
-            "balances.list", Page[Balance], filters, BalanceFilters, order, limit
-        )
+        return self._walk("balances.list", Page[Balance], filters, BalanceFilters, order, limit)
 
     def stream(
-        self,
-        columns: str | Sequence[str] | None = None,
-        **filters: Unpack[BalanceFilters],
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[BalanceFilters]
     ) -> Stream:
         """Returns all balances that match as Arrow columns.
 
@@ -102,12 +90,7 @@ class Balances(Resource):
         return self._stream("balances", columns, filters, BalanceFilters)
 
     def record(
-        self,
-        *,
-        address_id: Id,
-        balance: Money,
-        at: Timestamp,
-        idempotency_key: Id | None = None,
+        self, *, address_id: Id, balance: Money, at: Timestamp, idempotency_key: Id | None = None
     ) -> Balance:
         """Records the balance of a reward address at a time. For the operator.
 

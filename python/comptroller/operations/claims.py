@@ -8,12 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Timestamp
-from comptroller.operations.resource import (
-    Resource,
-    list_request,
-    record_request,
-    request,
-)
+from comptroller.operations.resource import Resource, list_request, record_request, request
 from comptroller.pages import Page
 from comptroller.records import Claim
 from comptroller.streams import Stream
@@ -98,11 +93,7 @@ class Claims(Resource):
         return self._send(list_request("claims.list", locals()), Page[Claim])
 
     def iter(
-        self,
-        *,
-        order: Order | None = None,
-        limit: int = 1000,
-        **filters: Unpack[ClaimFilters],
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[ClaimFilters]
     ) -> Iterator[Claim]:
         """Iterates over all claims that match.
 
@@ -116,14 +107,10 @@ class Claims(Resource):
         Raises:
             InvalidRequest: a filter is unknown or not valid.
         """
-        return self._walk(
-            "claims.list", Page[Claim], filters, ClaimFilters, order, limit
-        )
+        return self._walk("claims.list", Page[Claim], filters, ClaimFilters, order, limit)
 
     def stream(
-        self,
-        columns: str | Sequence[str] | None = None,
-        **filters: Unpack[ClaimFilters],
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[ClaimFilters]
     ) -> Stream:
         """Returns all claims that match as Arrow columns.
 
@@ -207,17 +194,12 @@ class Claims(Resource):
         """
         return self._send(
             request(
-                "claims.confirm",
-                query={"id": id},
-                body={"at": at},
-                idempotency_key=idempotency_key,
+                "claims.confirm", query={"id": id}, body={"at": at}, idempotency_key=idempotency_key
             ),
             Claim,
         )
 
-    def fail(
-        self, id: Id, *, error_message: str, idempotency_key: Id | None = None
-    ) -> Claim:
+    def fail(self, id: Id, *, error_message: str, idempotency_key: Id | None = None) -> Claim:
         """Changes a claim from PENDING or SUBMITTED to FAILED. For the operator.
 
         Args:

@@ -8,11 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Texts, Timestamp
-from comptroller.operations.resource import (
-    Resource,
-    list_request,
-    request,
-)
+from comptroller.operations.resource import Resource, list_request, request
 from comptroller.pages import Page
 from comptroller.records import Control
 from comptroller.streams import Stream
@@ -110,11 +106,7 @@ class Controls(Resource):
         return self._send(list_request("controls.list", locals()), Page[Control])
 
     def iter(
-        self,
-        *,
-        order: Order | None = None,
-        limit: int = 1000,
-        **filters: Unpack[ControlFilters],
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[ControlFilters]
     ) -> Iterator[Control]:
         """Iterates over all controls that match.
 
@@ -128,14 +120,10 @@ class Controls(Resource):
         Raises:
             InvalidRequest: a filter is unknown or not valid.
         """
-        return self._walk(
-            "controls.list", Page[Control], filters, ControlFilters, order, limit
-        )
+        return self._walk("controls.list", Page[Control], filters, ControlFilters, order, limit)
 
     def stream(
-        self,
-        columns: str | Sequence[str] | None = None,
-        **filters: Unpack[ControlFilters],
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[ControlFilters]
     ) -> Stream:
         """Returns all controls that match as Arrow columns.
 
@@ -217,11 +205,7 @@ class Controls(Resource):
         return self._send(
             request(
                 "controls.delete",
-                query={
-                    "control_id": control_id,
-                    "identity_id": identity_id,
-                    "reason": reason,
-                },
+                query={"control_id": control_id, "identity_id": identity_id, "reason": reason},
                 idempotency_key=idempotency_key,
             ),
             Control,

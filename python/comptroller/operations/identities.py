@@ -8,11 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Texts, Timestamp
-from comptroller.operations.resource import (
-    Resource,
-    list_request,
-    request,
-)
+from comptroller.operations.resource import Resource, list_request, request
 from comptroller.pages import Page
 from comptroller.records import Identity, Permission
 from comptroller.streams import Stream
@@ -102,11 +98,7 @@ class Identities(Resource):
         return self._send(list_request("identities.list", locals()), Page[Identity])
 
     def iter(
-        self,
-        *,
-        order: Order | None = None,
-        limit: int = 1000,
-        **filters: Unpack[IdentityFilters],
+        self, *, order: Order | None = None, limit: int = 1000, **filters: Unpack[IdentityFilters]
     ) -> Iterator[Identity]:
         """Iterates over all identities that match.
 
@@ -120,14 +112,10 @@ class Identities(Resource):
         Raises:
             InvalidRequest: a filter is unknown or not valid.
         """
-        return self._walk(
-            "identities.list", Page[Identity], filters, IdentityFilters, order, limit
-        )
+        return self._walk("identities.list", Page[Identity], filters, IdentityFilters, order, limit)
 
     def stream(
-        self,
-        columns: str | Sequence[str] | None = None,
-        **filters: Unpack[IdentityFilters],
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[IdentityFilters]
     ) -> Stream:
         """Returns all identities that match as Arrow columns.
 
@@ -244,6 +232,5 @@ class Identities(Resource):
             NotFound: no record has this id, or it belongs to another customer.
         """
         return self._send(
-            request("identities.permits", query={"id": id, "action": action, "at": at}),
-            Permission,
+            request("identities.permits", query={"id": id, "action": action, "at": at}), Permission
         ).permitted

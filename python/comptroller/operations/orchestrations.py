@@ -8,12 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Ids, Texts, Timestamp
-from comptroller.operations.resource import (
-    Resource,
-    list_request,
-    record_request,
-    request,
-)
+from comptroller.operations.resource import Resource, list_request, record_request, request
 from comptroller.pages import Page
 from comptroller.records import Orchestration
 from comptroller.streams import Stream
@@ -60,9 +55,7 @@ class Orchestrations(Resource):
         Raises:
             NotFound: no record has this id, or it belongs to another customer.
         """
-        return self._send(
-            request("orchestrations.get", query={"id": id}), Orchestration
-        )
+        return self._send(request("orchestrations.get", query={"id": id}), Orchestration)
 
     def list(
         self,
@@ -111,9 +104,7 @@ class Orchestrations(Resource):
             Forbidden: a client named a customer that is not its own
                 (``customer-not-accessible``).
         """
-        return self._send(
-            list_request("orchestrations.list", locals()), Page[Orchestration]
-        )
+        return self._send(list_request("orchestrations.list", locals()), Page[Orchestration])
 
     def iter(
         self,
@@ -135,18 +126,11 @@ class Orchestrations(Resource):
             InvalidRequest: a filter is unknown or not valid.
         """
         return self._walk(
-            "orchestrations.list",
-            Page[Orchestration],
-            filters,
-            OrchestrationFilters,
-            order,
-            limit,
+            "orchestrations.list", Page[Orchestration], filters, OrchestrationFilters, order, limit
         )
 
     def stream(
-        self,
-        columns: str | Sequence[str] | None = None,
-        **filters: Unpack[OrchestrationFilters],
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[OrchestrationFilters]
     ) -> Stream:
         """Returns all orchestrations that match as Arrow columns.
 
@@ -160,10 +144,7 @@ class Orchestrations(Resource):
         return self._stream("orchestrations", columns, filters, OrchestrationFilters)
 
     def put(
-        self,
-        record: Orchestration | Mapping[str, object],
-        *,
-        idempotency_key: Id | None = None,
+        self, record: Orchestration | Mapping[str, object], *, idempotency_key: Id | None = None
     ) -> Orchestration:
         """Stores one orchestration, as a load of one line would.
 

@@ -8,11 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Money, Texts, Timestamp
-from comptroller.operations.resource import (
-    Resource,
-    list_request,
-    request,
-)
+from comptroller.operations.resource import Resource, list_request, request
 from comptroller.pages import Page
 from comptroller.records import PayoutGroup
 from comptroller.streams import Stream
@@ -95,9 +91,7 @@ class PayoutGroups(Resource):
             Forbidden: a client named a customer that is not its own
                 (``customer-not-accessible``).
         """
-        return self._send(
-            list_request("payout_groups.list", locals()), Page[PayoutGroup]
-        )
+        return self._send(list_request("payout_groups.list", locals()), Page[PayoutGroup])
 
     def iter(
         self,
@@ -119,18 +113,11 @@ class PayoutGroups(Resource):
             InvalidRequest: a filter is unknown or not valid.
         """
         return self._walk(
-            "payout_groups.list",
-            Page[PayoutGroup],
-            filters,
-            PayoutGroupFilters,
-            order,
-            limit,
+            "payout_groups.list", Page[PayoutGroup], filters, PayoutGroupFilters, order, limit
         )
 
     def stream(
-        self,
-        columns: str | Sequence[str] | None = None,
-        **filters: Unpack[PayoutGroupFilters],
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[PayoutGroupFilters]
     ) -> Stream:
         """Returns all payout groups that match as Arrow columns.
 

@@ -8,11 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Timestamp
-from comptroller.operations.resource import (
-    Resource,
-    list_request,
-    request,
-)
+from comptroller.operations.resource import Resource, list_request, request
 from comptroller.pages import Page
 from comptroller.records import RewardAddress
 from comptroller.streams import Stream
@@ -54,9 +50,7 @@ class RewardAddresses(Resource):
         Raises:
             NotFound: no record has this id, or it belongs to another customer.
         """
-        return self._send(
-            request("reward_addresses.get", query={"id": id}), RewardAddress
-        )
+        return self._send(request("reward_addresses.get", query={"id": id}), RewardAddress)
 
     def list(
         self,
@@ -93,9 +87,7 @@ class RewardAddresses(Resource):
             Forbidden: a client named a customer that is not its own
                 (``customer-not-accessible``).
         """
-        return self._send(
-            list_request("reward_addresses.list", locals()), Page[RewardAddress]
-        )
+        return self._send(list_request("reward_addresses.list", locals()), Page[RewardAddress])
 
     def iter(
         self,
@@ -126,9 +118,7 @@ class RewardAddresses(Resource):
         )
 
     def stream(
-        self,
-        columns: str | Sequence[str] | None = None,
-        **filters: Unpack[RewardAddressFilters],
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[RewardAddressFilters]
     ) -> Stream:
         """Returns all reward addresses that match as Arrow columns.
 
@@ -217,9 +207,7 @@ class RewardAddresses(Resource):
             RewardAddress,
         )
 
-    def observe(
-        self, id: Id, *, status: str, idempotency_key: Id | None = None
-    ) -> RewardAddress:
+    def observe(self, id: Id, *, status: str, idempotency_key: Id | None = None) -> RewardAddress:
         """Records the observed status of a reward address. For the operator.
 
         Args:

@@ -48,8 +48,8 @@ def document(authority: Authority = "local", *, drop_deprecated: bool = False) -
 
 
 def _tags(authority: Authority) -> list[str]:
-    nouns = dict.fromkeys(operations.tag(row.operation) for row in routes.ROWS)
-    return [*nouns, bulk.TAG, *([tokens.TAG] if authority == "local" else [])]
+    resources = dict.fromkeys(operations.tag(row.operation) for row in routes.ROWS)
+    return [*resources, bulk.TAG, *([tokens.TAG] if authority == "local" else [])]
 
 
 def _paths(authority: Authority) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def _links(operation: Operation, row: Row) -> Iterator[tuple[str, Schema]]:
     member = "/items/0" if operation.is_list else ""
     member = f"/{row.envelope}" if row.envelope else member
     for other in routes.ROWS:
-        is_same_noun = tag(other.operation) == tag(row.operation)
-        if is_same_noun and "{id}" in other.path and _is_first(other) and other != row:
+        is_same_resource = tag(other.operation) == tag(row.operation)
+        if is_same_resource and "{id}" in other.path and _is_first(other) and other != row:
             given = {"id": f"$response.body#{member}/id"}
             yield _id(other), {"operationId": _id(other), "parameters": given}
