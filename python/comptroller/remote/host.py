@@ -31,7 +31,7 @@ from comptroller.files import refuse_store, whole_file
 from comptroller.loading import LoadOptions, LoadResult, Opened, RowReader
 from comptroller.remote.answers import plain
 from comptroller.remote.copies import Copy, Parameters
-from comptroller.remote.sending import Asked, Clock, read, unanswered
+from comptroller.remote.sending import Asked, Clock, read, refusal, unanswered
 from comptroller.remote.session import Session
 from comptroller.routes import ROWS, Row
 from comptroller.streams import Stream
@@ -50,8 +50,6 @@ _JSON = {"accept": "application/json"}
 _PAGE = [("limit", "1000"), ("order", "ASC")]
 _PIECE = 1 << 18  # bytes
 _TELL_EVERY_S = 0.1
-# How long a load or an export may be at work before anything of it is seen.
-_PATIENCE = httpx2.Timeout(600.0, connect=30.0)
 
 
 class RemoteHost:
@@ -101,7 +99,8 @@ class RemoteHost:
     def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
         """Sends what is to be loaded; progress is told of what was sent.
 
-        It is not tried again. Where the connection breaks it is not known what was kept.
+        It is not tried again. If the connection breaks it is not known what was kept. The server
+        sends white space while it is at work, so that the timeout is one without progress.
         """
         named = {
             "customer_id": options.customer_id,
@@ -112,14 +111,16 @@ class RemoteHost:
         asked = Asked(
             "POST",
             f"/operator/load/{kind}?{query}",
-            {**_JSON, "content-type": "application/x-ndjson"},
+            {**_JSON, "content-type": "application/x-ndjson", "prefer": "progress"},
             partial(_sent, given, self._session.clock),
             is_once=not isinstance(given.source, str),
-            timeout=_PATIENCE,
         )
         account = self._session.ask(asked, lambda: False)
         try:
-            msgspec.json.decode(account, type=LoadResult)
+            members = msgspec.json.decode(account, type=dict[str, Any])
+            if isinstance(members.get("status"), int):  # a problem that came after the head
+                raise refusal(members["status"], members, f"POST /operator/load/{kind}")
+            msgspec.convert(members, LoadResult)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise unusable(f"the load was answered with no account of it: {error}") from error
         accounts.append(account)
@@ -195,7 +196,7 @@ class RemoteHost:
             given.append(("include_deleted", "false"))  # as in lists, but not in exports
         query = urlencode(given)
         url = f"/operator/export/{kind}?{query}"
-        response = self._session.open(read(url, {}, _PATIENCE))
+        response = self._session.open(read(url, {}))
         try:
             yield from response.iter_bytes()
         except httpx2.RequestError as error:
