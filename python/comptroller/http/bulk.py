@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
@@ -17,7 +17,7 @@ from comptroller import arguments
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import problems
 from comptroller.http.callers import Caller, require_scope
-from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange
+from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange, Headers
 from comptroller.http.problems import problem
 from comptroller.loading import LoadOptions, LoadResult
 from comptroller.local import LocalHost
@@ -30,6 +30,10 @@ _LOADED = (b"application/x-ndjson", b"application/json", b"application/octet-str
 _EXPORTED = {"ndjson": b"application/x-ndjson", "csv": b"text/csv; charset=utf-8"}
 _FLAGS = {"true": True, "false": False}
 _PIECE = 64 << 10  # bytes
+# How often a client that asks for it hears that its load goes on, as white space before the answer.
+_BEAT_S = 0.2
+_ASKS_FOR_BEATS = b"progress"  # in Prefer (RFC 7240)
+_BEATING = [(b"preference-applied", _ASKS_FOR_BEATS), (b"x-accel-buffering", b"no")]
 _MOST_SPOOLING = 8
 
 
@@ -77,6 +81,9 @@ class Bulk:
         The body is gathered in a file without a name, and loaded when it has arrived whole, so that
         a slow sender delays nobody. If the server ends meanwhile, only the batches are kept that
         `keep_going` has committed; the refusal counts them as ``load_result`` in its ``meta``.
+
+        With ``Prefer: progress`` a load that takes a while is answered with 200 at once, white
+        space while it is at work, and then its account or, instead, a problem document.
         """
         require_scope(caller, "operator:write")
         kind, options = _kind(exchange), _options(await exchange.parameters())
@@ -99,13 +106,13 @@ class Bulk:
                     progress=self._go_on,
                     account=accounts.append,
                 )
-                await spool.run(self._loading, work)
+                await _with_beats(exchange, spool.run(self._loading, work))
         except Error as error:
-            if not accounts:
+            if not accounts and not exchange.status:
                 raise
-            await _refuse(exchange, error, accounts[0])
+            await _refuse(exchange, error, accounts)
         else:
-            await exchange.answer(200, b"application/json", accounts[0])
+            await _finish(exchange, 200, b"application/json", accounts[0])
         finally:
             for account in accounts:
                 self._count(kind, account)
@@ -288,12 +295,38 @@ async def _gone(exchange: Exchange) -> None:
         pass
 
 
-async def _refuse(exchange: Exchange, error: Error, account: bytes) -> None:
+async def _with_beats(exchange: Exchange, load: Coroutine[None, None, None]) -> None:
+    """Awaits a load; meanwhile sends white space to a client that asks for it."""
+    if exchange.headers.get(b"prefer") != _ASKS_FOR_BEATS:
+        return await load
+    job = asyncio.ensure_future(load)
+    try:
+        while not (await asyncio.wait([job], timeout=_BEAT_S))[0]:
+            if not exchange.status:
+                await exchange.start(200, b"application/json", _BEATING)
+            await exchange.send({"type": "http.response.body", "body": b" ", "more_body": True})
+        return await job
+    finally:
+        job.cancel()
+
+
+async def _finish(
+    exchange: Exchange, status: int, content_type: bytes, body: bytes, headers: Headers = ()
+) -> None:
+    """Sends an answer, or the rest of one whose head was sent before its status was known."""
+    if not exchange.status:
+        return await exchange.answer(status, content_type, body, headers)
+    exchange.status = status  # for the log
+    return await exchange.send({"type": "http.response.body", "body": body})
+
+
+async def _refuse(exchange: Exchange, error: Error, accounts: list[bytes]) -> None:
     exchange.refusal = error.code
     document = msgspec.json.decode(problems.document(error, exchange.request_id))
-    document["meta"] = {"load_result": msgspec.Raw(account)}
+    if accounts:
+        document["meta"] = {"load_result": msgspec.Raw(accounts[0])}
     body = msgspec.json.encode(document)
-    await exchange.answer(error.status, problems.CONTENT_TYPE, body, problems.headers(error))
+    await _finish(exchange, error.status, problems.CONTENT_TYPE, body, problems.headers(error))
 
 
 def _write(file: int, chunk: bytes) -> None:

@@ -66,7 +66,8 @@ def connect(
         token: an access token to use instead. With neither, requests carry none.
         token_url: where tokens are fetched; ``/oauth2/token`` behind `base_url` when left out.
         scopes: what tokens are asked for; all that the client has when left out.
-        timeout_s: seconds to wait for a connection, and for each next piece of an answer.
+        timeout_s: seconds to wait for a connection, and for progress: for each next piece of an
+            answer, and of a load for a sign that it is at work. Nothing limits the time in all.
         attempts: how often a request is sent at most.
         allow_http: sends credentials in clear also beyond this machine, to whoever is in between.
         transport: of httpx2, instead of one to the network.

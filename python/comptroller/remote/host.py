@@ -21,7 +21,7 @@ from comptroller.loading import LoadOptions, LoadResult, Opened, RowReader
 from comptroller.remote.calls import JSON, Calls, Parameters
 from comptroller.remote.channel import Channel, run
 from comptroller.remote.copies import Copy
-from comptroller.remote.sending import Asked, read, unanswered
+from comptroller.remote.sending import Asked, read, refusal, unanswered
 from comptroller.remote.session import Session
 from comptroller.streams import Stream
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 _PAGE = [("limit", "1000"), ("order", "ASC")]
 _PIECE = 1 << 18  # bytes
 _TELL_EVERY_S = 0.1
-# How long a load or an export may be at work before anything of it is seen.
-_PATIENCE = httpx2.Timeout(600.0, connect=30.0)
 
 
 class RemoteHost:
@@ -63,7 +61,8 @@ class RemoteHost:
     def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
         """Sends what is to be loaded; progress is told of what was sent.
 
-        It is not tried again. Where the connection breaks it is not known what was kept.
+        It is not tried again. If the connection breaks it is not known what was kept. The server
+        sends white space while it is at work, so that the timeout is one without progress.
         """
         named = {
             "customer_id": options.customer_id,
@@ -74,14 +73,16 @@ class RemoteHost:
         asked = Asked(
             "POST",
             f"/operator/load/{kind}?{query}",
-            {**JSON, "content-type": "application/x-ndjson"},
+            {**JSON, "content-type": "application/x-ndjson", "prefer": "progress"},
             partial(_sent, given, self._session.channel),
             is_once=not isinstance(given.source, str),
-            timeout=_PATIENCE,
         )
         account = run(self._session.ask(asked, _never))
         try:
-            msgspec.json.decode(account, type=LoadResult)
+            members = msgspec.json.decode(account, type=dict[str, Any])
+            if isinstance(members.get("status"), int):  # a problem that came after the head
+                raise refusal(members["status"], members, f"POST /operator/load/{kind}")
+            msgspec.convert(members, LoadResult)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise unusable(f"the load was answered with no account of it: {error}") from error
         accounts.append(account)
@@ -157,7 +158,7 @@ class RemoteHost:
             given.append(("include_deleted", "false"))  # as in lists, but not in exports
         query = urlencode(given)
         url = f"/operator/export/{kind}?{query}"
-        response = run(self._session.open(read(url, {}, _PATIENCE)))
+        response = run(self._session.open(read(url, {})))
         try:
             yield from response.iter_bytes()
         except httpx2.RequestError as error:

@@ -67,7 +67,6 @@ class Asked(NamedTuple):
     headers: Mapping[str, str]
     content: Callable[[], bytes | Iterable[bytes]] | None = None
     is_once: bool = False
-    timeout: httpx2.Timeout | None = None
 
     @property
     def is_write(self) -> bool:
@@ -75,13 +74,13 @@ class Asked(NamedTuple):
         return self.method != "GET" and METHOD_OVERRIDE not in self.headers
 
 
-def read(url: str, headers: Mapping[str, str], timeout: httpx2.Timeout | None = None) -> Asked:
+def read(url: str, headers: Mapping[str, str]) -> Asked:
     """A GET, or a POST of a form in its place, where the URL is longer than servers take."""
     path, _, query = url.partition("?")
     if not query or len(url) <= _LONGEST_URL:
-        return Asked("GET", url, headers, timeout=timeout)
+        return Asked("GET", url, headers)
     form = {**headers, "content-type": FORM, METHOD_OVERRIDE: "GET"}
-    return Asked("POST", path, form, query.encode, timeout=timeout)
+    return Asked("POST", path, form, query.encode)
 
 
 class Failure(Exception):
@@ -166,7 +165,6 @@ class Sender:
                 asked.url,
                 headers=asked.headers,
                 content=asked.content and asked.content(),
-                timeout=asked.timeout or client.timeout,
             )
             response = await self.channel.send(request)
             try:

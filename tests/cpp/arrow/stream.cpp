@@ -190,7 +190,8 @@ TEST_CASE("a stream that is idle for too long ends with an error, and its snapsh
   CHECK(std::filesystem::file_size(path.string() + "-wal") == 0);
 
   CHECK(consumer.next() == -EIO);
-  CHECK(consumer.message() == "unavailable: the stream was idle for too long and has ended; begin another");
+  CHECK(consumer.message() ==
+        "unavailable: the stream was idle for too long and has ended; begin another");
   CHECK(consumer.next() == -EIO);
   for (const char* suffix : {"", "-wal", "-shm", "-lock", "-commit-lock"}) {
     std::filesystem::remove(path.string() + suffix);
