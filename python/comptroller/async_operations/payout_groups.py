@@ -128,6 +128,8 @@ class AsyncPayoutGroups(AsyncResource):
 
         Raises:
             InvalidRequest: an argument is not valid.
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
         """
         return await self._send(
             request(

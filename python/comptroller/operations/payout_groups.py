@@ -157,6 +157,8 @@ class PayoutGroups(Resource):
 
         Raises:
             InvalidRequest: an argument is not valid.
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
         """
         return self._send(
             request(

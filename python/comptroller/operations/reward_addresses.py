@@ -156,6 +156,8 @@ class RewardAddresses(Resource):
         Raises:
             InvalidRequest: an argument is not valid; the payout group is on another ledger
                 (``ledger-mismatch``).
+            Forbidden: a client named a customer that is not its own
+                (``customer-not-accessible``).
             NotFound: there is no such payout group.
             Conflict: the address is registered; `existing` is its id if the caller may see it.
         """
