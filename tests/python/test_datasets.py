@@ -153,7 +153,7 @@ def test_what_is_there_stays(operator: comptroller.Service, tmp_path: Path, ther
     loaded(operator, "claims", LINES["claims"])
     operator.export("claims", tmp_path / "dataset", "parquet", partition="day")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(comptroller.Unavailable, match="cannot be written"):
+    with pytest.raises(comptroller.Unusable, match="cannot be written"):
         operator.export("claims", tmp_path / there, "parquet", partition="day")
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -206,4 +206,4 @@ def test_the_command_line_writes_one_too(run: Run, tmp_path: Path) -> None:
     assert len(polars.read_parquet(tmp_path / "a" / "b")) == 50
     again = run("export", "claims", "a/b", "--partition", "month,chain")
     assert again.code == 1
-    assert "it is there already" in again.err
+    assert "it exists already" in again.err

@@ -92,7 +92,7 @@ def test_a_fork_in_the_middle_of_a_change_leaves_the_work_to_the_parent(path: Pa
             refused = False
             try:
                 svc.payout_groups.get(GROUP)
-            except comptroller.Unavailable:
+            except comptroller.Closed:
                 refused = True
             svc.close()
             os._exit(0 if refused else 1)
