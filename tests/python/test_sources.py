@@ -25,7 +25,7 @@ NDJSON = b'{"id":"1"}\n{"id":"2"}\n'
 
 def content(source: Any, chunk: int = 7) -> tuple[bytes, int | None]:
     """All that the core would read of a source, and the size it would be told."""
-    with loading.opened(source, None) as given:
+    with loading.opened(source, "claims", None) as given:
         if isinstance(given.source, str):
             return Path(given.source).read_bytes(), given.total_bytes
         read = bytearray()
