@@ -38,7 +38,7 @@ def content(source: Any, chunk: int = 7) -> tuple[bytes, int | None]:
 def test_a_plain_file_is_left_to_the_core(tmp_path: Path) -> None:
     path = tmp_path / "rows.ndjson"
     path.write_bytes(NDJSON)
-    with loading.opened(path, None) as given:
+    with loading.opened(path, "claims", None) as given:
         assert given.source == str(path)
         assert given.total_bytes == len(NDJSON)
 
@@ -133,7 +133,7 @@ def test_rows_are_written_when_they_are_wanted() -> None:
             taken.append(number)
             yield {"id": str(number)}
 
-    with loading.opened(rows(), None) as given:
+    with loading.opened(rows(), "claims", None) as given:
         assert not isinstance(given.source, str)
         given.source.readinto(memoryview(bytearray(100)))
         assert len(taken) < 20
@@ -203,7 +203,7 @@ def test_progress_over_gzip_counts_packed_bytes(tmp_path: Path) -> None:
     path = tmp_path / "rows.gz"
     path.write_bytes(gzip.compress(NDJSON * 1000))
     told: list[tuple[int, int | None, int]] = []
-    with loading.opened(path, lambda *figures: told.append(figures)) as given:
+    with loading.opened(path, "claims", lambda *figures: told.append(figures)) as given:
         assert not isinstance(given.source, str)
         assert given.progress is not None
         given.progress(0, None, 0)
