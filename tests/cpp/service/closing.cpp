@@ -86,7 +86,7 @@ TEST_CASE("the service describes all it is made of") {
   const Json description(describe());
   CHECK(description.size("/operations") == 30);
   CHECK(description.size("/problems") == problems.size());
-  CHECK(description.at("/enums/SetBy/PROVIDER") == R"("the operator of the service")");
+  CHECK(description.at("/enums/SetBy/PROVIDER") == "the operator of the service");
   CHECK(description.has("/records/Claim/members/onchain_status"));
 }
 
