@@ -4,6 +4,8 @@
 #include <pybind11/pybind11.h>
 
 #include <exception>
+#include <memory>
+#include <span>
 
 namespace comptroller::bindings {
 
@@ -36,5 +38,26 @@ void seal(const pybind11::class_<Definition...>& defined) {
   type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
   PyType_Modified(type);
 }
+
+// The bytes of a buffer of Python, which stay where they are while this lives; made and destroyed
+// with the GIL. Throws TypeError unless they are writable and contiguous.
+class WritableBytes {
+ public:
+  explicit WritableBytes(const pybind11::buffer& buffer) {
+    if (PyObject_GetBuffer(buffer.ptr(), &view_, PyBUF_WRITABLE) != 0) {
+      PyErr_Clear();
+      throw pybind11::type_error("buffer: must be a writable, contiguous bytes-like object");
+    }
+    held_.reset(&view_);
+  }
+
+  std::span<char> span() const {
+    return {static_cast<char*>(view_.buf), static_cast<std::size_t>(view_.len)};
+  }
+
+ private:
+  Py_buffer view_{};
+  std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)> held_{nullptr, &PyBuffer_Release};
+};
 
 }  // namespace comptroller::bindings

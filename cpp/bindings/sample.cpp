@@ -18,15 +18,10 @@ class Sample {
   explicit Sample(const sample::Options& options) : generator_(options) {}
 
   std::size_t readinto(const py::buffer& buffer) {
-    Py_buffer view;
-    if (PyObject_GetBuffer(buffer.ptr(), &view, PyBUF_WRITABLE) != 0) {
-      PyErr_Clear();
-      throw py::type_error("buffer: must be a writable, contiguous bytes-like object");
-    }
-    const std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)> held(&view, &PyBuffer_Release);
+    const WritableBytes bytes(buffer);
     const py::gil_scoped_release release;
     const std::lock_guard guard(mutex_);
-    return generator_.read(static_cast<char*>(view.buf), static_cast<std::size_t>(view.len));
+    return generator_.read(bytes.span().data(), bytes.span().size());
   }
 
  private:

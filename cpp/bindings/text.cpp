@@ -85,8 +85,7 @@ class ArrowLines {
   ArrowLines& operator=(const ArrowLines&) = delete;
 
   std::size_t readinto(const py::buffer& buffer) {
-    const py::buffer_info target = buffer.request(/*writable=*/true);
-    const auto room = static_cast<std::size_t>(target.size * target.itemsize);
+    const WritableBytes target(buffer);
     const py::gil_scoped_release released;
     const std::lock_guard lock(mutex_);
     refuse_broken([&] {
@@ -96,8 +95,8 @@ class ArrowLines {
       }
     });
     if (!piece_) return 0;
-    const std::size_t size = std::min(room, piece_->text.size() - copied_);
-    std::memcpy(target.ptr, piece_->text.data() + copied_, size);
+    const std::size_t size = std::min(target.span().size(), piece_->text.size() - copied_);
+    std::memcpy(target.span().data(), piece_->text.data() + copied_, size);
     copied_ += size;
     return size;
   }

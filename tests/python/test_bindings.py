@@ -68,9 +68,16 @@ def refusal(expression: str) -> str:
         "7",
     ],
 )
-@pytest.mark.parametrize("file", ["comptroller.sample('claims').raw", "_core.sample(*SAMPLE)"])
-def test_a_sample_is_read_into_writable_contiguous_bytes_alone(buffer: str, file: str) -> None:
-    file = file.replace("*SAMPLE", "'claims', 1000, 1, None")
+@pytest.mark.parametrize(
+    "file",
+    [
+        "comptroller.sample('claims').raw",
+        "_core.sample('claims', 1000, 1, None)",
+        "_core.ArrowLines(SERVICE.claims.stream().__arrow_c_stream__(), 'claims')",
+    ],
+)
+def test_a_file_is_read_into_writable_contiguous_bytes_alone(buffer: str, file: str) -> None:
+    file = file.replace("SERVICE", "comptroller.open(':memory:')")
     assert refusal(f"{file}.readinto({buffer})").startswith("TypeError")
 
 
