@@ -109,6 +109,16 @@ def test_an_error_keeps_the_id_of_its_request(status: int) -> None:
     assert refused.value.request_id is None
 
 
+def test_an_error_of_a_body_in_an_envelope_keeps_what_it_says() -> None:
+    told = {"code": "rate-limited", "errors": [{"field": "address.name", "message": "is long"}]}
+    header = {"x-request-id": "one", "retry-after": "40"}
+    there = Elsewhere(httpx2.Response(429, json=told, headers=header)).connect(attempts=1)
+    with pytest.raises(comptroller.RateLimited) as refused:
+        there.reward_addresses.create(**NEW_ADDRESS)
+    assert refused.value.errors == [("name", "is long")]
+    assert (refused.value.request_id, refused.value.retry_after) == ("one", 40)
+
+
 def test_a_store_that_was_closed_there_may_be_open_again_later() -> None:
     answer = httpx2.Response(503, json={"code": "closed"}, headers={"retry-after": "0"})
     there = Elsewhere(answer, page())
