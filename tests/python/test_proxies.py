@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -16,6 +16,8 @@ pytest.importorskip("joserfc")
 
 import msgspec
 from comptroller.http.jwks import PublishedKeys
+from comptroller.pages import Page
+from comptroller.records import Claim
 from joserfc.jwk import OKPKey
 
 KEYS = {"keys": [OKPKey.generate_key("Ed25519", {"kid": "k"}).as_dict(private=False)]}
@@ -60,14 +62,28 @@ def _listeners(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Listener, List
         proxy.shutdown()
 
 
+def listed(address: str) -> Page[Claim]:
+    with comptroller.connect(address, client_id="a", client_secret="canary") as service:
+        return service.claims.list()
+
+
+def listed_by_a_task(address: str) -> Page[Claim]:
+    async def ask() -> Page[Claim]:
+        async with comptroller.connect_async(
+            address, client_id="a", client_secret="canary"
+        ) as service:
+            return await service.claims.list()
+
+    return asyncio.run(ask())
+
+
+@pytest.mark.parametrize("ask", [listed, listed_by_a_task])
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "LOCALHOST"])
 def test_a_connection_to_this_machine_takes_no_proxy(
-    listeners: tuple[Listener, Listener], host: str
+    listeners: tuple[Listener, Listener], host: str, ask: Callable[[str], Page[Claim]]
 ) -> None:
     there, proxy = listeners
-    address = f"http://{host}:{there.server_port}"
-    with comptroller.connect(address, client_id="a", client_secret="canary") as service:
-        assert service.claims.list().items == []
+    assert ask(f"http://{host}:{there.server_port}").items == []
     assert [path.partition("?")[0] for _, path, _ in there.heard] == [
         "/oauth2/token",
         "/rewards/claims",
