@@ -121,9 +121,9 @@ def _imports(description: Description, resource: Resource) -> str:
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
 from comptroller.arguments import Id, Ids, Money, Texts, Timestamp
-from comptroller.pages import Page
+from comptroller.operations.pages import Page
 from comptroller.records import {", ".join(sorted(answers))}
-from comptroller.streams import Stream
+from comptroller.bulk.streams import Stream
 from comptroller.values import {", ".join(description.enums)}
 """
 

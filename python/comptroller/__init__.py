@@ -13,7 +13,10 @@ from __future__ import annotations
 # The form type checkers know without importing typing, which would double the time this takes.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from comptroller.async_service import AsyncService
+    from comptroller.bulk.loading import LoadResult, Rejection
+    from comptroller.bulk.pulling import pull
+    from comptroller.bulk.sampling import sample
+    from comptroller.bulk.streams import Stream
     from comptroller.errors import (
         Closed,
         Conflict,
@@ -31,9 +34,8 @@ if TYPE_CHECKING:
         Unsupported,
         Unusable,
     )
-    from comptroller.loading import LoadResult, Rejection
     from comptroller.local import open  # noqa: A004
-    from comptroller.pages import Page
+    from comptroller.operations.pages import Page
     from comptroller.records import (
         Balance,
         Claim,
@@ -44,9 +46,8 @@ if TYPE_CHECKING:
         RewardAddress,
     )
     from comptroller.remote import connect, connect_async
-    from comptroller.sampling import sample
+    from comptroller.remote.async_service import AsyncService
     from comptroller.service import Service
-    from comptroller.streams import Stream
 
     __version__: str
 
@@ -83,11 +84,12 @@ __all__ = [
     "connect",
     "connect_async",
     "open",
+    "pull",
     "sample",
 ]
 
 _HOMES = {
-    "async_service": ("AsyncService",),
+    "remote.async_service": ("AsyncService",),
     "errors": (
         "Closed",
         "Conflict",
@@ -105,9 +107,9 @@ _HOMES = {
         "Unsupported",
         "Unusable",
     ),
-    "loading": ("LoadResult", "Rejection"),
+    "bulk.loading": ("LoadResult", "Rejection"),
     "local": ("open",),
-    "pages": ("Page",),
+    "operations.pages": ("Page",),
     "records": (
         "Balance",
         "Claim",
@@ -118,9 +120,10 @@ _HOMES = {
         "RewardAddress",
     ),
     "remote": ("connect", "connect_async"),
-    "sampling": ("sample",),
+    "bulk.pulling": ("pull",),
+    "bulk.sampling": ("sample",),
     "service": ("Service",),
-    "streams": ("Stream",),
+    "bulk.streams": ("Stream",),
 }
 _ROOMS = ("errors", "records")
 

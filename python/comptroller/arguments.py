@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from math import isfinite, nan
@@ -162,12 +162,25 @@ def line(value: object) -> bytes:
 
 def choice(name: str, value: str, allowed: Iterable[str]) -> str:
     """`value`, if it is allowed. Raises InvalidRequest naming the nearest word that is."""
-    words = list(allowed)
+    known = list(allowed)
     if not isinstance(value, str):
-        raise invalid(name, f"{_kind_of(value)} is not allowed; give one of {', '.join(words)}")
-    if value not in words:
-        raise invalid(name, f"{shorten(repr(value))} is not allowed; {_nearest(value, words)}")
+        raise invalid(name, f"{_kind_of(value)} is not allowed; give one of {', '.join(known)}")
+    if value not in known:
+        raise invalid(name, f"{shorten(repr(value))} is not allowed; {_nearest(value, known)}")
     return value
+
+
+def choices(name: str, values: str | Iterable[str], allowed: Sequence[str]) -> tuple[str, ...]:
+    """One value or several. Raises InvalidRequest for one that is not allowed or is repeated."""
+    if not isinstance(values, Iterable):
+        raise invalid(name, f"must be some of {', '.join(allowed)}")
+    chosen = (values,) if isinstance(values, str) else tuple(values)
+    for value in chosen:
+        if value not in allowed:
+            raise invalid(name, f"must be some of {', '.join(allowed)}")
+        if chosen.count(value) > 1:
+            raise invalid(name, f"names {value} twice")
+    return chosen
 
 
 def kind(value: str, others: Iterable[str] = ()) -> str:
@@ -188,8 +201,8 @@ def _nearest(name: str, names: list[str]) -> str:
 def _kind_of(value: object) -> str:
     if value is None:
         return "None"
-    noun = type(value).__name__
-    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
 
 
 def _inexact(name: str, value: float) -> InvalidRequest:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class FieldError(NamedTuple):
@@ -223,16 +223,24 @@ def closed(detail: str = "the service is closed") -> Closed:
     return Closed("closed", 503, detail)
 
 
-def missing_extra(module: str, purpose: str, packages: str) -> MissingExtra:
-    """The refusal of `purpose`, which needs `module`: `packages` are what to install."""
-    wanted = f'"{packages}"' if "[" in packages else packages  # brackets are of the shell
+def missing_extra(module: str, purpose: str, extra: str = "") -> MissingExtra:
+    """The refusal of `purpose`, which needs `module`, by itself or of an extra of this package."""
+    what = f'comptroller with its extra "{extra}"' if extra else "it"
     error = MissingExtra(
-        "unsupported",
-        501,
-        f"{purpose} needs {module}, which is not installed: pip install {wanted}",
+        "unsupported", 501, f"{purpose} needs {module}, which is not installed; install {what}"
     )
     error.name = module
     return error
+
+
+def require(module: str, purpose: str, extra: str = "") -> Any:
+    """The optional module. Raises MissingExtra, which says what to install, if it is missing."""
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise missing_extra(module, purpose, extra) from error
 
 
 def of_system(error: OSError, detail: str) -> Error:

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from comptroller import arguments
 from comptroller._core import Principal, Store
+from comptroller.bulk.files import refuse_store
+from comptroller.bulk.loading import LoadOptions, Opened
+from comptroller.bulk.streams import Stream
 from comptroller.errors import invalid
-from comptroller.files import refuse_store
-from comptroller.loading import LoadOptions, Opened
 from comptroller.service import Service
-from comptroller.streams import Stream
 
 
 class LocalHost:
@@ -73,6 +73,10 @@ class LocalHost:
     def check(self) -> bytes:
         """What an examination of the whole store found, as JSON."""
         return self.store.check(self.principal)
+
+    def customer(self) -> str | None:
+        """Whose client the caller is; None for the operator."""
+        return self.principal.customer
 
     def version(self) -> int:
         """Another number after each commit, by whichever process."""

@@ -11,8 +11,7 @@ import msgspec
 
 from comptroller import arguments, decoding
 from comptroller.arguments import Filter
-from comptroller.errors import invalid
-from comptroller.loading import (
+from comptroller.bulk.loading import (
     LoadOptions,
     LoadResult,
     LoadSource,
@@ -20,14 +19,14 @@ from comptroller.loading import (
     files_of_kinds,
     opened,
 )
-from comptroller.markup import html
+from comptroller.bulk.parquet import write_dataset, write_parquet
+from comptroller.display.html import html
+from comptroller.display.progress import Progress, busy, observer
+from comptroller.errors import invalid, require
 from comptroller.operations import Resources, Transport
-from comptroller.parquet import write_dataset, write_parquet
-from comptroller.progress import Progress, heard, waiting
-from comptroller.streams import require
 
 if TYPE_CHECKING:
-    from comptroller.analysis.face import Reports
+    from comptroller.analysis.reports import Reports
 
 _FORMATS = ("ndjson", "csv", "parquet")
 
@@ -49,6 +48,13 @@ class Host(Transport, Protocol):
 
     def check(self) -> bytes:
         """What an examination of the whole store found, as JSON."""
+
+    @property
+    def path(self) -> str | None:
+        """The store's file; None for a remote service and for a store without one."""
+
+    def customer(self) -> str | None:
+        """Whose client the caller is; None for an operator, and where that is unknown."""
 
     def version(self) -> int | None:
         """A number that changes with every commit, by any process; None if that is unknown."""
@@ -76,8 +82,8 @@ class Service(Resources):
 
         Raises MissingExtra if the extra is not installed.
         """
-        require("sqlglot", "reports", "comptroller[analysis]")
-        from comptroller.analysis.face import Reports
+        require("sqlglot", "reports", "analysis")
+        from comptroller.analysis.reports import Reports
         from comptroller.analysis.tables import Store
 
         if self._reports is None:
@@ -136,8 +142,8 @@ class Service(Resources):
         try:
             word = arguments.kind(kind)
             with (
-                heard(progress, f"loading {kind}") as hearing,
-                opened(source, word, hearing) as given,
+                observer(progress, f"loading {kind}") as observed,
+                opened(source, word, observed) as given,
             ):
                 options = LoadOptions(
                     None if customer_id is None else arguments.text("customer_id", customer_id),
@@ -235,10 +241,10 @@ class Service(Resources):
             raise invalid("partition", "it is for the format parquet")
         if place == "-" and format == "parquet":
             raise invalid("path", "parquet needs a file, standard output is not one")
-        with waiting(f"exporting {word}"):
+        with busy(f"exporting {word}"):
             if format != "parquet":
                 return self._host.export(word, place, format, parameters)
-            from comptroller.routes import stored
+            from comptroller.description import stored
 
             # As the other formats, it leaves out what follows from the controls.
             columns = stored(word) if word == "identities" else None
@@ -254,12 +260,12 @@ class Service(Resources):
             Unavailable: the disk is full.
             Unsupported: the store is remote.
         """
-        with waiting("copying the store"):
+        with busy("copying the store"):
             self._host.backup(arguments.path("destination", destination))
 
     def check(self) -> dict[str, Any]:
         """What an examination of the whole store found. Writes nothing."""
-        with waiting("checking the store"):
+        with busy("checking the store"):
             found: dict[str, Any] = msgspec.json.decode(self._host.check())
         return found
 
@@ -289,4 +295,4 @@ class Service(Resources):
     def _repr_html_(self) -> str:
         names = ", ".join(self._resources())
         each = f"{names}: each has list, iter and stream; load, export, reports: in bulk."
-        return html("cell.html", lines=[f"Service {self._title}", each], columns=[], notes=[])
+        return html("notebook.html", lines=[f"Service {self._title}", each], columns=[], notes=[])

@@ -25,9 +25,9 @@ def at(seconds: float = 0, *, days: float = 0) -> datetime:
     return START + timedelta(days=days, seconds=seconds)
 
 
-def fresh(noun: str) -> str:
+def fresh(resource: str) -> str:
     """An id that no other record of this process has."""
-    return f"{noun}-{next(_numbers)}"
+    return f"{resource}-{next(_numbers)}"
 
 
 def evm() -> str:
@@ -135,7 +135,7 @@ def balance(**members: Any) -> dict[str, Any]:
     return {"address_id": str(uuid4()), "balance": "1", "at": START, **members}
 
 
-#: How a line of each noun is made, what its kind is called in a load, and when it is from.
+#: How a line of each resource is made, what its kind is called in a load, and when it is from.
 NOUNS = {
     "identities": (identity, "identities", "created_at"),
     "controls": (lambda **m: control(identity_id=fresh("owner"), **m), "controls", "created_at"),
@@ -148,17 +148,17 @@ NOUNS = {
 
 
 def key_of(record: Any) -> str:
-    """What tells records of one noun apart."""
+    """What tells records of one resource apart."""
     return getattr(record, "id", None) or record.address_id
 
 
 def fill(
-    operator: comptroller.Service, noun: str, moments: list[datetime], **how: Any
+    operator: comptroller.Service, resource: str, moments: list[datetime], **how: Any
 ) -> list[str]:
     """Loads a line for each moment, in that order; gives what tells each apart."""
-    make, kind, time = NOUNS[noun]
+    make, kind, time = NOUNS[resource]
     lines = [make(**{time: moment}) for moment in moments]
-    if noun == "balances":
+    if resource == "balances":
         owners = [address(id=line["address_id"]) for line in lines]
         load(operator, "reward-addresses", *owners, **how)
     load(operator, kind, *lines, **how)

@@ -14,8 +14,8 @@ pytest.importorskip("duckdb")
 pytest.importorskip("polars")
 
 import polars
-from comptroller.analysis.face import Reports
 from comptroller.analysis.query import open_query
+from comptroller.analysis.reports import Reports
 
 MONEY = polars.Decimal(38, 18)
 

@@ -1,4 +1,4 @@
-"""What the nouns' methods send for what they are given, and what they refuse."""
+"""What the resources' methods send for what they are given, and what they refuse."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from uuid import UUID
 
 import pytest
 from comptroller import operations
+from comptroller.bulk.streams import Stream
 from comptroller.errors import InvalidRequest
 from comptroller.operations import (
     balances,
@@ -24,7 +25,6 @@ from comptroller.operations import (
     reward_addresses,
 )
 from comptroller.records import Claim, CryptoEndpoint, Orchestration, Source
-from comptroller.streams import Stream
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -328,15 +328,15 @@ def test_a_method_is_one_call(
     act: Callable[[Any], object], operation: str, parameters: object, body: object
 ) -> None:
     recorder = Recorder(json.dumps(CLAIM).encode())
-    act(lambda noun: noun(recorder))
+    act(lambda resource: resource(recorder))
     assert recorder.asked == [(operation, parameters, body, None)]
 
 
 def test_a_write_carries_its_idempotency_key() -> None:
     recorder = Recorder(json.dumps(CLAIM).encode(), json.dumps(CLAIM).encode())
-    nouns = operations.Claims(recorder)
-    nouns.put(CLAIM, idempotency_key="k1")
-    nouns.confirm("c1", idempotency_key=UUID(int=1))
+    resources = operations.Claims(recorder)
+    resources.put(CLAIM, idempotency_key="k1")
+    resources.confirm("c1", idempotency_key=UUID(int=1))
     assert [asked[3] for asked in recorder.asked] == ["k1", "00000000-0000-0000-0000-000000000001"]
 
 
@@ -351,7 +351,7 @@ def test_permits_answers_a_bool() -> None:
 
 
 @pytest.mark.parametrize(
-    ("noun", "filters"),
+    ("resource", "filters"),
     [
         (operations.Identities, identities.IdentityFilters),
         (operations.Controls, controls.ControlFilters),
@@ -363,10 +363,10 @@ def test_permits_answers_a_bool() -> None:
     ],
 )
 def test_iter_and_stream_take_the_filters_of_list_and_list_sends_them_all(
-    noun: Callable[[Recorder], Any], filters: type
+    resource: Callable[[Recorder], Any], filters: type
 ) -> None:
     recorder = Recorder(EMPTY_PAGE)
-    method = noun(recorder).list
+    method = resource(recorder).list
     names = [name for name in inspect.signature(method).parameters if name != "unknown"]
     paging = {"limit", "order", "page_cursor"}
     assert set(filters.__annotations__) == set(names) - paging

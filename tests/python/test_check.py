@@ -112,8 +112,8 @@ def test_reading_what_is_damaged_is_an_answer_or_an_error(path: Path, damage: st
         connection.executescript(damage)
     with comptroller.open(path, read_only=True) as svc:
         for kind in KINDS:
-            noun = getattr(svc, kind.replace("-", "_"))
-            for read in (noun.list, lambda noun=noun: pa.table(noun.stream())):
+            resource = getattr(svc, kind.replace("-", "_"))
+            for read in (resource.list, lambda resource=resource: pa.table(resource.stream())):
                 with suppress(comptroller.Error, OSError):  # pyarrow gives OSError
                     read()
 
@@ -169,13 +169,13 @@ DAMAGED_TEXTS = [
 ]
 
 
-@pytest.mark.parametrize(("noun", "damage"), DAMAGED_TEXTS)
-def test_damaged_text_is_told_as_such(path: Path, noun: str, damage: str) -> None:
+@pytest.mark.parametrize(("resource", "damage"), DAMAGED_TEXTS)
+def test_damaged_text_is_told_as_such(path: Path, resource: str, damage: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(damage)
     with comptroller.open(path, read_only=True) as svc:
-        face = getattr(svc, noun)
-        for read in (face.list, lambda: face.get(LINES[noun]["id"])):
+        face = getattr(svc, resource)
+        for read in (face.list, lambda: face.get(LINES[resource]["id"])):
             with pytest.raises(comptroller.Unusable, match="the store is damaged"):
                 read()
         stream = face.stream()

@@ -39,7 +39,8 @@ def test_without_its_extra_it_says_what_to_install(tmp_path: Path) -> None:
     )
     assert ended.returncode == 1
     assert ended.stderr == (
-        'comptroller: the command line needs rich: pip install "comptroller[cli]"\n'
+        "comptroller: the command line needs rich, which is not installed; install comptroller "
+        'with its extra "cli"\n'
     )
 
 

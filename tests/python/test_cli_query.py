@@ -282,4 +282,4 @@ def test_what_is_missing_is_named(run: Run, monkeypatch: Any) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    assert 'pip install "comptroller[analysis]"' in run("query", "SELECT 1").err
+    assert 'its extra "analysis"' in run("query", "SELECT 1").err

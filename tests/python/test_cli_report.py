@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from command_line import GOOD, Run, claim, lines
-from comptroller import figures
+from comptroller.display import numbers
 
 pytest.importorskip("click")
 pytest.importorskip("rich")
@@ -129,7 +129,7 @@ def test_an_overview_of_nothing_says_so(run: Run) -> None:
     ],
 )
 def test_durations_are_shown_for_people(microseconds: int, shown: str) -> None:
-    assert figures.duration(microseconds) == shown
+    assert numbers.duration(microseconds) == shown
 
 
 @pytest.mark.parametrize(
@@ -145,4 +145,4 @@ def test_durations_are_shown_for_people(microseconds: int, shown: str) -> None:
     ],
 )
 def test_ratios_are_not_rounded_to_certainty(ratio: float | None, shown: str) -> None:
-    assert figures.percent(ratio) == shown
+    assert numbers.percent(ratio) == shown

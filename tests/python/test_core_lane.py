@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from comptroller import InvalidRequest, _core
-from comptroller.routes import operations
+from comptroller.description import operations
 
 CLAIMS = "/rewards/claims"
 

@@ -12,15 +12,15 @@ import pytest
 from comptroller import _core
 from lines import NOUNS, at, control, fill, fresh, group, ids, load, orchestration, refused
 
-each_noun = pytest.mark.parametrize("noun", NOUNS)
+each_noun = pytest.mark.parametrize("resource", NOUNS)
 
 
 @pytest.fixture(scope="module")
 def filled(shared_open_as):
-    """The operator of a store with three rows of each noun, all of acme and of one moment."""
+    """The operator of a store with three rows of each resource, all of acme and of one moment."""
     operator = shared_open_as()
-    for noun in NOUNS:
-        fill(operator, noun, [at(0)] * 3, customer_id="acme")
+    for resource in NOUNS:
+        fill(operator, resource, [at(0)] * 3, customer_id="acme")
     return operator
 
 
@@ -29,27 +29,27 @@ def client(filled, shared_open_as):
     return shared_open_as(customer="acme")
 
 
-def cursor_of(service: comptroller.Service, noun: str, **filters) -> str:
-    cursor = getattr(service, noun).list(limit=1, **filters).next_page_cursor
+def cursor_of(service: comptroller.Service, resource: str, **filters) -> str:
+    cursor = getattr(service, resource).list(limit=1, **filters).next_page_cursor
     assert cursor
     return cursor
 
 
 @each_noun
-def test_an_empty_cursor_is_the_first_page(filled, noun):
-    listed = getattr(filled, noun)
+def test_an_empty_cursor_is_the_first_page(filled, resource):
+    listed = getattr(filled, resource)
     assert listed.list(page_cursor="") == listed.list()
 
 
 @each_noun
-def test_the_limit_may_change_from_page_to_page(filled, noun):
-    listed, cursor = getattr(filled, noun), cursor_of(filled, noun)
+def test_the_limit_may_change_from_page_to_page(filled, resource):
+    listed, cursor = getattr(filled, resource), cursor_of(filled, resource)
     assert listed.list(page_cursor=cursor, limit=2).items == listed.list().items[1:3]
 
 
 @each_noun
-def test_a_cursor_can_be_used_again(filled, noun):
-    listed, cursor = getattr(filled, noun), cursor_of(filled, noun)
+def test_a_cursor_can_be_used_again(filled, resource):
+    listed, cursor = getattr(filled, resource), cursor_of(filled, resource)
     assert listed.list(page_cursor=cursor) == listed.list(page_cursor=cursor)
 
 
@@ -63,28 +63,28 @@ def test_every_changed_character_of_a_cursor_is_noticed(filled):
 
 
 @each_noun
-def test_a_cursor_that_was_cut_or_prolonged_is_noticed(filled, noun):
-    cursor = cursor_of(filled, noun)
+def test_a_cursor_that_was_cut_or_prolonged_is_noticed(filled, resource):
+    cursor = cursor_of(filled, resource)
     changed = [cursor[:-1], cursor[1:], cursor + "A", cursor + "=", " " + cursor, cursor * 2]
     for text in [*changed, cursor.swapcase(), cursor[::-1], "x", "0", "null", "é", "A" * 5000]:
         with refused("invalid-cursor", 400):
-            getattr(filled, noun).list(page_cursor=text)
+            getattr(filled, resource).list(page_cursor=text)
 
 
 @each_noun
 @pytest.mark.parametrize("other", NOUNS)
-def test_a_cursor_of_another_operation_is_refused(filled, noun, other):
-    if noun != other:
+def test_a_cursor_of_another_operation_is_refused(filled, resource, other):
+    if resource != other:
         with refused("invalid-cursor", 400):
-            getattr(filled, other).list(page_cursor=cursor_of(filled, noun))
+            getattr(filled, other).list(page_cursor=cursor_of(filled, resource))
 
 
 @each_noun
-def test_a_cursor_of_the_other_order_is_refused(filled, noun):
+def test_a_cursor_of_the_other_order_is_refused(filled, resource):
     with refused("invalid-cursor", 400):
-        getattr(filled, noun).list(page_cursor=cursor_of(filled, noun), order="ASC")
+        getattr(filled, resource).list(page_cursor=cursor_of(filled, resource), order="ASC")
     with refused("invalid-cursor", 400):
-        getattr(filled, noun).list(page_cursor=cursor_of(filled, noun, order="ASC"))
+        getattr(filled, resource).list(page_cursor=cursor_of(filled, resource, order="ASC"))
 
 
 UUID_A, UUID_B = "01900000-0000-7000-8000-00000000000a", "01900000-0000-7000-8000-00000000000b"
@@ -125,8 +125,8 @@ FILTERS = [
     ("payout_groups", {}, {"claimer_address": "a"}),
     ("reward_addresses", {}, {"address": "a"}),
     *(
-        (noun, {}, {f"created_at_{bound}": at(0)})
-        for noun in ("identities", "controls", "orchestrations")
+        (resource, {}, {f"created_at_{bound}": at(0)})
+        for resource in ("identities", "controls", "orchestrations")
         for bound in ("lt", "lte", "eq", "gte", "gt")
     ),
 ]
@@ -152,27 +152,27 @@ def test_every_filter_of_every_list_is_among_these():
         for name in described["requests"][operation["request"]]["members"]
         if name not in NO_FILTERS
     }
-    held = {(noun, name) for noun, *both in FILTERS for filters in both for name in filters}
+    held = {(resource, name) for resource, *both in FILTERS for filters in both for name in filters}
     assert held == known
 
 
-@pytest.mark.parametrize(("noun", "given", "used"), FILTERS)
-def test_a_cursor_of_other_filters_is_refused(filled, noun, given, used):
+@pytest.mark.parametrize(("resource", "given", "used"), FILTERS)
+def test_a_cursor_of_other_filters_is_refused(filled, resource, given, used):
     with refused("invalid-cursor", 400):
-        getattr(filled, noun).list(page_cursor=cursor_of(filled, noun, **given), **used)
+        getattr(filled, resource).list(page_cursor=cursor_of(filled, resource, **given), **used)
 
 
-@pytest.mark.parametrize("noun", [noun for noun in NOUNS if noun != "balances"])
-def test_a_cursor_of_another_customer_is_refused(filled, client, shared_open_as, noun):
+@pytest.mark.parametrize("resource", [resource for resource in NOUNS if resource != "balances"])
+def test_a_cursor_of_another_customer_is_refused(filled, client, shared_open_as, resource):
     other = shared_open_as(customer="globex")
-    for cursor in (cursor_of(filled, noun), cursor_of(client, noun)):
+    for cursor in (cursor_of(filled, resource), cursor_of(client, resource)):
         with refused("invalid-cursor", 400):
-            getattr(other, noun).list(page_cursor=cursor)
+            getattr(other, resource).list(page_cursor=cursor)
     with refused("invalid-cursor", 400):
-        getattr(client, noun).list(page_cursor=cursor_of(filled, noun))
+        getattr(client, resource).list(page_cursor=cursor_of(filled, resource))
     with refused("invalid-cursor", 400):
-        cursor = cursor_of(filled, noun, customer_id="acme")
-        getattr(filled, noun).list(page_cursor=cursor, customer_id="globex")
+        cursor = cursor_of(filled, resource, customer_id="acme")
+        getattr(filled, resource).list(page_cursor=cursor, customer_id="globex")
 
 
 def test_a_cursor_of_another_store_is_refused(filled):
@@ -183,9 +183,9 @@ def test_a_cursor_of_another_store_is_refused(filled):
 
 
 def test_a_cursor_does_not_tell_what_it_holds(client):
-    for noun in ("claims", "orchestrations"):
-        cursor = cursor_of(client, noun)
-        shown = getattr(client, noun).list()
+    for resource in ("claims", "orchestrations"):
+        cursor = cursor_of(client, resource)
+        shown = getattr(client, resource).list()
         assert cursor.isascii()
         assert not any(id in cursor for id in [*ids(shown), "acme", "2026"])
 
@@ -236,7 +236,7 @@ def test_rows_that_leave_the_filter_do_not_hide_others(operator):
 
 
 SPELLINGS = [
-    *((noun, {}, {"order": "DESC"}) for noun in NOUNS),
+    *((resource, {}, {"order": "DESC"}) for resource in NOUNS),
     ("controls", {}, {"include_deleted": False}),
     ("controls", {"type": ["SELL_ONLY", "CLOSED"]}, {"type": ["CLOSED", "SELL_ONLY", "CLOSED"]}),
     (
@@ -249,20 +249,20 @@ SPELLINGS = [
 ]
 
 
-@pytest.mark.parametrize(("noun", "given", "used"), SPELLINGS)
-def test_a_cursor_is_bound_to_what_is_asked_not_to_how(filled, noun, given, used):
-    listed = getattr(filled, noun).list
-    rest = listed(page_cursor=cursor_of(filled, noun, **given), **given)
-    assert listed(page_cursor=cursor_of(filled, noun, **given), **used) == rest
-    assert listed(page_cursor=cursor_of(filled, noun, **used), **given) == rest
+@pytest.mark.parametrize(("resource", "given", "used"), SPELLINGS)
+def test_a_cursor_is_bound_to_what_is_asked_not_to_how(filled, resource, given, used):
+    listed = getattr(filled, resource).list
+    rest = listed(page_cursor=cursor_of(filled, resource, **given), **given)
+    assert listed(page_cursor=cursor_of(filled, resource, **given), **used) == rest
+    assert listed(page_cursor=cursor_of(filled, resource, **used), **given) == rest
     assert rest.items
 
 
-@pytest.mark.parametrize("noun", [noun for noun in NOUNS if noun != "balances"])
-def test_a_client_may_begin_to_name_its_own_customer(client, noun):
-    listed = getattr(client, noun).list
-    rest = listed(page_cursor=cursor_of(client, noun))
-    assert listed(page_cursor=cursor_of(client, noun), customer_id="acme") == rest
+@pytest.mark.parametrize("resource", [resource for resource in NOUNS if resource != "balances"])
+def test_a_client_may_begin_to_name_its_own_customer(client, resource):
+    listed = getattr(client, resource).list
+    rest = listed(page_cursor=cursor_of(client, resource))
+    assert listed(page_cursor=cursor_of(client, resource), customer_id="acme") == rest
 
 
 def test_an_address_may_be_spelled_in_another_case(filled):

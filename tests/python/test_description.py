@@ -21,7 +21,7 @@ DESCRIPTION = json.loads(_core.describe())
 RECORDS = DESCRIPTION["records"]
 OPERATIONS = {operation["name"]: operation for operation in DESCRIPTION["operations"]}
 
-NOUNS = {
+RESOURCES = {
     "identities": operations.Identities,
     "controls": operations.Controls,
     "orchestrations": operations.Orchestrations,
@@ -109,21 +109,21 @@ def test_an_answer_with_a_value_that_is_new_is_read():
     assert decoding.read(control, records.Control).type == "PAUSED"
 
 
-def methods(noun: type) -> dict[str, Any]:
+def methods(resource: type) -> dict[str, Any]:
     """The operations of a resource, without what is made of its list."""
-    found = inspect.getmembers(noun, inspect.isfunction)
+    found = inspect.getmembers(resource, inspect.isfunction)
     own = {name: method for name, method in found if not name.startswith("_")}
     return {name: method for name, method in own.items() if name not in ("iter", "stream")}
 
 
 def test_every_operation_is_a_method_and_every_method_an_operation():
-    reached = {f"{name}.{method}" for name, noun in NOUNS.items() for method in methods(noun)}
+    reached = {f"{name}.{method}" for name, each in RESOURCES.items() for method in methods(each)}
     assert reached == set(OPERATIONS)
 
 
 def test_a_service_has_every_noun(operator):
-    for name, noun in NOUNS.items():
-        assert isinstance(getattr(operator, name), noun)
+    for name, resource in RESOURCES.items():
+        assert isinstance(getattr(operator, name), resource)
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -132,8 +132,8 @@ def test_an_operation_is_documented_and_its_async_twin_has_the_same_signature(na
     assert operation["summary"].endswith(".")
     assert operation["paths"]
     resource, method = name.split(".")
-    twin = getattr(async_operations, "Async" + NOUNS[resource].__name__)
-    own, other = methods(NOUNS[resource])[method], methods(twin)[method]
+    twin = getattr(async_operations, "Async" + RESOURCES[resource].__name__)
+    own, other = methods(RESOURCES[resource])[method], methods(twin)[method]
     assert inspect.iscoroutinefunction(other)
     assert inspect.signature(own) == inspect.signature(other)
     assert own.__doc__ == other.__doc__

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from comptroller import errors, routes
+from comptroller import description, errors
 
 ROOT = Path(__file__).parents[2]
-PROBLEMS: list[dict[str, Any]] = routes.description()["problems"]
+PROBLEMS: list[dict[str, Any]] = description.described()["problems"]
 
 
 def rows(page: str) -> set[str]:

@@ -37,10 +37,10 @@ def members(required: dict[str, Any], **optional: Any) -> st.SearchStrategy[dict
 
 def calls(name: str, given_: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[Operation]:
     """Calls of one method, such as ``claims.put``."""
-    noun, method = name.split(".")
+    resource, method = name.split(".")
 
     def ask(arguments: dict[str, Any], service: Service) -> object:
-        asked = getattr(getattr(service, noun), method)
+        asked = getattr(getattr(service, resource), method)
         return asked(arguments) if name == "orchestrations.put" else asked(**arguments)
 
     return given_.map(lambda arguments: partial(ask, arguments))
@@ -55,20 +55,20 @@ def loads(kind: str, lines: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrat
     return lines.map(lambda line: partial(load, line))
 
 
-def _nth(noun: str, method: str, number: int, service: Service, **arguments: Any) -> object:
+def _nth(resource: str, method: str, number: int, service: Service, **arguments: Any) -> object:
     """Calls a method for one of the records that are there."""
-    known = getattr(service, noun).list().items
+    known = getattr(service, resource).list().items
     if not known:
         return None
-    return getattr(getattr(service, noun), method)(known[number % len(known)].id, **arguments)
+    return getattr(getattr(service, resource), method)(known[number % len(known)].id, **arguments)
 
 
 def of_stored(
-    noun: str, method: str, given_: st.SearchStrategy[dict[str, Any]]
+    resource: str, method: str, given_: st.SearchStrategy[dict[str, Any]]
 ) -> st.SearchStrategy[Operation]:
     """Calls of a method for a record that is there, whoever made its id."""
     return st.builds(
-        lambda number, arguments: partial(_nth, noun, method, number, **arguments),
+        lambda number, arguments: partial(_nth, resource, method, number, **arguments),
         st.integers(0, 9),
         given_,
     )
@@ -248,8 +248,8 @@ def shown(service: Service) -> dict[str, Any]:
     rows = {name: page.items for name, page in lists.items()}
     rows["identities"] = sorted(rows["identities"], key=lambda row: row.id)
     for name in ("identities", "controls", "orchestrations", "claims"):
-        noun = getattr(service, name)
-        assert [noun.get(row.id) for row in rows[name]] == rows[name]
+        resource = getattr(service, name)
+        assert [resource.get(row.id) for row in rows[name]] == rows[name]
     return rows
 
 

@@ -80,8 +80,8 @@ def template(tmp_path_factory, template):
 
 
 def everything(service: comptroller.Service) -> list[Any]:
-    nouns = ("identities", "orchestrations", "payout_groups", "reward_addresses", "claims")
-    shown = [getattr(service, noun).list().items for noun in nouns]
+    resources = ("identities", "orchestrations", "payout_groups", "reward_addresses", "claims")
+    shown = [getattr(service, resource).list().items for resource in resources]
     return [*shown, service.controls.list(include_deleted=True).items, service.balances.list()]
 
 

@@ -6,7 +6,7 @@ import pytest
 from lines import NOUNS, at, fill, ids, key_of, refused
 
 CREATED_NOUNS = ("identities", "controls", "orchestrations")
-each_noun = pytest.mark.parametrize("noun", NOUNS)
+each_noun = pytest.mark.parametrize("resource", NOUNS)
 
 # Seconds in the order of arrival: ties, and arrivals out of order.
 ARRIVALS = [3, 1, 1, 2, 1, 3, 0, 2, 1, 1]
@@ -15,28 +15,29 @@ IN_ORDER = [6, 1, 2, 4, 8, 9, 3, 7, 0, 5]
 
 @pytest.fixture(scope="module")
 def filled(shared_open_as):
-    """For each noun its list, and the keys of its rows by created_at, ties by arrival."""
+    """For each resource its list, and the keys of its rows by created_at, ties by arrival."""
     operator, lists = shared_open_as(), {}
-    for noun in NOUNS:
-        made = fill(operator, noun, [at(second) for second in ARRIVALS], customer_id=f"of-{noun}")
-        who = operator if noun == "balances" else shared_open_as(customer=f"of-{noun}")
-        lists[noun] = getattr(who, noun), [made[index] for index in IN_ORDER]
+    for resource in NOUNS:
+        customer, times = f"of-{resource}", [at(second) for second in ARRIVALS]
+        made = fill(operator, resource, times, customer_id=customer)
+        who = operator if resource == "balances" else shared_open_as(customer=customer)
+        lists[resource] = getattr(who, resource), [made[index] for index in IN_ORDER]
     return lists
 
 
 @each_noun
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 10, 1000])
-def test_rows_come_by_time_and_ties_by_arrival_in_the_direction_of_order(filled, noun, limit):
-    listed, keys = filled[noun]
+def test_rows_come_by_time_and_ties_by_arrival_in_the_direction_of_order(filled, resource, limit):
+    listed, keys = filled[resource]
     assert [key_of(item) for item in listed.iter(order="ASC", limit=limit)] == keys
     assert [key_of(item) for item in listed.iter(limit=limit)] == keys[::-1]
     assert [key_of(item) for item in listed.iter(order="DESC", limit=limit)] == keys[::-1]
 
 
 @each_noun
-def test_a_page_holds_one_hundred_rows_unless_told_otherwise(operator, noun):
-    fill(operator, noun, [at(second // 2) for second in range(101)])
-    listed = getattr(operator, noun)
+def test_a_page_holds_one_hundred_rows_unless_told_otherwise(operator, resource):
+    fill(operator, resource, [at(second // 2) for second in range(101)])
+    listed = getattr(operator, resource)
     page = listed.list()
     assert len(page) == 100
     assert page.next_page_cursor
@@ -48,24 +49,24 @@ def test_a_page_holds_one_hundred_rows_unless_told_otherwise(operator, noun):
 
 
 @each_noun
-def test_an_empty_list_has_no_items_and_an_empty_cursor(operator, noun):
-    page = getattr(operator, noun).list()
+def test_an_empty_list_has_no_items_and_an_empty_cursor(operator, resource):
+    page = getattr(operator, resource).list()
     assert (page.items, page.next_page_cursor) == ([], "")
 
 
 @each_noun
 @pytest.mark.parametrize("limit", [1, 1000])
-def test_a_limit_from_1_to_1000_is_taken(shared_operator, noun, limit):
-    assert len(getattr(shared_operator, noun).list(limit=limit)) <= limit
+def test_a_limit_from_1_to_1000_is_taken(shared_operator, resource, limit):
+    assert len(getattr(shared_operator, resource).list(limit=limit)) <= limit
 
 
 @each_noun
 @pytest.mark.parametrize(
     "limit", ["0", "1001", "-1", "", "x", "1.0", "1e2", "+1", " 1", "2147483648", "9" * 30]
 )
-def test_any_other_limit_is_refused(shared_operator, noun, limit):
+def test_any_other_limit_is_refused(shared_operator, resource, limit):
     with refused("invalid-request", 400) as caught:
-        getattr(shared_operator, noun).list(limit=limit)
+        getattr(shared_operator, resource).list(limit=limit)
     assert [error.field for error in caught.value.errors] == ["limit"]
     assert "1000" in caught.value.detail
 
@@ -78,13 +79,13 @@ def test_a_walk_refuses_the_same_limits(shared_operator, limit):
 
 @each_noun
 @pytest.mark.parametrize("order", ["asc", "desc", "", "ASCENDING", "DESC "])
-def test_order_is_asc_or_desc(shared_operator, noun, order):
+def test_order_is_asc_or_desc(shared_operator, resource, order):
     with refused("invalid-request", 400) as caught:
-        getattr(shared_operator, noun).list(order=order)
+        getattr(shared_operator, resource).list(order=order)
     assert [error.field for error in caught.value.errors] == ["order"]
 
 
-@pytest.mark.parametrize("noun", CREATED_NOUNS)
+@pytest.mark.parametrize("resource", CREATED_NOUNS)
 @pytest.mark.parametrize(
     ("bound", "expected"),
     [
@@ -95,20 +96,20 @@ def test_order_is_asc_or_desc(shared_operator, noun, order):
         ("gt", [4]),
     ],
 )
-def test_each_bound_of_created_at(operator, noun, bound, expected):
-    made = fill(operator, noun, [at(second) for second in (0, 1, 2, 2, 3)], customer_id="acme")
-    if noun == "controls":
+def test_each_bound_of_created_at(operator, resource, bound, expected):
+    made = fill(operator, resource, [at(second) for second in (0, 1, 2, 2, 3)], customer_id="acme")
+    if resource == "controls":
         owners = {c.identity_id: c.id for c in operator.controls.list()}
         assert len(owners) == 5
     for moment in (at(2), "2026-01-01T00:00:02Z", "2026-01-01T05:30:02.000000+05:30"):
-        found = getattr(operator, noun).list(order="ASC", **{f"created_at_{bound}": moment})
+        found = getattr(operator, resource).list(order="ASC", **{f"created_at_{bound}": moment})
         assert ids(found) == [made[index] for index in expected]
 
 
-@pytest.mark.parametrize("noun", CREATED_NOUNS)
-def test_bounds_that_cross_give_an_empty_list(operator, noun):
-    fill(operator, noun, [at(0), at(1)])
-    listed = getattr(operator, noun)
+@pytest.mark.parametrize("resource", CREATED_NOUNS)
+def test_bounds_that_cross_give_an_empty_list(operator, resource):
+    fill(operator, resource, [at(0), at(1)])
+    listed = getattr(operator, resource)
     for bounds in (
         {"created_at_gt": at(1), "created_at_lt": at(0)},
         {"created_at_gte": at(1), "created_at_lt": at(1)},

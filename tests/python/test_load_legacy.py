@@ -151,15 +151,16 @@ def test_whose_a_line_is(
 ) -> None:
     row = line(kind, customer_id=in_line)
     assert outcome(operator, kind, row, customer_id=of_load) == "inserted"
-    noun = getattr(operator, kind.replace("-", "_"))
-    assert noun.get(row["id"]).customer_id == expected
-    assert [item.id for item in noun.list(customer_id=expected)] == [row["id"]]
+    resource = getattr(operator, kind.replace("-", "_"))
+    assert resource.get(row["id"]).customer_id == expected
+    assert [item.id for item in resource.list(customer_id=expected)] == [row["id"]]
 
 
 def test_a_put_orchestration_or_claim_is_a_load_of_one_line(operator: Service) -> None:
-    for noun, kind in ((operator.claims, "claims"), (operator.orchestrations, "orchestrations")):
+    resources = ((operator.claims, "claims"), (operator.orchestrations, "orchestrations"))
+    for resource, kind in resources:
         row = line(kind)
-        first = noun.put(row)
-        assert noun.put(first) == first
+        first = resource.put(row)
+        assert resource.put(first) == first
         assert first.created_at == datetime(2026, 1, 31, 12, tzinfo=UTC)
         assert outcome(operator, kind, row) == "unchanged"

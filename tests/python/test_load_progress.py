@@ -226,9 +226,9 @@ with comptroller.open("rows.db") as svc:
 
 QUICK = """
 import comptroller
-import comptroller.progress
+import comptroller.display.progress
 
-comptroller.progress._SOON_S = 0.0  # what is over at once has one too
+comptroller.display.progress._SOON_S = 0.0  # what is over at once has one too
 with comptroller.open("rows.db") as svc:
     svc.load("claims", comptroller.sample("claims", rows=20_000), progress=False)
     svc.export("claims", "claims.csv", format="csv")

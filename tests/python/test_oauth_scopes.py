@@ -7,9 +7,10 @@ from typing import Any
 import comptroller
 import pytest
 from authorised import Served, run_all
-from comptroller.routes import ROWS, Row, description, operations
+from comptroller.description import described, operations
+from comptroller.routes import ROWS, Row
 
-SCOPES: list[str] = list(description()["scopes"])
+SCOPES: list[str] = list(described()["scopes"])
 
 # What no operation takes: whoever passes the scope is told of it, and nothing is written.
 NONSENSE = "?nonsense=x"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from comptroller import decoding, operations
 from comptroller.errors import Unusable
-from comptroller.pages import Page
+from comptroller.operations.pages import Page
 from comptroller.records import Balance, Claim
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)

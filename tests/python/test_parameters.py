@@ -25,7 +25,7 @@ REPEATED = [
 
 @pytest.fixture(scope="module")
 def one_of_each(shared_open_as):
-    """A row of each noun that the filters of REPEATED find."""
+    """A row of each resource that the filters of REPEATED find."""
     operator = shared_open_as()
     operator.identities.put(id="one", customer_id="once")
     for type in ("CLOSED", "SELL_ONLY"):
@@ -39,19 +39,19 @@ def one_of_each(shared_open_as):
     return shared_open_as(customer="once")
 
 
-@pytest.mark.parametrize(("noun", "name", "value"), REPEATED)
-def test_a_value_that_is_there_twice_finds_no_row_twice(one_of_each, noun, name, value):
-    asked = getattr(one_of_each, noun)
+@pytest.mark.parametrize(("resource", "name", "value"), REPEATED)
+def test_a_value_that_is_there_twice_finds_no_row_twice(one_of_each, resource, name, value):
+    asked = getattr(one_of_each, resource)
     once = asked.list(**{name: value})
     twice = asked.list(**{name: [value, value]})
     assert twice.items == once.items
     assert list(asked.iter(limit=1, **{name: [value, value]})) == once.items
-    if noun in ("identities", "controls", "orchestrations"):
+    if resource in ("identities", "controls", "orchestrations"):
         assert once.items
 
 
 @pytest.mark.parametrize(
-    ("noun", "name", "nearest"),
+    ("resource", "name", "nearest"),
     [
         ("identities", "control_type", "control_types"),
         ("controls", "include_delete", "include_deleted"),
@@ -63,19 +63,19 @@ def test_a_value_that_is_there_twice_finds_no_row_twice(one_of_each, noun, name,
     ],
 )
 def test_an_unknown_filter_is_refused_and_the_nearest_is_named(
-    shared_operator, shared_door, noun, name, nearest
+    shared_operator, shared_door, resource, name, nearest
 ):
     with refused("invalid-request", 400) as caught:
-        getattr(shared_operator, noun).list(**{name: "x"})
+        getattr(shared_operator, resource).list(**{name: "x"})
     assert nearest in caught.value.detail
     with refused("invalid-request", 400) as caught:
-        shared_door(f"{noun}.list", {name: "x"})
+        shared_door(f"{resource}.list", {name: "x"})
     assert nearest in caught.value.detail
     assert [error.field for error in caught.value.errors] == [name]
 
 
 @pytest.mark.parametrize(
-    ("noun", "name", "value"),
+    ("resource", "name", "value"),
     [
         ("claims", "limit", "5"),
         ("claims", "payout_group_id", "01900000-0000-7000-8000-000000000000"),
@@ -84,10 +84,10 @@ def test_an_unknown_filter_is_refused_and_the_nearest_is_named(
         ("reward_addresses", "include_balance", "true"),
     ],
 )
-def test_a_single_valued_parameter_may_not_be_repeated(shared_door, noun, name, value):
-    assert shared_door(f"{noun}.list", [(name, value)])["next_page_cursor"] == ""
+def test_a_single_valued_parameter_may_not_be_repeated(shared_door, resource, name, value):
+    assert shared_door(f"{resource}.list", [(name, value)])["next_page_cursor"] == ""
     with refused("invalid-request", 400) as caught:
-        shared_door(f"{noun}.list", [(name, value), (name, value)])
+        shared_door(f"{resource}.list", [(name, value), (name, value)])
     assert [error.field for error in caught.value.errors] == [name]
 
 

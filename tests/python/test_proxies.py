@@ -16,7 +16,7 @@ pytest.importorskip("joserfc")
 
 import msgspec
 from comptroller.http.jwks import PublishedKeys
-from comptroller.pages import Page
+from comptroller.operations.pages import Page
 from comptroller.records import Claim
 from joserfc.jwk import OKPKey
 

@@ -15,13 +15,14 @@ import comptroller
 import pytest
 from command_line import Run
 from comptroller import errors
-from comptroller.loading import LoadResult
+from comptroller.bulk.loading import LoadResult
 from in_process import opener
 from lines import at, claim, group, identity, load, orchestration
 
 pytest.importorskip("httpx2")
 
-from comptroller import pulling, values
+from comptroller import values
+from comptroller.bulk import pulling
 
 Opener = Callable[..., comptroller.Service]
 SHOWN = [kind for kind in values.KINDS if kind != "balances"]
@@ -65,9 +66,9 @@ def counts(result: LoadResult) -> tuple[int, int, int, int]:
 
 
 def listed(service: comptroller.Service, kind: str) -> list[Any]:
-    noun = getattr(service, kind.replace("-", "_"))
+    resource = getattr(service, kind.replace("-", "_"))
     more = {"include_deleted": True} if kind == "controls" else {}
-    return sorted(noun.iter(**more), key=repr)
+    return sorted(resource.iter(**more), key=repr)
 
 
 def test_the_operator_pulls_everything(

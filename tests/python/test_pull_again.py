@@ -10,13 +10,13 @@ from typing import Any, cast
 import comptroller
 import pytest
 from comptroller import errors
-from comptroller.loading import LoadResult
+from comptroller.bulk.loading import LoadResult
 from comptroller.service import Host
 from lines import at, claim, load, orchestration
 
 pytest.importorskip("httpx2")
 
-from comptroller import pulling
+from comptroller.bulk import pulling
 
 MAKE: dict[str, Callable[..., dict[str, Any]]] = {
     "claims": lambda status, **members: claim(onchain_status=status, **members),

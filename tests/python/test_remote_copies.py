@@ -62,12 +62,12 @@ def afar(shared_path: Path) -> Iterator[Opener]:
         yield opener(shared_path, closing)
 
 
-def noun(service: comptroller.Service, kind: str) -> Any:
+def resource(service: comptroller.Service, kind: str) -> Any:
     return getattr(service, kind.replace("-", "_"))
 
 
 def table(service: comptroller.Service, kind: str, filters: Any, columns: Any = None) -> Any:
-    return pytest.importorskip("pyarrow").table(noun(service, kind).stream(columns, **filters))
+    return pytest.importorskip("pyarrow").table(resource(service, kind).stream(columns, **filters))
 
 
 def in_order(rows: Any) -> list[Any]:
@@ -81,7 +81,7 @@ def test_a_stream_shows_the_same(
 ) -> None:
     if how and kind == "balances":
         with refused("insufficient-scope", 403):
-            noun(afar(**how), kind).stream()
+            resource(afar(**how), kind).stream()
         return
     for columns in (None, COLUMNS.get(kind, ["created_at", "id"])):
         near = table(here(**how), kind, filters, columns)
@@ -116,7 +116,7 @@ def test_a_client_is_shown_no_column_that_is_the_operators(afar: Opener, kind: s
     acme = afar(customer="acme")
     assert "customer_id" not in table(acme, kind, {}).column_names
     with refused("invalid-request", 400):
-        noun(acme, kind).stream(["customer_id"])
+        resource(acme, kind).stream(["customer_id"])
 
 
 def test_a_stream_is_read_again_and_again_and_shows_the_same(open_afar: Opener) -> None:

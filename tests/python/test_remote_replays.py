@@ -75,8 +75,8 @@ def losing(operator: comptroller.Service) -> Iterator[comptroller.Service]:
 
 
 def everything(service: comptroller.Service) -> dict[str, list[Any]]:
-    nouns = ("identities", "orchestrations", "payout_groups", "reward_addresses", "balances")
-    found = {noun: list(getattr(service, noun).iter()) for noun in (*nouns, "claims")}
+    resources = ("identities", "orchestrations", "payout_groups", "reward_addresses", "balances")
+    found = {name: list(getattr(service, name).iter()) for name in (*resources, "claims")}
     return found | {"controls": list(service.controls.iter(include_deleted=True))}
 
 
@@ -89,9 +89,9 @@ def test_a_write_whose_answer_is_lost_is_done_once(
     after = everything(operator)
     changed = [
         record
-        for noun, records in after.items()
+        for resource, records in after.items()
         for record in records
-        if record not in before[noun]
+        if record not in before[resource]
     ]
     assert answer in changed
     added = sum(map(len, after.values())) - sum(map(len, before.values()))
@@ -99,7 +99,7 @@ def test_a_write_whose_answer_is_lost_is_done_once(
 
 
 def test_every_write_is_in_the_table() -> None:
-    from comptroller import routes
+    from comptroller import description
 
-    writes = {name for name, operation in routes.operations().items() if operation.is_write}
+    writes = {name for name, operation in description.operations().items() if operation.is_write}
     assert set(WRITES) == writes

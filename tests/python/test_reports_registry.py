@@ -13,8 +13,8 @@ pytest.importorskip("duckdb")
 pytest.importorskip("polars")
 
 from comptroller.analysis import assemble, reference
-from comptroller.analysis.face import Reports
 from comptroller.analysis.registry import CLAIM_KEYS, REPORTS, UNITS
+from comptroller.analysis.reports import Reports
 from furnished import NAMES
 from sqlglot import exp
 
@@ -87,7 +87,7 @@ def test_a_method_has_the_signature_and_the_docstring_of_its_entry(name: str) ->
 
 
 def test_the_stub_is_that_of_the_registry() -> None:
-    written = Path(assemble.__file__).with_name("face.pyi").read_text(encoding="utf-8")
+    written = Path(assemble.__file__).with_name("reports.pyi").read_text(encoding="utf-8")
     assert written == reference.stub(), "run python -m comptroller.analysis.reference"
 
 

@@ -16,8 +16,8 @@ pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")
 pytest.importorskip("polars")
 
-from comptroller.analysis.face import Reports
 from comptroller.analysis.registry import TABLES
+from comptroller.analysis.reports import Reports
 from comptroller.analysis.tables import Store
 
 GROUP = "01900000-0000-7000-8000-0000000000aa"

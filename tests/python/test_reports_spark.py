@@ -21,7 +21,7 @@ pytest.importorskip("click")
 
 from comptroller.analysis import open_exports
 from comptroller.analysis.engines.spark import Spark
-from comptroller.analysis.face import Reports
+from comptroller.analysis.reports import Reports
 from comptroller.cli import main
 
 pytestmark = [*MARKS, pytest.mark.usefixtures("spark")]

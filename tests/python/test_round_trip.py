@@ -309,8 +309,8 @@ def test_a_write_outlives_a_reload_of_what_a_clock_ahead_of_ours_wrote(
     assert written.updated_at > datetime.fromisoformat(FUTURE)
     (rejection,) = operator.load(kind, [line]).rejections
     assert rejection.code in ("already-exists", "illegal-transition")
-    noun = getattr(operator, kind.replace("-", "_"))
-    assert noun.get(ids[kind]) == written
+    resource = getattr(operator, kind.replace("-", "_"))
+    assert resource.get(ids[kind]) == written
 
 
 def test_an_identity_that_a_control_brought_along_is_that_also_in_a_copy(

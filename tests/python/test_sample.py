@@ -97,9 +97,9 @@ def test_a_sample_looks_like_life(operator: Service, folder: Path) -> None:
     assert {"DORMANT", "FROZEN"} <= types
 
 
-@pytest.mark.parametrize("noun", ["payout-groups", "payout_groups"])
-def test_a_sample_is_a_file_that_a_load_takes(operator: Service, noun: str) -> None:
-    with comptroller.sample(noun, rows=3) as file:
+@pytest.mark.parametrize("resource", ["payout-groups", "payout_groups"])
+def test_a_sample_is_a_file_that_a_load_takes(operator: Service, resource: str) -> None:
+    with comptroller.sample(resource, rows=3) as file:
         assert isinstance(file, io.BufferedIOBase)
         assert operator.load("payout-groups", file, customer_id="acme").inserted == 3
 

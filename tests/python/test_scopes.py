@@ -212,14 +212,14 @@ def test_a_client_has_no_part_in_the_whole_store(shared_acme, tmp_path, work):
     assert not copy.exists()
 
 
-@pytest.mark.parametrize("noun", ["claims", "controls", "identities", "orchestrations"])
-def test_an_export_and_a_stream_need_the_scope_of_the_list(open_as, tmp_path, noun):
+@pytest.mark.parametrize("resource", ["claims", "controls", "identities", "orchestrations"])
+def test_an_export_and_a_stream_need_the_scope_of_the_list(open_as, tmp_path, resource):
     path = tmp_path / "out.ndjson"
     blind = open_as(customer="acme", scopes=["rewards:write_payout_groups"])
     with refused("insufficient-scope"):
-        blind.export(noun, path)
+        blind.export(resource, path)
     with refused("insufficient-scope"):
-        getattr(blind, noun).stream()
+        getattr(blind, resource).stream()
     assert not path.exists()
 
 

@@ -27,7 +27,7 @@ NOUNS = (
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory, template):
-    """A store with a record of each noun."""
+    """A store with a record of each resource."""
     path = shutil.copyfile(template, tmp_path_factory.mktemp("template") / "furnished.db")
     with comptroller.open(path) as operator:
         load(operator, "identities", identity(id="i", metadata={"<b>": "&"}))
@@ -40,9 +40,9 @@ def template(tmp_path_factory, template):
     return path
 
 
-@pytest.mark.parametrize("noun", NOUNS)
-def test_a_record_is_frozen_and_pickles(shared_operator, noun):
-    (record,) = getattr(shared_operator, noun).list()
+@pytest.mark.parametrize("resource", NOUNS)
+def test_a_record_is_frozen_and_pickles(shared_operator, resource):
+    (record,) = getattr(shared_operator, resource).list()
     name = record.__struct_fields__[0]
     with pytest.raises(AttributeError):
         setattr(record, name, "x")
@@ -53,9 +53,9 @@ def test_a_record_is_frozen_and_pickles(shared_operator, noun):
     assert "None" not in repr(record)
 
 
-@pytest.mark.parametrize("noun", NOUNS)
-def test_values_are_plain_words_decimals_and_aware_times(shared_operator, noun):
-    (record,) = getattr(shared_operator, noun).list()
+@pytest.mark.parametrize("resource", NOUNS)
+def test_values_are_plain_words_decimals_and_aware_times(shared_operator, resource):
+    (record,) = getattr(shared_operator, resource).list()
     for name in record.__struct_fields__:
         value = getattr(record, name)
         assert not isinstance(value, float), name
@@ -64,13 +64,13 @@ def test_values_are_plain_words_decimals_and_aware_times(shared_operator, noun):
         if isinstance(value, datetime):
             assert value.tzinfo is not None
             assert value.utcoffset().total_seconds() == 0
-        if name in ("amount", "source_amount") or (noun == "balances" and name == "balance"):
+        if name in ("amount", "source_amount") or (resource == "balances" and name == "balance"):
             assert type(value) is Decimal
 
 
-@pytest.mark.parametrize("noun", NOUNS)
-def test_a_page_draws_itself_short_and_safe(shared_operator, noun):
-    page = getattr(shared_operator, noun).list()
+@pytest.mark.parametrize("resource", NOUNS)
+def test_a_page_draws_itself_short_and_safe(shared_operator, resource):
+    page = getattr(shared_operator, resource).list()
     assert repr(page) == f"<Page: 1 x {type(page[0]).__name__}, the last page>"
     html = page._repr_html_()
     assert html.count("<table>") == 1
@@ -86,9 +86,9 @@ def test_a_service_says_what_it_is(open_as, store_path):
     assert "read only" in shown[2]
 
 
-@pytest.mark.parametrize("noun", NOUNS)
-def test_after_close_every_noun_is_closed(operator, noun):
-    listed = getattr(operator, noun)
+@pytest.mark.parametrize("resource", NOUNS)
+def test_after_close_every_noun_is_closed(operator, resource):
+    listed = getattr(operator, resource)
     operator.close()
     operator.close()
     for ask in (listed.list, lambda: next(listed.iter())):

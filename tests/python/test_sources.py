@@ -17,7 +17,8 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from comptroller import Service, loading, records
+from comptroller import Service, records
+from comptroller.bulk import loading
 from comptroller.errors import InvalidRequest
 
 NDJSON = b'{"id":"1"}\n{"id":"2"}\n'

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from comptroller import routes
+from comptroller.description import described
 
 SPECIFICATION = Path(__file__).parents[2] / "docs" / "specification.md"
 TEXT = SPECIFICATION.read_text(encoding="utf-8")
 WORDS = frozenset(re.findall(r"[A-Za-z_]+", TEXT))
-RECORDS = routes.description()["records"]
+RECORDS = described()["records"]
 
 
 @pytest.mark.parametrize(
@@ -22,23 +23,23 @@ def test_has_every_field(record: str, field: str) -> None:
     assert field in WORDS
 
 
-@pytest.mark.parametrize("request_name", sorted(routes.description()["requests"]))
+@pytest.mark.parametrize("request_name", sorted(described()["requests"]))
 def test_has_every_parameter(request_name: str) -> None:
-    parameters = routes.description()["requests"][request_name]["members"]
+    parameters = described()["requests"][request_name]["members"]
     assert {word for name in parameters for word in name.split(".")} <= WORDS
 
 
-@pytest.mark.parametrize("name", sorted(routes.description()["enums"]))
+@pytest.mark.parametrize("name", sorted(described()["enums"]))
 def test_has_every_value_of_a_closed_set(name: str) -> None:
-    assert set(routes.description()["enums"][name]) <= WORDS
+    assert set(described()["enums"][name]) <= WORDS
 
 
-@pytest.mark.parametrize("scope", sorted(routes.description()["scopes"]))
+@pytest.mark.parametrize("scope", sorted(described()["scopes"]))
 def test_has_every_scope(scope: str) -> None:
     assert f"`{scope}`" in TEXT
 
 
-@pytest.mark.parametrize("problem", routes.description()["problems"], ids=lambda each: each["code"])
+@pytest.mark.parametrize("problem", described()["problems"], ids=lambda each: each["code"])
 def test_has_every_error_under_its_status(problem: dict[str, object]) -> None:
     (row,) = re.findall(rf"^\| {problem['status']} \|(.*)$", TEXT, re.MULTILINE)
     assert f"`{problem['code']}`" in row

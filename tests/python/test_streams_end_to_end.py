@@ -49,19 +49,19 @@ def by_key(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (row.get("id", row.get("address_id")), str(row.get("at"))))
 
 
-@pytest.mark.parametrize("noun", NOUNS)
-def test_a_stream_shows_what_the_pages_show(store: Service, noun: str) -> None:
-    face = getattr(store, noun)
-    options = {"reward_addresses": {"include_balance": True}}.get(noun, {})
+@pytest.mark.parametrize("resource", NOUNS)
+def test_a_stream_shows_what_the_pages_show(store: Service, resource: str) -> None:
+    face = getattr(store, resource)
+    options = {"reward_addresses": {"include_balance": True}}.get(resource, {})
     pages = [plain(record) for record in face.iter(**options)]
     assert pages
     assert by_key(face.stream(**options).to_arrow().to_pylist()) == by_key(pages)
 
 
-@pytest.mark.parametrize("noun", NOUNS)
-def test_polars_gets_the_same_frame_by_either_way(store: Service, noun: str) -> None:
+@pytest.mark.parametrize("resource", NOUNS)
+def test_polars_gets_the_same_frame_by_either_way(store: Service, resource: str) -> None:
     polars = pytest.importorskip("polars")
-    stream = getattr(store, noun).stream()
+    stream = getattr(store, resource).stream()
     frame = stream.to_polars()
     assert frame.schema == polars.DataFrame(stream).schema
     assert frame.to_arrow().to_pylist() == stream.to_arrow().to_pylist()
@@ -205,9 +205,9 @@ def test_bounds_are_inclusive_as_they_are_in_the_list(store: Service) -> None:
     assert counts[2] >= 1
 
 
-@pytest.mark.parametrize("noun", NOUNS)
-def test_columns_come_in_the_order_they_are_asked_for(store: Service, noun: str) -> None:
-    face = getattr(store, noun)
+@pytest.mark.parametrize("resource", NOUNS)
+def test_columns_come_in_the_order_they_are_asked_for(store: Service, resource: str) -> None:
+    face = getattr(store, resource)
     whole = face.stream().to_arrow()
     names = [*reversed(whole.column_names)][:3]
     assert face.stream(names).to_arrow().equals(whole.select(names))
@@ -248,10 +248,10 @@ def test_a_client_streams_its_own(operator: Service, acme: Service) -> None:
 def test_an_empty_store_gives_an_empty_table_of_the_same_columns(
     operator: Service, store: Service
 ) -> None:
-    for noun in NOUNS:
-        empty = getattr(operator, noun).stream().to_arrow()
+    for resource in NOUNS:
+        empty = getattr(operator, resource).stream().to_arrow()
         assert empty.num_rows == 0
-        assert empty.schema == getattr(store, noun).stream().to_arrow().schema
+        assert empty.schema == getattr(store, resource).stream().to_arrow().schema
 
 
 def test_a_stream_ends_with_its_block(operator: Service) -> None:

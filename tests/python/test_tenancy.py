@@ -33,15 +33,15 @@ NUMBERED = {
 UNKNOWN = "01900000-0000-7000-8000-0000000000c1"
 
 
-def id_of(customer: str, noun: str) -> str:
-    """The id of the customer's one record of a noun."""
+def id_of(customer: str, resource: str) -> str:
+    """The id of the customer's one record of a resource."""
     uuids = {"payout_groups": "1", "reward_addresses": "2"}
-    return NUMBERED[customer] + uuids[noun] if noun in uuids else f"{customer}-{noun}"
+    return NUMBERED[customer] + uuids[resource] if resource in uuids else f"{customer}-{resource}"
 
 
 def furnish(operator: comptroller.Service, customer: str) -> None:
-    """One record of each noun for a customer; an active control that it may lift."""
-    named = {noun: id_of(customer, noun) for noun in KINDS}
+    """One record of each resource for a customer; an active control that it may lift."""
+    named = {resource: id_of(customer, resource) for resource in KINDS}
     home = named["payout_groups"]
     lines = {
         "identities": identity(ref_id="same", metadata={"secret": customer}),
@@ -51,8 +51,8 @@ def furnish(operator: comptroller.Service, customer: str) -> None:
         "reward_addresses": address(address=ADDRESSES[customer], payout_group_id=home),
         "claims": claim(payout_group_id=home, blockchain="ink"),
     }
-    for noun, line in lines.items():
-        load(operator, KINDS[noun], line | {"id": named[noun]}, customer_id=customer)
+    for resource, line in lines.items():
+        load(operator, KINDS[resource], line | {"id": named[resource]}, customer_id=customer)
     load(operator, "balances", balance(address_id=named["reward_addresses"], at=at(0)))
 
 
@@ -68,7 +68,7 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory, template):
-    """A store with one record of each noun for each customer."""
+    """A store with one record of each resource for each customer."""
     path = shutil.copyfile(template, tmp_path_factory.mktemp("template") / "furnished.db")
     with comptroller.open(path) as operator:
         for customer in ADDRESSES:
@@ -143,16 +143,16 @@ def answer(ask: Any, service: comptroller.Service, id: str) -> tuple[Any, ...]:
 
 def everything(operator: comptroller.Service) -> list[Any]:
     """All that the store holds."""
-    return [getattr(operator, noun).list(order="ASC").items for noun in KINDS]
+    return [getattr(operator, resource).list(order="ASC").items for resource in KINDS]
 
 
 @pytest.mark.parametrize("name", BY_ID)
 def test_a_foreign_id_is_answered_as_an_unknown_one(both, name):
     operator, acme = both
-    noun, ask = BY_ID[name]
+    resource, ask = BY_ID[name]
     before = everything(operator)
     unknown = answer(ask, acme, UNKNOWN)
-    assert answer(ask, acme, id_of("globex", noun)) == unknown
+    assert answer(ask, acme, id_of("globex", resource)) == unknown
     assert unknown[:2] == ("not-found", 404)
     assert unknown[3] is None
     assert everything(operator) == before
@@ -160,24 +160,24 @@ def test_a_foreign_id_is_answered_as_an_unknown_one(both, name):
 
 @pytest.mark.parametrize("name", BY_ID)
 def test_an_own_id_is_answered(both, name):
-    noun, ask = BY_ID[name]
+    resource, ask = BY_ID[name]
     if name == "reward_addresses.create":
         with refused("ledger-mismatch"):
-            ask(both[1], id_of("acme", noun))
+            ask(both[1], id_of("acme", resource))
     else:
-        assert ask(both[1], id_of("acme", noun)) is not None
+        assert ask(both[1], id_of("acme", resource)) is not None
 
 
-@pytest.mark.parametrize("noun", KINDS)
-def test_a_list_shows_a_client_its_own_and_the_operator_all(shared, noun):
+@pytest.mark.parametrize("resource", KINDS)
+def test_a_list_shows_a_client_its_own_and_the_operator_all(shared, resource):
     operator, acme = shared
-    own, foreign = id_of("acme", noun), id_of("globex", noun)
-    assert ids(getattr(acme, noun).list()) == [own]
-    assert ids(getattr(acme, noun).iter(limit=1)) == [own]
-    assert set(ids(getattr(operator, noun).list())) == {own, foreign}
-    assert ids(getattr(operator, noun).list(customer_id="globex")) == [foreign]
-    assert ids(getattr(operator, noun).list(customer_id="nobody")) == []
-    assert ids(getattr(acme, noun).list(customer_id="acme")) == [own]
+    own, foreign = id_of("acme", resource), id_of("globex", resource)
+    assert ids(getattr(acme, resource).list()) == [own]
+    assert ids(getattr(acme, resource).iter(limit=1)) == [own]
+    assert set(ids(getattr(operator, resource).list())) == {own, foreign}
+    assert ids(getattr(operator, resource).list(customer_id="globex")) == [foreign]
+    assert ids(getattr(operator, resource).list(customer_id="nobody")) == []
+    assert ids(getattr(acme, resource).list(customer_id="acme")) == [own]
 
 
 # A filter, what it names of globex, and the same of nobody.
@@ -193,17 +193,17 @@ FOREIGN_FILTERS = [
 ]
 
 
-@pytest.mark.parametrize(("noun", "name", "foreign", "unknown"), FOREIGN_FILTERS)
-def test_a_filter_finds_nothing_foreign(shared, noun, name, foreign, unknown):
+@pytest.mark.parametrize(("resource", "name", "foreign", "unknown"), FOREIGN_FILTERS)
+def test_a_filter_finds_nothing_foreign(shared, resource, name, foreign, unknown):
     operator, acme = shared
-    found = getattr(acme, noun).list(**{name: foreign})
-    assert found == getattr(acme, noun).list(**{name: unknown})
+    found = getattr(acme, resource).list(**{name: foreign})
+    assert found == getattr(acme, resource).list(**{name: unknown})
     assert found.items == []
-    assert getattr(operator, noun).list(**{name: foreign}).items
+    assert getattr(operator, resource).list(**{name: foreign}).items
 
 
 @pytest.mark.parametrize(
-    ("noun", "filters"),
+    ("resource", "filters"),
     [
         ("identities", {"ref_id": "same"}),
         ("identities", {"control_types": "DORMANT"}),
@@ -221,14 +221,14 @@ def test_a_filter_finds_nothing_foreign(shared, noun, name, foreign, unknown):
         ("claims", {"statuses": ["PENDING", "FAILED"], "start_time": at(0)}),
     ],
 )
-def test_what_both_have_is_found_of_ones_own(shared, noun, filters):
-    assert ids(getattr(shared[1], noun).list(**filters)) == [id_of("acme", noun)]
+def test_what_both_have_is_found_of_ones_own(shared, resource, filters):
+    assert ids(getattr(shared[1], resource).list(**filters)) == [id_of("acme", resource)]
 
 
-@pytest.mark.parametrize("noun", KINDS)
-def test_another_customer_is_not_accessible_whether_or_not_it_exists(shared, noun):
+@pytest.mark.parametrize("resource", KINDS)
+def test_another_customer_is_not_accessible_whether_or_not_it_exists(shared, resource):
     def ask(service: comptroller.Service, customer: str) -> Any:
-        return getattr(service, noun).list(customer_id=customer)
+        return getattr(service, resource).list(customer_id=customer)
 
     unknown = answer(ask, shared[1], "nobody")
     assert answer(ask, shared[1], "globex") == unknown
@@ -272,20 +272,20 @@ def test_the_one_exception_is_a_taken_address(both):
     assert caught.value.existing == id_of("globex", "reward_addresses")
 
 
-@pytest.mark.parametrize("noun", ["controls", "payout_groups", "reward_addresses", "claims"])
-def test_whose_a_record_is_shows_to_the_operator_alone(shared, noun):
+@pytest.mark.parametrize("resource", ["controls", "payout_groups", "reward_addresses", "claims"])
+def test_whose_a_record_is_shows_to_the_operator_alone(shared, resource):
     operator, acme = shared
-    own = id_of("acme", noun)
-    assert getattr(operator, noun).get(own).customer_id == "acme"
-    assert getattr(acme, noun).get(own).customer_id is None
+    own = id_of("acme", resource)
+    assert getattr(operator, resource).get(own).customer_id == "acme"
+    assert getattr(acme, resource).get(own).customer_id is None
 
 
-@pytest.mark.parametrize("noun", KINDS)
-def test_an_export_holds_a_clients_own_alone(shared, tmp_path, noun):
+@pytest.mark.parametrize("resource", KINDS)
+def test_an_export_holds_a_clients_own_alone(shared, tmp_path, resource):
     path = tmp_path / "out.ndjson"
-    assert shared[1].export(KINDS[noun], path) == 1
+    assert shared[1].export(KINDS[resource], path) == 1
     (line,) = path.read_text().splitlines()
-    assert json.loads(line)["id"] == id_of("acme", noun)
+    assert json.loads(line)["id"] == id_of("acme", resource)
     assert "globex" not in line
 
 

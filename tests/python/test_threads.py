@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("prometheus_client")
 
-from comptroller import _core, routes
+from comptroller import _core, description
 from comptroller.http.threads import Threads
 
-OPERATIONS = routes.operations()
+OPERATIONS = description.operations()
 CUSTOMER = "acme"
 MANY = 16  # ranges of indexes
 
@@ -37,7 +37,7 @@ def thread_of(name: str, parameters: Parameters) -> threading.Thread:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_operation_is_bounded_or_a_list(name: str) -> None:
-    described = {each["name"]: each for each in routes.description()["operations"]}
+    described = {each["name"]: each for each in description.described()["operations"]}
     assert described[name]["is_bounded"] == (not name.endswith(".list"))
 
 
@@ -52,7 +52,7 @@ def test_every_filter_has_a_cost_or_bounds_the_time() -> None:
     free |= {"include_balance", "balance_timestamp"}
     for name, operation in OPERATIONS.items():
         if name.endswith(".list"):
-            fields = routes.description()["requests"][operation.request]["members"]
+            fields = description.described()["requests"][operation.request]["members"]
             without = {
                 name
                 for name, field in fields.items()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from comptroller.analysis.engines import Engine
-    from comptroller.analysis.face import Reports
+    from comptroller.analysis.reports import Reports
 
 
 def open_exports(
@@ -27,7 +27,7 @@ def open_exports(
         MissingExtra: what the engine needs is not installed.
     """
     from comptroller.analysis import engines
-    from comptroller.analysis.face import Reports
+    from comptroller.analysis.reports import Reports
     from comptroller.analysis.tables import Exports
 
     found = tables if isinstance(tables, Mapping) else engines.tables_in(tables)

@@ -26,7 +26,7 @@ from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
 
 from comptroller.analysis.registry import PARAMETER_TYPES, PERIODS, TABLES
-from comptroller.routes import members
+from comptroller.description import members
 
 #: The database that files name the tables of the store by.
 STORE = "main"

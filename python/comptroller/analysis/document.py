@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from comptroller.analysis.formatting import columns_of, csv_of
-from comptroller.markup import html, source
+from comptroller.display.html import html, source
 
 if TYPE_CHECKING:
     import polars

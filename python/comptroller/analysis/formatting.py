@@ -10,8 +10,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from comptroller import figures
-from comptroller.markup import TableColumn
+from comptroller.display import numbers
+from comptroller.display.html import TableColumn
 
 if TYPE_CHECKING:
     import polars
@@ -34,7 +34,7 @@ def columns_of(frame: polars.DataFrame) -> list[TableColumn]:
 def _texts(name: str, values: list[Any]) -> list[str | None]:
     known = [value for value in values if value is not None]
     if known and isinstance(known[0], Decimal):
-        texts = iter(figures.aligned([figures.shortest(amount) for amount in known]))
+        texts = iter(numbers.aligned([numbers.shortest(amount) for amount in known]))
         return [None if value is None else next(texts) for value in values]
     told = _teller(name, known)
     return [None if value is None else told(value) for value in values]
@@ -50,8 +50,8 @@ def _teller(name: str, known: list[Any]) -> Callable[[Any], str]:
         return lambda number: f"{number:,}"
     if isinstance(first, float):
         if name.endswith("_seconds"):
-            return lambda seconds: figures.duration(round(seconds * 1_000_000))
-        return figures.percent if name.endswith(_SHARES) else _number
+            return lambda seconds: numbers.duration(round(seconds * 1_000_000))
+        return numbers.percent if name.endswith(_SHARES) else _number
     return str
 
 
@@ -84,7 +84,7 @@ def _exact(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, Decimal):
-        return figures.plain(value)
+        return numbers.plain(value)
     if isinstance(value, datetime):
         text = value.replace(tzinfo=None).isoformat()
         return f"{text.rstrip('0') if value.microsecond else text}Z"

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from comptroller import figures
 from comptroller.analysis import registry
 from comptroller.analysis.registry import Definition
 from comptroller.analysis.report import Report
+from comptroller.display import numbers
 from comptroller.errors import Error
 
 _SHOWN_FAILURES = 5
@@ -160,7 +160,7 @@ def _days(frame: pl.DataFrame) -> _Found:
     series = " ".join(_named(row[key]) for key in frame.columns[: frame.columns.index("day")])
     shown = "more than 20 digits"  # such days have no median either
     if row["value"] is not None:
-        shown = f"{figures.plain(row['value'])}, usually {figures.plain(row['median'])}"
+        shown = f"{numbers.plain(row['value'])}, usually {numbers.plain(row['median'])}"
     days = _many(frame["day"].n_unique(), "day")
     text = f"{days} outside the band, furthest {row['day']:%Y-%m-%d}"
     return [(f"{text} ({series}: {shown})", {})]
@@ -171,7 +171,7 @@ def _many(number: int, noun: str) -> str:
 
 
 def _duration(seconds: float) -> str:
-    return figures.duration(round(seconds * 1_000_000))
+    return numbers.duration(round(seconds * 1_000_000))
 
 
 def _named(word: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
@@ -21,19 +21,6 @@ _EPOCH = datetime(1970, 1, 1)
 _MONTH = re.compile(r"(?!0000)([0-9]{4})-(0[1-9]|1[0-2])")
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DECIMALS = 6
-
-
-def checked_keys(by: Sequence[str], among: Sequence[str], name: str = "by") -> tuple[str, ...]:
-    """The keys. Raises InvalidRequest for one that is not `among` them or is repeated."""
-    if not isinstance(by, Iterable):
-        raise invalid(name, f"must be some of {', '.join(among)}")
-    asked = (by,) if isinstance(by, str) else tuple(by)
-    for key in asked:
-        if key not in among:
-            raise invalid(name, f"must be some of {', '.join(among)}")
-        if asked.count(key) > 1:
-            raise invalid(name, f"names {key} twice")
-    return asked
 
 
 def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from comptroller import _core, arguments
 from comptroller.analysis import plain
 from comptroller.analysis.formatting import defused
 from comptroller.analysis.registry import ALL_ROWS, TABLES
+from comptroller.bulk.streams import awaited, interruptible
 from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
-from comptroller.streams import awaited, interruptible
 
 if TYPE_CHECKING:
     from comptroller._core import TextPiece

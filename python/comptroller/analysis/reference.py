@@ -78,7 +78,7 @@ def _listed(name: str, text: str) -> str:
 
 
 def stub() -> str:
-    """The stub of :mod:`.face`, for type checkers and editors."""
+    """The stub of :mod:`.reports`, for type checkers and editors."""
     methods = []
     for definition in REPORTS.values():
         own = [
@@ -134,4 +134,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("face.pyi").write_text(stub(), encoding="utf-8")
+    Path(__file__).with_name("reports.pyi").write_text(stub(), encoding="utf-8")

@@ -7,8 +7,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from comptroller.analysis.registry import PERIODS, Definition
-from comptroller.markup import SHOWN_ROWS
-from comptroller.streams import ArrowRows, require
+from comptroller.bulk.streams import ArrowRows
+from comptroller.display.html import SHOWN_ROWS
+from comptroller.errors import require
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -56,20 +57,20 @@ class Report(ArrowRows):
     @property
     def over(self) -> str:
         """What it is over: the keys, what was asked for, the period of the rows, their number."""
-        told = [f"by {', '.join(self.keys)}"] if self.keys else []
-        told += [f"in {asset}" for asset in self._folded() if asset is not None]
-        told += [
+        parts = [f"by {', '.join(self.keys)}"] if self.keys else []
+        parts += [f"in {asset}" for asset in self._folded() if asset is not None]
+        parts += [
             f"{word} {given}"
             for name, word in _WORDS.items()
             if (given := self.given.get(name)) is not None
         ]
         starts = next((self._frame[key] for key in PERIODS if key in self.keys), None)
         if starts is not None and starts.count():
-            told.append(" to ".join(moment.date().isoformat() for moment in _ends(starts)))
-        told.append(f"{len(self):,} {'row' if len(self) == 1 else 'rows'}")
+            parts.append(" to ".join(moment.date().isoformat() for moment in _ends(starts)))
+        parts.append(f"{len(self):,} {'row' if len(self) == 1 else 'rows'}")
         if self.has_gaps:
-            told.append("amounts of more than 20 digits before the point left empty")
-        return ", ".join(told)
+            parts.append("amounts of more than 20 digits before the point left empty")
+        return ", ".join(parts)
 
     def head(self, rows: int) -> polars.DataFrame:
         """The rows to show where there is no room for more: of the newest periods, newest first.
@@ -139,7 +140,7 @@ class Report(ArrowRows):
 
 def _require_drawing(purpose: str) -> None:
     for module in ("altair", "vl_convert"):
-        require(module, purpose, "comptroller[analysis]")
+        require(module, purpose, "analysis")
 
 
 #: What was asked for besides the keys, and how it is introduced.

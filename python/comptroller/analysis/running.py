@@ -8,6 +8,7 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
+from comptroller import arguments
 from comptroller.analysis import engines, parameters
 from comptroller.analysis.assemble import Statement, assemble
 from comptroller.analysis.engines import Engine
@@ -22,8 +23,8 @@ from comptroller.analysis.registry import (
 )
 from comptroller.analysis.report import Report
 from comptroller.analysis.tables import Reads, Tables, TableSource
+from comptroller.display.progress import busy
 from comptroller.errors import Error, Forbidden, InvalidRequest, invalid, make
-from comptroller.progress import waiting
 
 
 class ReportRequest:
@@ -36,7 +37,7 @@ class ReportRequest:
         self._values = parameters.values(definition.takes, given)
         self.by: tuple[str, ...] = ()
         if definition.by is not None:
-            self.by = parameters.checked_keys(given["by"], definition.among)
+            self.by = arguments.choices("by", given["by"], definition.among)
         periods = [key for key in self.by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
             raise invalid("by", "may name one period only")
@@ -123,7 +124,7 @@ class Runner:
         """A report that was asked for with all of its parameters."""
         request = ReportRequest(definition, given)
         asked = given["engine"]
-        with self._turn, self._tables(asked) as tables, waiting(f"running {definition.name}"):
+        with self._turn, self._tables(asked) as tables, busy(f"running {definition.name}"):
             return request.answer(tables)
 
     def run_each(
@@ -138,7 +139,7 @@ class Runner:
         ]
         reads = _joined(request.reads for request in requests)
         ran: dict[tuple[Any, ...], Report | Error] = {}
-        with self._tables(engine) as tables, tables.held(reads), waiting("running the reports"):
+        with self._tables(engine) as tables, tables.held(reads), busy("running the reports"):
             for request in requests:
                 if request.asked not in ran:
                     ran[request.asked] = _answer(request, tables)

@@ -11,8 +11,8 @@ import polars
 from comptroller.analysis.assemble import store_columns
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.registry import ALL_ROWS
+from comptroller.bulk.streams import Stream
 from comptroller.errors import Forbidden, invalid, make
-from comptroller.streams import Stream
 
 #: Columns by table, and filters of streams by table.
 Reads = Mapping[str, Collection[str]]

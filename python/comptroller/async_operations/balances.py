@@ -10,8 +10,8 @@ from typing import Never, Unpack
 from comptroller.arguments import Id, Money, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.operations.balances import BalanceFilters
+from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, request
-from comptroller.pages import Page
 from comptroller.records import Balance
 from comptroller.values import (
     Order,

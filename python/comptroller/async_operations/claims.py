@@ -10,8 +10,8 @@ from typing import Never, Unpack
 from comptroller.arguments import Id, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.operations.claims import ClaimFilters
+from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, record_request, request
-from comptroller.pages import Page
 from comptroller.records import Claim
 from comptroller.values import (
     ClaimStatus,

@@ -10,8 +10,8 @@ from typing import Never, Unpack
 from comptroller.arguments import Id, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.operations.controls import ControlFilters
+from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, request
-from comptroller.pages import Page
 from comptroller.records import Control
 from comptroller.values import (
     ControlType,

@@ -10,8 +10,8 @@ from typing import Never, Unpack
 from comptroller.arguments import Id, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.operations.identities import IdentityFilters
+from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, request
-from comptroller.pages import Page
 from comptroller.records import Identity, Permission
 from comptroller.values import (
     Action,

@@ -10,8 +10,8 @@ from typing import Never, Unpack
 from comptroller.arguments import Id, Ids, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.operations.orchestrations import OrchestrationFilters
+from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, record_request, request
-from comptroller.pages import Page
 from comptroller.records import Orchestration
 from comptroller.values import (
     Order,

@@ -9,9 +9,9 @@ from typing import Never, Unpack
 
 from comptroller.arguments import Id, Money, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
+from comptroller.operations.pages import Page
 from comptroller.operations.payout_groups import PayoutGroupFilters
 from comptroller.operations.resource import list_request, request
-from comptroller.pages import Page
 from comptroller.records import PayoutGroup
 from comptroller.values import (
     Ledger,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol, TypeVar
 
-from comptroller import pages
+from comptroller.operations import pages
+from comptroller.operations.pages import Page
 from comptroller.operations.resource import Request, page_requests, read_answer
-from comptroller.pages import Page
 
 R = TypeVar("R")
 

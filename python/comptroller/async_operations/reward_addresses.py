@@ -9,9 +9,9 @@ from typing import Never, Unpack
 
 from comptroller.arguments import Id, Timestamp
 from comptroller.async_operations.resource import AsyncResource
+from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, request
 from comptroller.operations.reward_addresses import RewardAddressFilters
-from comptroller.pages import Page
 from comptroller.records import RewardAddress
 from comptroller.values import (
     Ledger,

@@ -17,7 +17,7 @@ from comptroller.cli.screen import db_option, json_option
 from comptroller.values import KINDS
 
 if TYPE_CHECKING:
-    from comptroller.loading import LoadResult
+    from comptroller.bulk.loading import LoadResult
 
 _SHOWN_REJECTIONS = 20
 
@@ -83,7 +83,7 @@ def sample(
         return
     written = screen.table("~file", ">bytes")
     for file in files:
-        written.add_row(*screen.cells([file, file.stat().st_size]))
+        written.add_row(*screen.formatted([file, file.stat().st_size]))
     screen.show(written)
 
 
@@ -180,7 +180,7 @@ def _load_folder(
     folder: str, customer: str | None, keep_going: bool, db: str, as_json: bool
 ) -> int:
     import comptroller
-    from comptroller.loading import files_of_kinds
+    from comptroller.bulk.loading import files_of_kinds
 
     files_of_kinds(folder)  # refuses some before a store is made
     with comptroller.open(db) as svc, screen.progress(f"loading {folder}") as advance:
@@ -228,7 +228,7 @@ def account(results: dict[str, LoadResult]) -> Any:
     for kind, result in results.items():
         counted.add_row(
             kind,
-            *screen.cells(
+            *screen.formatted(
                 [
                     result.read,
                     result.inserted,
@@ -244,8 +244,8 @@ def account(results: dict[str, LoadResult]) -> Any:
 
 def members(result: LoadResult) -> dict[str, Any]:
     """The account of a load, for machines."""
-    told = screen.fields_of(result)
-    return {**told, "rejections": [screen.fields_of(each) for each in result.rejections]}
+    members = screen.fields_of(result)
+    return {**members, "rejections": [screen.fields_of(each) for each in result.rejections]}
 
 
 def _show_faults(result: LoadResult) -> None:
@@ -258,7 +258,7 @@ def _show_faults(result: LoadResult) -> None:
     if result.unknown_members:
         unknown = screen.table("~member left out", ">lines", title="Members that are not known")
         for name, lines in result.unknown_members.items():
-            unknown.add_row(*screen.cells([name, lines]))
+            unknown.add_row(*screen.formatted([name, lines]))
         click.echo()
         screen.show(unknown)
 
@@ -267,7 +267,7 @@ def rejections(result: LoadResult) -> Any:
     """Draw the first rejected lines as a table."""
     listed = screen.table(">line", "code", "~why", title="Rejected")
     for rejection in result.rejections[:_SHOWN_REJECTIONS]:
-        listed.add_row(*screen.cells([rejection.line, rejection.code, rejection.message]))
+        listed.add_row(*screen.formatted([rejection.line, rejection.code, rejection.message]))
     return listed
 
 

@@ -62,13 +62,13 @@ def list_(db: str, as_json: bool) -> None:
 
     known = registry.read(registry.file_of(db)).values()
     if as_json:
-        screen.write_json({"clients": [_told(client) for client in known]})
+        screen.write_json({"clients": [_for_machines(client) for client in known]})
         return
     rows = screen.table("client_id", "customer", ">scopes", "since", "revoked")
     for client in known:
         rows.add_row(
-            *screen.cells([client.client_id, client.customer or "(operator)"]),
-            "all" if client.scopes is None else screen.cell(len(client.scopes)),
+            *screen.formatted([client.client_id, client.customer or "(operator)"]),
+            "all" if client.scopes is None else screen.format_value(len(client.scopes)),
             *(_day(moment) for moment in (client.created_at, client.revoked_at)),
         )
     screen.show(rows)
@@ -101,7 +101,7 @@ def revoke(client_id: str, db: str, as_json: bool) -> None:
 
     client = registry.revoke(registry.file_of(db), client_id)
     if as_json:
-        screen.write_json(_told(client))
+        screen.write_json(_for_machines(client))
     else:
         click.echo(f"{client.client_id} is revoked, and so are its tokens")
 
@@ -157,7 +157,7 @@ def _show_secret(client: Client, secret: str, as_json: bool) -> None:
     click.echo(f"\n{_ONCE}")
 
 
-def _told(client: Client) -> dict[str, Any]:
+def _for_machines(client: Client) -> dict[str, Any]:
     return {
         "client_id": client.client_id,
         "name": client.name,

@@ -1,124 +1,86 @@
-"""The tour: a store from its first record to its report, on real rewards and on a sample."""
+"""The tour: runs the tutorial in a temporary folder, and compares what Python answers."""
 
 from __future__ import annotations
 
+import contextlib
+import doctest
 import io
+import os
+import re
+import shlex
+import socket
+import subprocess
+import sys
 import tempfile
-import time
-from collections import defaultdict
-from datetime import UTC, datetime
-from decimal import Decimal, localcontext
+import textwrap
 from importlib import resources
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import Any, Self
 
 import click
-import msgspec
 
 import comptroller
-from comptroller import figures
-from comptroller.cli import screen
-from comptroller.cli.afar import ask_from_afar
-from comptroller.cli.bulk import account, rejections
-from comptroller.cli.guide import Guide
-from comptroller.cli.reporting import draw_overview
-from comptroller.errors import unusable
-from comptroller.markup import printable
-from comptroller.records import Claim
-from comptroller.values import KINDS
+from comptroller.bulk.files import whole_folder
+from comptroller.display.html import printable
+from comptroller.errors import missing_extra, unavailable, unusable
 
-if TYPE_CHECKING:
-    from rich.table import Table
-
-_SAMPLE_CLAIMS = 20_000
-_LINE = (
-    '{"id": "%s", "claim_type": "CLAIM_ALL", "onchain_status": "%s", "amount": "%s", '
-    '"payout_group_id": "0197f3c4-5b6a-7c8d-9e0f-a1b2c3d4e5f6", "created_at": "%s"}\n'
+TUTORIAL = Path(__file__).with_name("tour.md")
+_WIDTH = 78
+#: The port in the tutorial; the tour takes one that is free.
+_PORT = "8080"
+_NEEDED = {
+    "analysis": ("duckdb", "sqlglot", "polars"),
+    "server": ("uvicorn", "joserfc"),
+    "client": ("httpx2",),
+}
+_PARTS = re.compile(
+    r"^```(?P<language>\w+)\n(?P<code>(?s:.*?))^```$|^#+ (?P<title>.+)$|^(?P<text>.+(?:\n.+)*)",
+    re.MULTILINE,
 )
-_LINES_WITH_FAULTS = (
-    _LINE % ("c-1", "PENDING", "1.50", "2026-01-31T12:00:00Z")
-    + _LINE % ("c-2", "PENDING", "1e3", "2026-01-31T12:00:00Z")
-    + _LINE % ("c-3", "DONE", "1.50", "2026-01-31T12:00:00Z")
-    + _LINE % ("c-4", "PENDING", "1.50", "2026-02-30T12:00:00Z")
-)
+_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def tour(db: str | None = None) -> int:
-    """Show everything, in a temporary store or in the new file `db`.
+    """Runs the tutorial, and keeps its store as the new file `db` if that is given.
 
-    Returns 0 if the sums of the real rewards are the published ones, else 1.
+    Returns 0 if all commands succeed and Python answers what stands in the tutorial, else 1.
+
+    Raises:
+        Unusable: the file `db` exists.
+        MissingExtra: an extra that the tour needs is not installed.
     """
     if db is not None and Path(db).exists():
         raise unusable(f"{db} is there already; the tour wants a new file")
+    for extra, modules in _NEEDED.items():
+        for module in modules:
+            if find_spec(module) is None:
+                raise missing_extra(module, "the tour", extra)
     with tempfile.TemporaryDirectory(prefix="comptroller-") as folder:
-        store = db or str(Path(folder) / "tour.db")
-        with comptroller.open(store) as svc:
-            guide = Guide(svc, store)
-            guide.say(
-                "This is comptroller: who may do what, which rewards belong to whom, and what was "
-                "claimed, kept in one file. The tour uses a temporary store and touches nothing of "
-                "yours. Lines after >>> are the Python that is run, lines after $ the commands "
-                "that do the same."
-            )
-            agree = _real_rewards(guide)
-            _restrict(guide)
-            _attribute(guide)
-            _turn_pages(guide)
-            _refuse_a_file(guide)
-            _report_a_sample(guide, Path(folder))
-            ask_from_afar(guide)
-            _part(guide)
-    return 0 if agree else 1
+        kept = None if db is None else Path(db).absolute()
+        with contextlib.chdir(folder), _Tour() as steps:
+            steps.run(TUTORIAL.read_text(encoding="utf-8"))
+            if kept is not None:
+                with comptroller.open("comptroller.db") as svc:
+                    svc.backup(kept)
+    if steps.differences:
+        click.echo(f"{steps.differences} answers are not those of the tutorial.", err=True)
+    return 1 if steps.differences else 0
 
 
-def _real_rewards(guide: Guide) -> bool:
-    rewards = _rewards()
-    guide.chapter("Real rewards, exact to the last of 18 digits")
-    guide.say(
-        "Six reward intervals of Rocket Pool on Ethereum: who earned how much of which asset, as "
-        "published by github.com/rocket-pool/rewards-trees under the Apache License 2.0."
-    )
-    kinds = ("payout-groups", "reward-addresses", "claims")
-    guide.command(*(f"comptroller load {kind} {kind}.ndjson.gz" for kind in kinds))
-    results = {}
-    began = time.perf_counter()
-    for kind in kinds:
-        with rewards.joinpath(f"{kind}.ndjson.gz").open("rb") as file:
-            results[kind] = guide.svc.load(kind, cast("BinaryIO", file))
-    lasted = time.perf_counter() - began
-    guide.show(account(results))
-    lines = sum(result.read for result in results.values())
-    guide.say(
-        f"{lines:,} lines in {lasted:.1f} s, every one accounted for. Is every last digit there? "
-        "All claims are read back page by page and summed, for each interval and asset, and set "
-        "against the total that was published:"
-    )
-    published = msgspec.json.decode(rewards.joinpath("totals.json").read_bytes())["amount"]
-    sums = _sums_by_interval(guide.svc)
-    compared = screen.table("interval to", "asset", ">claims", ">sum of the claims", ">off by")
-    differences = []
-    for end, totals in published.items():
-        for asset, total in totals.items():
-            claims, total_of_claims = sums[datetime.fromisoformat(end), asset]
-            differences.append(total_of_claims - Decimal(total))
-            compared.add_row(
-                *screen.cells([end[:10], asset, claims]),
-                figures.with_fraction(total_of_claims, 18),
-                figures.with_fraction(differences[-1], 18),
-            )
-    guide.show(compared)
-    equal = differences.count(Decimal(0))
-    guide.say(f"{equal} of {len(differences)} sums equal the published totals.")
-    return equal == len(differences)
+def write_rewards(folder: str) -> None:
+    """Writes the real rewards that the package brings to a new folder.
+
+    Raises Unusable if the folder cannot be written, or has something in it.
+    """
+    with whole_folder(folder) as part:
+        for file in _rewards().iterdir():
+            (part / file.name).write_bytes(file.read_bytes())
 
 
 def _rewards() -> Traversable:
-    """Find the real rewards: in the installed package, or in the checkout it is run from.
-
-    Raises Unusable if it is in neither.
-    """
+    """The real rewards: in the installed package, or in the checkout it is run from."""
     checkout = Path(__file__).parents[3] / "notebooks" / "data" / "rocket-pool"
     for folder in (resources.files("comptroller").joinpath("rocket_pool"), checkout):
         if folder.joinpath("totals.json").is_file():
@@ -126,145 +88,110 @@ def _rewards() -> Traversable:
     raise unusable("the real rewards are not beside the package; install it again")
 
 
-def _sums_by_interval(
-    svc: comptroller.Service,
-) -> defaultdict[tuple[datetime, str | None], tuple[int, Decimal]]:
-    sums: defaultdict[tuple[datetime, str | None], tuple[int, Decimal]] = defaultdict(
-        lambda: (0, Decimal(0))
-    )
-    with localcontext(prec=60):
-        for claim in svc.claims.iter():
-            claims, total = sums[claim.created_at, claim.asset_type]
-            sums[claim.created_at, claim.asset_type] = (claims + 1, total + claim.amount)
-    return sums
+class _Tour:
+    """Shows a document, and runs the blocks of commands and of Python in it."""
 
+    def __init__(self) -> None:
+        self.differences = 0
+        self._chapters = 0
+        self._names: dict[str, Any] = {"__name__": "tour"}
+        self._servers: list[subprocess.Popen[str]] = []
+        self._environment = {
+            **{name: value for name, value in os.environ.items() if name != "COMPTROLLER_DB"},
+            "COLUMNS": str(_WIDTH),
+        }
 
-def _restrict(guide: Guide) -> None:
-    guide.chapter("Restrict an identity")
-    guide.say("The operator sees every customer. Alice belongs to the customer acme:")
-    guide.run('svc.identities.put(id="alice", customer_id="acme")')
-    guide.say(
-        "A client sees its own records only. Acme sets the old flag user_disabled, and the flag "
-        "makes a control:"
-    )
-    guide.run('comptroller.open(store, customer="acme")', name="acme")
-    guide.run('acme.identities.update("alice", user_disabled=True)')
-    guide.run('acme.controls.list(identity_id="alice")')
-    guide.say("To freeze her is the operator's alone: a client can neither do it nor undo it:")
-    guide.names["before"] = datetime.now(UTC)
-    freeze = (
-        '.controls.create(identity_id="alice", type="FROZEN",',
-        '    reason_code="COMPLIANCE_REVIEW")',
-    )
-    guide.run("acme" + freeze[0], freeze[1])
-    guide.run("svc" + freeze[0], freeze[1], name="frozen")
-    guide.run('acme.identities.get("alice")')
-    guide.run("acme.controls.delete(frozen.id)")
-    guide.say("May she sell? Not now, but she could a moment ago, and the store remembers:")
-    guide.run('acme.identities.permits("alice", "SELL")')
-    guide.run('acme.identities.permits("alice", "SELL", at=before)')
-    guide.say("Both restrictions are lifted:")
-    guide.run('svc.controls.delete(frozen.id, reason="review closed")')
-    guide.run('acme.identities.update("alice", user_disabled=False)')
+    def __enter__(self) -> Self:
+        return self
 
+    def __exit__(self, *_raised: object) -> None:
+        for server in self._servers:
+            with server:
+                server.terminate()
+                self._expect(server.wait(30) == 0)
 
-def _attribute(guide: Guide) -> None:
-    guide.chapter("Attribute a reward address")
-    guide.say("Addresses are monitored, and their rewards attributed to a payout group:")
-    guide.run(
-        'acme.payout_groups.create(name="Treasury", ledger="ETHEREUM",',
-        '    asset_type="RPL", jurisdiction="DE",',
-        '    claimer_address="0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")',
-        name="group",
-    )
-    guide.run(
-        'acme.reward_addresses.create(ledger="ETHEREUM",',
-        '    name="Validator 1",',
-        '    address="0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359")',
-        name="address",
-    )
-    guide.run("acme.reward_addresses.update(address.id, payout_group_id=group.id)")
-    guide.say("A single letter of the wrong case is a broken checksum, and is refused:")
-    guide.run(
-        'acme.reward_addresses.create(ledger="ETHEREUM",',
-        '    address="0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6Fb")',
-    )
+    def run(self, document: str) -> None:
+        """Runs a document from its top to its end."""
+        for part in _PARTS.finditer(document.replace(_PORT, str(_free_port()))):
+            if part["language"] == "console":
+                self._run_commands(part["code"])
+            elif part["language"] == "python":
+                self._run_python(part["code"])
+            elif part["title"]:
+                self._show_title(part["title"])
+            else:
+                text = part["text"].replace("`", "")
+                click.echo("\n" + textwrap.fill(text, _WIDTH, break_on_hyphens=False))
 
+    def _show_title(self, title: str) -> None:
+        heading = f"-- {self._chapters}  {title} " if self._chapters else f"-- {title} "
+        click.secho("\n" + heading.ljust(_WIDTH, "-"), bold=True)
+        self._chapters += 1
 
-def _turn_pages(guide: Guide) -> None:
-    guide.chapter("List, page by page")
-    guide.say("Every list comes in pages, the newest first, and a cursor leads to the next:")
-    page = guide.run('svc.claims.list(chain="ETHEREUM", limit=2)', name="page")
-    guide.show(_claims(page.items))
-    page = guide.run(
-        'svc.claims.list(chain="ETHEREUM", limit=2,',
-        "    page_cursor=page.next_page_cursor)",
-    )
-    guide.show(_claims(page.items))
-    guide.say("A cursor belongs to its own list. With other filters it is refused:")
-    guide.run('svc.claims.list(chain="INK", page_cursor=page.next_page_cursor)')
+    def _run_commands(self, code: str) -> None:
+        for line in re.findall(r"^\$ (.+)", code, re.MULTILINE):
+            click.secho(f"\n$ {line}", fg="cyan")
+            if line.endswith(" &"):
+                self._serve(shlex.split(line.removesuffix(" &")))
+                continue
+            program = f'comptroller() {{ {shlex.quote(sys.executable)} -m comptroller "$@"; }}'
+            ended = subprocess.run(
+                ["/bin/sh", "-c", f"{program}\n{line}"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                env=self._environment,
+            )
+            click.echo(ended.stdout, nl=False)
+            self._expect(ended.returncode == 0)
 
-
-def _claims(claims: list[Claim]) -> Table:
-    listed = screen.table("claim", "created", "status", ">amount", "asset")
-    for claim, amount in zip(claims, figures.aligned([c.amount for c in claims]), strict=True):
-        listed.add_row(
-            f"{printable(claim.id)[:24]}...",
-            f"{claim.created_at:%Y-%m-%d}",
-            claim.onchain_status,
-            amount,
-            screen.cell(claim.asset_type),
+    def _serve(self, words: list[str]) -> None:
+        server = subprocess.Popen(
+            [sys.executable, "-m", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=self._environment,
         )
-    return listed
+        self._servers.append(server)
+        assert server.stdout
+        address = server.stdout.readline()
+        if not address:
+            raise unavailable("the server did not start; `comptroller serve` says why")
+        click.echo(address, nl=False)
+
+    def _run_python(self, code: str) -> None:
+        click.echo()
+        for example in doctest.DocTestParser().get_examples(code):
+            first, *others = example.source.splitlines()
+            click.secho("\n".join([f">>> {first}", *(f"... {line}" for line in others)]), fg="cyan")
+            answer = self._answer(example.source)
+            click.secho("".join(map(_shown, answer.splitlines())), fg="green", nl=False)
+            wanted = example.exc_msg or example.want
+            if not self._expect(doctest.OutputChecker().check_output(wanted, answer, _FLAGS)):
+                click.secho(f"The tutorial has:\n{wanted}", fg="yellow", nl=False)
+
+    def _answer(self, source: str) -> str:
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            try:
+                exec(compile(source, "tour", "single"), self._names)
+            except comptroller.Error as error:
+                kind = type(error)
+                said.write(f"{kind.__module__}.{kind.__qualname__}: {error}\n")
+        return said.getvalue()
+
+    def _expect(self, is_so: bool) -> bool:
+        self.differences += not is_so
+        return is_so
 
 
-def _refuse_a_file(guide: Guide) -> None:
-    guide.chapter("Bad input is named, line by line")
-    guide.say(
-        "A file of four claims, three of them wrong. Nothing of it is kept; the counts say what "
-        "would have been:"
-    )
-    guide.command("comptroller load claims faults.ndjson")
-    result = guide.svc.load("claims", io.BytesIO(_LINES_WITH_FAULTS.encode()))
-    guide.show(account({"claims": result}), rejections(result))
-    guide.say("With --keep-going the good line would be kept, and the others told the same.")
+def _shown(line: str) -> str:
+    return textwrap.fill(printable(line), _WIDTH, subsequent_indent=" " * 4) + "\n"
 
 
-def _report_a_sample(guide: Guide, folder: Path) -> None:
-    guide.chapter("A sample, and its report")
-    guide.say("For a look at a busy service there is made-up data, as much as one wants:")
-    guide.command(
-        f"comptroller sample all --rows {_SAMPLE_CLAIMS} --customer sample --out sample/",
-        "comptroller load KIND sample/KIND.ndjson       (for each kind)",
-        "comptroller report",
-    )
-    comptroller.sample("all", _SAMPLE_CLAIMS, customer="sample", out=folder / "sample")
-    for kind in KINDS:
-        guide.svc.load(kind, folder / "sample" / f"{kind}.ndjson")
-    click.echo()
-    if find_spec("duckdb") and find_spec("sqlglot"):
-        draw_overview(guide.svc.reports.overview())
-    else:
-        guide.say('Reports need: pip install "comptroller[analysis]"')
-
-
-def _part(guide: Guide) -> None:
-    found = guide.svc.check()
-    rows = sum(found["rows"].values())
-    guide.chapter("What next")
-    guide.say(
-        f"The store now holds {rows:,} records; an examination of all of them found "
-        f"{'nothing wrong' if found['ok'] else 'something wrong'}. Try:"
-    )
-    guide.command(
-        "comptroller demo --db tour.db          the tour again, its store kept",
-        "comptroller report --db tour.db        everything at a glance",
-        "comptroller serve --sample 10000       a server to try, with a client",
-        "comptroller export claims failed.csv --db tour.db --where statuses=FAILED",
-        "comptroller load claims yours.ndjson   into comptroller.db",
-        "comptroller --help",
-    )
-    guide.say(
-        'In Python: import comptroller; svc = comptroller.open("tour.db"); '
-        "svc.claims.stream().to_polars(); help(svc.claims)"
-    )
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port

@@ -30,14 +30,23 @@ from comptroller.cli.store import backup, check, migrate
     callback=of_program,
     help="Keep the store of the tour in this new file.",
 )
-def demo(db: str | None) -> int:
-    """Take the tour: real rewards, controls, pages, bad input, a report.
+@click.option(
+    "--rewards",
+    type=click.Path(),
+    metavar="FOLDER",
+    help="Only write the real rewards of the tour to this new folder.",
+)
+def demo(db: str | None, rewards: str | None) -> int:
+    """Run the tutorial: real rewards, controls, pages, bad input, a report, a server.
 
-    Works in a temporary store; touches nothing of yours.
+    Works in a temporary folder; touches nothing of yours.
     """
-    from comptroller.cli.demo import tour
+    from comptroller.cli.demo import tour, write_rewards
 
-    return tour(db)
+    if rewards is None:
+        return tour(db)
+    write_rewards(rewards)
+    return 0
 
 
 class Program(click.Group):
@@ -144,22 +153,23 @@ def _require_output() -> None:
 def _tell(error: Exception) -> int:
     import os
 
-    from comptroller.markup import printable
+    from comptroller.display.html import printable
 
     if os.environ.get("COMPTROLLER_TRACEBACK"):
         raise error
     from comptroller.errors import Error, of_system
 
     if isinstance(error, Error):
-        told = str(error)
+        message = str(error)
     elif isinstance(error, OSError):
-        told = str(of_system(error, str(error)))
+        message = str(of_system(error, str(error)))
     elif isinstance(error, MemoryError):
-        told = "unavailable: out of memory"
+        message = "unavailable: out of memory"
     else:
-        told = (
+        message = (
             f"internal: {type(error).__name__}: {error}\n"
             "This is a defect of comptroller; with COMPTROLLER_TRACEBACK=1 it shows its place."
         )
-    click.echo("comptroller: " + "\n".join(printable(line) for line in told.split("\n")), err=True)
+    lines = [printable(line) for line in message.split("\n")]
+    click.echo("comptroller: " + "\n".join(lines), err=True)
     return 1

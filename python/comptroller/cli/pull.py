@@ -12,11 +12,11 @@ from click.core import ParameterSource
 from comptroller.cli import screen
 from comptroller.cli.bulk import Kind, account, members, rejections
 from comptroller.cli.screen import db_option, json_option
-from comptroller.markup import printable
+from comptroller.display.html import printable
 from comptroller.values import KINDS
 
 if TYPE_CHECKING:
-    from comptroller.loading import LoadResult
+    from comptroller.bulk.loading import LoadResult
     from comptroller.service import Service
 
 
@@ -136,7 +136,7 @@ def _secret(given: str | None, file: str | None) -> str | None:
 
 def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """The kinds to pull, and those that were not named and may not be read."""
-    from comptroller import pulling
+    from comptroller.bulk import pulling
     from comptroller.errors import make
 
     asked = [kind for kind in KINDS if kind in named or not named]
@@ -148,7 +148,7 @@ def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str
 
 def _customer(source: Service, named: str | None) -> str | None:
     """Whose the records are that name no customer; None for the operator, to whom all do."""
-    from comptroller import pulling
+    from comptroller.bulk import pulling
     from comptroller.errors import invalid
 
     if pulling.is_shown(source, "balances"):
@@ -168,7 +168,7 @@ def _pull_all(
     results: dict[str, LoadResult],
 ) -> BaseException | None:
     """Pulls kind after kind; gives what ended it early."""
-    from comptroller import pulling
+    from comptroller.bulk import pulling
 
     for kind in kinds:
         try:

@@ -49,11 +49,11 @@ def query(sql: str, format: str | None, out: str | None, db: str) -> None:
         raise click.UsageError("parquet needs --out FILE")
     if out is not None and chosen == "table":
         raise click.UsageError("a table goes to the terminal; --out needs csv, json or parquet")
-    from comptroller.streams import require
+    from comptroller.errors import require
 
-    require("duckdb", "a query", "comptroller[analysis]")
+    require("duckdb", "a query", "analysis")
     from comptroller.analysis.query import open_query
-    from comptroller.files import refuse_store
+    from comptroller.bulk.files import refuse_store
 
     if out is not None:
         refuse_store("--out", out)
@@ -70,9 +70,9 @@ def query(sql: str, format: str | None, out: str | None, db: str) -> None:
 
 
 def _write_file(ready: Query, format: str, path: str) -> int:
-    from comptroller.files import whole_file
-    from comptroller.parquet import write_parquet
-    from comptroller.streams import awaited
+    from comptroller.bulk.files import whole_file
+    from comptroller.bulk.parquet import write_parquet
+    from comptroller.bulk.streams import awaited
 
     if format == "parquet":
         try:

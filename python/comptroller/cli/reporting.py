@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from comptroller import figures
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
+from comptroller.display import numbers
+from comptroller.display.html import printable
 from comptroller.errors import Error
-from comptroller.markup import printable
 
 if TYPE_CHECKING:
     from comptroller.analysis.overview import Overview
@@ -75,10 +75,10 @@ def _command(definition: Definition) -> click.Command:
 
     options: list[click.Parameter] = []
     if definition.by is not None:
-        told = f"Of {', '.join(definition.among)}; '' for none."
+        help_text = f"Of {', '.join(definition.among)}; '' for none."
         default = ",".join(definition.by)
         by = click.Option(
-            ["--by"], type=By(definition.among), default=default, show_default=True, help=told
+            ["--by"], type=By(definition.among), default=default, show_default=True, help=help_text
         )
         by.metavar = "KEY[,KEY]"
         options.append(by)
@@ -239,7 +239,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if isinstance(value, Decimal):
-        return figures.plain(value)
+        return numbers.plain(value)
     return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
 
 
@@ -282,16 +282,16 @@ def draw_overview(overview: Overview, db: str = screen.DEFAULT_DB) -> None:
 
 def _require_html() -> None:
     """Raises MissingExtra if a page could not be written in the end."""
-    from comptroller.streams import require
+    from comptroller.errors import require
 
     for module in ("sqlglot", "polars", "altair", "vl_convert"):
-        require(module, "--html", "comptroller[analysis]")
+        require(module, "--html", "analysis")
 
 
 def _write_html(parts: Iterable[Overview | Report], path: str, title: str) -> None:
     """Writes reports as one HTML file. Raises Unusable if it cannot be written."""
     from comptroller.analysis.document import document
-    from comptroller.files import refuse_store, whole_file
+    from comptroller.bulk.files import refuse_store, whole_file
 
     refuse_store("--html", path)
     with whole_file(path) as part:

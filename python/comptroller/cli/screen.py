@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 from click.core import ParameterSource
 
-from comptroller.markup import printable
+from comptroller.display.html import printable
+from comptroller.display.progress import Progress, bar, clock
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -53,9 +54,6 @@ db_option = click.option(
     help="The store file.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for machines.")
-
-#: Bytes done, bytes in all if known, rows done.
-Advance: TypeAlias = Callable[[int, "int | None", int], None]
 
 # Wider than any table of values within their limits.
 _UNBOUND = 10_000
@@ -98,7 +96,7 @@ def require_server() -> None:
     needed = ("uvicorn", "httptools", "uvloop", "joserfc", "offapi")
     missing = [name for name in (*needed, "prometheus_client") if find_spec(name) is None]
     if missing:
-        raise missing_extra(", ".join(missing), "a server", "comptroller[server]")
+        raise missing_extra(", ".join(missing), "a server", "server")
 
 
 @contextmanager
@@ -171,16 +169,16 @@ def table_of(columns: Iterable[tuple[str, Sequence[str | None], bool]]) -> Table
     made = table()
     shown = []
     for name, texts, is_number in columns:
-        told = cells(texts)
-        is_prose = not is_number and any(" " in text and len(text) > _PROSE for text in told)
+        shown_texts = formatted(texts)
+        is_prose = not is_number and any(" " in text and len(text) > _PROSE for text in shown_texts)
         made.add_column(
             printable(name),
             justify="right" if is_number else "left",
             no_wrap=not is_prose,
             overflow="fold",
-            min_width=None if is_prose else max(map(cell_len, told), default=1),
+            min_width=None if is_prose else max(map(cell_len, shown_texts), default=1),
         )
-        shown.append(told)
+        shown.append(shown_texts)
     for row in zip(*shown, strict=True):
         made.add_row(*row)
     return made
@@ -199,12 +197,12 @@ def show(*things: RenderableType) -> None:
         out.print(thing)
 
 
-def cells(values: Iterable[object]) -> list[str]:
+def formatted(values: Iterable[object]) -> list[str]:
     """Values as a table's cells: counts with separators, None as a dash."""
-    return [cell(value) for value in values]
+    return [format_value(value) for value in values]
 
 
-def cell(value: object) -> str:
+def format_value(value: object) -> str:
     """One value as a table's cell."""
     if value is None:
         return "-"
@@ -213,39 +211,18 @@ def cell(value: object) -> str:
     return printable(str(value))
 
 
-@contextmanager
-def progress(label: str) -> Iterator[Advance | None]:
-    """A bar on standard error while a terminal looks on, else nothing."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich import progress as bars
-
-    with bars.Progress(
-        bars.TextColumn("{task.description}", markup=False),
-        bars.BarColumn(),
-        bars.TaskProgressColumn(),
-        bars.TextColumn("{task.fields[rows]:,} rows"),
-        bars.TimeElapsedColumn(),
-        console=console(error=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task(label, total=None, rows=0)
-
-        def advance(done: int, total: int | None, rows: int) -> None:
-            bar.update(task, completed=done if total else 0, total=total, rows=rows)
-
-        yield advance
+def progress(label: str) -> AbstractContextManager[Progress | None]:
+    """A bar on standard error while that is a terminal, else nothing."""
+    return bar(label) if _is_watched() else nullcontext()
 
 
-@contextmanager
-def waiting(label: str) -> Iterator[None]:
-    """A sign of life on standard error while a terminal looks on, for work of unknown length."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield
-        return
-    with console(error=True).status(label):
-        yield
+def waiting(label: str) -> AbstractContextManager[None]:
+    """A clock on standard error while that is a terminal, for work of unknown length."""
+    return clock(label) if _is_watched() else nullcontext()
+
+
+def _is_watched() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def fields_of(record: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
-from comptroller.markup import printable
+from comptroller.display.html import printable
 
 # Where SQLite keeps the number a program may set: bytes 60 to 63 of the file, the first highest.
 _USER_VERSION = slice(60, 64)
@@ -30,7 +30,7 @@ def check(db: str, as_json: bool) -> int:
         return 0 if found["ok"] else 1
     rows = screen.table("kind", ">rows", title=db)
     for name, number in found["rows"].items():
-        rows.add_row(*screen.cells([name, number]))
+        rows.add_row(*screen.formatted([name, number]))
     screen.show(rows)
     click.echo()
     click.echo(
@@ -43,7 +43,7 @@ def check(db: str, as_json: bool) -> int:
         return 0
     findings = screen.table("check", "~finding", title="Wrong")
     for finding in found["findings"]:
-        findings.add_row(*screen.cells([finding["check"], finding["message"]]))
+        findings.add_row(*screen.formatted([finding["check"], finding["message"]]))
     click.echo()
     screen.show(findings)
     return 1

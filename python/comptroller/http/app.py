@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from prometheus_client.registry import Collector
 
-from comptroller import _core, routes
+from comptroller import _core, description, routes
 from comptroller._core import Principal
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import openapi, pages, problems
@@ -166,7 +166,7 @@ class App:
     async def _operate(self, row: Row, exchange: Exchange) -> None:
         """Calls the operation of a row and sends what it answers."""
         caller = await self._admitted(row.operation, exchange)
-        operation = routes.operations()[row.operation]
+        operation = description.operations()[row.operation]
         require_scope(caller, operation.scope_of(caller.is_operator or row.is_operators))
         parameters = await exchange.parameters()
         if row.names_id:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from comptroller.description import described
 from comptroller.errors import invalid
 from comptroller.http import clients, keys
 from comptroller.http.app import Resources
@@ -20,7 +21,7 @@ from comptroller.http.secret_file import Watched
 from comptroller.http.token_endpoint import TokenEndpoint
 from comptroller.http.tokens import Key, Terms, Verifier
 from comptroller.loopback import is_private
-from comptroller.routes import TOKEN_PATH, description
+from comptroller.routes import TOKEN_PATH
 
 JWKS_PATH = "/.well-known/jwks.json"
 METADATA_PATH = "/.well-known/oauth-authorization-server"
@@ -182,7 +183,7 @@ def _metadata(issuer: str) -> bytes:
             "issuer": issuer,
             "token_endpoint": base + TOKEN_PATH,
             "jwks_uri": base + JWKS_PATH,
-            "scopes_supported": list(description()["scopes"]),
+            "scopes_supported": list(described()["scopes"]),
             "response_types_supported": [],
             "grant_types_supported": ["client_credentials"],
             "token_endpoint_auth_methods_supported": [

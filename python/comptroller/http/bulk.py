@@ -14,12 +14,12 @@ from tempfile import TemporaryFile
 import msgspec
 
 from comptroller import arguments
+from comptroller.bulk.loading import LoadOptions, LoadResult
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import problems
 from comptroller.http.callers import Caller, require_scope
 from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange, Headers
 from comptroller.http.problems import problem
-from comptroller.loading import LoadOptions, LoadResult
 from comptroller.local import LocalHost
 from comptroller.values import KINDS
 

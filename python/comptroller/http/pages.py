@@ -70,7 +70,7 @@ def _offapi() -> Path:
     """The folder of the package: importing it would read all of its files."""
     found = find_spec("offapi")
     if found is None or not found.submodule_search_locations:
-        raise missing_extra("offapi", "the page", "comptroller[server]")
+        raise missing_extra("offapi", "the page", "server")
     return Path(found.submodule_search_locations[0])
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from comptroller.description import described
 from comptroller.errors import Error, make
-from comptroller.routes import description
 
 CONTENT_TYPE = b"application/problem+json"
 
@@ -16,7 +16,7 @@ _RETRY_AFTER_S = b"1"
 
 #: The documented codes, each with its status and title.
 BY_CODE: dict[str, dict[str, Any]] = {
-    problem["code"]: problem for problem in description()["problems"]
+    problem["code"]: problem for problem in described()["problems"]
 }
 
 

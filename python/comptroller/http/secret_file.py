@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from comptroller.bulk.files import whole_file
 from comptroller.errors import Error, Unusable, of_system, unavailable, unusable
-from comptroller.files import whole_file
 from comptroller.http.background import Background
 
 _Kept = TypeVar("_Kept")

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Money, Timestamp
+from comptroller.bulk.streams import Stream
+from comptroller.operations.pages import Page
 from comptroller.operations.resource import Resource, list_request, request
-from comptroller.pages import Page
 from comptroller.records import Balance
-from comptroller.streams import Stream
 from comptroller.values import (
     Order,
 )

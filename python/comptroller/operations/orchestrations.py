@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
 
 from comptroller.arguments import Id, Ids, Texts, Timestamp
+from comptroller.bulk.streams import Stream
+from comptroller.operations.pages import Page
 from comptroller.operations.resource import Resource, list_request, record_request, request
-from comptroller.pages import Page
 from comptroller.records import Orchestration
-from comptroller.streams import Stream
 from comptroller.values import (
     Order,
 )

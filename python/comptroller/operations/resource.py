@@ -7,11 +7,12 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from comptroller import arguments, decoding, pages
+from comptroller import arguments, decoding
 from comptroller.arguments import Id
+from comptroller.bulk.streams import Stream
 from comptroller.errors import unusable
-from comptroller.pages import Page
-from comptroller.streams import Stream
+from comptroller.operations import pages
+from comptroller.operations.pages import Page
 
 R = TypeVar("R")
 

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from comptroller import arguments
-from comptroller.errors import invalid
+from comptroller.errors import invalid, require
 from comptroller.loopback import host_of, is_loopback, is_private
 from comptroller.service import Service
-from comptroller.streams import require
 
 if TYPE_CHECKING:
     import httpx2
 
-    from comptroller.async_service import AsyncService
+    from comptroller.remote.async_service import AsyncService
     from comptroller.remote.channel import AsyncClock, Channel, Clock
     from comptroller.remote.sending import Sender
     from comptroller.remote.session import Credentials, Session
@@ -69,15 +68,15 @@ def connect(
         timeout_s: seconds to wait for a connection, and for progress: for each next piece of an
             answer, and of a load for a sign that it is at work. Nothing limits the time in all.
         attempts: how often a request is sent at most.
-        allow_http: sends credentials in clear also beyond this machine, to whoever is in between.
+        allow_http: sends named in clear also beyond this machine, to whoever is in between.
         transport: of httpx2, instead of one to the network.
         clock: where time comes from, instead of the machine.
 
     Raises:
-        InvalidRequest: a URL, credentials or a number that cannot be; credentials in clear.
+        InvalidRequest: a URL, named or a number that cannot be; named in clear.
         MissingExtra: httpx2 is not installed.
     """
-    require("httpx2", "connect()", "comptroller[client]")
+    require("httpx2", "connect()", "client")
     import httpx2
 
     from comptroller.remote.channel import BlockingChannel, SystemClock
@@ -133,14 +132,14 @@ def connect_async(
         clock: where time comes from, instead of the machine; its `sleep` is awaited.
 
     Raises:
-        InvalidRequest: a URL, credentials or a number that is not valid; credentials in clear.
+        InvalidRequest: a URL, named or a number that is not valid; named in clear.
         MissingExtra: httpx2 is not installed.
     """
-    require("httpx2", "connect_async()", "comptroller[client]")
+    require("httpx2", "connect_async()", "client")
     import httpx2
 
-    from comptroller.async_service import AsyncService
     from comptroller.remote.async_channel import AsyncChannel, AsyncSystemClock
+    from comptroller.remote.async_service import AsyncService
     from comptroller.remote.calls import Calls
 
     places = _places(base_url, token_url, allow_http)
@@ -154,7 +153,7 @@ def connect_async(
 
 
 class _Places(NamedTuple):
-    """Where the service and its tokens are, and whether credentials may travel in clear."""
+    """Where the service and its tokens are, and whether named may travel in clear."""
 
     base: str
     tokens_at: str
@@ -186,11 +185,11 @@ def _session(
     from comptroller.remote.session import Session
 
     sender = Sender(channel, arguments.whole("attempts", attempts, _MOST_ATTEMPTS))
-    credentials = _credentials(sender, places.tokens_at, given, scopes)
+    named = _named(sender, places.tokens_at, given, scopes)
     if not places.allow_http:
         _refuse_in_clear("base_url", places.base, given["client_id"] or given["token"])
         _refuse_in_clear("token_url", places.tokens_at, given["client_id"])
-    return Session(sender, credentials, places.base)
+    return Session(sender, named, places.base)
 
 
 def _seconds(timeout_s: float) -> float:
@@ -199,18 +198,25 @@ def _seconds(timeout_s: float) -> float:
     return timeout_s
 
 
-def _credentials(
+def _named(
     sender: Sender, url: str, given: dict[str, str | None], scopes: Iterable[str] | None
 ) -> Credentials:
     from comptroller.remote.session import BEARER, ClientCredentials, Given
 
-    told = {name: arguments.text(name, text) for name, text in given.items() if text is not None}
-    if not told.keys() <= {"token"} and told.keys() != {"client_id", "client_secret"}:
+    credentials = {
+        name: arguments.text(name, text) for name, text in given.items() if text is not None
+    }
+    if not credentials.keys() <= {"token"} and credentials.keys() != {"client_id", "client_secret"}:
         raise invalid("client_id", "give it together with client_secret, or a token alone")
-    if "client_id" in told:
-        words = () if scopes is None else arguments.texts("scopes", scopes)
-        return ClientCredentials(sender, url, told["client_id"], told["client_secret"], words)
-    token = told.get("token")
+    if "client_id" in credentials:
+        return ClientCredentials(
+            sender,
+            url,
+            credentials["client_id"],
+            credentials["client_secret"],
+            () if scopes is None else arguments.texts("scopes", scopes),
+        )
+    token = credentials.get("token")
     if token is not None and not BEARER.fullmatch(token):
         raise invalid("token", "is no bearer token")
     return Given(token)

@@ -15,8 +15,9 @@ from typing import Any
 
 import msgspec
 
+from comptroller.description import described, operations
 from comptroller.errors import unusable
-from comptroller.routes import Row, description, operations
+from comptroller.routes import Row
 
 _NULL = msgspec.Raw(b"null")
 _EMPTY_LIST = msgspec.Raw(b"[]")
@@ -110,7 +111,7 @@ def _usual_time(name: str, text: str) -> str:
 def _time_members() -> frozenset[str]:
     return frozenset(
         name
-        for record in description()["records"].values()
+        for record in described()["records"].values()
         for name, said in record["members"].items()
         if said["type"].rstrip("?") == "timestamp"
     )

@@ -9,11 +9,12 @@ from uuid import uuid4
 
 import msgspec
 
+from comptroller.description import operations
 from comptroller.errors import Error, invalid, make
 from comptroller.remote.answers import plain
 from comptroller.remote.sending import Asked, read
 from comptroller.remote.session import Session
-from comptroller.routes import ROWS, Row, operations
+from comptroller.routes import ROWS, Row
 
 Parameters = list[tuple[str, str]]
 

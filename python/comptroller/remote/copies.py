@@ -11,10 +11,10 @@ import msgspec
 
 from comptroller import decoding
 from comptroller._core import ArrowSource, Principal, Store
+from comptroller.bulk.loading import LoadResult
+from comptroller.description import derived, described, members, record_members
 from comptroller.errors import unusable
-from comptroller.loading import LoadResult
 from comptroller.remote.calls import Parameters
-from comptroller.routes import derived, description, members, record_members
 
 Row = dict[str, Any]
 
@@ -188,7 +188,7 @@ def _is_alike(kind: str) -> bool:
             if said.get("is_operators"):
                 return False
             record = said["type"].removesuffix("[]")
-            if record in description()["records"]:
+            if record in described()["records"]:
                 wanted.append(record_members(record))
     return True
 

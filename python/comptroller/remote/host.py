@@ -15,26 +15,28 @@ from weakref import WeakSet
 import httpx2
 import msgspec
 
+from comptroller.bulk.files import refuse_store, whole_file
+from comptroller.bulk.loading import LoadOptions, LoadResult, Opened, RowReader
+from comptroller.bulk.streams import Stream
 from comptroller.errors import Forbidden, NotFound, of_system, unsupported, unusable
-from comptroller.files import refuse_store, whole_file
-from comptroller.loading import LoadOptions, LoadResult, Opened, RowReader
 from comptroller.remote.calls import JSON, Calls, Parameters
 from comptroller.remote.channel import Channel, run
 from comptroller.remote.copies import Copy
 from comptroller.remote.sending import Asked, read, refusal, unanswered
 from comptroller.remote.session import Session
-from comptroller.streams import Stream
 
 if TYPE_CHECKING:
     from comptroller._core import Readable
 
 _PAGE = [("limit", "1000"), ("order", "ASC")]
 _PIECE = 1 << 18  # bytes
-_TELL_EVERY_S = 0.1
+_REPORT_EVERY_S = 0.1
 
 
 class RemoteHost:
     """A service elsewhere, for one caller. Made by :func:`comptroller.connect`."""
+
+    path: str | None = None
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -174,7 +176,7 @@ async def _never() -> bool:
 def _sent(given: Opened, channel: Channel) -> Iterator[bytes]:
     """The bytes to load, as they are read; progress is told also while none come."""
     done = rows = 0
-    told = channel.now()
+    reported_at = channel.now()
     source = given.source
     # Rows are walked on the thread of who gave them.
     for piece in _read(source) if isinstance(source, RowReader) else _read_ahead(source):
@@ -182,8 +184,8 @@ def _sent(given: Opened, channel: Channel) -> Iterator[bytes]:
             yield piece
         done += len(piece)
         rows += piece.count(b"\n")
-        if given.progress and channel.now() - told >= _TELL_EVERY_S:
-            told = channel.now()
+        if given.progress and channel.now() - reported_at >= _REPORT_EVERY_S:
+            reported_at = channel.now()
             given.progress(done, given.total_bytes, rows)
 
 
@@ -206,7 +208,7 @@ def _read_ahead(source: str | Readable) -> Iterator[bytes]:
             closing.callback(source.abandon)
         coming = reading.submit(next, pieces, None)
         while True:
-            if not wait((coming,), _TELL_EVERY_S).done:
+            if not wait((coming,), _REPORT_EVERY_S).done:
                 yield b""
                 continue
             piece = coming.result()

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeGuard, TypeVar
 import httpx2
 import msgspec
 
+from comptroller.bulk.loading import LoadResult
 from comptroller.errors import (
     Error,
     OutcomeUnknown,
@@ -21,7 +22,6 @@ from comptroller.errors import (
     unavailable,
     unusable,
 )
-from comptroller.loading import LoadResult
 from comptroller.remote.channel import Channel
 from comptroller.routes import FORM, METHOD_OVERRIDE
 
@@ -219,7 +219,7 @@ def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
 
 def refusal(
     status: int,
-    told: Mapping[str, Any],
+    answer: Mapping[str, Any],
     place: str,
     also: str = "",
     retry_after_s: float | None = None,
@@ -227,25 +227,25 @@ def refusal(
 ) -> Error:
     """The Error of an answer that is none: by its problem document (RFC 9457), or its status.
 
-    `told` may also be an error of RFC 6749 section 5.2, or something else. The detail ends with
+    `answer` may also be an error of RFC 6749 section 5.2, or something else. The detail ends with
     `also`. `request_id` is that of the header, used if the document has none.
     """
-    code = told.get("code")
+    code = answer.get("code")
     if status in _PASSING and status != 429:
         code = "unavailable"  # whatever ended it there, such as a store that was closed
     elif not isinstance(code, str) or not _CODE.fullmatch(code):
         code = _CODES.get(status, "unavailable" if status > 500 else "invalid-request")
-    words = (told.get("error"), told.get("error_description"))
-    sentences = (told.get("detail"), ": ".join(filter(_is_text, words)), told.get("message"))
+    of_oauth = (answer.get("error"), answer.get("error_description"))
+    sentences = (answer.get("detail"), ": ".join(filter(_is_text, of_oauth)), answer.get("message"))
     detail = next(filter(_is_text, sentences), f"{place} was answered {status}")
-    meta = _dict(told.get("meta"))
+    meta = _dict(answer.get("meta"))
     existing = meta.get("existing")
-    named_id = told.get("request_id")
+    named_id = answer.get("request_id")
     error = make(
         code,
         503 if status in _UNANSWERED else status,
         detail[:_LONGEST_DETAIL] + also,
-        _field_errors(told.get("errors")),
+        _field_errors(answer.get("errors")),
         existing if isinstance(existing, str) else None,
         None if retry_after_s is None else max(retry_after_s, 0.0),
         named_id if _is_text(named_id) else request_id,
@@ -255,8 +255,8 @@ def refusal(
     return error
 
 
-def _field_errors(told: object) -> list[tuple[str, str]]:
-    listed = map(_dict, told) if isinstance(told, list) else ()
+def _field_errors(answer: object) -> list[tuple[str, str]]:
+    listed = map(_dict, answer) if isinstance(answer, list) else ()
     pairs = [(each.get("field"), each.get("message")) for each in listed]
     return [(field, why) for field, why in pairs if _is_text(field) and _is_text(why)]
 

@@ -207,15 +207,15 @@ def _shown(asked: Asked, token: str | None) -> Asked:
 def _replayed(document: bytes) -> list[tuple[str, str]]:
     """The methods and paths that take an Idempotency-Key, by an OpenAPI document."""
     try:
-        told = msgspec.json.decode(document)
+        described = msgspec.json.decode(document)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return []
     return [
         (method.upper(), _PLACEHOLDER.sub("{}", path))
-        for path, item in _mapping(_mapping(told).get("paths")).items()
+        for path, item in _mapping(_mapping(described).get("paths")).items()
         for method, operation in _mapping(item).items()
         if any(
-            _is_idempotency_key(_resolved(told, parameter))
+            _is_idempotency_key(_resolved(described, parameter))
             for place in (item, operation)
             for parameter in _mapping(place).get("parameters") or ()
         )

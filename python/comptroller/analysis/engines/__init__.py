@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from comptroller.analysis.registry import ENGINES, TABLES
-from comptroller.errors import invalid
-from comptroller.streams import Rows, require
+from comptroller.bulk.streams import Rows
+from comptroller.errors import invalid, require
 
 if TYPE_CHECKING:
     import polars
@@ -45,9 +45,9 @@ class Engine(Protocol):
 def engine(name: str | Engine) -> Engine:
     """A new engine of a name; an engine itself. Raises MissingExtra if it is not installed."""
     for module in ("sqlglot", "polars"):
-        require(module, "a report", "comptroller[analysis]")
+        require(module, "a report", "analysis")
     if name == "duckdb":
-        require("duckdb", "the engine duckdb", "comptroller[analysis]")
+        require("duckdb", "the engine duckdb", "analysis")
         from comptroller.analysis.engines.duckdb import DuckDB
 
         return DuckDB()

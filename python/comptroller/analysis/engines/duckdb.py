@@ -12,8 +12,8 @@ import polars
 
 from comptroller.analysis import plain
 from comptroller.analysis.assemble import Statement
+from comptroller.bulk.streams import Rows, interruptible
 from comptroller.errors import invalid
-from comptroller.streams import Rows, interruptible
 
 
 class DuckDB:

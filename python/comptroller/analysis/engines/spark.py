@@ -12,9 +12,10 @@ import polars
 from sqlglot import exp
 
 from comptroller.analysis.assemble import STORE, Statement
-from comptroller.streams import Rows, reading, require
+from comptroller.bulk.streams import Rows, reading
+from comptroller.errors import require
 
-require("pyspark", "the engine spark", "comptroller[spark]")
+require("pyspark", "the engine spark", "spark")
 from py4j.protocol import Py4JJavaError  # noqa: E402
 from pyspark.errors import ArithmeticException  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402

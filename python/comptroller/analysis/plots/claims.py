@@ -7,7 +7,7 @@ import polars as pl
 
 from comptroller.analysis.plots import frames, marks, scales, theme
 from comptroller.analysis.report import Report
-from comptroller.figures import percent
+from comptroller.display.numbers import percent
 
 _COUNTS = pl.col("claims", "confirmed", "failed").sum()
 _ENDED = pl.col("confirmed") + pl.col("failed")
@@ -93,10 +93,9 @@ def failures(frame: pl.DataFrame, report: Report) -> theme.Drawn:
         pl.col("failures", "made_good").sum()
     )
     scaled = scales.quantity(counted["failures"], "failed claims")
-    told = {"failures": "failed", "made_good": "made good later"}
-    scale = theme.colours(
-        list(told.values()), dict(zip(told.values(), (theme.VERMILLION, theme.GREEN), strict=True))
-    )
+    labels = {"failures": "failed", "made_good": "made good later"}
+    colours = dict(zip(labels.values(), (theme.VERMILLION, theme.GREEN), strict=True))
+    scale = theme.colours(list(colours), colours)
     drawn = [
         alt.Chart(counted.select("series", pl.col(name).alias("claims"), what=pl.lit(what)))
         .mark_bar(size=size)
@@ -105,7 +104,7 @@ def failures(frame: pl.DataFrame, report: Report) -> theme.Drawn:
             y=marks.rows_of(names),
             color=alt.Color("what:N", title=None, scale=scale),
         )
-        for (name, what), size in zip(told.items(), (14, 6), strict=True)
+        for (name, what), size in zip(labels.items(), (14, 6), strict=True)
     ]
     layered = alt.layer(*drawn).properties(height=marks.ROW)
     others = [key for key in report.keys if key != "error_message"]

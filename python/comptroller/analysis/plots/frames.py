@@ -13,7 +13,7 @@ import polars as pl
 
 from comptroller.analysis.plots.theme import SERIES
 from comptroller.analysis.registry import PERIODS
-from comptroller.markup import printable
+from comptroller.display.html import printable
 
 #: No more rows than this go into a picture.
 MOST_ROWS = 5_000
@@ -129,15 +129,15 @@ def shortened(text: str) -> str:
 
 def labels(rows: Sequence[Sequence[str | None]], *more: str) -> list[str]:
     """A label for each row of words and for each one more; those that would be equal numbered."""
-    told = [
+    labels = [
         shortened(" · ".join("(none)" if word is None else word for word in row)) for row in rows
     ]
-    told += more
-    times = Counter(told)
-    taken = {label for label in told if times[label] == 1}
-    for place, label in enumerate(told):
+    labels += more
+    times = Counter(labels)
+    taken = {label for label in labels if times[label] == 1}
+    for place, label in enumerate(labels):
         if times[label] > 1:
             numbered = (f"({number}) {label}" for number in count(1))
-            told[place] = next(free for free in numbered if free not in taken)
-            taken.add(told[place])
-    return told
+            labels[place] = next(free for free in numbered if free not in taken)
+            taken.add(labels[place])
+    return labels

@@ -10,7 +10,7 @@ import polars as pl
 
 from comptroller.analysis.plots import frames, marks, scales, theme
 from comptroller.analysis.report import Report
-from comptroller.figures import shortest, with_fraction
+from comptroller.display.numbers import shortest, with_fraction
 
 _MOST_MONTHS = 36
 _MOST_GROUPS = 4_000
@@ -102,13 +102,13 @@ def reconciliation(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     tolerance = float(report.given.get("tolerance", 0))
     near = compared.head(_MOST_GROUPS).with_columns(known=True)
     furthest = max(float(near["deviation"].abs().max() or 0), tolerance)  # type: ignore[arg-type]
-    beyond, told = _without_deviation(frame)
+    beyond, others = _without_deviation(frame)
     crossed = beyond.with_columns(deviation=pl.lit(_BEYOND * furthest or 1.0), known=False)
     drawn = pl.concat([near, crossed])
     if len(near) < len(compared):
         more = len(compared) - len(near)
         notes.append(f"Drawn are the furthest {_MOST_GROUPS:,}, and {more:,} others not.")
-    notes += told
+    notes += others
     if tolerance:
         notes.append("Grey: within the tolerance.")
     if not len(drawn):
@@ -148,14 +148,14 @@ def _named(row: dict[str, Any]) -> str:
 
 def _strips(drawn: pl.DataFrame, scaled: scales.Scaled) -> list[alt.Chart]:
     named, names, _ = frames.with_series(drawn, ["asset", "ledger"], most=marks.MOST_BARS)
-    told = {"within tolerance": theme.BLUE, "beyond it": theme.VERMILLION}
-    near, far = told
+    colours = {"within tolerance": theme.BLUE, "beyond it": theme.VERMILLION}
+    near, far = colours
     within = pl.when("within_tolerance").then(pl.lit(near)).otherwise(pl.lit(far))
     rows = named.select("deviation", "series", "known", within=within)
     encoded = {
         "x": scaled.x("deviation"),
         "y": marks.rows_of(sorted(names)),
-        "color": alt.Color("within:N", title=None, scale=theme.colours(list(told), told)),
+        "color": alt.Color("within:N", title=None, scale=theme.colours(list(colours), colours)),
     }
     ticks = alt.Chart(rows.filter("known").drop("known"))
     crosses = alt.Chart(rows.filter(~pl.col("known")).drop("known"))

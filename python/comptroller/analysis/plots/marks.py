@@ -187,5 +187,5 @@ def heat(
 def say(text: str) -> alt.Chart:
     """Words where there is nothing to draw."""
     said = alt.Chart(pl.DataFrame({"text": [text]})).mark_text(fontSize=13, color=GREY)
-    words: alt.Chart = said.encode(text=alt.Text("text:N")).properties(height=90)
-    return words
+    texts: alt.Chart = said.encode(text=alt.Text("text:N")).properties(height=90)
+    return texts

@@ -114,8 +114,8 @@ def spans(values: pl.Series, title: str) -> Scaled:
     low = max((span for span in _SPANS if span <= least), default=_SHORTEST_S)
     high = min((span for span in _SPANS if span >= max(largest, 10 * low)), default=largest)
     shown = {span: text for span, text in _SPANS.items() if low <= span <= high}
-    told = " : ".join(f"datum.value == {span} ? '{text}'" for span, text in shown.items())
-    axis = alt.Axis(title=title, values=list(shown), labelExpr=f"{told} : ''")
+    cases = " : ".join(f"datum.value == {span} ? '{text}'" for span, text in shown.items())
+    axis = alt.Axis(title=title, values=list(shown), labelExpr=f"{cases} : ''")
     return Scaled(alt.Scale(type="log", domain=[low, high], nice=False), axis)
 
 

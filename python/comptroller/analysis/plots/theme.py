@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import altair as alt
 
+from comptroller.display.html import printable
 from comptroller.errors import invalid
-from comptroller.markup import printable
 
 Concatenated: TypeAlias = alt.HConcatChart | alt.VConcatChart
 Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | Concatenated
@@ -65,7 +65,7 @@ def finished(picture: Picture, theme: Theme, heading: Sequence[str]) -> Picture:
 
 
 def _configuration(theme: Theme) -> dict[str, Any]:
-    words = {
+    labels = {
         "labelColor": theme.text,
         "titleColor": theme.text,
         "labelFontSize": 11,
@@ -89,7 +89,7 @@ def _configuration(theme: Theme) -> dict[str, Any]:
             "limit": WIDTH - 20,
         },
         "axis": {
-            **words,
+            **labels,
             "domainColor": GREY,
             "tickColor": GREY,
             "gridColor": theme.grid,
@@ -98,7 +98,7 @@ def _configuration(theme: Theme) -> dict[str, Any]:
             "labelSeparation": 6,
         },
         "axisY": {"titlePadding": 8},
-        "legend": {**words, "orient": "bottom", "columns": 4, "columnPadding": 12},
+        "legend": {**labels, "orient": "bottom", "columns": 4, "columnPadding": 12},
         "text": {"color": theme.text, "fontSize": 11},
         "concat": {"spacing": 14},
     }
@@ -106,5 +106,5 @@ def _configuration(theme: Theme) -> dict[str, Any]:
 
 def colours(names: Sequence[str], known: dict[str, str] | None = None) -> alt.Scale:
     """A colour for each name: the known ones' own, then the series'; grey for the last others."""
-    told = {**dict(zip(names, [*SERIES, GREY], strict=False)), **(known or {})}
-    return alt.Scale(domain=list(names), range=[told.get(name, GREY) for name in names])
+    colours_by_name = {**dict(zip(names, [*SERIES, GREY], strict=False)), **(known or {})}
+    return alt.Scale(domain=list(names), range=[colours_by_name.get(name, GREY) for name in names])

@@ -9,7 +9,7 @@ import polars as pl
 
 from comptroller.analysis.plots import frames, marks, scales, theme
 from comptroller.analysis.report import Report
-from comptroller.markup import printable
+from comptroller.display.html import printable
 
 _PERCENTILES = {"p50_seconds": "p50", "p90_seconds": "p90", "p99_seconds": "p99"}
 _COLOURS = dict(
@@ -155,7 +155,7 @@ def stuck(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """A strip for each chain: the age of each claim, and the threshold it is beyond."""
     named, names, _ = frames.with_series(frame, ["chain"], most=marks.MOST_BARS)
     counts = dict(named["series"].value_counts().rows())
-    told = {name: f"{name}: {counts[name]:,}" for name in names}
+    labels = {name: f"{name}: {counts[name]:,}" for name in names}
     oldest = named.sort("age_seconds", descending=True).head(_MOST_STUCK)
     left = len(frame) - len(oldest)
     notes = [f"Drawn are the oldest {_MOST_STUCK:,}, and {left:,} others not."] if left else []
@@ -164,11 +164,11 @@ def stuck(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     drawn = oldest.with_columns(
         scales.drawn_seconds("age_seconds").alias("age"),
         scales.drawn_seconds("threshold_seconds").alias("threshold"),
-        pl.col("series").replace_strict(told, return_dtype=pl.String),
+        pl.col("series").replace_strict(labels, return_dtype=pl.String),
         pl.col("status").map_elements(printable, return_dtype=pl.String),
     )
     scaled = scales.spans(pl.concat([drawn["age"], drawn["threshold"]]), "age, log scale")
-    y = marks.rows_of(list(told.values()))
+    y = marks.rows_of(list(labels.values()))
     claims = alt.Chart(drawn.select("age", "status", "series"))
     limits = alt.Chart(drawn.select("threshold", "series").unique(maintain_order=True))
     layered = alt.layer(

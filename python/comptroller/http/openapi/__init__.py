@@ -31,7 +31,7 @@ def document(authority: Authority = "local", *, drop_deprecated: bool = False) -
 
     `drop_deprecated` says that the orchestration list lacks its deprecated member.
     """
-    told = {
+    document = {
         "openapi": "3.1.0",
         "info": {
             "title": "comptroller",
@@ -44,7 +44,7 @@ def document(authority: Authority = "local", *, drop_deprecated: bool = False) -
         "paths": _paths(authority),
         "components": components.components(authority, drop_deprecated=drop_deprecated),
     }
-    return msgspec.json.encode(told)
+    return msgspec.json.encode(document)
 
 
 def _tags(authority: Authority) -> list[str]:
@@ -54,7 +54,7 @@ def _tags(authority: Authority) -> list[str]:
 
 def _paths(authority: Authority) -> dict[str, Any]:
     paths: dict[str, Any] = {
-        path: {method.lower(): operations.told(row, authority) for method, row in rows.items()}
+        path: {method.lower(): operations.operation(row, authority) for method, row in rows.items()}
         for path, rows in routes.paths()
     }
     paths |= bulk.paths(authority)

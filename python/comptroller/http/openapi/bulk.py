@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from comptroller import routes
+from comptroller import description
 from comptroller.http.openapi import schemas
 from comptroller.http.openapi.components import (
     Authority,
@@ -72,7 +72,7 @@ def _export(kind: str, authority: Authority) -> Schema:
         "schema": {"enum": list(_EXPORTED), "default": "ndjson"},
     }
     name = kind.replace("-", "_")
-    listing = routes.operations()[name + ".list"]
+    listing = description.operations()[name + ".list"]
     filters = [
         parameter(field, "query")
         for field in schemas.fields(listing.request)

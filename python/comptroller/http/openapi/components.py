@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from comptroller import routes
+from comptroller import description, routes
 from comptroller.http.openapi import schemas, tokens
 from comptroller.http.openapi.schemas import Schema
 
@@ -38,14 +38,14 @@ _HEADERS = {
 
 def components(authority: Authority, *, drop_deprecated: bool) -> dict[str, Any]:
     """Everything that is referred to."""
-    told = schemas.components() | {"Problem": _problem_schema()}
+    every = schemas.components() | {"Problem": _problem_schema()}
     if not drop_deprecated:
-        page = told["OrchestrationPage"]
+        page = every["OrchestrationPage"]
         page["properties"]["orchestrations"] = page["properties"]["items"] | {"deprecated": True}
     if authority == "local":
-        told |= tokens.SCHEMAS
+        every |= tokens.SCHEMAS
     return {
-        "schemas": told,
+        "schemas": every,
         "parameters": {
             name: {"name": name, "in": "header", **said} for name, said in _PARAMETERS.items()
         },
@@ -88,7 +88,7 @@ def _security_schemes(authority: Authority) -> dict[str, Schema]:
     if authority == "local":
         # Beside the document, wherever that is mounted.
         beside = routes.TOKEN_PATH.removeprefix("/")
-        flow = {"tokenUrl": beside, "scopes": routes.description()["scopes"]}
+        flow = {"tokenUrl": beside, "scopes": description.described()["scopes"]}
         return {
             "oauth2": {"type": "oauth2", "flows": {"clientCredentials": flow}},
             **tokens.SECURITY_SCHEMES,
@@ -116,7 +116,7 @@ def _problem_schema() -> Schema:
                 "type": "string",
                 "description": "what was wrong, where, and what is allowed",
             },
-            "code": {"enum": [problem["code"] for problem in routes.description()["problems"]]},
+            "code": {"enum": [problem["code"] for problem in description.described()["problems"]]},
             "request_id": text,
             "errors": {"type": "array", "items": fault, "description": "each refused member"},
             "meta": {
@@ -138,7 +138,7 @@ _NO_ANSWERS = frozenset({501, 504})
 def _refusals() -> Iterator[tuple[str, Schema]]:
     """The refusals by status, each with the codes that have it."""
     codes: dict[int, list[str]] = {}
-    for problem in routes.description()["problems"]:
+    for problem in description.described()["problems"]:
         if problem["status"] not in _NO_ANSWERS:
             codes.setdefault(problem["status"], []).append(problem["code"])
     special = {401: ["WWW-Authenticate"], 403: ["WWW-Authenticate"]}

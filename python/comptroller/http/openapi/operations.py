@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from comptroller import routes
+from comptroller import description, routes
+from comptroller.description import Operation
 from comptroller.http.openapi import schemas
 from comptroller.http.openapi.components import (
     Authority,
@@ -15,7 +16,7 @@ from comptroller.http.openapi.components import (
     security,
 )
 from comptroller.http.openapi.schemas import Field, Schema, reference
-from comptroller.routes import Operation, Row
+from comptroller.routes import Row
 
 _OF_WRITES = frozenset({409, 413, 415, 422})
 
@@ -25,9 +26,9 @@ def tag(operation: str) -> str:
     return operation.partition(".")[0].replace("_", " ")
 
 
-def told(row: Row, authority: Authority) -> Schema:
+def operation(row: Row, authority: Authority) -> Schema:
     """The operation at a path."""
-    operation = routes.operations()[row.operation]
+    operation = description.operations()[row.operation]
     of_client = [] if row.is_operators else [operation.scope]
     scopes = dict.fromkeys([*of_client, operation.scope_of(is_operator=True)])
     of_write = ["Idempotency-Key"] if operation.is_write else []
@@ -65,7 +66,7 @@ def _id(row: Row) -> str:
 
 
 def _statuses(operation: Operation) -> frozenset[int]:
-    status_of = {each["code"]: each["status"] for each in routes.description()["problems"]}
+    status_of = {each["code"]: each["status"] for each in description.described()["problems"]}
     own = frozenset(status_of[refusal.code] for refusal in operation.errors)
     return own | (_OF_WRITES if operation.is_write else frozenset())
 
@@ -111,13 +112,13 @@ def _success(operation: Operation, row: Row) -> Schema:
     names = ["Idempotent-Replayed"] if operation.is_write else []
     if operation.name == "orchestrations.list":
         names = ["Deprecation", "Sunset"]
-    told: Schema = {
+    answer: Schema = {
         "description": "A page of what passes the filters." if operation.is_list else "The record.",
         "headers": headers(*names),
         "content": {"application/json": {"schema": schema}},
     }
     links = dict(_links(operation, row))
-    return told | ({"links": links} if links else {})
+    return answer | ({"links": links} if links else {})
 
 
 def _links(operation: Operation, row: Row) -> Iterator[tuple[str, Schema]]:

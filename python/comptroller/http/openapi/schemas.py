@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from comptroller.loading import LoadResult
-from comptroller.routes import description
+from comptroller.bulk.loading import LoadResult
+from comptroller.description import described
 
 Schema = dict[str, Any]
 
@@ -130,8 +130,8 @@ class Field(NamedTuple):
 
 def fields(name: str) -> Iterator[Field]:
     """The members of a record or request."""
-    described = description()
-    record = described["records"].get(name) or described["requests"][name]
+    core = described()
+    record = core["records"].get(name) or core["requests"][name]
     for member, said in record["members"].items():
         lengths: tuple[int, int | None] = _LABEL
         if member == "page_cursor":
@@ -152,11 +152,11 @@ def reference(name: str) -> Schema:
 
 def components() -> dict[str, Schema]:
     """Every schema that others refer to, by name."""
-    told = description()
-    closed = {name: _closed_set(values) for name, values in told["enums"].items()}
+    core = described()
+    closed = {name: _closed_set(values) for name, values in core["enums"].items()}
     answers = {
         name: {"description": record["doc"], **_object(fields(name))}
-        for name, record in told["records"].items()
+        for name, record in core["records"].items()
     }
     return SCALARS | closed | answers | dict(_inputs()) | dict(_pages()) | _loads()
 
@@ -185,7 +185,7 @@ def _member(field: Field, *, is_input: bool) -> Schema:
 
 def input_name(request: str) -> str:
     """The name of the schema of a body that holds this request."""
-    return request + "Input" if request in description()["records"] else request
+    return request + "Input" if request in described()["records"] else request
 
 
 def _typed(field: Field, type: str, is_input: bool) -> Schema:
@@ -215,14 +215,14 @@ def _object(members: Iterator[Field]) -> Schema:
 
 def _inputs() -> Iterator[tuple[str, Schema]]:
     """The schemas of all bodies, and of the records in them."""
-    told = description()
-    for operation in told["operations"]:
+    core = described()
+    for operation in core["operations"]:
         if operation["is_write"]:
             wanted = [operation["request"]]
             while wanted:
                 name = wanted.pop()
                 yield input_name(name), body(name, operation["request_source"])
-                wanted += {field.type for field in fields(name)} & set(told["records"])
+                wanted += {field.type for field in fields(name)} & set(core["records"])
 
 
 def body(request: str, request_source: str) -> Schema:
@@ -257,7 +257,7 @@ def _by_ledger(properties: Schema) -> Schema:
 
 def _pages() -> Iterator[tuple[str, Schema]]:
     """The answers of lists."""
-    for operation in description()["operations"]:
+    for operation in described()["operations"]:
         if operation["is_list"]:
             items = {"type": "array", "items": reference(operation["answer"])}
             cursor = {
@@ -276,5 +276,5 @@ def _pages() -> Iterator[tuple[str, Schema]]:
 
 def _loads() -> dict[str, Schema]:
     """The account of a load."""
-    _, told = msgspec.json.schema_components([LoadResult], ref_template=_REFERENCE)
-    return told
+    _, components = msgspec.json.schema_components([LoadResult], ref_template=_REFERENCE)
+    return components

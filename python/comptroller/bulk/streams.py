@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from comptroller.errors import Error, closed, make, missing_extra, unavailable
+from comptroller.errors import Error, closed, make, require, unavailable
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import, unused-ignore]
@@ -60,7 +60,7 @@ class ArrowRows(Rows):
 
     def to_arrow(self) -> pyarrow.Table:
         """All rows as a pyarrow table. Raises MissingExtra if pyarrow is not installed."""
-        arrow = require("pyarrow", "to_arrow()", "pyarrow")
+        arrow = require("pyarrow", "to_arrow()")
         with reading(OSError):
             table: pyarrow.Table = arrow.table(self)
         return table
@@ -71,8 +71,8 @@ class ArrowRows(Rows):
         Amounts are no column of Python Decimals, because summing those rounds to the 28 digits of
         Python's context. Raises MissingExtra if pandas or pyarrow is not installed.
         """
-        arrow = require("pyarrow", "to_pandas()", "pandas pyarrow")
-        frames = require("pandas", "to_pandas()", "pandas pyarrow")
+        arrow = require("pyarrow", "to_pandas()")
+        frames = require("pandas", "to_pandas()")
 
         def exact(arrow_type: Any) -> Any:
             decimal = arrow.types.is_decimal(arrow_type)
@@ -131,7 +131,7 @@ class Stream(ArrowRows):
 
     def to_polars(self) -> polars.DataFrame:
         """All rows as a polars frame. Raises MissingExtra if polars is not installed."""
-        frames = require("polars", "to_polars()", "comptroller[analysis]")
+        frames = require("polars", "to_polars()", "analysis")
         with reading(frames.exceptions.ComputeError):
             # polars keeps texts as views, and takes no copy of such.
             frame: polars.DataFrame = frames.DataFrame(self._source.with_string_views())
@@ -173,10 +173,10 @@ def interruptible(duckdb: Any) -> Iterator[None]:
 
 def _refusal(text: str) -> Error:
     """The error that a stream reported as text: its code, a colon, and its detail."""
-    from comptroller.routes import description
+    from comptroller.description import described
 
     code, _, detail = text.partition(": ")
-    statuses = {problem["code"]: problem["status"] for problem in description()["problems"]}
+    statuses = {problem["code"]: problem["status"] for problem in described()["problems"]}
     return make(code, statuses[code], detail) if code in statuses else unavailable(text)
 
 
@@ -194,13 +194,3 @@ def awaited(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
             interrupt()
             raise
         return done.result()
-
-
-def require(module: str, purpose: str, packages: str) -> Any:
-    """The optional module. Raises MissingExtra, which says what to install, if it is missing."""
-    from importlib import import_module
-
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise missing_extra(module, purpose, packages) from error

@@ -18,10 +18,10 @@ import msgspec
 
 from comptroller import arguments
 from comptroller._core import ArrowLines
+from comptroller.bulk.streams import Rows
+from comptroller.display.html import SHOWN_ROWS, TableColumn, html
+from comptroller.display.progress import Progress
 from comptroller.errors import Error, InvalidRequest, invalid
-from comptroller.markup import SHOWN_ROWS, TableColumn, html
-from comptroller.progress import Progress
-from comptroller.streams import Rows
 from comptroller.values import KINDS
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
         ]
         left = self.rejected - len(shown)
         notes = [f"{left:,} more rejected lines"] if left > 0 else []
-        return html("cell.html", lines=lines, columns=columns if shown else [], notes=notes)
+        return html("notebook.html", lines=lines, columns=columns if shown else [], notes=notes)
 
 
 class LoadOptions(NamedTuple):
@@ -105,11 +105,11 @@ class Opened(NamedTuple):
         """The core's result; of rows that are no JSON it says why they are none."""
         if not self.faults:
             return result
-        told = [
+        rejections = [
             Rejection(each.line, each.code, self.faults.get(each.line, each.message))
             for each in result.rejections
         ]
-        return msgspec.structs.replace(result, rejections=told)
+        return msgspec.structs.replace(result, rejections=rejections)
 
 
 @contextmanager

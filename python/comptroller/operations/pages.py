@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 
-from comptroller.markup import SHOWN_COLUMNS, SHOWN_ROWS, TableColumn, html
+from comptroller.display.html import SHOWN_COLUMNS, SHOWN_ROWS, TableColumn, html
 
 R = TypeVar("R")
 
@@ -57,7 +57,7 @@ class Page(msgspec.Struct, Generic[R], frozen=True):
         if hidden:
             names = ", ".join(column.name for column in hidden)
             notes.append(f"{len(hidden)} more columns: {names}")
-        return html("cell.html", lines=[repr(self)], columns=columns, notes=notes)
+        return html("notebook.html", lines=[repr(self)], columns=columns, notes=notes)
 
 
 def walk(page_at: Callable[[str], Page[R]]) -> Iterator[R]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from comptroller.errors import unavailable
-from comptroller.files import whole_file, whole_folder
-from comptroller.streams import Rows, interruptible, require
+from comptroller import arguments
+from comptroller.bulk.files import whole_file, whole_folder
+from comptroller.bulk.streams import Rows, interruptible
+from comptroller.errors import require, unavailable
 
 _FORM = "FORMAT parquet, COMPRESSION zstd"
 # The file is there already, empty and ours: DuckDB would write another beside it.
@@ -55,7 +56,7 @@ def write_dataset(stream: Rows, path: str, keys: Sequence[str]) -> int:
 
 
 def _copy(stream: Rows, path: str, part: Path, keys: Sequence[str] = ()) -> int:
-    duckdb = require("duckdb", "a parquet export", "comptroller[analysis]")
+    duckdb = require("duckdb", "a parquet export", "analysis")
     try:
         with duckdb.connect() as connection:
             # The stream has threads of its own; more here keep half of the rows in memory, for
@@ -72,13 +73,11 @@ def _copy(stream: Rows, path: str, part: Path, keys: Sequence[str] = ()) -> int:
 
 def _statement(columns: Sequence[str], keys: Sequence[str]) -> str:
     """The statement that writes rows apart by keys of reports, each as SQL that gives text."""
-    from comptroller.analysis.parameters import checked_keys
-
     time = '"at"' if "at" in columns else "created_at"
     folders_of = {key: column for key, column in _COLUMNS.items() if column in columns}
     for period in ("day", "week", "month"):
         folders_of[period] = f"strftime(date_trunc('{period}', {time}), '%Y-%m-%d')"
-    names = {key: folders_of[key] for key in checked_keys(keys, list(folders_of), "partition")}
+    names = {key: folders_of[key] for key in arguments.choices("partition", keys, list(folders_of))}
     selected = ", ".join(f'{value} AS "{key}"' for key, value in names.items())
     folders = ", ".join(f'"{key}"' for key in names)
     return f"COPY (SELECT *, {selected} FROM stream) TO $1 ({_FORM}, PARTITION_BY ({folders}))"

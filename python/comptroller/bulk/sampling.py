@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, overload
 
 from comptroller import _core, arguments
+from comptroller.bulk.files import refuse_store, whole_file
 from comptroller.errors import invalid, of_system
-from comptroller.files import refuse_store, whole_file
 from comptroller.values import KINDS
 
 if TYPE_CHECKING:

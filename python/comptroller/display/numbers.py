@@ -59,5 +59,5 @@ def percent(ratio: float | None) -> str:
         return "-"
     if 0 < ratio < 0.0001 or 0.9999 < ratio < 1:
         return "< 0.01 %" if ratio < 0.5 else "> 99.99 %"
-    told = f"{ratio * 100:.2f} %"
-    return "0.00 %" if told == "-0.00 %" else told
+    text = f"{ratio * 100:.2f} %"
+    return "0.00 %" if text == "-0.00 %" else text

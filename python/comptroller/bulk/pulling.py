@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from comptroller.bulk.files import whole_file
+from comptroller.bulk.loading import LoadResult
 from comptroller.decoding import Time
+from comptroller.description import stored
+from comptroller.display.progress import Progress
 from comptroller.errors import Error, Forbidden, NotFound, unusable
-from comptroller.files import whole_file
-from comptroller.loading import LoadResult
-from comptroller.local import LocalHost
-from comptroller.progress import Progress
-from comptroller.records import Identity
-from comptroller.remote.host import RemoteHost
-from comptroller.routes import stored
-from comptroller.service import Service
+
+if TYPE_CHECKING:
+    from comptroller.records import Identity
+    from comptroller.service import Service
 
 #: What follows the name of a store in that of the file that tells where its pulls begin again.
 ENDING = ".pulled"
@@ -99,7 +99,7 @@ def customer_of(source: Service) -> str | None:
 
     Claims, groups, addresses and controls do not say it to a client.
     """
-    if isinstance(source.host, RemoteHost) and (named := source.host.customer()):
+    if named := source.host.customer():
         return named
     for kind in ("identities", "orchestrations"):
         if is_shown(source, kind):
@@ -147,7 +147,7 @@ class _Place:
     """
 
     def __init__(self, target: Service, kind: str, source: str) -> None:
-        path = target.host.path if isinstance(target.host, LocalHost) else None
+        path = target.host.path
         self._path = None if path is None else Path(path + ENDING)
         self._kind = kind
         self._source = source

@@ -1,0 +1,1 @@
+"""Many records at once: loads, streams, exports, pulls, samples, and the files they need."""

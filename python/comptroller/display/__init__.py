@@ -1,0 +1,1 @@
+"""How results are shown: numbers as text, HTML, progress."""
