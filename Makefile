@@ -2,8 +2,12 @@
 # what is left to do.
 #
 #   make demo       the tour: real rewards, then a sample
-#   make test       lint, documentation, tests of the core with their coverage, tests of the package
-#   make lint       ruff, mypy, clang-format, clang-tidy
+#   make test       lint, tests of the core, tests of the package that are not slow: at each change
+#   make check      make test and the rest: clang-tidy, documentation, the branches that the tests of the core
+#                   take, a wheel, and the slow tests (browsers, Spark, fuzzed requests, notebooks, kills)
+#   make lint       ruff, mypy, clang-format
+#   make tidy       clang-tidy
+#   make wheels     wheels for each of PYTHONS that is here, in dist
 #   make generate   the Python modules that follow from the core's description
 #   make docs       the documentation as pages, in build/docs
 #   make bench      the benchmarks, side by side with their peers; those over HTTP need wrk, and valgrind
@@ -19,6 +23,7 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 SANITIZE ?= address,undefined
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -30,16 +35,20 @@ endif
 CPP_FILES := $(shell find cpp tests/cpp -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
-.PHONY: help demo test lint generate docs bench coverage sanitize clean
+.PHONY: help demo test check lint generate docs wheels bench coverage sanitize clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
 demo: .venv/package
 	@$(BIN)/comptroller demo
 
-test: lint docs core-tests .venv/generator/created | test-system
+test: lint core-tests
 	@echo "== tests of the package"
-	@$(BIN)/pytest -n auto --dist loadgroup
+	@$(BIN)/pytest -n auto --dist loadgroup -m 'not slow'
+
+check: test tidy docs core-coverage .venv/generator/created .venv/wheel/created | test-system
+	@echo "== slow tests of the package"
+	@$(BIN)/pytest -n auto --dist loadgroup -m slow
 
 lint: .venv/package .venv/tools
 	@echo "== lint"
@@ -47,7 +56,6 @@ lint: .venv/package .venv/tools
 	@$(BIN)/ruff format --quiet --check .
 	@$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
-	@$(MAKE) tidy
 
 generate: .venv/package .venv/tools
 	@$(BIN)/python generate python/comptroller
@@ -56,6 +64,9 @@ docs: .venv/package .venv/documenters
 	@echo "== documentation"
 	@$(BIN)/python -m sphinx --quiet --nitpicky --fail-on-warning --keep-going docs build/docs
 	@echo "see build/docs/index.html"
+
+wheels: | system
+	@.ci/wheels build/wheels $(PYTHONS)
 
 bench: .venv/package
 	@$(PIP) install --quiet --group bench
@@ -109,6 +120,14 @@ test-system: | system
 	@$(PIP) --python .venv/generator install --quiet --group generator
 	@touch $@
 
+# A wheel, alone in an environment.
+.venv/wheel/created: .venv/package .ci/wheels
+	@rm -rf .venv/wheel dist
+	@.ci/wheels build/wheels $(PYTHON)
+	@$(PYTHON) -m venv .venv/wheel
+	@.venv/wheel/bin/python -m pip --disable-pip-version-check install --quiet --only-binary :all: dist/*.whl
+	@touch $@
+
 # Installed editable: a change of Python code is seen at once; a change of the core, or a file that comes or
 # goes, runs this again, and compiles what changed.
 .venv/package: .venv/builders CMakeLists.txt build/package-files $(CORE_FILES) | system
@@ -137,6 +156,9 @@ core-tests: build/coverage/build.ninja .venv/tools
 	@cmake --build build/coverage
 	@find build/coverage -name '*.gcda' -delete
 	@build/coverage/comptroller_tests --no-version
+
+.PHONY: core-coverage
+core-coverage: core-tests
 	@$(GCOVR) --txt-metric branch
 
 # ---- clang-tidy, once for each state of a source and the headers it includes ----------------------
@@ -145,7 +167,8 @@ TIDIED := $(patsubst cpp/%.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(CPP_FILES)))
 
 # ninja knows which of our headers each source includes.
 .PHONY: tidy tidied
-tidy:
+tidy: .venv/package .venv/tools
+	@echo "== clang-tidy"
 	@mkdir -p build/tidy
 	@ninja -C build/editable -t deps | awk -v root="$(CURDIR)/" ' \
 	  /^[^ ].*\.cpp\.o:/ { split($$1, part, "/cpp/"); sub(/\.cpp\.o:$$/, "", part[2]) } \

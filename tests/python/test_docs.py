@@ -130,3 +130,15 @@ def test_the_readme_runs_and_says_what_it_should(
 def test_what_a_page_points_at_is_there(page: Path) -> None:
     links = re.findall(r"\]\(([^)#:\s]+)[)#]", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted(ROOT.glob("*.md")), *PAGES], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_a_line_of_a_shell_block_is_one_command(page: Path) -> None:
+    blocks = re.findall(r"^```shell\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    programs = {"systemctl", "python3", "rm", "install", "pip", "make", "sudo"}
+    for words in (shlex.split(line, comments=True) for line in lines):
+        # `pip install` is one.
+        assert programs.intersection(words[1:]) <= {"install"}, words
