@@ -19,7 +19,7 @@ project = "comptroller"
 author = "the comptroller authors"
 release = version = comptroller.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_click"]
 myst_enable_extensions = ["attrs_inline", "deflist"]
 myst_heading_anchors = 3
 suppress_warnings = ["config.cache"]
@@ -48,6 +48,7 @@ nitpick_ignore_regex = [
 
 html_theme = "furo"
 html_title = "comptroller"
+smartquotes = False
 html_copy_source = False
 html_show_copyright = False
 html_show_sphinx = False

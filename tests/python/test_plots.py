@@ -22,7 +22,7 @@ from comptroller.analysis.plots.frames import MOST_ROWS
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from furnished import NAMES, reported
-from pictures import data_of, drawn_rows, rewritten, svg_of, width_of
+from pictures import data_of, drawn_rows, notes_of, rewritten, svg_of, width_of
 
 EMPTY = [name for name in NAMES if name not in ("group_statement", "history")]
 
@@ -221,7 +221,7 @@ def test_one_that_dwarfs_the_rest_does_not_hide_it(by: tuple[str, ...]) -> None:
     told = json.dumps(summary(rows, by).plot().to_dict())
     assert '"symlog"' in told
     assert "log scale" in told
-    assert ("One holds 100.0%" in told) == (len(by) == 2)
+    assert ("one has 100.0%" in told) == (len(by) == 2)
 
 
 @pytest.mark.parametrize(
@@ -277,3 +277,20 @@ def test_what_is_missing_is_named(
     for act in (report.plot, report.html):
         with pytest.raises(comptroller.MissingExtra, match=f"{missing}.*its extra .analysis."):
             act()
+
+
+def test_lines_replace_a_pile_only_where_one_series_would_hide_others(
+    operator: comptroller.Service,
+) -> None:
+    months = [at(days=0), at(days=40)]
+    for asset, groups in (("ETH", 1), ("RPL", 2)):
+        for month in months:
+            for number in range(groups):
+                amount = "1000000" if number == 0 else "1"
+                members = {"asset_type": asset, "amount": amount, "created_at": month}
+                load(operator, "claims", claim(claim_type=f"{asset}{number}", **members))
+    alone = operator.reports.claims_summary(by=["month", "asset"]).plot()
+    assert not any("lines" in note for note in notes_of(alone))
+    beside = operator.reports.claims_summary(by=["month", "claim_type", "asset"]).plot()
+    (note,) = (note for note in notes_of(beside) if "lines" in note)
+    assert note == "amount (RPL): one has 100.0%, so lines instead of a pile."

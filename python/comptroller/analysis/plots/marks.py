@@ -85,9 +85,9 @@ def volume_of(
     """A pile, or lines in steps of ten where one series would hide the others; noted then."""
     shares = counted.group_by("series").agg(pl.col(measure).sum())[measure]
     total, largest = float(shares.sum()), float(shares.max() or 0)  # type: ignore[arg-type]
-    if len(names) < 2 or largest <= _DOMINATES * total:
+    if len(shares) < 2 or largest <= _DOMINATES * total:
         return pile(counted, names, measure, title, when)
-    notes.append(f"One holds {largest / total:.1%} of the {measure}: lines, where a pile hides.")
+    notes.append(f"{title}: one has {largest / total:.1%}, so lines instead of a pile.")
     return lines(counted, names, measure, quantity(counted[measure], title, tens=True), when)
 
 
