@@ -11,7 +11,8 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr std::size_t most_memory = std::size_t{5} << 20U;  // half of it
+// Of one run; while a thread sorts and writes it, the next is collected.
+constexpr std::size_t most_bytes = std::size_t{5} << 20U;
 constexpr std::size_t bytes_a_read = std::size_t{1} << 16U;
 
 // Up to eight bytes from `offset` on as a number that compares like them.
@@ -67,7 +68,7 @@ class KeySorter::Cursor {
 };
 
 void KeySorter::add(std::string_view key) {
-  if (keys_.bytes.size() + key.size() + (keys_.entries.size() + 1) * sizeof(Entry) > most_memory) {
+  if (keys_.bytes.size() + key.size() + (keys_.entries.size() + 1) * sizeof(Entry) > most_bytes) {
     spill();
   }
   keys_.entries.push_back({number_at(key, 0), number_at(key, sizeof(std::uint64_t)),
