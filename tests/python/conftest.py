@@ -24,6 +24,22 @@ settings.load_profile("suite")
 # Commands inherit what the suite ignores, such as a hangup under nohup.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+#: Two fifths of the time, for what rarely breaks alone: browsers, notebooks, documents, fuzzed requests,
+#: other servers, kills.
+SLOW = {
+    *("test_cli_endings", "test_deployment", "test_docs", "test_docs_page", "test_export_equal"),
+    *("test_foreign_pages", "test_generated_client", "test_load_ends", "test_load_progress"),
+    *("test_notebooks", "test_other_servers", "test_query_text", "test_report_page"),
+    *("test_reports_random", "test_schemathesis", "test_workers"),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that `make test` leaves to `make check`."""
+    for item in items:
+        if item.path.stem in SLOW:
+            item.add_marker("slow")
+
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -63,7 +63,7 @@ class Running:
     def is_listening(self) -> bool:
         try:
             self.answer(LAST)
-        except ConnectionRefusedError:
+        except ConnectionError:  # refused, or reset as the last of those that waited to be accepted
             return False
         return True
 

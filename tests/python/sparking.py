@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 MARKS = [
+    pytest.mark.slow,
     pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs a Java runtime"),
     pytest.mark.xdist_group("spark"),  # one session is enough
     # Of pyspark itself.
