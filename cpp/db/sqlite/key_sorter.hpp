@@ -13,8 +13,8 @@
 
 namespace comptroller::db::sqlite {
 
-// Keys of 5 MiB are sorted and written to an unnamed file as a run, by a thread of their own; the runs
-// are merged at the end. For one thread at a time.
+// Keys of 5 MiB are sorted and written to an unnamed file as a run, by a thread of their own; the
+// runs are merged at the end. For one thread at a time.
 class KeySorter {
  public:
   // Keeps temporary files in `folder`.
