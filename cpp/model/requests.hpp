@@ -170,4 +170,15 @@ struct FailClaim : ById {
                   Field<&FailClaim::error_message, "why it failed, at most 1024 characters">>;
 };
 
+// All of them, in the order in which they are described.
+template <Record... R>
+struct Requests {};
+
+using AllRequests =
+    Requests<ById, ListIdentities, UpdateIdentity, PutIdentity, PermitsAction, ListControls,
+             CreateControl, DeleteControl, ListOrchestrations, ListPayoutGroups, CreatePayoutGroup,
+             UpdatePayoutGroup, ObservePayoutGroup, ListRewardAddresses, CreateRewardAddress,
+             UpdateRewardAddress, ObserveRewardAddress, ListBalances, ListClaims, SubmitClaim,
+             ConfirmClaim, FailClaim>;
+
 }  // namespace comptroller

@@ -115,6 +115,11 @@ Named<RecordDescription> describe_records() {
 }
 
 template <Record... R>
+Named<RecordDescription> describe_requests(Requests<R...> /*all*/) {
+  return describe_records<Use::request, R...>();
+}
+
+template <Record... R>
 std::vector<Resource> describe_resources() {
   return {{R::table, type_name<R>()}...};
 }
@@ -141,13 +146,7 @@ std::string describe() {
       describe_records<Use::answer, Identity, StatusDetails, Control, Orchestration, Transfer,
                        FailReason, Source, Destination, CryptoEndpoint, FiatSource, FiatDestination,
                        ProfileEndpoint, PayoutGroup, RewardAddress, Claim, Balance, Permission>();
-  description.requests =
-      describe_records<Use::request, ById, ListIdentities, UpdateIdentity, PutIdentity,
-                       PermitsAction, ListControls, CreateControl, DeleteControl,
-                       ListOrchestrations, ListPayoutGroups, CreatePayoutGroup, UpdatePayoutGroup,
-                       ObservePayoutGroup, ListRewardAddresses, CreateRewardAddress,
-                       UpdateRewardAddress, ObserveRewardAddress, ListBalances, ListClaims,
-                       SubmitClaim, ConfirmClaim, FailClaim>();
+  description.requests = describe_requests(AllRequests{});
   description.enums = describe_closed_sets<ControlType, SetBy, Ledger, ClaimStatus, ScheduleType,
                                            Order, IdentityStatus, Action>();
   description.operations = operations();
