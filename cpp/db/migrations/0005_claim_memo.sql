@@ -1,0 +1,2 @@
+-- What an operator notes about a claim.
+ALTER TABLE claims ADD COLUMN memo TEXT;
