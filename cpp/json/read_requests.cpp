@@ -17,6 +17,5 @@ template void Reader::read(std::string_view, ObserveRewardAddress&, const ReadOp
 template void Reader::read(std::string_view, SubmitClaim&, const ReadOptions&);
 template void Reader::read(std::string_view, ConfirmClaim&, const ReadOptions&);
 template void Reader::read(std::string_view, FailClaim&, const ReadOptions&);
-template void Reader::read(std::string_view, AnnotateClaim&, const ReadOptions&);
 
 }  // namespace comptroller::json

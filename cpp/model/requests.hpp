@@ -170,12 +170,6 @@ struct FailClaim : ById {
                   Field<&FailClaim::error_message, "why it failed, at most 1024 characters">>;
 };
 
-struct AnnotateClaim : ById {
-  Note memo;
-  using fields =
-      Concatenate<ById::fields, Field<&AnnotateClaim::memo, "the note, at most 1024 characters">>;
-};
-
 // All of them, in the order in which they are described.
 template <Record... R>
 struct Requests {};
@@ -185,6 +179,6 @@ using AllRequests =
              CreateControl, DeleteControl, ListOrchestrations, ListPayoutGroups, CreatePayoutGroup,
              UpdatePayoutGroup, ObservePayoutGroup, ListRewardAddresses, CreateRewardAddress,
              UpdateRewardAddress, ObserveRewardAddress, ListBalances, ListClaims, SubmitClaim,
-             ConfirmClaim, FailClaim, AnnotateClaim>;
+             ConfirmClaim, FailClaim>;
 
 }  // namespace comptroller

@@ -50,16 +50,6 @@ Claim fail_claim(Claim claim, const FailClaim& request, Timestamp now) {
   return claim;
 }
 
-Claim annotate_claim(Claim claim, const AnnotateClaim& request, Timestamp now) {
-  if (claim.onchain_status != ClaimStatus::confirmed &&
-      claim.onchain_status != ClaimStatus::failed) {
-    throw Error(Code::illegal_transition, "a claim is annotated when it has ended");
-  }
-  claim.memo = request.memo;
-  claim.updated_at = changed_at(now, claim.updated_at);
-  return claim;
-}
-
 std::optional<Timestamp> claims_all_at(const Claim& claim) {
   if (claim.onchain_status != ClaimStatus::confirmed || claim.claim_type.value != "CLAIM_ALL") {
     return std::nullopt;

@@ -19,9 +19,6 @@ Claim submit_claim(Claim claim, const SubmitClaim& request, Timestamp now);
 Claim confirm_claim(Claim claim, const ConfirmClaim& request, Timestamp now);
 Claim fail_claim(Claim claim, const FailClaim& request, Timestamp now);
 
-// The claim with a note, once it is CONFIRMED or FAILED. Throws illegal_transition.
-Claim annotate_claim(Claim claim, const AnnotateClaim& request, Timestamp now);
-
 // confirmed_at of a CONFIRMED CLAIM_ALL claim, nullopt for any other. The last_claim_all_at of its
 // group is never earlier.
 std::optional<Timestamp> claims_all_at(const Claim& claim);

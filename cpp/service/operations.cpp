@@ -471,14 +471,6 @@ std::vector<Operation> make_operations() {
            .errors = {unknown_id,
                       for_operator,
                       {illegal_transition, "it is CONFIRMED or FAILED already"}}}),
-      row<&change<Claim, AnnotateClaim, &rules::annotate_claim>, id_and_body>(
-          {.name = "claims.annotate",
-           .scope = operator_write,
-           .method = "POST",
-           .paths = {"/operator/rewards/claims/{id}/annotate"},
-           .summary = "Notes something about a claim that has ended.",
-           .details = "For the operator.",
-           .errors = {unknown_id, for_operator, {illegal_transition, "it has not ended"}}}),
   };
 }
 

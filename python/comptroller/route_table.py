@@ -50,5 +50,4 @@ ROUTES: tuple[tuple[str, str, str, str | None], ...] = (
     ("POST", "/operator/rewards/claims/{id}/submit", "claims.submit", None),
     ("POST", "/operator/rewards/claims/{id}/confirm", "claims.confirm", None),
     ("POST", "/operator/rewards/claims/{id}/fail", "claims.fail", None),
-    ("POST", "/operator/rewards/claims/{id}/annotate", "claims.annotate", None),
 )

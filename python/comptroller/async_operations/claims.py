@@ -193,27 +193,3 @@ class AsyncClaims(AsyncResource):
             ),
             Claim,
         )
-
-    async def annotate(self, id: Id, *, memo: str, idempotency_key: Id | None = None) -> Claim:
-        """Notes something about a claim that has ended. For the operator.
-
-        Args:
-            id: identifies the record.
-            memo: the note, at most 1024 characters.
-            idempotency_key: repeating the call with the same key returns the first answer.
-
-        Raises:
-            InvalidRequest: an argument is not valid.
-            Forbidden: the caller is not the operator (``insufficient-scope``).
-            NotFound: no record has this id, or it belongs to another customer.
-            Conflict: it has not ended (``illegal-transition``).
-        """
-        return await self._send(
-            request(
-                "claims.annotate",
-                query={"id": id},
-                body={"memo": memo},
-                idempotency_key=idempotency_key,
-            ),
-            Claim,
-        )
