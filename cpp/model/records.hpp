@@ -334,7 +334,7 @@ struct Claim {
   NonNegativeAmount amount;
   std::optional<TransactionHash> tx_hash;
   std::optional<Addresses> addresses;
-  std::optional<Note> error_message, memo;
+  std::optional<Note> error_message;
   std::optional<Term> claim_schedule_id, blockchain, asset_type;
   std::optional<Timestamp> submitted_at, confirmed_at;
   Timestamp created_at;
@@ -351,7 +351,6 @@ struct Claim {
              Field<&Claim::tx_hash, "hash of the transaction">,
              Field<&Claim::addresses, "the reward addresses claimed from">,
              Field<&Claim::error_message, "why it failed">,
-             Field<&Claim::memo, "what its operator notes about it">,
              Field<&Claim::blockchain, "the chain it runs on">,
              Field<&Claim::asset_type, "the asset claimed">,
              Field<&Claim::submitted_at, "when it was sent to the chain">,

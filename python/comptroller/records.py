@@ -297,8 +297,6 @@ class Claim(Record, frozen=True, kw_only=True):
     """The reward addresses claimed from."""
     error_message: str | None = None
     """Why it failed."""
-    memo: str | None = None
-    """What its operator notes about it."""
     blockchain: str | None = None
     """The chain it runs on."""
     asset_type: str | None = None

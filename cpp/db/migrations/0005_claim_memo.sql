@@ -1,2 +1,0 @@
--- What an operator notes about a claim.
-ALTER TABLE claims ADD COLUMN memo TEXT;
