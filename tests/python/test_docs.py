@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -130,6 +131,15 @@ def test_the_readme_runs_and_says_what_it_should(
 def test_what_a_page_points_at_is_there(page: Path) -> None:
     links = re.findall(r"\]\(([^)#:\s]+)[)#]", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_wheels_and_the_newest_changes_are_of_this_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    texts = [page.read_text(encoding="utf-8") for page in (README, *PAGES)]
+    named = re.findall(r"\bcomptroller[- ](\d+\.\d+\.\d+)", "".join(texts))
+    assert set(named) == {project["version"]}
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\d\S+)", changes, re.MULTILINE)[0] == project["version"]
 
 
 @pytest.mark.parametrize(
