@@ -7,7 +7,7 @@
 #                   take, a wheel, and the slow tests (browsers, Spark, fuzzed requests, notebooks, kills)
 #   make lint       ruff, mypy, clang-format
 #   make tidy       clang-tidy
-#   make wheels     wheels for each of PYTHONS that is here, in dist
+#   make wheels     on Linux, wheels for each of PYTHONS that is here, in dist
 #   make generate   the Python modules that follow from the core's description
 #   make docs       the documentation as pages, in build/docs
 #   make bench      the benchmarks, side by side with their peers; those over HTTP need wrk, and valgrind
@@ -28,6 +28,9 @@ SANITIZE ?= address,undefined
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CORES := $(shell getconf _NPROCESSORS_ONLN)
+ifeq ($(shell uname),Linux)
+WHEEL := .venv/wheel/created
+endif
 ifeq ($(shell uname),Darwin)
 export CMAKE_PREFIX_PATH := $(shell brew --prefix sqlite 2>/dev/null)
 endif
@@ -46,7 +49,7 @@ test: lint core-tests
 	@echo "== tests of the package"
 	@$(BIN)/pytest -n auto --dist loadgroup -m 'not slow'
 
-check: test tidy docs core-coverage .venv/generator/created .venv/wheel/created | test-system
+check: test tidy docs core-coverage .venv/generator/created $(WHEEL) | test-system
 	@echo "== slow tests of the package"
 	@$(BIN)/pytest -n auto --dist loadgroup -m slow
 
@@ -66,7 +69,7 @@ docs: .venv/package .venv/documenters
 	@echo "see build/docs/index.html"
 
 wheels: | system
-	@.ci/wheels build/wheels $(PYTHONS)
+	@.ci/wheels build/wheels dist $(PYTHONS)
 
 bench: .venv/package
 	@$(PIP) install --quiet --group bench
@@ -122,10 +125,11 @@ test-system: | system
 
 # A wheel, alone in an environment.
 .venv/wheel/created: .venv/package .ci/wheels
-	@rm -rf .venv/wheel dist
-	@.ci/wheels build/wheels $(PYTHON)
+	@rm -rf .venv/wheel build/wheels/checked
+	@.ci/wheels build/wheels build/wheels/checked $(PYTHON)
 	@$(PYTHON) -m venv .venv/wheel
-	@.venv/wheel/bin/python -m pip --disable-pip-version-check install --quiet --only-binary :all: dist/*.whl
+	@.venv/wheel/bin/python -m pip --disable-pip-version-check install --quiet --only-binary :all: \
+	  build/wheels/checked/*.whl
 	@touch $@
 
 # Installed editable: a change of Python code is seen at once; a change of the core, or a file that comes or

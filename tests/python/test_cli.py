@@ -303,6 +303,14 @@ def test_the_tour_fails_where_an_answer_is_another(
     ended = run("demo")
     assert ended.code == 1
     assert "there is no store absent.db" in ended.out
+    assert "the command ended with the code 1" in ended.out
+    tutorial.write_text("```python\n>>> [][0]\n>>> 1\n1\n```\n")
+    ended = run("demo")
+    assert ended.code == 1
+    assert "IndexError: list index out of range\nThe tutorial has:\nno answer\n" in ended.out
+    assert ended.out.endswith(">>> 1\n1\n")
+    assert run("demo", "--db", "absent/a.db").code == 1
+    assert run("demo", "--db", "a.db", "--rewards", "b").code == 2
 
 
 def test_the_store_of_the_tour_can_be_kept(run: Run, tmp_path: Path) -> None:

@@ -313,3 +313,20 @@ def test_a_closed_standard_file_is_named(
     ended = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr.startswith(f"comptroller: {told}".encode())
+
+
+def test_a_signal_to_the_tour_ends_what_it_runs(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "comptroller", "demo"]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, start_new_session=True, env=environment
+    ) as tour:
+        assert tour.stdout
+        while b"comptroller sample all" not in tour.stdout.readline():
+            pass
+        tour.send_signal(signal.SIGTERM)
+        tour.stdout.read()
+        assert tour.wait(30) == 143
+        with pytest.raises(ProcessLookupError):
+            os.killpg(tour.pid, 0)
+    assert list(tmp_path.iterdir()) == []

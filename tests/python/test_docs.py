@@ -51,7 +51,8 @@ class Console:
         self._address = self.SHOWN_ADDRESS
 
     def __call__(self, example: Example) -> None:
-        for line in re.findall(r"^\$ ((?:comptroller|sqlite3) .*)", example.parsed, re.MULTILINE):
+        commands = r"^\$ ((?:comptroller|sqlite3|mkdir) .*)"
+        for line in re.findall(commands, example.parsed, re.MULTILINE):
             program, *words = shlex.split(line, comments=True)
             if program == "comptroller":
                 if words[0] == "serve":

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import traceback
 from importlib import resources
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ import click
 
 import comptroller
 from comptroller.bulk.files import whole_folder
+from comptroller.cli import screen
 from comptroller.display.html import printable
 from comptroller.errors import missing_extra, unavailable, unusable
 
@@ -32,7 +34,6 @@ _WIDTH = 78
 _PORT = "8080"
 _NEEDED = {
     "analysis": ("duckdb", "sqlglot", "polars"),
-    "server": ("uvicorn", "joserfc"),
     "client": ("httpx2",),
 }
 _PARTS = re.compile(
@@ -48,11 +49,14 @@ def tour(db: str | None = None) -> int:
     Returns 0 if all commands succeed and Python answers what stands in the tutorial, else 1.
 
     Raises:
-        Unusable: the file `db` exists.
+        Unusable: the file `db` exists, or its folder does not.
         MissingExtra: an extra that the tour needs is not installed.
     """
     if db is not None and Path(db).exists():
         raise unusable(f"{db} is there already; the tour wants a new file")
+    if db is not None and not Path(db).absolute().parent.is_dir():
+        raise unusable(f"{db} cannot be written: its folder does not exist")
+    screen.require_server()
     for extra, modules in _NEEDED.items():
         for module in modules:
             if find_spec(module) is None:
@@ -65,7 +69,7 @@ def tour(db: str | None = None) -> int:
                 with comptroller.open("comptroller.db") as svc:
                     svc.backup(kept)
     if steps.differences:
-        click.echo(f"{steps.differences} answers are not those of the tutorial.", err=True)
+        click.echo(f"{steps.differences} steps did not end as in the tutorial.", err=True)
     return 1 if steps.differences else 0
 
 
@@ -106,9 +110,14 @@ class _Tour:
 
     def __exit__(self, *_raised: object) -> None:
         for server in self._servers:
+            server.terminate()
+        for server in self._servers:
             with server:
-                server.terminate()
-                self._expect(server.wait(30) == 0)
+                try:
+                    self._expect_code(server.wait(30), "the server")
+                except subprocess.TimeoutExpired:
+                    server.kill()
+                    self.differences += 1
 
     def run(self, document: str) -> None:
         """Runs a document from its top to its end."""
@@ -134,30 +143,32 @@ class _Tour:
             if line.endswith(" &"):
                 self._serve(shlex.split(line.removesuffix(" &")))
                 continue
-            program = f'comptroller() {{ {shlex.quote(sys.executable)} -m comptroller "$@"; }}'
+            # In place of the shell, so that what ends this process ends the command.
             ended = subprocess.run(
-                ["/bin/sh", "-c", f"{program}\n{line}"],
+                ["/bin/sh", "-c", f"exec {shlex.quote(sys.executable)} -m {line}"],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
                 env=self._environment,
             )
             click.echo(ended.stdout, nl=False)
-            self._expect(ended.returncode == 0)
+            self._expect_code(ended.returncode, "the command")
 
     def _serve(self, words: list[str]) -> None:
-        server = subprocess.Popen(
-            [sys.executable, "-m", *words],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=self._environment,
-        )
+        log = Path("server.log")
+        with log.open("wb") as errors:
+            server = subprocess.Popen(
+                [sys.executable, "-m", *words],
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=self._environment,
+            )
         self._servers.append(server)
         assert server.stdout
         address = server.stdout.readline()
         if not address:
-            raise unavailable("the server did not start; `comptroller serve` says why")
+            raise unavailable(f"the server did not start: {log.read_text().strip()}")
         click.echo(address, nl=False)
 
     def _run_python(self, code: str) -> None:
@@ -169,17 +180,20 @@ class _Tour:
             click.secho("".join(map(_shown, answer.splitlines())), fg="green", nl=False)
             wanted = example.exc_msg or example.want
             if not self._expect(doctest.OutputChecker().check_output(wanted, answer, _FLAGS)):
-                click.secho(f"The tutorial has:\n{wanted}", fg="yellow", nl=False)
+                click.secho(f"The tutorial has:\n{wanted or 'no answer'}", fg="yellow")
 
     def _answer(self, source: str) -> str:
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             try:
                 exec(compile(source, "tour", "single"), self._names)
-            except comptroller.Error as error:
-                kind = type(error)
-                said.write(f"{kind.__module__}.{kind.__qualname__}: {error}\n")
+            except Exception as error:
+                said.write("".join(traceback.format_exception_only(error)))
         return said.getvalue()
+
+    def _expect_code(self, code: int, what: str) -> None:
+        if not self._expect(code == 0):
+            click.secho(f"{what} ended with the code {code}", fg="yellow")
 
     def _expect(self, is_so: bool) -> bool:
         self.differences += not is_so

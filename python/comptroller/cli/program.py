@@ -39,8 +39,11 @@ from comptroller.cli.store import backup, check, migrate
 def demo(db: str | None, rewards: str | None) -> int:
     """Run the tutorial: real rewards, controls, pages, bad input, a report, a server.
 
-    Works in a temporary folder; touches nothing of yours.
+    Works in a temporary folder; touches nothing of yours. Needs the extras analysis, server and
+    client.
     """
+    if db is not None and rewards is not None:
+        raise click.UsageError("--db and --rewards exclude each other")
     from comptroller.cli.demo import tour, write_rewards
 
     if rewards is None:

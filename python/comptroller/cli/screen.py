@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,8 +90,6 @@ def require_store(db: str) -> None:
 
 def require_server() -> None:
     """Raises MissingExtra, which says what to install, if a server lacks what it needs."""
-    from importlib.util import find_spec
-
     from comptroller.errors import missing_extra
 
     needed = ("uvicorn", "httptools", "uvloop", "joserfc", "offapi")
@@ -222,7 +221,8 @@ def waiting(label: str) -> AbstractContextManager[None]:
 
 
 def _is_watched() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return is_terminal and find_spec("tqdm") is not None
 
 
 def fields_of(record: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
 from importlib.util import find_spec
 from threading import Event, Thread
 from typing import Any, TypeAlias
@@ -86,7 +87,8 @@ def clock(title: str) -> Iterator[None]:
 def _bars() -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a notebook without widgets has a bar of text
-        return require("tqdm.auto", "progress=True", "analysis")
+        require("tqdm", "progress=True", "analysis")
+        return import_module("tqdm.auto")
 
 
 def _in_notebook() -> bool:

@@ -31,6 +31,18 @@ _OPTIONS = {
     "keep_going": ("keeps the good lines where others are rejected", {"type": "boolean"}),
     "dry_run": ("keeps nothing, and counts what would have been", {"type": "boolean"}),
 }
+# RFC 7240.
+_PREFER = {
+    "name": "Prefer",
+    "in": "header",
+    "description": "With `progress`, a load of more than 0.2 s is answered with white space while "
+    "it is at work, then with its account or, under 200 too, with the problem that refused it.",
+    "schema": {"type": "string"},
+}
+_APPLIED = {
+    "description": "`progress`, where the answer began before the load had ended.",
+    "schema": {"type": "string"},
+}
 
 
 def paths(authority: Authority) -> dict[str, Schema]:
@@ -51,12 +63,12 @@ def _load(authority: Authority) -> Schema:
         "operationId": "load",
         "tags": [TAG],
         "summary": "Loads records of a kind, accounting for every line.",
-        "parameters": [_KIND, *options, *header_parameters()],
+        "parameters": [_KIND, *options, _PREFER, *header_parameters()],
         "requestBody": {"required": True, "content": {_LOADED: {"schema": _RECORDS}}},
         "responses": {
             "200": {
                 "description": "The account of the load, also of one that kept nothing.",
-                "headers": headers(),
+                "headers": headers() | {"Preference-Applied": _APPLIED},
                 "content": {"application/json": {"schema": reference("LoadResult")}},
             },
             **refusals([404, 415], authority),
