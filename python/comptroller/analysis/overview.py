@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from comptroller.analysis import registry
+from comptroller.analysis import registry, sections
 from comptroller.analysis.registry import Definition
 from comptroller.analysis.report import Report
 from comptroller.display import numbers
@@ -59,9 +59,7 @@ class Overview:
         return {**rows, "findings": findings, "left_out": dict(self.left_out)}
 
     def _repr_html_(self) -> str:
-        from comptroller.analysis.document import cell
-
-        return cell(self)
+        return sections.overview_in_notebook(self)
 
     def __repr__(self) -> str:
         findings = [f"{each.text}: {each.command}" for each in self.findings]

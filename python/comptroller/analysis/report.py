@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from comptroller.analysis import sections
 from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.bulk.streams import ArrowRows
-from comptroller.display.html import SHOWN_ROWS
 from comptroller.errors import require
 
 if TYPE_CHECKING:
@@ -125,14 +125,10 @@ class Report(ArrowRows):
         vl-convert is not installed.
         """
         _require_drawing("html()")
-        from comptroller.analysis.document import section
-
-        return section(self, rows)
+        return sections.section(self, rows)
 
     def _repr_html_(self) -> str:
-        from comptroller.analysis.document import cell
-
-        return cell(self, SHOWN_ROWS)
+        return sections.report_in_notebook(self)
 
     def __repr__(self) -> str:
         return f"<Report {self.name}: {self.title}, {self.over}>"

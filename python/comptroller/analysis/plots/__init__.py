@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from io import StringIO
+from typing import TYPE_CHECKING
 
 import altair as alt
 import vl_convert
@@ -16,7 +17,9 @@ from altair.utils.schemapi import debug_mode
 from comptroller.analysis.plots.frames import drawable
 from comptroller.analysis.plots.marks import say
 from comptroller.analysis.plots.theme import Picture, checked, finished
-from comptroller.analysis.report import Report
+
+if TYPE_CHECKING:
+    from comptroller.analysis.report import Report
 
 
 def warm() -> None:

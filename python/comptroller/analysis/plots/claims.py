@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import frames, marks, scales, theme
-from comptroller.analysis.report import Report
 from comptroller.display.numbers import percent
+
+if TYPE_CHECKING:
+    from comptroller.analysis.report import Report
 
 _COUNTS = pl.col("claims", "confirmed", "failed").sum()
 _ENDED = pl.col("confirmed") + pl.col("failed")

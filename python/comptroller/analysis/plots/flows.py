@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import frames, marks, scales, theme
-from comptroller.analysis.report import Report
+
+if TYPE_CHECKING:
+    from comptroller.analysis.report import Report
 
 _KINDS = ("type", "set_by")
 _MOST_ASSETS = 10

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import frames, marks, scales, theme
-from comptroller.analysis.report import Report
 from comptroller.display.numbers import shortest, with_fraction
+
+if TYPE_CHECKING:
+    from comptroller.analysis.report import Report
 
 _MOST_MONTHS = 36
 _MOST_GROUPS = 4_000

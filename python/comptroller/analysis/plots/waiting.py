@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import frames, marks, scales, theme
-from comptroller.analysis.report import Report
 from comptroller.display.html import printable
+
+if TYPE_CHECKING:
+    from comptroller.analysis.report import Report
 
 _PERCENTILES = {"p50_seconds": "p50", "p90_seconds": "p90", "p99_seconds": "p99"}
 _COLOURS = dict(
