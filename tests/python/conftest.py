@@ -24,7 +24,7 @@ settings.load_profile("suite")
 # Commands inherit what the suite ignores, such as a hangup under nohup.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-#: Two fifths of the time, for what rarely breaks alone: browsers, notebooks, documents, fuzzed
+#: Nearly half of the time, for what rarely breaks alone: browsers, notebooks, documents, fuzzed
 #: requests, other servers, kills.
 SLOW = {
     *("test_cli_endings", "test_deployment", "test_docs", "test_docs_page", "test_export_equal"),
