@@ -107,7 +107,7 @@ std::unique_ptr<SharedLane> make_lane(const py::iterable& routes, std::vector<do
 
 py::object read(SharedLane& lane, const Store& store, const py::bytes& data) {
   const std::string_view bytes = data;
-  const auto response = lane.with([&](Lane& each) { return each.read(*store.service(), bytes); });
+  const auto response = lane.with([&](Lane& each) { return each.read(store.service(), bytes); });
   return response ? to_python(*response) : py::none();
 }
 
@@ -165,6 +165,8 @@ void bind_lane(py::module_& module) {
            .def(py::init(&make_lane), arg("routes"), py::kw_only(), arg("bounds_s"),
                 arg("large_bytes"), arg("large_body_header"), arg("replay_header"))
            .def("read", &read, arg("store"), arg("data"))
+           .def("end_reads",
+                [](SharedLane& lane) { lane.with([](Lane& each) { each.end_reads(); }); })
            .def("submit", &submit, arg("store"), arg("writes"), arg("data"))
            .def("finish", &finish, arg("ticket"), arg("body"), arg("is_replay"))
            .def(

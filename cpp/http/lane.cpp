@@ -121,17 +121,19 @@ std::optional<Lane::Accepted> Lane::accept(const service::Service& service,
   return accepted;
 }
 
-std::optional<Response> Lane::read(service::Service& service, std::string_view bytes) {
+std::optional<Response> Lane::read(const std::shared_ptr<service::Service>& service,
+                                   std::string_view bytes) {
   if (!bytes.starts_with("GET ")) return std::nullopt;
   const auto request = read_request(bytes);
   if (!request) return std::nullopt;
-  const auto accepted = accept(service, *request);
+  const auto accepted = accept(*service, *request);
   if (!accepted || !service::is_short(accepted->caller->principal, accepted->call.operation,
                                       accepted->call.parameters)) {
     return std::nullopt;
   }
   try {
-    return respond(*accepted, service.call(accepted->caller->principal, accepted->call));
+    std::string body = snapshot_.read(service, accepted->caller->principal, accepted->call);
+    return respond(*accepted, {std::move(body), false});
   } catch (const std::exception&) {
     return std::nullopt;  // the general way reads again, and refuses
   }

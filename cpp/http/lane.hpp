@@ -17,7 +17,7 @@
 #include "http/request.hpp"
 #include "http/template.hpp"
 #include "service/deferred_writes.hpp"
-#include "service/service.hpp"
+#include "service/shared_snapshot.hpp"
 
 namespace comptroller::http {
 
@@ -62,8 +62,11 @@ class Lane {
  public:
   explicit Lane(LaneOptions options);
 
-  // The answer of a read; nothing if the request is for the general way.
-  std::optional<Response> read(service::Service& service, std::string_view bytes);
+  // The answer of a read; nothing if the request is for the general way. All reads up to
+  // end_reads() see the state that the first saw: requests that had all begun to arrive before it.
+  std::optional<Response> read(const std::shared_ptr<service::Service>& service,
+                               std::string_view bytes);
+  void end_reads() { snapshot_.end(); }
 
   // Queues a write, whose answer `finish` gives when `writes` has completed it; nothing if the
   // request is for the general way.
@@ -119,6 +122,7 @@ class Lane {
   std::unordered_map<std::string, std::size_t> fixed_;  // by method, space and path
   std::unordered_map<Digest, std::shared_ptr<const Caller>, HashOfDigest> callers_;
   std::unordered_map<Ticket, Accepted> writes_;
+  service::SharedSnapshot snapshot_;
   std::string default_headers_;
   std::string log_;
   std::vector<Counts> counts_;

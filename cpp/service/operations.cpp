@@ -130,11 +130,9 @@ std::string handle(Service& service, const Principal& principal, const Operation
 
 template <auto Handler, RequestSource source>
 std::string run_read(Service& service, const Principal& principal, const Operation& operation,
-                     const Call& call) {
+                     const Call& call, db::Connection& snapshot) {
   const auto request = read_request<RequestOf<Handler>, source>(call);
-  const db::Lease connection = service.database()->reader();
-  const db::Snapshot snapshot(*connection);
-  return handle<Handler>(service, principal, operation, request, *connection);
+  return handle<Handler>(service, principal, operation, request, snapshot);
 }
 
 template <auto Handler, RequestSource source>

@@ -25,8 +25,9 @@ constexpr bool has_body(RequestSource source) {
 }
 
 struct Operation;
-// Gives the answer of a read.
-using Read = std::string(Service&, const Principal&, const Operation&, const Call&);
+// Gives the answer of a read, from a snapshot.
+using Read = std::string(Service&, const Principal&, const Operation&, const Call&,
+                         db::Connection&);
 using IsShortPage = bool(const Principal&, std::span<const Parameter>);
 using Prepare = PreparedWrite(const Operation&, const Principal&, const Call&);
 

@@ -155,10 +155,20 @@ const Operation& Service::admit(const Principal& principal, const Call& call) co
 
 Answer Service::call(const Principal& principal, const Call& call) {
   const Operation& operation = admit(principal, call);
-  if (!operation.is_write) return {operation.read(*this, principal, operation, call), false};
+  if (!operation.is_write) {
+    const db::Lease connection = database_->reader();
+    const db::Snapshot snapshot(*connection);
+    return {operation.read(*this, principal, operation, call, *connection), false};
+  }
   PendingWrite write(*this, principal, operation, call);
   database_->write([&](db::Connection& connection) { write.run(connection); });
   return std::move(write.answer());
+}
+
+std::string Service::read(const Principal& principal, const Call& call, db::Connection& snapshot) {
+  const Operation& operation = admit(principal, call);
+  if (operation.is_write) throw Error(Code::internal, call.operation + " is a write");
+  return operation.read(*this, principal, operation, call, snapshot);
 }
 
 }  // namespace comptroller::service

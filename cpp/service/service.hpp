@@ -44,6 +44,8 @@ class Service {
 
   // Runs an operation; returns its answer or throws its Error. A write is durable on return.
   Answer call(const Principal& principal, const Call& call);
+  // Runs a read in a snapshot of the caller's. Throws as call() does.
+  std::string read(const Principal& principal, const Call& call, db::Connection& snapshot);
   // The operation of a call that the principal may make. Throws what refuses it.
   const Operation& admit(const Principal& principal, const Call& call) const;
 

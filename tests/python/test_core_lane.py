@@ -6,7 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from comptroller import InvalidRequest, _core
+from comptroller import Closed, InvalidRequest, _core
 from comptroller.description import operations
 
 CLAIMS = "/rewards/claims"
@@ -50,6 +50,41 @@ def test_an_expired_or_forgotten_token_is_unknown(store_path: Path) -> None:
         made.head = unknown
         with pytest.raises(ValueError, match="name of a slot"):
             lane_of(made)
+
+
+def test_reads_share_a_snapshot_until_they_end(store_path: Path) -> None:
+    store = _core.Store(str(store_path))
+    made = SimpleNamespace(
+        method="GET",
+        path="/identities",
+        operation="identities.list",
+        is_operators=False,
+        envelope=None,
+        items_alias=None,
+        head=b"\0length\0 ",
+        log_line=b"\n",
+    )
+    lane = lane_of(made)
+    lane.admit(b"t", _core.Principal(), b'"c"', b"null", 4e9)
+
+    def read(query: str = "") -> object:
+        request = f"GET /identities{query} HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\n\r\n"
+        return lane.read(store, request.encode())
+
+    before = read()
+    store.call(_core.Principal(), "identities.put", [], b'{"id":"alice"}')
+    assert read() == before
+    lane.end_reads()
+    after = read()
+    assert isinstance(after, bytes)
+    assert b'"id":"alice"' in after
+    store.call(_core.Principal(), "identities.put", [], b'{"id":"bob"}')
+    assert read("?page_cursor=none") is None  # what is refused ends them, too
+    assert read() != after
+    store.close()
+    with pytest.raises(Closed):
+        read()
+    lane.end_reads()
 
 
 def test_a_read_cannot_be_queued_as_a_write(store_path: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Event
 from urllib.parse import urlsplit
 
 import comptroller
@@ -316,6 +316,36 @@ def test_many_clients_write_at_once_and_each_gets_its_own_answer(opened: Opened)
 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(write, range(16)))
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_answered_write_is_read_on_other_connections(
+    serve: Callable[..., Opened], workers: str
+) -> None:
+    connect = serve("--workers", workers)
+    readers = [connect() for _ in range(8)]
+    pairs = [(connect(), connect()) for _ in range(8)]
+    is_over = Event()
+
+    def read(reader: Client) -> None:  # so that snapshots are open most of the time
+        while not is_over.is_set():
+            reader.ask("GET", CLAIMS + "?limit=20")
+
+    def write(number: int) -> None:
+        writer, other = pairs[number]
+        for turn in range(40):
+            id = f"seen-{number}-{turn}"
+            writer.ask("PUT", "/operator/identity/identities", json.dumps({"id": id}).encode())
+            assert b"200 OK" in other.ask("GET", f"/v2/identity/identities/{id}")
+
+    with ThreadPoolExecutor(16) as pool:
+        reading = [pool.submit(read, reader) for reader in readers]
+        try:
+            list(pool.map(write, range(8)))
+        finally:
+            is_over.set()
+        for each in reading:
+            each.result()
 
 
 def test_a_revoked_client_is_refused_within_seconds(

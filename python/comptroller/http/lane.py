@@ -76,7 +76,7 @@ class Lane:
         self._bearer = bearer
         self._log = log
         self._mark: object = None
-        self._is_flushing = False
+        self._is_turn_ending = False
         self._server_state = ServerState()
         self._headers: Headers = ()
         self._lane = _core.Lane(
@@ -100,6 +100,7 @@ class Lane:
         try:
             answer = self._lane.read(self._store, data)
             if answer is not None:
+                self._end_turn_soon()
                 self._answer(connection, data, answer, began)
                 return True
             if data.startswith(b"GET"):
@@ -119,11 +120,16 @@ class Lane:
     def _finish(
         self, connection: Connection, request: bytes, ticket: int, outcome: Outcome, began: float
     ) -> None:
+        # A read that waits behind the write on its connection sees it. A turn may begin before the
+        # reads of this callback end: the next ones begin a snapshot of their own.
+        self._lane.end_reads()
         if isinstance(outcome, Error):
             self._lane.discard(ticket)
             connection.receive_again(request, outcome, began)
         else:
+            self._end_turn_soon()
             self._answer(connection, request, self._lane.finish(ticket, *outcome), began)
+        self._lane.end_reads()
 
     def _answer(
         self,
@@ -134,7 +140,6 @@ class Lane:
     ) -> None:
         if isinstance(answer, bytes):
             connection.answer(answer)
-            self._flush_soon()
         else:
             connection.receive_again(request, answer, began)
 
@@ -174,14 +179,15 @@ class Lane:
         )
         return None
 
-    def _flush_soon(self) -> None:
-        """Writes the lines of all answers of this turn of the loop together."""
-        if not self._is_flushing:
-            self._is_flushing = True
-            asyncio.get_running_loop().call_soon(self._flush)
+    def _end_turn_soon(self) -> None:
+        """Ends the reads of this turn of the loop before the next, and writes all log lines."""
+        if not self._is_turn_ending:
+            self._is_turn_ending = True
+            asyncio.get_running_loop().call_soon(self._end_turn)
 
-    def _flush(self) -> None:
-        self._is_flushing = False
+    def _end_turn(self) -> None:
+        self._is_turn_ending = False
+        self._lane.end_reads()
         lines = self._lane.take_log()
         if lines:
             self._log.write(lines)
