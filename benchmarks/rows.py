@@ -74,11 +74,12 @@ def load_row(plan: Plan) -> Row:
         1,
         f"Load {plan.rows:,} claims into an indexed, durable store",
         [
-            "Everyone ends with indexes for the id and for time, group, status and chain, on disk"
-            " (sqlite: synchronous FULL, WAL, checkpoint). stdlib and msgspec fill a table of text"
-            " through executemany, with comptroller's cache and sorter settings; the indexes come"
-            " after the rows. The limit inserts the rows of the same compact table, parsed"
-            " beforehand, with all its indexes (one by jurisdiction too)."
+            "At the end every contender has its data on disk, with indexes for the id, time, group,"
+            " status and chain (SQLite: synchronous FULL, WAL, checkpoint). stdlib and msgspec fill"
+            " a table of text through executemany, with comptroller's cache and sorter settings,"
+            " and create the indexes after the rows. The limit inserts rows that are already"
+            " parsed into comptroller's compact table, with all of its indexes (also the one by"
+            " jurisdiction)."
         ],
         [*SECONDS, "file / NDJSON"],
         lines,
@@ -102,13 +103,13 @@ def frames_row(plan: Plan) -> Row:
     ours, one_core = seconds["comptroller"], seconds["comptroller_one_core"]
     return Row(
         2,
-        f"{plan.rows:,} claims, all columns, typed, as a frame",
+        f"Read {plan.rows:,} claims, all columns typed, into a frame",
         [
-            "To a polars frame (pandas: its own) with times in UTC microseconds, decimal(38, 18)"
-            " and lists. The peers on a table of text cast after reading. comptroller uses as many"
-            " threads as there are cores from two chunks of 65,536 claims on; one core: pinned to"
-            " one. The limit steps the same SELECT on one core and touches every column, making"
-            " nothing of it."
+            "The result is a polars frame (for pandas a pandas frame) with times in UTC"
+            " microseconds, decimal(38, 18) and lists. The peers that read a table of text cast it"
+            " after reading. From two chunks of 65,536 claims on, comptroller uses one thread per"
+            " core. The contender with one core is pinned to it. The limit steps the same SELECT on"
+            " one core and reads every column without converting it."
         ],
         SECONDS,
         compared(results, plan.rows),
@@ -147,12 +148,13 @@ def pages_row(plan: Plan) -> Row:
         ]
     return Row(
         3,
-        "One page of claims as JSON bytes, in process",
+        "Read one page of claims as JSON bytes, in process",
         [
-            "Microseconds, the newest page and one from the middle by cursor. stdlib is sqlite3 and"
-            " json.dumps; JSON in SQL is json_group_array(json_object(...)), over a table of text"
-            " (its best case) and over comptroller's readable view. The limit steps comptroller's"
-            " own statement and copies the bytes of every column."
+            "The figures are microseconds for the newest page (first) and for a page in the middle,"
+            " by cursor (middle). stdlib is sqlite3 and json.dumps. JSON in SQL is"
+            " json_group_array(json_object(...)), over a table of text (its best case) and over"
+            " comptroller's readable view. The limit steps comptroller's statement and copies the"
+            " bytes of every column."
         ],
         ["", *cases],
         lines,
@@ -187,15 +189,16 @@ def growth_row(plan: Plan) -> Row:
         aims.append(Aim(f"worst {what} ({worst})", of.get(worst), goal, is_upper=True))
     return Row(
         6,
-        f"A page of {growth.SIZE} as the store grows to {largest:,} claims",
+        f"Read a page of {growth.SIZE} as the store grows to {largest:,} claims",
         [
-            f"Microseconds of the first page / of the one at {growth.DEPTH:.0%} depth, the least of"
-            f" {growth.ROUNDS} rounds in which the sizes take turns. Growth: the largest store"
-            f" against the smallest in which the filter finds {growth.ENOUGH_ROWS:,} claims (below"
-            " that pages are not full), or, where no smaller one has as many, against the first"
-            " page without a filter in the smallest store; the worse of the two places. Depth: deep"
-            " page against first, in the largest store. Filters take the most frequent word; the"
-            " window is the middle half of the time."
+            "Each cell has the microseconds of the first page / of the page at"
+            f" {growth.DEPTH:.0%} depth: the lowest of {growth.ROUNDS} rounds, in which the sizes"
+            " take turns. Growth compares the largest store with the smallest store in which the"
+            f" filter matches {growth.ENOUGH_ROWS:,} claims, because pages are not full with"
+            " fewer. If no smaller store has that many matches, growth compares with the first page"
+            " without a filter in the smallest store. It is the larger of the ratios of the two"
+            " pages. Depth compares the deep page with the first page in the largest store. Each"
+            " filter uses the most frequent value. The window is the middle half of the time."
         ],
         ["", *(f"{rows:,}" for rows in plan.growth_sizes), "growth", "depth"],
         lines,
@@ -214,13 +217,15 @@ def report_row(plan: Plan) -> Row:
         7,
         f"Report of {plan.rows:,} claims by status, chain, jurisdiction and day",
         [
-            "Claims, the exact sum, the success rate and p50, p90 and p99 of the time to confirm of"
-            " each key, assets apart, from the store to a frame. comptroller counts claims that"
-            " wait in the times; the others leave them out. Asked again, the store did not change"
-            " and is not read again. pandas reads the table of text; DuckDB's own file is typed;"
-            " the limit is DuckDB over the same columns that lie in memory as Arrow. DuckDB's"
-            " scanner of SQLite is no contender: it is fetched when it is used. The last two aims"
-            " are whole commands: the page of all reports, and every claim as CSV."
+            "The report has, for each key and asset, the number of claims, the exact sum, the"
+            " success rate, and p50, p90 and p99 of the confirmation time. The time is measured"
+            " from the store to a frame. comptroller includes waiting claims in the times; the"
+            " others do not. The contender comptroller again repeats the report on an unchanged"
+            " store, which is not read a second time. pandas reads the table of text. DuckDB's own"
+            " file has typed columns. The limit"
+            " is DuckDB over the same columns in memory as Arrow. DuckDB's SQLite scanner is not a"
+            " contender, because DuckDB downloads it when it is used. The last two aims measure"
+            " whole commands: the page of all reports, and every claim as CSV."
         ],
         SECONDS,
         compared({name: results[name] for name in reporting.CONTENDERS}, plan.rows),
@@ -253,8 +258,11 @@ def start_row(plan: Plan) -> Row:
         wheel = None
     return Row(
         8,
-        "To begin",
-        ["The import over `python -c pass`, the wheel, and `comptroller --version`."],
+        "Start-up and size",
+        [
+            "The aim for the import is its time in addition to `python -c pass`. The trivial"
+            " command is `comptroller --version`."
+        ],
         ["", "ms"],
         lines,
         [

@@ -23,12 +23,13 @@ HERE = Path(__file__).parent
 SMALLEST_GROWTH = 10_000
 LARGEST_GROWTH = 10_000_000
 INTRODUCTION = """\
-Written by `make bench` on {date} in {minutes:.0f} minutes. {rows:,} claims of the sample generator
-(seed {seed}, {size:,.0f} MB as NDJSON); {runs} runs of each contender (2 where one takes over 30 s,
-1 where it takes over 90 s; rows 4 and 5: {rounds} rounds of servers that all run; row 6: 5 of 200
-calls each), every run in a process of its own, the contenders in turn; the figures are medians.
-Only the ratios of one run count. A limit is the least that the work can cost on SQLite, written in
-C (`limits/`), or in row 4 on the same server, in row 7 DuckDB over columns in memory."""
+`make bench` wrote this page on {date} in {minutes:.0f} minutes. The data is {rows:,} claims of the
+sample generator (seed {seed}, {size:,.0f} MB as NDJSON). Each contender runs {runs} times (2 times
+if a run takes over 30 s, once if it takes over 90 s). The contenders take turns, and each run is a
+new process. In rows 4 and 5 all servers stay up for {rounds} rounds; row 6 has 5 rounds of 200
+calls each. The figures are medians. Compare only ratios within one run. A limit does the minimal
+work: a C program over SQLite (`limits/`), in row 4 prepared bytes on the same server, in row 7
+DuckDB over columns in memory."""
 
 ROWS = rows.ROWS | {4: serving.lists_row, 5: serving.creates_row}
 

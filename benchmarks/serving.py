@@ -36,16 +36,17 @@ def rounds(plan: Plan) -> int:
 
 def _how() -> str:
     return (
-        "Every server is one process on uvicorn (httptools, uvloop, no access log), asked by"
-        f" {generator()}, one thread, on the same machine, in rounds of {ROUND_S} s (FastAPI"
-        f" {lists.SLOW_ROUND_S} s), the servers in turn, all of them warm; the figures are medians"
-        " of the rounds. CPU us is what the scheduler counts for all threads of the server, over"
-        " the requests. p99 is the generator's own: it counts a wait as all the answers that the"
-        " connection missed meanwhile; in rounds this short much of it is the first answers, since"
-        " uvloop accepts one connection in a turn of its loop. comptroller is `comptroller serve`"
-        " as it comes: it logs a line for each request into a file, counts it, and takes a signed"
-        " token; the peers do none of that and look their token up in a dict. Without the lane is"
-        " `serve --no-lane`: every request goes through the ASGI application."
+        "Every server is one process on uvicorn (httptools, uvloop, no access log). The load"
+        f" generator is {generator()} with one thread on the same machine. The servers are warm and"
+        f" take turns in rounds of {ROUND_S} s (FastAPI {lists.SLOW_ROUND_S} s). The figures are"
+        " medians of the rounds. CPU us is the CPU time of all threads of the server, as the"
+        " scheduler counts it, per request. The generator computes p99: it counts a wait as all"
+        " the responses that the connection missed meanwhile. In rounds this short, much of p99"
+        " comes from the first responses, because uvloop accepts one connection per turn of its"
+        " loop. The contender comptroller is `comptroller serve` with default options. It writes a"
+        " log line for each request to a file, counts the request, and accepts a signed token. The"
+        " peers do not log or count, and look up their token in a dict. The contender without the"
+        " lane is `serve --no-lane`: every request goes through the ASGI application."
     )
 
 
@@ -88,16 +89,16 @@ def lists_row(plan: Plan) -> Row:
     aims.append(Aim("20 claims: instructions", counted, MOST_INSTRUCTIONS, unit="", is_upper=True))
     return Row(
         4,
-        "The newest claims of a customer over HTTP, with a token",
+        "List the newest claims of a customer over HTTP, with a token",
         [
-            f"{lists.CONNECTIONS} kept-alive connections ask one after another for the newest of"
-            f" {plan.rows:,} claims, all 15 members. {_how()} The peers make no cursor either."
-            " FastAPI and SQLAlchemy: models for rows and answers, a session a request, text"
-            " columns, functions in its thread pool. JSON in SQL: json_group_array over text in a"
-            " bare ASGI application. Both tables have an index on customer and time. The limit is"
-            " an ASGI application that has the bytes ready, on a transport that joins the head and"
-            " the body of an answer into one write, whatever uvloop does with two. Before it is"
-            " measured, everyone's answer is compared with the store's.",
+            f"Each of {lists.CONNECTIONS} kept-alive connections requests the newest of"
+            f" {plan.rows:,} claims with all 15 members, again and again. {_how()} The peers also"
+            " compute no cursor. FastAPI and SQLAlchemy uses models for rows and responses, one"
+            " session per request, text columns, and functions in its thread pool. JSON in SQL is"
+            " json_group_array over text in a bare ASGI application. Both tables have an index on"
+            " customer and time. The limit is an ASGI application that returns prepared bytes, on a"
+            " transport that joins the head and the body of a response into one write. Before the"
+            " measurement, the response of each server is compared with the store's.",
             f"{instructions.HOW} {'' if counted else instructions.NOT_MEASURED}".strip(),
         ],
         header,
@@ -142,17 +143,17 @@ def creates_row(plan: Plan) -> Row:
     ]
     return Row(
         5,
-        "Reward addresses created over HTTP, on disk before they are answered",
+        "Create reward addresses over HTTP, on disk before the response",
         [
             "Each client creates one address after another, in a group of its customer, in a copy"
-            f" of row 4's store or table. {_how()} Switches are voluntary context switches of all"
-            f" threads of the server, over the creates. Lists meanwhile: {creates.LISTERS}"
-            f" connections ask for the newest 20 claims for {creates.LISTS_ROUND_S} s while the"
-            " others create. Everyone: WAL, synchronous FULL; afterwards the rows are counted."
-            " FastAPI and SQLAlchemy commit in their thread pool, a session a request, with a busy"
-            " timeout of 30 s. The limit is group commit in C without HTTP: a thread a client"
-            " queues rows, and one commits what is queued, into the store's own schema without"
-            " claims; its CPU us and switches are those of its clients' threads too."
+            f" of row 4's store or table. {_how()} The switches are voluntary context switches of"
+            f" all threads of the server, per create. For the lists, {creates.LISTERS} connections"
+            f" request the newest 20 claims for {creates.LISTS_ROUND_S} s while the others create."
+            " Every contender uses WAL and synchronous FULL; the rows are counted afterwards."
+            " FastAPI and SQLAlchemy commits in its thread pool, with one session per request and a"
+            " busy timeout of 30 s. The limit is group commit in C without HTTP: one thread per"
+            " client queues rows, and one thread commits the queued rows into the store's schema"
+            " without claims. Its CPU us and switches include the threads of its clients."
         ],
         header,
         lines,

@@ -22,9 +22,9 @@ START_WITHIN_S = 300  # everything takes about 50 times as long
 COLLECTED = re.compile(r"Collected : (\d+)")
 LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 HOW = (
-    "Instructions are the difference of two runs of the server under callgrind that answer"
-    f" {REQUESTS[0]:,} and {REQUESTS[1]:,} lists of 20 on {lists.CONNECTIONS} connections, over"
-    " the requests."
+    "For the instructions, the server runs twice under callgrind and answers"
+    f" {REQUESTS[0]:,} and {REQUESTS[1]:,} lists of 20 on {lists.CONNECTIONS} connections. The"
+    " figure is the difference of the instructions, divided by the difference of the requests."
 )
 NOT_MEASURED = "They were not measured: valgrind is not installed."
 

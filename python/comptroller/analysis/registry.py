@@ -143,7 +143,7 @@ CLAIMS_SUMMARY = Definition(
 CONFIRMATION_TIMES = Definition(
     name="confirmation_times",
     title="Time from submission to confirmation",
-    question="How long do claims take to be confirmed, counting those that still wait?",
+    question="How long do claims take to be confirmed, including claims that still wait?",
     formula=(
         "Kaplan-Meier: a percentile p is the smallest t with S(t) <= 1 - p + 1e-12, where claims "
         "still SUBMITTED wait until as_of, the newest updated_at by default (a claim confirmed "
@@ -171,7 +171,7 @@ DISTRIBUTION = {
 STUCK_CLAIMS = Definition(
     name="stuck_claims",
     title="Claims that wait longer than their chain's claims do",
-    question="Which claims wait longer than nearly all of their chain did?",
+    question="Which claims have waited longer than nearly all confirmed claims of their chain?",
     formula=(
         "age = as_of - submitted_at (of a PENDING claim, or without one: as_of - created_at); "
         "threshold = the percentile, by nearest rank, of confirmed_at - submitted_at of the "
@@ -223,7 +223,7 @@ FAILURES = Definition(
 FAILING_SCHEDULES = Definition(
     name="failing_schedules",
     title="Schedules whose claims fail",
-    question="On which schedules have claims failed ever since the last one that was confirmed?",
+    question="On which schedules have claims failed since the last confirmed claim?",
     formula=(
         "FAILED claims of a schedule created after its last CONFIRMED one; listed if there are at "
         "least `least` of them."
@@ -245,7 +245,7 @@ FAILING_SCHEDULES = Definition(
 RESTRICTIONS = Definition(
     name="restrictions",
     title="Controls created, lifted and in force",
-    question="How many controls were created, lifted and in force, and how long do they last?",
+    question="How many controls were created, deleted and active, and how long do they last?",
     formula=(
         "active = all created - all lifted up to the end of the period; median_days, of those "
         "created in it, by Kaplan-Meier, where those in force last until the newest time of all "
@@ -303,7 +303,7 @@ GROUP_STATEMENT = Definition(
 RECONCILIATION = Definition(
     name="reconciliation",
     title="What was claimed against what was held",
-    question="Does what groups claimed fit what was held on their addresses?",
+    question="Do the amounts that groups claimed match the balances of their addresses?",
     formula=(
         "annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / "
         "median_rate - 1, against the groups of the same asset and ledger in the same month. "
@@ -336,7 +336,7 @@ RECONCILIATION = Definition(
 COHORT = Definition(
     name="cohort",
     title="Groups by the month of their first claim",
-    question="How many of the groups that began to claim in a month still claim later?",
+    question="How many of the groups that first claimed in a month still claim in later months?",
     formula=(
         "A group's month is that of the first claim of the asset that it created; its age in "
         "another month is the months between, and it is active if it created a claim in it."
@@ -357,7 +357,7 @@ COHORT = Definition(
 ANOMALIES = Definition(
     name="anomalies",
     title="Days with unusually many or few claims, or amounts",
-    question="On which days was there far more or less than usual?",
+    question="On which days was the number or amount of claims far from usual?",
     formula=(
         "score = (value - median) / MAD over the days from the series' first claim to the last "
         "day of any, a day without claims being 0; a day is listed if the score is beyond the "
@@ -384,7 +384,7 @@ ANOMALIES = Definition(
 ORCHESTRATION_FLOW = Definition(
     name="orchestration_flow",
     title="Orchestrations from asset to asset",
-    question="What goes from which asset to which, and how does it end?",
+    question="Between which assets does value move, and how do the orchestrations end?",
     formula=(
         "A duration is updated_at - created_at, of COMPLETED, FAILED and REJECTED ones; "
         "percentiles are by nearest rank."
@@ -406,7 +406,7 @@ ORCHESTRATION_FLOW = Definition(
 HISTORY = Definition(
     name="history",
     title="What happened, in order",
-    question="What happened to a claim, an identity, a payout group or an address, in order?",
+    question="Which events happened to a claim, an identity, a payout group or an address?",
     formula=(
         "A claim failed at its updated_at, an orchestration ended at its. A failed claim is made "
         "good by the next claim of its group that is CONFIRMED. What was overwritten since is not "

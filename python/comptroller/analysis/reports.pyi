@@ -21,21 +21,21 @@ class Reports(Runner):
     def confirmation_times(
         self, by: Sequence[str] = ("chain",), as_of: Since = None, **bounds: Unpack[Bounds]
     ) -> Report:
-        """How long do claims take to be confirmed, counting those that still wait?"""
+        """How long do claims take to be confirmed, including claims that still wait?"""
 
     def stuck_claims(
         self, as_of: Since = None, percentile: float = 0.99, **bounds: Unpack[Bounds]
     ) -> Report:
-        """Which claims wait longer than nearly all of their chain did?"""
+        """Which claims have waited longer than nearly all confirmed claims of their chain?"""
 
     def failures(self, by: Sequence[str] = ("chain",), **bounds: Unpack[Bounds]) -> Report:
         """Why did claims fail, and how many failures did a later claim make good?"""
 
     def failing_schedules(self, least: int = 3, **bounds: Unpack[Bounds]) -> Report:
-        """On which schedules have claims failed ever since the last one that was confirmed?"""
+        """On which schedules have claims failed since the last confirmed claim?"""
 
     def restrictions(self, by: Sequence[str] = ("month",), **bounds: Unpack[Bounds]) -> Report:
-        """How many controls were created, lifted and in force, and how long do they last?"""
+        """How many controls were created, deleted and active, and how long do they last?"""
 
     def group_statement(self, group: str, month: str, **bounds: Unpack[Bounds]) -> Report:
         """What did a group hold and claim on each day of a month?"""
@@ -43,10 +43,10 @@ class Reports(Runner):
     def reconciliation(
         self, month: str | None = None, tolerance: float = 0.05, **bounds: Unpack[Bounds]
     ) -> Report:
-        """Does what groups claimed fit what was held on their addresses?"""
+        """Do the amounts that groups claimed match the balances of their addresses?"""
 
     def cohort(self, **bounds: Unpack[Bounds]) -> Report:
-        """How many of the groups that began to claim in a month still claim later?"""
+        """How many of the groups that first claimed in a month still claim in later months?"""
 
     def anomalies(
         self,
@@ -55,10 +55,10 @@ class Reports(Runner):
         measure: str = "claims",
         **bounds: Unpack[Bounds],
     ) -> Report:
-        """On which days was there far more or less than usual?"""
+        """On which days was the number or amount of claims far from usual?"""
 
     def orchestration_flow(self, **bounds: Unpack[Bounds]) -> Report:
-        """What goes from which asset to which, and how does it end?"""
+        """Between which assets does value move, and how do the orchestrations end?"""
 
     def history(self, id: str, **bounds: Unpack[Bounds]) -> Report:
-        """What happened to a claim, an identity, a payout group or an address, in order?"""
+        """Which events happened to a claim, an identity, a payout group or an address?"""

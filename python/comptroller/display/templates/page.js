@@ -5,7 +5,7 @@ for (const button of document.querySelectorAll("button[data-csv]")) {
   button.hidden = false;
   button.addEventListener("click", async () => {
     const copied = await copy(JSON.parse(button.dataset.csv));
-    button.textContent = copied ? "Copied" : "Not copied";
+    button.textContent = copied ? "Copied" : "Copy failed";
     setTimeout(() => { button.textContent = label; }, 2000);
   });
 }
