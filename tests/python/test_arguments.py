@@ -211,11 +211,11 @@ def test_money_loses_no_digit(amount: Decimal) -> None:
     ("amount", "told"),
     [
         (1.5, "1.5 is a float"),
-        (True, "a bool is no amount"),
-        (Decimal("NaN"), "no amount"),
-        (Decimal("Infinity"), "no amount"),
+        (True, "a bool is not an amount"),
+        (Decimal("NaN"), "not an amount"),
+        (Decimal("Infinity"), "not an amount"),
         (Decimal("1E+999999999"), "too many digits"),
-        (["1"], "a list is no amount"),
+        (["1"], "a list is not an amount"),
     ],
 )
 def test_money_that_is_not_exact_is_refused_by_name(amount: object, told: str) -> None:
@@ -262,7 +262,7 @@ def test_a_record_that_is_none_is_refused() -> None:
 def test_a_record_nested_without_end_is_refused() -> None:
     record: dict[str, Any] = dict(CLAIM)
     record["metadata"] = record
-    with pytest.raises(InvalidRequest, match="nested deeper than 32"):
+    with pytest.raises(InvalidRequest, match="at most 32 levels"):
         put(record)
 
 

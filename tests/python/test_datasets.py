@@ -120,10 +120,10 @@ def test_any_word_and_none_has_a_folder(operator: comptroller.Service, tmp_path:
     [
         ("claims", {"partition": ["color"]}, "must be some of status, chain, asset, group"),
         ("claims", {"partition": ["hour"]}, "must be some of"),
-        ("claims", {"partition": ["month", "month"]}, "names month twice"),
+        ("claims", {"partition": ["month", "month"]}, "duplicate value month"),
         ("claims", {"partition": []}, "empty"),
-        ("claims", {"partition": "month", "format": "csv"}, "for the format parquet"),
-        ("claims", {"partition": "month", "path": "-"}, "not one"),
+        ("claims", {"partition": "month", "format": "csv"}, "cannot be partitioned"),
+        ("claims", {"partition": "month", "path": "-"}, "cannot go to standard output"),
         ("identities", {"partition": "chain"}, "must be some of customer, day, week, month"),
     ],
 )

@@ -288,9 +288,9 @@ def test_a_folder_ends_with_the_kind_of_which_nothing_was_kept(
     [
         ([], "no file of a kind"),
         (["notes.txt"], "no file of a kind"),
-        (["claim.ndjson"], "named after no kind"),
-        (["claims.ndjson", "claims.json"], "both of claims"),
-        (["reward-addresses.ndjson", "reward_addresses.ndjson.gz"], "both of reward-addresses"),
+        (["claim.ndjson"], "not named after a kind"),
+        (["claims.ndjson", "claims.json"], "both have claims"),
+        (["reward-addresses.ndjson", "reward_addresses.ndjson.gz"], "both have reward-addresses"),
     ],
 )
 def test_a_folder_that_is_not_clear_is_refused(

@@ -172,7 +172,7 @@ def test_a_row_of_python_that_is_not_exact_is_rejected_at_its_line(
     ("changes", "told"),
     [
         ({"tx_hash": object()}, "tx_hash: an object cannot be written as JSON"),
-        ({1: "a"}, "1 is no member's name"),
+        ({1: "a"}, "1 is not a member name"),
         ({"amount": 10**5000}, "the number is too long"),
         ({"addresses": ENDLESS}, "nested deeper than 32"),
     ],

@@ -250,7 +250,7 @@ def test_a_terminal_is_asked_for_a_secret_and_does_not_show_it() -> None:
             while piece := file.read(1000):
                 shown += piece
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
-    assert b"credentials would travel in clear" in shown
+    assert b"credentials would be sent unencrypted" in shown
     assert b"canary" not in shown
 
 
@@ -275,5 +275,5 @@ def test_pull_sends_no_secret_in_clear_unless_that_is_allowed(run: Run) -> None:
     words += ["--client-secret", "canary"]
     ended = run(*words)
     assert ended.code == 1
-    assert ended.err.startswith("comptroller: invalid-request: base_url: credentials would travel")
+    assert ended.err.startswith("comptroller: invalid-request: base_url: credentials would be sent")
     assert "canary" not in ended.err

@@ -134,7 +134,7 @@ def test_a_store_that_takes_the_name_of_another_gets_everything(
         with comptroller.open(path) as here:
             assert pulling.pull(operator, here, "claims").inserted == 2
         for file in tmp_path.glob("here.db*"):
-            if file.suffix != pulling.ENDING:
+            if file.suffix != pulling.SUFFIX:
                 file.unlink()
     with comptroller.open(path) as here:  # one that others pulled into since
         with comptroller.open(tmp_path / "other.db") as other:

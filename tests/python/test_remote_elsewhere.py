@@ -214,7 +214,7 @@ def test_pages_are_walked_by_their_cursors() -> None:
 @pytest.mark.parametrize("read", ["iter", "stream"])
 def test_a_page_that_is_followed_by_itself_ends_the_walk(read: str, items: Any) -> None:
     there = Elsewhere(ok({"items": items, "next_page_cursor": "/same"}), balances=nobody)
-    with pytest.raises(errors.Unusable, match="next_page_cursor is that of the page itself"):
+    with pytest.raises(errors.Unusable, match="next_page_cursor repeats the cursor of this page"):
         list(getattr(there.connect().claims, read)())
     assert len([path for path in there.paths() if "claims" in path]) == 2
 

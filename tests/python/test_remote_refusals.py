@@ -30,8 +30,8 @@ from elsewhere import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
         (400, {"code": 7, "detail": "x"}, "InvalidRequest", "invalid-request", "x"),
         (401, {}, "Unauthenticated", "unauthenticated", "GET https://elsewhere.test"),
         (401, {"error": "invalid_token"}, "Unauthenticated", "unauthenticated", "invalid_token"),
-        (403, "<html>", "Forbidden", "insufficient-scope", "was answered 403"),
-        (404, b"", "NotFound", "not-found", "was answered 404"),
+        (403, "<html>", "Forbidden", "insufficient-scope", "returned status 403"),
+        (404, b"", "NotFound", "not-found", "returned status 404"),
         (405, {}, "Error", "method-not-allowed", ""),
         (409, {"code": "quite-new", "detail": "?"}, "Conflict", "quite-new", "?"),
         (409, {}, "Conflict", "already-exists", ""),
@@ -40,7 +40,7 @@ from elsewhere import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
         (429, {"code": "rate-limited"}, "RateLimited", "rate-limited", ""),
         (500, {"detail": "a defect"}, "Error", "internal", "a defect"),
         (501, {}, "Unsupported", "unsupported", ""),
-        (502, "<html>bad gateway", "Unavailable", "unavailable", "was answered 502"),
+        (502, "<html>bad gateway", "Unavailable", "unavailable", "returned status 502"),
         (503, {"code": "unavailable", "detail": "full"}, "Unavailable", "unavailable", "full"),
         (504, {}, "Unavailable", "unavailable", ""),
     ],
@@ -82,14 +82,14 @@ def test_a_load_that_ended_early_tells_what_was_kept() -> None:
 
 
 def test_a_load_that_is_answered_with_something_else_is_refused() -> None:
-    with pytest.raises(errors.Unusable, match="no account"):
+    with pytest.raises(errors.Unusable, match="not its result"):
         Elsewhere(page()).connect().load("claims", [])
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_a_redirect_is_not_followed(status: int) -> None:
     there = Elsewhere(httpx2.Response(status, headers={"location": "https://evil.test/?a=b"}))
-    with pytest.raises(errors.Unusable, match=r"elsewhere, at https://evil\.test/") as refused:
+    with pytest.raises(errors.Unusable, match=r"redirects to https://evil\.test/") as refused:
         there.connect(token="canary").claims.list()
     assert len(there.asked) == 1
     assert "canary" not in str(refused.value)
@@ -184,7 +184,7 @@ def test_a_forked_child_is_refused() -> None:
 def test_what_is_done_where_the_store_is_is_refused() -> None:
     service = Elsewhere(page()).connect()
     for work in (service.check, lambda: service.backup("copy.db")):
-        with pytest.raises(errors.Unsupported, match="where the store is"):
+        with pytest.raises(errors.Unsupported, match="a remote store cannot be"):
             work()
 
 

@@ -232,7 +232,7 @@ def test_money_is_never_a_float(claims: comptroller.Service) -> None:
     ("given", "message"),
     [
         ({"by": ("colour",)}, "by: must be some of status, chain"),
-        ({"by": ("chain", "chain")}, "by: names chain twice"),
+        ({"by": ("chain", "chain")}, "by: duplicate value chain"),
         ({"by": None}, "by: must be some of status, chain"),
         ({"by": 5}, "by: must be some of status, chain"),
         ({"since": "2026-01-01 00:00:00Z"}, "since: must be a date such as"),

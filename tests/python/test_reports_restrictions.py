@@ -189,7 +189,7 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
         (("chain",), "by: must be some of customer, hour, day, week, month"),
         (("type",), "by: must be some of customer"),
         (("day", "month"), "by: may name one period only"),
-        (("month", "month"), "by: names month twice"),
+        (("month", "month"), "by: duplicate value month"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(

@@ -186,7 +186,7 @@ def test_a_row_that_json_cannot_hold_has_a_line_that_is_none() -> None:
     assert reader.faults == {
         2: "name: an object cannot be written as JSON; give a str, bool, int, Decimal, UUID or "
         "aware datetime, list or dict",
-        3: "record: 1 is no member's name; names are str",
+        3: "record: 1 is not a member name; member names are str",
         4: "n: the number is too long",
     }
 
@@ -237,7 +237,7 @@ class Impatient(io.RawIOBase):
 
 
 def test_a_file_that_does_not_wait_is_not_taken_for_its_end(operator: Service) -> None:
-    with pytest.raises(InvalidRequest, match="has nothing yet"):
+    with pytest.raises(InvalidRequest, match="has no data yet"):
         operator.load("claims", Impatient())
     # A pipe can be waited for, even so.
     reading, writing = os.pipe()
