@@ -40,7 +40,7 @@ class Frames:
     def version(self) -> None:
         return None
 
-    def bring(self, engine: Any, table: str, columns: Sequence[str], filters: Any) -> None:
+    def copy_to(self, engine: Any, table: str, columns: Sequence[str], filters: Any) -> None:
         engine.read(table, self._tables[table].select(columns))
 
 

@@ -216,7 +216,7 @@ def test_a_body_that_stops_coming_is_rolled_back(
 ) -> None:
     answer = hasty.load(sent)
     assert answer.status_code == 503
-    assert answer.json()["detail"] == "no byte came for 0.1 seconds"
+    assert answer.json()["detail"] == "no data received for 0.1 seconds"
     assert ids(operator) == []
     assert operator.claims.put(claim()).id  # nobody holds the store
     assert hasty.load(claims(1)).json()["inserted"] == 1

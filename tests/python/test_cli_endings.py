@@ -76,10 +76,10 @@ def test_ctrl_c_says_what_was_kept(run: Run, tmp_path: Path, keep_going: bool) -
     if keep_going:
         assert json.loads(out)["interrupted"]
         assert json.loads(out)["inserted"] == kept > 0
-        assert err.endswith(b"comptroller: interrupted; what is counted above was kept\n")
+        assert err.endswith(b"comptroller: interrupted; the lines counted above were stored\n")
     else:
         assert kept == 0
-        assert err.endswith(b"comptroller: interrupted; nothing was kept\n")
+        assert err.endswith(b"comptroller: interrupted; nothing was stored\n")
 
 
 def test_a_load_that_cannot_be_read_to_its_end_says_what_was_kept(run: Run) -> None:
@@ -89,7 +89,7 @@ def test_a_load_that_cannot_be_read_to_its_end_says_what_was_kept(run: Run) -> N
     assert ended.code == 1
     assert ended.json["interrupted"]
     assert 0 < ended.json["inserted"] < 120_000
-    assert "the load ended early; what is counted above was kept" in ended.err
+    assert "the load ended early; the lines counted above were stored" in ended.err
     assert re.search(r"^comptroller: invalid-request: source: .* cannot be read", ended.err, re.M)
     assert run("check", "--json").json["rows"]["claims"] == ended.json["inserted"]
 
@@ -107,7 +107,7 @@ def test_ctrl_c_ends_a_load_that_waits_for_its_input(tmp_path: Path) -> None:
         assert loading.wait(10) == 130
         assert time.monotonic() - began < 1
         assert loading.stderr
-        assert loading.stderr.read().endswith(b"comptroller: interrupted; nothing was kept\n")
+        assert loading.stderr.read().endswith(b"comptroller: interrupted; nothing was stored\n")
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_what_is_no_reading_of_the_tables_is_refused(run: Run, tmp_path: Path, s
     ("words", "why"),
     [
         (["--format", "parquet"], "parquet needs --out FILE"),
-        (["--out", "rows.txt"], "say the --format"),
+        (["--out", "rows.txt"], "give the --format"),
         (["--out", "rows.txt", "--format", "table"], "a table goes to the terminal"),
     ],
 )
@@ -202,7 +202,7 @@ def test_a_file_of_the_store_is_not_replaced(run: Run) -> None:
 
 def test_of_many_rows_a_table_counts_what_it_does_not_show(run: Run) -> None:
     ended = run("query", "SELECT * FROM range(1234)")
-    assert ended.out.endswith("... and more; --format csv writes all\n")
+    assert ended.out.endswith("... and more; --format csv writes all rows\n")
 
 
 def test_columns_of_one_name_are_told_apart_or_refused(run: Run) -> None:

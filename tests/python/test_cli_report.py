@@ -101,7 +101,7 @@ def test_a_bound_that_is_no_time_is_named(run: Run, kind: str, option: str, give
     run("load", "claims", "-", given=GOOD)
     ended = run("export", kind, "out.parquet", option, given)
     assert ended.code == 1
-    assert f"{option}: {given!r} is no time; give a date such as 2026-01-31" in ended.err
+    assert f"{option}: {given!r} is not a time; give a date such as 2026-01-31" in ended.err
 
 
 def test_an_overview_of_nothing_says_so(run: Run) -> None:

@@ -201,7 +201,7 @@ def test_a_client_is_added_listed_rotated_and_revoked(at_store: Run, served: Ser
     assert (listed["client_id"], listed["name"]) == (first.id, "Nightly job")
     assert (listed["customer_id"], listed["revoked_at"]) == ("acme", None)
     ended = at_store("clients", "revoke", first.id)
-    assert ended.out == f"{first.id} is revoked, and so are its tokens\n"
+    assert ended.out == f"{first.id} and its tokens are revoked\n"
     served.clock.go(1)
     assert served.show(token).status_code == 401
     assert at_store("clients", "list", "--json").json["clients"][0]["revoked_at"].endswith("Z")
@@ -213,7 +213,7 @@ def test_a_secret_is_shown_once(at_store: Run) -> None:
     assert told.keys() == {"client_id", "client_secret", "customer_id", "scopes"}
     assert (told["customer_id"], told["scopes"]) == ("(operator)", "operator:read")
     assert len(told["client_secret"]) == 43
-    assert "not shown again" in ended.out
+    assert "cannot be shown again" in ended.out
     for words in (["list"], ["list", "--json"], ["revoke", told["client_id"], "--json"]):
         ended = at_store("clients", *words)
         assert ended.code == 0

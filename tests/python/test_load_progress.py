@@ -228,7 +228,7 @@ QUICK = """
 import comptroller
 import comptroller.display.progress
 
-comptroller.display.progress._SOON_S = 0.0  # what is over at once has one too
+comptroller.display.progress._DELAY_S = 0.0  # what is over at once has one too
 with comptroller.open("rows.db") as svc:
     svc.load("claims", comptroller.sample("claims", rows=20_000), progress=False)
     svc.export("claims", "claims.csv", format="csv")
@@ -272,5 +272,5 @@ def printed(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.parametrize("progress", ["yes", "", [], 2.5])
 def test_what_cannot_hear_is_refused(operator: Service, data: bytes, progress: Any) -> None:
-    with pytest.raises(InvalidRequest, match="progress: it must be something to call"):
+    with pytest.raises(InvalidRequest, match="progress: not a callback"):
         operator.load("claims", io.BytesIO(data), progress=progress)

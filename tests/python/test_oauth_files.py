@@ -94,7 +94,7 @@ def test_damaged_keys_are_refused_and_left_alone(served: Served, key_file: Secre
             with pytest.raises(comptroller.Unusable) as refused:
                 use()
             assert str(key_file.path) in refused.value.detail
-            assert "put it back from a copy" in refused.value.detail
+            assert "restore a backup of it" in refused.value.detail
             assert secret not in str(refused.value)
         assert key_file.path.read_bytes() == damaged
 

@@ -104,7 +104,7 @@ def test_without_keys_it_cannot_be_told_and_with_them_the_old_ones_stay(
         answer = guest.show(token)
     assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
     assert answer.headers["retry-after"] == "1"
-    assert "were not renewed" in caplog.text
+    assert "were not refreshed" in caplog.text
     assert guest.show(token).status_code == 503
     assert len(place.asked) == 1
     guest.clock.go(30)
@@ -201,7 +201,7 @@ def test_a_file_without_keys_is_refused_at_once(
     file = tmp_path / "keys.json"
     if held is not None:
         file.write_text(held)
-    with pytest.raises(comptroller.Unusable, match=r"keys\.json, which should hold the keys"):
+    with pytest.raises(comptroller.Unusable, match=r"keys\.json cannot be used for the keys"):
         Guest(operator, str(file))
 
 

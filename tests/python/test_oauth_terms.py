@@ -99,7 +99,7 @@ def test_the_tokens_that_came_last_are_remembered_and_no_more() -> None:
         """How many of these tokens were looked at."""
         before = trust.looked
         for number in numbers:
-            assert (await verifier.taken(token(number))).caller.customer == "acme"
+            assert (await verifier.verify(token(number))).caller.customer == "acme"
         return trust.looked - before
 
     async def showing() -> None:

@@ -18,7 +18,7 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 import polars
-from comptroller.analysis.plots.frames import MOST_ROWS
+from comptroller.analysis.plots.frames import MAX_ROWS
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from furnished import NAMES, reported
@@ -75,7 +75,7 @@ def test_of_nothing_it_says_so(operator: comptroller.Service, name: str) -> None
 def test_claims_are_drawn_by_any_keys(furnished: comptroller.Service, by: tuple[str, ...]) -> None:
     for name in ("claims_summary", "confirmation_times", "failures"):
         picture = reported(furnished, name, by=by).plot()
-        assert 0 < drawn_rows(picture) <= MOST_ROWS
+        assert 0 < drawn_rows(picture) <= MAX_ROWS
         assert width_of(svg_of(picture)) <= 650
 
 
@@ -176,7 +176,7 @@ def test_of_a_million_rows_few_thousand_are_drawn_and_none_is_lost() -> None:
     frame = groups.join(polars.DataFrame({"hour": hours.dt.replace_time_zone("UTC")}), how="cross")
     report = summary({**frame.to_dict(), "claims": [1] * len(frame)}, ("group", "hour"))
     picture = report.plot()
-    assert drawn_rows(picture) <= MOST_ROWS
+    assert drawn_rows(picture) <= MAX_ROWS
     piled = max(picture.to_dict()["datasets"].values(), key=lambda rows: len(rows[0]))
     assert sum(row["top"] - row["bottom"] for row in piled) == 1_000_000
     assert {"94 others", "g0"} < {row["series"] for row in piled}
@@ -195,7 +195,7 @@ def test_of_many_stuck_claims_the_oldest_are_drawn_and_the_others_counted() -> N
         "threshold_seconds": -1.0,
     }
     picture = Report(REPORTS["stuck_claims"], (), polars.DataFrame(rows)).plot()
-    assert drawn_rows(picture) <= MOST_ROWS
+    assert drawn_rows(picture) <= MAX_ROWS
     assert "18,000 others" in json.dumps(picture.to_dict())
 
 
@@ -293,4 +293,4 @@ def test_lines_replace_a_pile_only_where_one_series_would_hide_others(
     assert not any("lines" in note for note in notes_of(alone))
     beside = operator.reports.claims_summary(by=["month", "claim_type", "asset"]).plot()
     (note,) = (note for note in notes_of(beside) if "lines" in note)
-    assert note == "amount (RPL): one has 100.0%, so lines instead of a pile."
+    assert note == "amount (RPL): one has 100.0%, so lines instead of a stack."

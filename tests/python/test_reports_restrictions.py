@@ -188,7 +188,7 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
     [
         (("chain",), "by: must be some of customer, hour, day, week, month"),
         (("type",), "by: must be some of customer"),
-        (("day", "month"), "by: may name one period only"),
+        (("day", "month"), "by: several periods"),
         (("month", "month"), "by: duplicate value month"),
     ],
 )

@@ -30,9 +30,9 @@ class Counted(Store):
         super().__init__({name: getattr(svc, name) for name in TABLES}, svc.host.version)
         self.brought: list[str] = []
 
-    def bring(self, engine: Any, table: str, columns: Any, filters: Any) -> None:
+    def copy_to(self, engine: Any, table: str, columns: Any, filters: Any) -> None:
         self.brought.append(table)
-        super().bring(engine, table, columns, filters)
+        super().copy_to(engine, table, columns, filters)
 
 
 @pytest.fixture
