@@ -33,12 +33,12 @@ answered: set[str] = set()
 
 
 def plain(record: Any) -> Any:
-    """What a record holds, times as they are sent."""
+    """Returns the members of a record, with times as they are sent."""
     return json.loads(json.dumps(record.to_dict()).replace("+00:00", "Z"))
 
 
 def call(client: Any, operation: str, *words: Any, **how: Any) -> Any:
-    """What an operation gives, which must be what its description says."""
+    """Calls an operation; checks that the result matches its description."""
     answer = import_module(MODULES[operation]).sync_detailed(*words, client=client, **how)
     assert answer.status_code == 200, (operation, answer)
     answered.add(operation)
@@ -87,7 +87,7 @@ def drive_orchestrations(client: Any) -> None:
 
 
 def drive_rewards(client: Any, suffix: str, asset: str) -> None:
-    """The operations that are there with and without a version."""
+    """Returns the operations that have paths with and without a version."""
     created = m.CreatePayoutGroup(m.Ledger.ETHEREUM, asset, "US", "first", EVM)
     group = call(client, "payout_groups_create" + suffix, body=created).group
     changed = m.UpdatePayoutGroup(name="second")

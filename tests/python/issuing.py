@@ -1,4 +1,4 @@
-"""An issuer elsewhere: where it publishes its keys, and an application that takes its tokens."""
+"""An external issuer: its key endpoint, its tokens, and an application that accepts them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLIENT = "reader"
 
 
 class Place:
-    """A place that answers with a key set, once it may, and counts how often it was asked."""
+    """A server of a key set, which may be blocked, and counts its requests."""
 
     def __init__(self) -> None:
         self.status = 200
@@ -79,7 +79,7 @@ def a_key(kind: str = "Ed25519", kid: str = "k1") -> Any:
 
 
 class Guest:
-    """The application behind an issuer elsewhere, and tokens of that."""
+    """An application that accepts tokens of an external issuer, and these tokens."""
 
     def __init__(self, service: comptroller.Service, source: str, **how: Any) -> None:
         self.clock = Clock()

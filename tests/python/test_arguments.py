@@ -1,4 +1,4 @@
-"""What the resources' methods send for what they are given, and what they refuse."""
+"""The requests that the methods of resources send, and the arguments that they reject."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CLAIM = {
 
 
 class Recorder:
-    """A transport that keeps what it was asked and gives ready-made answers."""
+    """A transport that records requests and returns prepared results."""
 
     def __init__(self, *answers: bytes) -> None:
         self.asked: list[tuple[str, list[tuple[str, str]], Any, str | None]] = []
@@ -103,7 +103,7 @@ def put(record: Any) -> dict[str, Any]:
         ("é€😀", "é€😀"),
     ],
 )
-def test_a_value_has_one_text(value: object, text: str) -> None:
+def test_a_value_is_converted_to_text(value: object, text: str) -> None:
     assert listed(chain=value) == [("chain", text)]
 
 
@@ -141,7 +141,7 @@ def test_an_array_filter_takes_one_value_or_several(value: object, sent: list[st
         ("zzz", None, "allowed are payout_group_id"),
     ],
 )
-def test_a_filter_that_means_nothing_exact_is_refused_by_name(
+def test_an_inexact_or_ambiguous_filter_is_refused_by_name(
     name: str, value: object, told: str
 ) -> None:
     with pytest.raises(InvalidRequest, match=f"{name}: .*") as refused:
@@ -152,7 +152,7 @@ def test_a_filter_that_means_nothing_exact_is_refused_by_name(
 
 
 @pytest.mark.parametrize("door", ["iter", "stream"])
-def test_an_unknown_filter_is_refused_before_anything_is_read(door: str) -> None:
+def test_an_unknown_filter_is_refused_before_a_request(door: str) -> None:
     recorder = Recorder()
     with pytest.raises(InvalidRequest, match="did you mean 'start_time'"):
         getattr(operations.Claims(recorder), door)(start_tim=NOON)
@@ -194,7 +194,7 @@ def test_a_stream_names_its_kind_columns_and_filters() -> None:
         ("NaN", "NaN"),
     ],
 )
-def test_money_is_sent_as_the_text_it_is(amount: object, sent: str) -> None:
+def test_money_is_sent_as_exact_text(amount: object, sent: str) -> None:
     assert put({**CLAIM, "amount": amount})["amount"] == sent
 
 
@@ -253,7 +253,7 @@ def test_a_record_with_a_member_that_is_not_exact_is_refused_by_name(
     assert told in refused.value.detail
 
 
-def test_a_record_that_is_none_is_refused() -> None:
+def test_a_value_that_is_not_a_record_is_refused() -> None:
     for record in ("c1", [CLAIM], None):
         with pytest.raises(InvalidRequest, match=r"record: .*give a record or a dict"):
             put(record)
@@ -266,7 +266,7 @@ def test_a_record_nested_without_end_is_refused() -> None:
         put(record)
 
 
-def test_a_record_is_sent_without_what_is_not_set() -> None:
+def test_a_record_is_sent_without_unset_members() -> None:
     claim = Claim(
         id="c1",
         payout_group_id="g1",
@@ -280,7 +280,7 @@ def test_a_record_is_sent_without_what_is_not_set() -> None:
     assert put({**CLAIM, "tx_hash": None, "created_at": NOON, "amount": Decimal("1.50")}) == CLAIM
 
 
-def test_a_nested_record_is_sent_as_it_is() -> None:
+def test_a_nested_record_is_sent_unchanged() -> None:
     moved = Orchestration(
         id="o1",
         customer_id="acme",

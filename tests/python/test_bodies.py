@@ -1,4 +1,4 @@
-"""Bodies at the core's door: whole JSON objects of known members, or a refusal that says where."""
+"""Request bodies: JSON objects of known members; errors name the member."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 
 def nested(depth: int) -> str:
-    """A body whose innermost array lies so deep."""
+    """Returns a body whose innermost array has this depth."""
     return '{"id":"a","metadata":' + "[" * (depth - 1) + "]" * (depth - 1) + "}"
 
 
@@ -39,7 +39,7 @@ MALFORMED = [
     '{"id":"a","ref_id":nul}',
     '{"id":"a","ref_id":"unterminated}',
     '{"id":"a"} // comment',
-    # Escapes that are no Unicode scalar value.
+    # Escapes that are not Unicode scalar values.
     '{"id":"a","ref_id":"\\ud800"}',
     '{"id":"a","ref_id":"\\udc00"}',
     '{"id":"a","ref_id":"\\ud800\\ud800"}',
@@ -51,20 +51,20 @@ NOT_UTF8 = [b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x
 
 
 @pytest.mark.parametrize("body", [text for text in MALFORMED if text.strip()])
-def test_what_is_no_json_is_malformed(shared_door, body):
+def test_a_body_that_is_not_json_is_malformed(shared_door, body):
     with refused("malformed-json", 400) as caught:
         shared_door("identities.put", body=body)
     assert isinstance(caught.value, comptroller.InvalidRequest)
 
 
 @pytest.mark.parametrize("junk", NOT_UTF8)
-def test_what_is_not_utf8_is_malformed(shared_door, junk):
+def test_a_body_that_is_not_utf8_is_malformed(shared_door, junk):
     with refused("malformed-json", 400):
         shared_door("identities.put", body=b'{"id":"a","ref_id":"' + junk + b'"}')
 
 
 @pytest.mark.parametrize("body", ["[]", '"a"', "1", "true", "null", "[{}]"])
-def test_a_document_that_is_no_object_is_invalid(shared_door, body):
+def test_a_body_that_is_not_an_object_is_invalid(shared_door, body):
     with refused("invalid-request", 400):
         shared_door("identities.put", body=body)
 
@@ -94,7 +94,7 @@ def test_a_duplicate_deep_inside_is_invalid(shared_door):
 
 
 def test_a_document_may_be_32_deep(shared_door):
-    with refused("invalid-request", 400):  # an array is no metadata, but it is JSON
+    with refused("invalid-request", 400):  # An array is not valid metadata, but it is valid JSON.
         shared_door("identities.put", body=nested(32))
 
 
@@ -144,7 +144,7 @@ def test_an_unknown_member_is_refused_and_the_nearest_is_named(
     ["id", "set_by", "created_at", "created_by", "deleted_at", "deleted_by", "customer_id"],
 )
 @pytest.mark.parametrize("who", ["door", "acme_door"])
-def test_what_the_server_owns_of_a_control_cannot_be_set(request, operator, who, member):
+def test_server_members_of_a_control_cannot_be_set(request, operator, who, member):
     operator.identities.put(id="a", customer_id="acme")
     value = control(created_by="x", deleted_by="x", customer_id="globex").get(member, at(0))
     text = value if isinstance(value, str) else value.isoformat()
@@ -157,7 +157,7 @@ def test_what_the_server_owns_of_a_control_cannot_be_set(request, operator, who,
 @pytest.mark.parametrize(
     "member", ["id", "customer_id", "ref_id", "status", "status_details", "created_at"]
 )
-def test_what_an_update_does_not_own_of_an_identity_cannot_be_set(acme_door, operator, member):
+def test_members_of_an_identity_outside_an_update_cannot_be_set(acme_door, operator, member):
     before = operator.identities.put(id="a", customer_id="acme")
     with refused("invalid-request", 400):
         acme_door("identities.update", {"id": "a"}, {member: "b", "metadata": {"k": "v"}})
@@ -201,19 +201,19 @@ def test_a_nested_member_is_named_by_its_path(shared_door):
     assert [error.field for error in caught.value.errors] == ["source.fiat.memo"]
 
 
-def test_escapes_say_what_they_stand_for(shared_door):
+def test_escapes_are_decoded(shared_door):
     name = fresh("escaped")
     body = f'{{"id":"{name}",' + '"ref_id":"\\u00e9\\ud83d\\ude00\\/\\"\\\\"}'
     assert shared_door("identities.put", body=body)["ref_id"] == 'é😀/"\\'
 
 
 @pytest.mark.parametrize("escape", ["\\u0000", "\\u0001", "\\n", "\\t", "\\u001f"])
-def test_a_control_character_is_refused_escaped_too(shared_door, escape):
+def test_an_escaped_control_character_is_refused(shared_door, escape):
     with refused("invalid-request", 400):
         shared_door("identities.put", body='{"id":"a","ref_id":"' + escape + '"}')
 
 
-def test_an_operation_nobody_knows_is_refused(shared_door):
+def test_an_unknown_operation_is_refused(shared_door):
     for name in ("claims.delete", "", "claims", "Claims.list", "claims.list "):
         with pytest.raises(comptroller.Error) as caught:
             shared_door(name)

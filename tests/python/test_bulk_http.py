@@ -1,4 +1,4 @@
-"""Loads and exports over HTTP: streams of any length, refused or ended without a trace."""
+"""Loads and exports over HTTP: rejected or interrupted requests leave nothing behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINE = (
     b'{"id":"c-%d","payout_group_id":"01900000-0000-7000-8000-0000000000aa","claim_type":'
     b'"CLAIM_ALL","amount":"1.5","onchain_status":"PENDING","created_at":"2026-01-01T00:00:00Z"}\n'
 )
-STALL = b""  # to the transport in process
+STALL = b""  # the transport in this process
 NDJSON = {"content-type": "application/x-ndjson"}
 
 
@@ -32,7 +32,7 @@ def claims(count: int, first: int = 0) -> bytes:
 
 
 class Door:
-    """Who asks an application, by default with all that an operator may do."""
+    """Returns a client of an application, by default as the operator with all scopes."""
 
     def __init__(self, service: comptroller.Service, patience_s: float | None = None) -> None:
         self.tokens = Tokens()
@@ -43,7 +43,7 @@ class Door:
         self.client.headers["authorization"] = f"Bearer {self.tokens.admit()}"
 
     def _impatient(self, service: comptroller.Service, patience_s: float) -> Any:
-        # With one thread, so that one that were not let go would stop all that follows.
+        # A pool of one thread, which a leaked export would block for all others.
         self.pool = ThreadPoolExecutor(1)
         bulk = Bulk(service.host, self.pool, lambda *_kept: None, patience_s)
 
@@ -78,7 +78,7 @@ def door(operator: comptroller.Service) -> Iterator[Door]:
 
 @pytest.fixture
 def hasty(operator: comptroller.Service) -> Iterator[Door]:
-    """Waits for nothing longer than a tenth of a second."""
+    """A service that waits at most 0.1 seconds for data."""
     opened = Door(operator, 0.1)
     with opened.client, opened.pool:
         yield opened
@@ -101,7 +101,7 @@ def ids(operator: comptroller.Service) -> list[str]:
         (b'{"items":[' + claims(2).replace(b"}\n{", b"},{") + b"]}", "application/json"),
     ],
 )
-def test_a_body_is_loaded_and_accounted_for(
+def test_a_body_is_loaded_and_every_line_counted(
     door: Door, operator: comptroller.Service, body: bytes, kind: str
 ) -> None:
     answer = door.load(body, **{"content-type": kind})
@@ -113,7 +113,7 @@ def test_a_body_is_loaded_and_accounted_for(
     assert sorted(ids(operator)) == ["c-0", "c-1"]
 
 
-def test_options_are_those_of_the_verb(door: Door, operator: comptroller.Service) -> None:
+def test_options_are_those_of_the_load_command(door: Door, operator: comptroller.Service) -> None:
     body = claims(2) + b"no\n"
     assert not door.load(body).json()["committed"]
     assert not door.load(body, query="?keep_going=false&dry_run=true").json()["committed"]
@@ -124,7 +124,7 @@ def test_options_are_those_of_the_verb(door: Door, operator: comptroller.Service
     assert {each.customer_id for each in operator.claims.iter()} == {"acme"}
 
 
-def test_a_line_has_its_limit_and_the_body_has_none(door: Door) -> None:
+def test_a_line_has_a_limit_and_the_body_has_none(door: Door) -> None:
     def pieces() -> Iterator[bytes]:
         yield LINE % 1
         for _ in range(40):
@@ -149,7 +149,7 @@ def test_a_line_has_its_limit_and_the_body_has_none(door: Door) -> None:
         ("?customer_id=%FF", "query"),
     ],
 )
-def test_what_is_no_option_is_refused(door: Door, query: str, field: str) -> None:
+def test_an_unknown_option_is_refused(door: Door, query: str, field: str) -> None:
     answer = door.load(claims(1), query=query)
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["field"] == field
@@ -180,7 +180,7 @@ def test_what_is_no_option_is_refused(door: Door, query: str, field: str) -> Non
         ("GET", "export/claims?format=csv&format=csv", {}, 400, "invalid-request"),
     ],
 )
-def test_what_cannot_be_is_a_problem(
+def test_an_invalid_request_is_a_problem(
     door: Door, method: str, path: str, headers: dict[str, str], status: int, code: str
 ) -> None:
     answer = door.client.request(method, f"/operator/{path}", headers=headers, content=claims(1))
@@ -196,7 +196,9 @@ def test_what_cannot_be_is_a_problem(
         ("GET", "export/claims", "operator:read", "operator:write"),
     ],
 )
-def test_each_needs_its_scope(door: Door, method: str, path: str, needed: str, other: str) -> None:
+def test_load_and_export_need_their_scopes(
+    door: Door, method: str, path: str, needed: str, other: str
+) -> None:
     def asked(token: str) -> Any:
         headers = NDJSON | {"authorization": f"Bearer {token}"}
         return door.client.request(method, f"/operator/{path}", headers=headers, content=claims(1))
@@ -211,18 +213,18 @@ def test_each_needs_its_scope(door: Door, method: str, path: str, needed: str, o
 
 
 @pytest.mark.parametrize("sent", [[STALL], [claims(10), STALL], [claims(10)[:-30], STALL]])
-def test_a_body_that_stops_coming_is_rolled_back(
+def test_an_interrupted_body_is_rolled_back(
     hasty: Door, operator: comptroller.Service, sent: list[bytes]
 ) -> None:
     answer = hasty.load(sent)
     assert answer.status_code == 503
     assert answer.json()["detail"] == "no data received for 0.1 seconds"
     assert ids(operator) == []
-    assert operator.claims.put(claim()).id  # nobody holds the store
+    assert operator.claims.put(claim()).id  # the store is not locked
     assert hasty.load(claims(1)).json()["inserted"] == 1
 
 
-def test_parts_that_were_committed_are_told(door: Door, operator: comptroller.Service) -> None:
+def test_committed_batches_are_reported(door: Door, operator: comptroller.Service) -> None:
     body = claims(300_000)
 
     def stop_after_the_first() -> None:
@@ -243,9 +245,7 @@ def test_parts_that_were_committed_are_told(door: Door, operator: comptroller.Se
     assert len(ids(operator)) == told["inserted"]
 
 
-def test_a_sender_who_takes_his_time_holds_up_nobody(
-    door: Door, operator: comptroller.Service
-) -> None:
+def test_a_slow_sender_blocks_no_other_load(door: Door, operator: comptroller.Service) -> None:
     def slowly() -> Iterator[bytes]:
         yield claims(10)
         assert operator.claims.put(claim(id="mine")).id == "mine"
@@ -257,7 +257,7 @@ def test_a_sender_who_takes_his_time_holds_up_nobody(
 
 
 @pytest.mark.parametrize("sent", [b"", claims(10)])
-def test_a_sender_who_leaves_leaves_nothing(
+def test_a_disconnected_sender_leaves_nothing(
     door: Door, operator: comptroller.Service, sent: bytes
 ) -> None:
     def leaving() -> Iterator[bytes]:
@@ -271,7 +271,7 @@ def test_a_sender_who_leaves_leaves_nothing(
     assert ids(operator) == ["mine"]
 
 
-def test_a_server_that_stops_rolls_loads_back(door: Door, operator: comptroller.Service) -> None:
+def test_a_stopping_server_rolls_loads_back(door: Door, operator: comptroller.Service) -> None:
     def stopped_meanwhile() -> Iterator[bytes]:
         yield claims(10)
         door.stop()
@@ -291,7 +291,7 @@ def test_a_server_that_stops_rolls_loads_back(door: Door, operator: comptroller.
 
 @pytest.mark.parametrize("format", ["ndjson", "csv"])
 @pytest.mark.parametrize("count", [0, 3, 20_000])
-def test_an_export_is_that_of_the_verb(
+def test_an_export_equals_that_of_the_service(
     door: Door, operator: comptroller.Service, tmp_path: Path, format: str, count: int
 ) -> None:
     assert door.load(claims(count)).json()["inserted"] == count
@@ -318,7 +318,7 @@ def test_an_export_takes_the_filters_of_the_list(door: Door, operator: comptroll
         assert [json.loads(line)["id"] for line in lines] == found, query
 
 
-def test_deleted_controls_are_exported_unless_they_are_not_wanted(
+def test_deleted_controls_are_exported_by_default(
     door: Door, operator: comptroller.Service
 ) -> None:
     load(operator, "identities", identity(id="alice"))
@@ -329,7 +329,7 @@ def test_deleted_controls_are_exported_unless_they_are_not_wanted(
     assert door.export("controls?include_deleted=false").content == b""
 
 
-def test_a_reader_who_leaves_frees_the_thread(hasty: Door) -> None:
+def test_a_disconnected_reader_frees_the_thread(hasty: Door) -> None:
     hasty.load(claims(50_000))
     for _ in range(3):
         with hasty.client.stream("GET", "/operator/export/claims") as answer:
@@ -337,7 +337,7 @@ def test_a_reader_who_leaves_frees_the_thread(hasty: Door) -> None:
     assert len(hasty.export("claims?statuses=FAILED").content) == 0
 
 
-def test_a_reader_who_stalls_is_cut_off(hasty: Door) -> None:
+def test_a_stalled_reader_is_disconnected(hasty: Door) -> None:
     hasty.load(claims(50_000))
     with hasty.client.stream("GET", "/operator/export/claims") as answer:
         pieces = answer.iter_raw()

@@ -1,4 +1,4 @@
-"""The command line: what it answers."""
+"""The output of the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMANDS = [
 ]
 
 
-def test_without_a_command_it_says_what_there_is(run: Run) -> None:
+def test_without_a_command_it_lists_the_commands(run: Run) -> None:
     ended = run()
     assert ended.code == 2
     assert re.findall(r"^  (\w+)  ", ended.err, re.MULTILINE) == COMMANDS
@@ -92,7 +92,7 @@ def test_the_store_may_be_named_before_the_command(
         (["report", "failures", "--by", "day,day"], "duplicate key"),
     ],
 )
-def test_what_it_does_not_know_is_a_usage_error(run: Run, words: list[str], said: str) -> None:
+def test_wrong_usage_is_a_usage_error(run: Run, words: list[str], said: str) -> None:
     ended = run(*words)
     assert ended.code == 2
     assert said in ended.err
@@ -111,14 +111,16 @@ def test_what_it_does_not_know_is_a_usage_error(run: Run, words: list[str], said
         ["load", "claims", "."],
     ],
 )
-def test_what_is_missing_is_said_and_not_made(run: Run, tmp_path: Path, words: list[str]) -> None:
+def test_a_missing_file_is_reported_and_not_created(
+    run: Run, tmp_path: Path, words: list[str]
+) -> None:
     ended = run(*words)
     assert ended.code == 1
     assert re.fullmatch(r"comptroller: (unusable|invalid-request): .+\n", ended.err)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_no_store_is_refused(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "comptroller.db").write_text("not a store, just some text\n" * 40)
     for words in (["check"], ["report"], ["migrate"], ["load", "claims", "-"]):
         ended = run(*words, given=GOOD)
@@ -127,7 +129,7 @@ def test_a_file_that_is_no_store_is_refused(run: Run, tmp_path: Path) -> None:
         assert "Traceback" not in ended.err
 
 
-def test_a_load_is_accounted_for(run: Run, tmp_path: Path) -> None:
+def test_a_load_reports_every_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "claims.ndjson").write_bytes(GOOD)
     ended = run("load", "claims", "claims.ndjson")
     assert ended.code == 0
@@ -138,7 +140,7 @@ def test_a_load_is_accounted_for(run: Run, tmp_path: Path) -> None:
     assert (again.json["committed"], again.json["unchanged"]) == (True, 2)
 
 
-def test_bad_lines_are_named_and_nothing_is_kept(run: Run) -> None:
+def test_rejected_lines_are_named_and_nothing_is_stored(run: Run) -> None:
     ended = run("load", "claims", "-", given=MIXED)
     assert ended.code == 1
     assert re.search(r"^ +2  invalid-request +amount: ", ended.out, re.MULTILINE)
@@ -147,7 +149,7 @@ def test_bad_lines_are_named_and_nothing_is_kept(run: Run) -> None:
     assert run("check", "--json").json["rows"]["claims"] == 0
 
 
-def test_keep_going_keeps_the_good_lines(run: Run) -> None:
+def test_keep_going_stores_the_valid_lines(run: Run) -> None:
     ended = run("load", "claims", "-", "--keep-going", "--json", given=MIXED)
     assert ended.code == 1
     assert ended.json["committed"]
@@ -157,7 +159,7 @@ def test_keep_going_keeps_the_good_lines(run: Run) -> None:
     assert run("check", "--json").json["rows"]["claims"] == 2
 
 
-def test_a_dry_run_keeps_nothing(run: Run) -> None:
+def test_a_dry_run_stores_nothing(run: Run) -> None:
     ended = run("load", "claims", "-", "--dry-run", given=GOOD)
     assert ended.code == 0
     assert "Dry run: nothing was stored." in ended.out
@@ -172,14 +174,14 @@ def test_only_the_first_rejections_are_shown(run: Run) -> None:
     assert len(run("load", "claims", "-", "--json", given=bad).json["rejections"]) == 25
 
 
-def test_a_hostile_line_cannot_steer_the_terminal(run: Run) -> None:
+def test_a_hostile_line_cannot_control_the_terminal(run: Run) -> None:
     ended = run("load", "claims", "-", given=lines({**claim("c-1"), "\x1b[31m": "\x1b[2J"}))
     assert "\x1b" not in ended.out + ended.err
     named = run("report", "--customer", "\x1b[2J")
     assert "\x1b" not in named.out + named.err
 
 
-def test_a_customer_owns_what_is_loaded_for_it(run: Run) -> None:
+def test_loaded_records_belong_to_the_named_customer(run: Run) -> None:
     run("load", "claims", "-", "--customer", "acme", given=GOOD)
     (counted,) = run("report", "--json", "--customer", "acme").json["claims"]
     assert counted["claims"] == 2
@@ -232,7 +234,7 @@ def test_a_sample_goes_to_standard_output_or_to_files(run: Run, tmp_path: Path) 
     assert len((tmp_path / "groups.ndjson").read_text().splitlines()) == 3
 
 
-def test_check_says_what_it_found(run: Run, tmp_path: Path) -> None:
+def test_check_prints_its_findings(run: Run, tmp_path: Path) -> None:
     run("load", "claims", "-", given=GOOD)
     ended = run("check")
     assert ended.code == 0
@@ -241,9 +243,9 @@ def test_check_says_what_it_found(run: Run, tmp_path: Path) -> None:
     assert "No problems were found." in ended.out
 
 
-def test_check_fails_where_something_is_wrong(run: Run, tmp_path: Path) -> None:
+def test_check_fails_if_there_are_findings(run: Run, tmp_path: Path) -> None:
     run("load", "claims", "-", given=GOOD)
-    # Another process, since two users of one file in a process must be one library.
+    # A separate process, because one process must not use a file through two SQLite libraries.
     breaking = (
         "import sqlite3; c = sqlite3.connect('comptroller.db'); c.execute('UPDATE claims SET "
     )
@@ -255,7 +257,7 @@ def test_check_fails_where_something_is_wrong(run: Run, tmp_path: Path) -> None:
     assert not run("check", "--json").json["ok"]
 
 
-def test_a_backup_is_a_store_of_its_own(run: Run, tmp_path: Path) -> None:
+def test_a_backup_is_a_separate_store(run: Run, tmp_path: Path) -> None:
     run("load", "claims", "-", given=GOOD)
     ended = run("backup", "copy.db")
     size = (tmp_path / "copy.db").stat().st_size
@@ -266,7 +268,7 @@ def test_a_backup_is_a_store_of_its_own(run: Run, tmp_path: Path) -> None:
     assert "copy.db exists already" in again.err
 
 
-def test_migrate_says_from_where_to_where(run: Run, tmp_path: Path) -> None:
+def test_migrate_prints_the_versions(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
     migrations = Path(__file__).parents[2] / "cpp" / "db" / "migrations"
     newest = len(list(migrations.glob("*.sql")))
@@ -280,17 +282,17 @@ def test_migrate_says_from_where_to_where(run: Run, tmp_path: Path) -> None:
     )
 
 
-def test_the_tour_answers_what_the_tutorial_says(run: Run, tmp_path: Path) -> None:
+def test_the_tour_prints_the_output_of_the_tutorial(run: Run, tmp_path: Path) -> None:
     ended = run("demo")
     assert (ended.code, ended.err) == (0, "")
     assert "The tutorial has" not in ended.out
-    assert "(18, True)" in ended.out  # all sums are the published totals
+    assert "(18, True)" in ended.out  # all sums equal the published totals
     assert ended.out.count("comptroller.errors.") == 5
     assert "No problems were found." in ended.out
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_tour_fails_where_an_answer_is_another(
+def test_the_tour_fails_if_an_output_differs(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tutorial = tmp_path / "tour.md"
@@ -313,7 +315,7 @@ def test_the_tour_fails_where_an_answer_is_another(
     assert run("demo", "--db", "a.db", "--rewards", "b").code == 2
 
 
-def test_the_store_of_the_tour_can_be_kept(run: Run, tmp_path: Path) -> None:
+def test_the_store_of_the_tour_can_be_saved(run: Run, tmp_path: Path) -> None:
     assert run("demo", "--db", "tour.db").code == 0
     assert run("report", "--db", "tour.db", "--json").json["claims"][0]["claims"] == 36233
     ended = run("demo", "--db", "tour.db")

@@ -1,4 +1,4 @@
-"""How a control is asked for and shown at the core's door."""
+"""Requests to create and delete a control, and its JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def alice(operator) -> str:
     return operator.identities.put(id="alice", customer_id="acme").id
 
 
-def test_a_control_is_shown_with_a_null_only_for_deleted_at(acme_door, acme, alice):
+def test_a_control_shows_null_only_for_deleted_at(acme_door, acme, alice):
     made = acme.controls.create(identity_id=alice, type="CLOSED", reason_code="X")
     shown = acme_door("controls.get", {"id": made.id})
     assert shown["deleted_at"] is None
@@ -56,9 +56,7 @@ def test_delete_takes_the_control_by_either_name_in_query_or_body(
         ({"control_id": "c"}, {"is_overridable": True}),
     ],
 )
-def test_delete_refuses_what_disagrees_or_names_no_control(
-    acme_door, operator, alice, parameters, body
-):
+def test_delete_refuses_conflicting_or_missing_ids(acme_door, operator, alice, parameters, body):
     for name, identity_id in (("c", alice), ("d", "bob")):
         line = control(id=name, identity_id=identity_id)
         load(operator, "controls", line, customer_id="acme")

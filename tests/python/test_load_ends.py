@@ -20,7 +20,7 @@ from examples import LINES
 
 ROWS = 4000
 
-# Loads into a store for each limit, in a process of its own, and prints how each ended.
+# Loads into a store for each limit, in a separate process, and prints the outcomes.
 PROGRAM = """
 import json, os, resource, signal, sys, comptroller
 ways, source = json.loads(sys.argv[1]), sys.argv[2]
@@ -64,7 +64,9 @@ def furnish(path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where the signal of the limit has this number")
 @pytest.mark.parametrize("kills", [True, False], ids=["killed", "full disk"])
-def test_it_leaves_nothing_or_everything(tmp_path: Path, source: Path, kills: bool) -> None:
+def test_a_failed_load_leaves_nothing_or_everything(
+    tmp_path: Path, source: Path, kills: bool
+) -> None:
     original = tmp_path / "original.db"
     furnish(original)
     size = original.stat().st_size
@@ -91,7 +93,7 @@ def test_it_leaves_nothing_or_everything(tmp_path: Path, source: Path, kills: bo
                 assert svc.check()["ok"]
 
 
-def test_what_a_killed_process_left_is_removed(store_path: Path, source: Path) -> None:
+def test_files_of_a_killed_process_are_removed(store_path: Path, source: Path) -> None:
     furnish(store_path)
     left = store_path.with_name(store_path.name + "-filling")
     left.write_bytes(b"half a copy")

@@ -1,4 +1,4 @@
-"""Pages of lists: what they hold, how they show it, and the walk over all of them."""
+"""Pages of lists: their content, their display, and the iteration over all pages."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def test_its_table_escapes_what_it_shows() -> None:
     assert '""' not in long
 
 
-def test_its_table_shows_twenty_rows_and_counts_the_rest() -> None:
+def test_its_table_shows_twenty_rows_and_counts_the_others() -> None:
     shown = Page(items=[balance(n) for n in range(50)], next_page_cursor="x")._repr_html_()
     assert shown.count("<tr>") == 21
     assert "30 more rows" in shown
     assert "more columns" not in shown
 
 
-def test_its_table_leaves_out_columns_without_a_value() -> None:
+def test_its_table_omits_columns_without_a_value() -> None:
     claim = Claim(
         id="c1",
         payout_group_id="g1",
@@ -102,7 +102,7 @@ def test_its_table_leaves_out_columns_without_a_value() -> None:
     assert "tx_hash" not in shown
 
 
-def test_its_table_joins_what_a_member_lists() -> None:
+def test_its_table_joins_the_values_of_an_array() -> None:
     claim = Claim(
         id="c1",
         payout_group_id="g1",
@@ -124,7 +124,7 @@ def test_an_empty_page_has_no_table() -> None:
     assert "<table" not in shown
 
 
-def test_a_list_answers_a_page() -> None:
+def test_a_list_returns_a_page() -> None:
     transport = Pages({"": page_json([1, 2], "next")})
     page = operations.Balances(transport).list(limit=2)
     assert page.items == [balance(1), balance(2)]
@@ -132,7 +132,7 @@ def test_a_list_answers_a_page() -> None:
     assert transport.asked == [[("limit", "2")]]
 
 
-def test_iter_walks_all_pages_and_asks_for_one_when_it_is_wanted() -> None:
+def test_iter_fetches_a_page_when_it_is_needed() -> None:
     transport = Pages(
         {"": page_json([1, 2], "p2"), "p2": page_json([], "p3"), "p3": page_json([3], "")}
     )
@@ -157,7 +157,7 @@ def test_iter_walks_all_pages_and_asks_for_one_when_it_is_wanted() -> None:
         page_json([1], "").replace(b'"1"', b'"\xff"'),
     ],
 )
-def test_an_answer_that_is_no_page_tells_of_a_damaged_store(answer: bytes) -> None:
+def test_an_invalid_page_is_reported_as_a_damaged_store(answer: bytes) -> None:
     with pytest.raises(Unusable, match=r"the store is damaged, .* balances\.list"):
         operations.Balances(Pages({"": answer})).list()
 

@@ -1,4 +1,4 @@
-"""What a connected service streams, exports and loads is what an opened one does."""
+"""Streams, exports and loads of a remote service equal those of an opened store."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def here(shared_path: Path) -> Iterator[Opener]:
-    """Opens the store as whoever the arguments say."""
+    """Opens the store for a caller."""
     with ExitStack() as closing:
         yield lambda **how: closing.enter_context(comptroller.open(shared_path, **how))
 
 
 @pytest.fixture(scope="module")
 def afar(shared_path: Path) -> Iterator[Opener]:
-    """Connects to it."""
+    """Connects to the store."""
     with ExitStack() as closing:
         yield opener(shared_path, closing)
 
@@ -76,7 +76,7 @@ def in_order(rows: Any) -> list[Any]:
 
 @pytest.mark.parametrize("how", [{}, {"customer": "acme"}], ids=["operator", "client"])
 @pytest.mark.parametrize(("kind", "filters"), CASES)
-def test_a_stream_shows_the_same(
+def test_a_stream_has_the_same_rows(
     here: Opener, afar: Opener, how: Any, kind: str, filters: Any
 ) -> None:
     if how and kind == "balances":
@@ -94,7 +94,7 @@ def test_a_stream_shows_the_same(
 @pytest.mark.parametrize("how", [{}, {"customer": "acme"}], ids=["operator", "client"])
 @pytest.mark.parametrize("format", ["ndjson", "csv"])
 @pytest.mark.parametrize(("kind", "filters"), CASES)
-def test_an_export_writes_the_same(
+def test_an_export_has_the_same_content(
     here: Opener, afar: Opener, tmp_path: Path, how: Any, format: str, kind: str, filters: Any
 ) -> None:
     if how and kind == "balances":
@@ -105,21 +105,21 @@ def test_an_export_writes_the_same(
     near, far = tmp_path / "near", tmp_path / "far"
     rows = here(**how).export(kind, near, format, **filters)
     assert afar(**how).export(kind, far, format, **filters) == rows > 0
-    if how:  # in the order of the list, not in that of arrival
+    if how:  # in the order of the list, not of arrival
         assert sorted(far.read_bytes().splitlines()) == sorted(near.read_bytes().splitlines())
     else:
         assert far.read_bytes() == near.read_bytes()
 
 
 @pytest.mark.parametrize("kind", ["controls", "payout-groups", "reward-addresses", "claims"])
-def test_a_client_is_shown_no_column_that_is_the_operators(afar: Opener, kind: str) -> None:
+def test_a_client_gets_no_operator_columns(afar: Opener, kind: str) -> None:
     acme = afar(customer="acme")
     assert "customer_id" not in table(acme, kind, {}).column_names
     with refused("invalid-request", 400):
         resource(acme, kind).stream(["customer_id"])
 
 
-def test_a_stream_is_read_again_and_again_and_shows_the_same(open_afar: Opener) -> None:
+def test_a_stream_can_be_read_repeatedly(open_afar: Opener) -> None:
     arrow = pytest.importorskip("pyarrow")
     operator = open_afar()
     before = operator.claims.stream(["id"])
@@ -139,7 +139,7 @@ def test_a_stream_ends_with_its_service(open_afar: Opener) -> None:
         arrow.table(stream)
 
 
-def test_a_copy_ends_when_nobody_holds_it(open_afar: Opener) -> None:
+def test_an_unreferenced_copy_is_removed(open_afar: Opener) -> None:
     def open_files() -> int:
         gc.collect()
         return len(list(Path("/proc/self/fd").iterdir()))
@@ -160,7 +160,7 @@ def open_afar(store_path: Path) -> Iterator[Opener]:
         yield opener(store_path, closing)
 
 
-def test_progress_tells_of_bytes_and_rows(open_afar: Opener, tmp_path: Path) -> None:
+def test_progress_reports_bytes_and_rows(open_afar: Opener, tmp_path: Path) -> None:
     path = comptroller.sample("claims", 20_000, out=tmp_path / "claims.ndjson")
     told: list[tuple[int, int | None, int]] = []
     result = open_afar().load("claims", path, progress=lambda *each: told.append(each))
@@ -171,9 +171,9 @@ def test_progress_tells_of_bytes_and_rows(open_afar: Opener, tmp_path: Path) -> 
     assert told == sorted(told)
 
 
-def test_what_progress_raises_ends_a_load_and_nothing_is_kept(open_afar: Opener) -> None:
+def test_an_exception_of_progress_ends_a_remote_load(open_afar: Opener) -> None:
     class Endless(io.RawIOBase):
-        """Bytes that come for as long as anybody wants them."""
+        """Yields bytes without end."""
 
         def readable(self) -> bool:
             return True
@@ -191,10 +191,10 @@ def test_what_progress_raises_ends_a_load_and_nothing_is_kept(open_afar: Opener)
     with pytest.raises(KeyboardInterrupt):
         operator.load("claims", Endless(), keep_going=False, progress=stop)
     assert len(list(operator.claims.iter())) == before
-    assert operator.claims.put(claim()).id  # nobody holds the store any more
+    assert operator.claims.put(claim()).id  # the store is not locked
 
 
-def test_a_path_that_no_file_can_have_is_unusable(open_afar: Opener, tmp_path: Path) -> None:
+def test_an_invalid_path_is_unusable(open_afar: Opener, tmp_path: Path) -> None:
     for path in (tmp_path / "absent" / "x", tmp_path):
         with pytest.raises(errors.Unusable, match="cannot be written"):
             open_afar().export("claims", path)

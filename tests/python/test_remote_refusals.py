@@ -1,4 +1,4 @@
-"""What a service elsewhere refuses, or cannot answer, is an error of comptroller."""
+"""Error responses of a remote service become exceptions of comptroller."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from elsewhere import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
         (504, {}, "Unavailable", "unavailable", ""),
     ],
 )
-def test_a_refusal_is_that_of_its_problem_or_its_status(
+def test_an_error_follows_its_problem_or_its_status(
     status: int, told: Any, kind: str, code: str, detail: str
 ) -> None:
     form = "content" if isinstance(told, (bytes, str)) else "json"
@@ -55,10 +55,10 @@ def test_a_refusal_is_that_of_its_problem_or_its_status(
     assert type(refused.value) is getattr(errors, kind)
     assert refused.value.code == code
     assert detail in refused.value.detail
-    assert "canary" not in str(refused.value)  # nor what else a query may hold
+    assert "canary" not in str(refused.value)  # nor any other part of a query
 
 
-def test_a_problem_names_fields_and_what_is_there_already() -> None:
+def test_a_problem_names_fields_and_the_existing_record() -> None:
     told = {
         "code": "already-exists",
         "detail": "it is there",
@@ -67,21 +67,21 @@ def test_a_problem_names_fields_and_what_is_there_already() -> None:
     }
     with pytest.raises(errors.Conflict) as refused:
         Elsewhere(httpx2.Response(409, json=told)).connect().reward_addresses.create(**NEW_ADDRESS)
-    assert refused.value.errors == [("name", "no")]  # as it was given
+    assert refused.value.errors == [("name", "no")]  # as given
     assert refused.value.existing == "a-1"
 
 
-def test_a_load_that_ended_early_tells_what_was_kept() -> None:
+def test_an_interrupted_load_reports_the_stored_lines() -> None:
     account = {"committed": True, "read": 7, "inserted": 7, "updated": 0, "unchanged": 0}
     told = {"code": "unavailable", "meta": {"load_result": {**account, "rejected": 0, "blank": 0}}}
     there = Elsewhere(httpx2.Response(503, json=told))
     with pytest.raises(errors.Unavailable) as ended:
         there.connect().load("claims", [], keep_going=True)
     assert vars(ended.value)["load_result"].inserted == 7
-    assert len(there.asked) == 1  # it is no read
+    assert len(there.asked) == 1  # a load is not retried
 
 
-def test_a_load_that_is_answered_with_something_else_is_refused() -> None:
+def test_a_load_with_an_invalid_response_is_refused() -> None:
     with pytest.raises(errors.Unusable, match="not its result"):
         Elsewhere(page()).connect().load("claims", [])
 
@@ -109,7 +109,7 @@ def test_an_error_keeps_the_id_of_its_request(status: int) -> None:
     assert refused.value.request_id is None
 
 
-def test_an_error_of_a_body_in_an_envelope_keeps_what_it_says() -> None:
+def test_an_error_of_an_enveloped_body_keeps_its_message() -> None:
     told = {"code": "rate-limited", "errors": [{"field": "address.name", "message": "is long"}]}
     header = {"x-request-id": "one", "retry-after": "40"}
     there = Elsewhere(httpx2.Response(429, json=told, headers=header)).connect(attempts=1)
@@ -119,13 +119,13 @@ def test_an_error_of_a_body_in_an_envelope_keeps_what_it_says() -> None:
     assert (refused.value.request_id, refused.value.retry_after) == ("one", 40)
 
 
-def test_a_store_that_was_closed_there_may_be_open_again_later() -> None:
+def test_a_remote_closed_store_is_unavailable() -> None:
     answer = httpx2.Response(503, json={"code": "closed"}, headers={"retry-after": "0"})
     there = Elsewhere(answer, page())
     assert list(there.connect().claims.iter()) == []
 
 
-def test_a_store_that_only_reads_there_is_told_as_here() -> None:
+def test_a_remote_read_only_store_is_read_only() -> None:
     answer = httpx2.Response(403, json={"code": "read-only", "detail": "no"})
     with pytest.raises(errors.ReadOnly):
         Elsewhere(answer).connect().identities.put(id="alice")
@@ -140,24 +140,24 @@ def test_a_store_that_only_reads_there_is_told_as_here() -> None:
         httpx2.DecodingError("incorrect header check"),
     ],
 )
-def test_a_service_that_does_not_answer_is_unavailable(failure: Exception) -> None:
+def test_an_unreachable_service_is_unavailable(failure: Exception) -> None:
     with pytest.raises(errors.Unavailable, match=r"https://elsewhere\.test/api/v3/rewards/claims"):
         Elsewhere(failure).connect(token="t").claims.list()
 
 
-def test_what_cannot_be_a_url_is_an_invalid_request() -> None:
+def test_an_invalid_url_is_an_invalid_request() -> None:
     with pytest.raises(errors.InvalidRequest, match="too long"):
         Elsewhere(page()).connect().orchestrations.get("x" * 100_000)
 
 
-def test_filters_that_are_too_long_for_a_url_are_a_form_and_still_a_read() -> None:
+def test_long_filters_are_sent_as_a_form_and_retried_as_a_read() -> None:
     there = Elsewhere(LOST, page())
     there.connect().orchestrations.list(ref_id=["x" * 128] * 100)
     assert [(each.method, each.url.query) for each in there.asked] == [("POST", b"")] * 2
     assert {each.headers["x-http-method-override"] for each in there.asked} == {"GET"}
 
 
-def test_a_closed_service_says_so() -> None:
+def test_a_closed_remote_service_raises_closed() -> None:
     there = Elsewhere(page())
     with there.connect() as service:
         service.claims.list()
@@ -181,7 +181,7 @@ def test_a_forked_child_is_refused() -> None:
     assert service.claims.list().items == []
 
 
-def test_what_is_done_where_the_store_is_is_refused() -> None:
+def test_backup_and_check_are_unsupported() -> None:
     service = Elsewhere(page()).connect()
     for work in (service.check, lambda: service.backup("copy.db")):
         with pytest.raises(errors.Unsupported, match="a remote store cannot be"):
@@ -189,13 +189,13 @@ def test_what_is_done_where_the_store_is_is_refused() -> None:
 
 
 def paged(request: httpx2.Request) -> httpx2.Response:
-    """Pages for a client; the operator's paths are not there."""
+    """Returns pages for a client; the operator's paths do not exist."""
     if "/operator/" in request.url.path:
         return httpx2.Response(404)
     return page(CLAIM | {"amount": "2", "customer_id": "theirs", "newer": "x"})
 
 
-def test_what_the_operator_has_no_path_for_is_read_page_by_page(tmp_path: Any) -> None:
+def test_a_client_reads_page_by_page(tmp_path: Any) -> None:
     arrow = pytest.importorskip("pyarrow")
     service = Elsewhere(claims=paged, balances=paged).connect()
     table = arrow.table(service.claims.stream(["id", "amount"]))
@@ -204,7 +204,7 @@ def test_what_the_operator_has_no_path_for_is_read_page_by_page(tmp_path: Any) -
     assert "theirs" not in (tmp_path / "claims.csv").read_text()
 
 
-def test_a_record_that_cannot_be_kept_here_is_not_passed_over() -> None:
+def test_a_record_that_cannot_be_copied_is_an_error() -> None:
     def worse(request: httpx2.Request) -> httpx2.Response:
         answer = paged(request)
         return (

@@ -1,4 +1,4 @@
-"""Reward addresses: registered once, attributed to a group of the same owner and ledger."""
+"""Reward addresses: registration, and attribution to a group of the same owner and ledger."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_create_requires_ledger_and_address(acme_door, missing, wrapped):
 
 
 @pytest.mark.parametrize("member", ["id", "status", "balance", "created_at"])
-def test_create_and_update_refuse_members_that_are_the_servers(acme_door, acme, member):
+def test_create_and_update_refuse_members_that_the_server_sets(acme_door, acme, member):
     values = {"id": UNKNOWN, "status": "REGISTERED", "balance": "1"}
     value = values.get(member, "2026-01-01T00:00:00Z")
     with refused("invalid-request", 400):
@@ -88,7 +88,7 @@ def test_an_address_is_registered_once_on_a_ledger(acme, spelled):
     assert ids(acme.reward_addresses.list()) == [made.id]
 
 
-def test_another_customers_address_is_taken_without_saying_by_whom(acme, globex):
+def test_a_taken_address_does_not_reveal_its_customer(acme, globex):
     made = acme.reward_addresses.create(ledger="INK", address=MIXED)
     with refused("already-exists", 409) as caught:
         globex.reward_addresses.create(ledger="INK", address=MIXED)
@@ -104,7 +104,7 @@ def test_one_address_may_be_on_several_ledgers(acme):
     assert len(acme.reward_addresses.list(address=MIXED)) == 4
 
 
-def test_a_new_group_makes_the_address_pending_again(operator, acme):
+def test_a_new_group_sets_the_address_to_pending(operator, acme):
     first, second = made_group(acme), made_group(acme)
     made = acme.reward_addresses.create(ledger="ETHEREUM", address=MIXED, payout_group_id=first.id)
     operator.reward_addresses.observe(made.id, status="REGISTERED")
@@ -156,7 +156,7 @@ def test_an_unknown_or_malformed_id_is_not_found(shared_operator, id):
             ask(id)
 
 
-def test_both_forms_of_a_body_say_the_same(acme_door):
+def test_both_forms_of_a_body_are_equal(acme_door):
     flat = acme_door("reward_addresses.create", body={"ledger": "INK", "address": MIXED})
     members = {"ledger": "XLAYER", "address": MIXED}
     wrapped = acme_door("reward_addresses.create", body={"address": members})
@@ -180,7 +180,7 @@ def test_an_id_in_the_body_must_match_the_path(acme_door, other):
 
 @pytest.fixture(scope="module")
 def listed(shared_open_as):
-    """Four of acme's, a second apart, the first two in a group; one of globex's."""
+    """Four addresses of acme, a second apart, the first two in a group; one of globex."""
     operator = shared_open_as()
     home = NUMBERED + "a"
     load(operator, "payout-groups", group(id=home), customer_id="acme")
@@ -233,7 +233,7 @@ def test_the_list_filters(listed, filters, expected):
         ("include_balance", "yes"),
     ],
 )
-def test_the_list_refuses_what_is_malformed(listed, name, value):
+def test_the_list_of_addresses_refuses_malformed_values(listed, name, value):
     with refused("invalid-request", 400) as caught:
         listed.reward_addresses.list(**{name: value})
     assert [error.field for error in caught.value.errors] == [name]

@@ -1,4 +1,4 @@
-"""What is exported loads back to an equal store."""
+"""Exported records load back to an equal store."""
 
 from __future__ import annotations
 
@@ -49,9 +49,7 @@ def _sampled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return {kind: (folder / f"{kind}.ndjson").read_bytes() for kind in KINDS}
 
 
-def test_a_sample_goes_through_two_stores_byte_for_byte(
-    sampled: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_a_sample_is_equal_after_two_stores(sampled: dict[str, bytes], tmp_path: Path) -> None:
     with comptroller.open(":memory:") as one, comptroller.open(":memory:") as other:
         load_all(one, sampled)
         first = export_all(one, tmp_path)
@@ -73,7 +71,7 @@ def test_the_order_of_kinds_and_lines_does_not_matter(
         lines = data.splitlines(keepends=True)
         chance.shuffle(lines)
         shuffled[kind] = b"".join(lines)
-    # Balances alone need their address to be there.
+    # Only balances need their address to exist.
     kinds = [kind for kind in KINDS if kind != "balances"]
     chance.shuffle(kinds)
     with comptroller.open(":memory:") as one, comptroller.open(":memory:") as other:
@@ -90,7 +88,7 @@ def test_the_order_of_kinds_and_lines_does_not_matter(
 MOMENTS = st.datetimes().map(lambda moment: moment.isoformat(timespec="microseconds") + "Z")
 PRINTABLE = st.characters(min_codepoint=0x21, max_codepoint=0x7E)
 IDS = st.text(PRINTABLE, min_size=1, max_size=128)
-# Neither surrogates nor C0 controls; all else is allowed and comes back as it was.
+# Any text without surrogates and C0 controls is valid and comes back unchanged.
 CHARACTERS = st.characters(min_codepoint=0x20, exclude_categories=["Cs"])
 
 
@@ -226,7 +224,7 @@ def several(kind: str) -> st.SearchStrategy[list[dict[str, Any]]]:
 @pytest.mark.parametrize("kind", RECORDS)
 @settings(max_examples=8)
 @given(data=st.data())
-def test_records_of_every_shape_come_back_as_they_went(
+def test_records_of_every_shape_come_back_unchanged(
     tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject
 ) -> None:
     rows = data.draw(several(kind))
@@ -253,12 +251,12 @@ FUTURE = "2199-01-01T00:00:00.000000Z"
 
 
 def passed_on(one: Service, other: Service, folder: Path, kind: str) -> comptroller.LoadResult:
-    """What comes of loading one store's export of a kind into another."""
+    """Loads one store's export of a kind into another; returns the result."""
     one.export(kind, folder / "passed-on")
     return other.load(kind, folder / "passed-on")
 
 
-def test_a_claim_confirmed_since_the_last_export_of_groups_does_not_stop_the_next(
+def test_a_later_confirmation_does_not_prevent_the_next_load(
     operator: Service, tmp_path: Path
 ) -> None:
     group = short_line("payout-groups", id=GROUP)
@@ -273,12 +271,12 @@ def test_a_claim_confirmed_since_the_last_export_of_groups_does_not_stop_the_nex
         assert passed_on(operator, other, tmp_path, "payout-groups").updated == 1
         assert other.payout_groups.get(GROUP) == raised
         assert passed_on(operator, other, tmp_path, "claims").updated == 1
-        # And a group from before says nothing new.
+        # An older line of the group changes nothing.
         assert other.load("payout-groups", [group]).unchanged == 1
         assert other.payout_groups.get(GROUP) == raised
 
 
-def test_a_group_that_says_something_else_is_rejected_whatever_its_last_claim(
+def test_a_conflicting_group_is_rejected(
     operator: Service,
 ) -> None:
     loaded(operator, "payout-groups", short_line("payout-groups", id=GROUP))
@@ -298,9 +296,7 @@ WRITES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_write_outlives_a_reload_of_what_a_clock_ahead_of_ours_wrote(
-    operator: Service, name: str
-) -> None:
+def test_a_write_survives_a_reload_of_lines_with_a_later_time(operator: Service, name: str) -> None:
     kind, write = WRITES[name]
     ids = {"identities": "alice", "payout-groups": GROUP, "claims": "claim-1"}
     line = short_line(kind, id=ids[kind], updated_at=FUTURE)
@@ -313,9 +309,7 @@ def test_a_write_outlives_a_reload_of_what_a_clock_ahead_of_ours_wrote(
     assert resource.get(ids[kind]) == written
 
 
-def test_an_identity_that_a_control_brought_along_is_that_also_in_a_copy(
-    operator: Service, tmp_path: Path
-) -> None:
+def test_an_implied_identity_is_implied_in_a_copy(operator: Service, tmp_path: Path) -> None:
     loaded(operator, "controls", short_line("controls", identity_id="bob"))
     for form in ("ndjson", "csv"):
         assert operator.export("identities", tmp_path / form, form) == 0
@@ -333,9 +327,7 @@ def test_an_identity_that_a_control_brought_along_is_that_also_in_a_copy(
             assert service.export("identities", tmp_path / "own") == 1
 
 
-def test_what_was_written_to_an_implied_identity_is_exported(
-    operator: Service, tmp_path: Path
-) -> None:
+def test_writes_to_an_implied_identity_are_exported(operator: Service, tmp_path: Path) -> None:
     loaded(operator, "controls", short_line("controls", identity_id="bob"))
     operator.identities.update("bob", metadata={"a": "b"})
     with comptroller.open(":memory:") as other:
@@ -344,9 +336,7 @@ def test_what_was_written_to_an_implied_identity_is_exported(
 
 
 @pytest.mark.parametrize("who", ["operator", "client"])
-def test_an_update_leaves_an_implied_identity_to_its_own_line(
-    operator: Service, open_as: Any, who: str
-) -> None:
+def test_an_update_keeps_an_identity_implied(operator: Service, open_as: Any, who: str) -> None:
     loaded(operator, "controls", short_line("controls", identity_id="bob", customer_id="acme"))
     service = operator if who == "operator" else open_as(customer="acme")
     written = service.identities.update("bob", metadata={"a": "b"})
@@ -354,11 +344,11 @@ def test_an_update_leaves_an_implied_identity_to_its_own_line(
     assert operator.load("identities", [line]).inserted == 1
     bob = operator.identities.get("bob")
     assert bob.ref_id == "r"
-    # What was written after the line was stays.
+    # Writes after the line are kept.
     assert (bob.metadata, bob.updated_at) == ({"a": "b"}, written.updated_at)
 
 
-def test_a_put_makes_an_implied_identity_the_operators_own(operator: Service) -> None:
+def test_a_put_makes_an_implied_identity_explicit(operator: Service) -> None:
     loaded(operator, "controls", short_line("controls", identity_id="bob"))
     operator.identities.put(id="bob")
     line = short_line("identities", id="bob", created_at=EARLIER)
