@@ -43,8 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty store. Tests get copies, which cost less than making the next one; a module may
-    put a furnished one in its place.
+    """An empty store, which tests copy because creating one takes longer; a module may replace it
+    by a furnished store.
     """
     path = tmp_path_factory.mktemp("empty") / "empty.db"
     comptroller.open(path).close()

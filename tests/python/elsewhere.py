@@ -88,8 +88,8 @@ class AwaitedClock:
 
 
 class Elsewhere:
-    """A service that gives these answers, one after another, the last one for ever; and remembers
-    what it was asked. Paths named in `pages` have answers of their own.
+    """A service that returns prepared responses in turn, repeats the last one, and records the
+    requests. Paths named in `pages` have their own responses.
     """
 
     def __init__(self, *answers: Answer, **pages: Callable[[httpx2.Request], Answer]) -> None:

@@ -28,10 +28,10 @@ URL = "https://service.test"
 
 
 class InProcess(httpx2.BaseTransport):
-    """Carries requests to an ASGI application, which runs on an event loop in another thread.
+    """Sends requests to an ASGI application, which runs on an event loop in another thread.
 
-    Bodies stream both ways, a piece at a time; those of requests are made on the thread that sends
-    them, as by a transport to the network, and a client may leave early.
+    Bodies are streamed in both directions. The calling thread produces the body of a request, as
+    with a network transport, and a client may disconnect early.
     """
 
     def __init__(self, application: Any) -> None:

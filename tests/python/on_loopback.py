@@ -1,7 +1,7 @@
-"""A connected service whose server was started by `comptroller serve`, with clients of its own.
+"""A connected service whose server was started by `comptroller serve`, with registered clients.
 
-Starting Python and importing all of it would be most of a test's time, so that is done once: each
-server is a fork of a process that has it done.
+Starting Python and importing the package would take most of a test's time, so each server is a fork
+of a process that has imported it.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ Start = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def start() -> Iterator[Start]:
-    """Serves a store, with options of the command line, while the context lasts that this returns:
-    the server's address.
+    """Yields a function that serves a store with command line options, in a context whose value
+    is the address of the server.
     """
     with (
         TemporaryFile("w+") as log,

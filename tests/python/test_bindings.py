@@ -1,6 +1,6 @@
-"""The extension module: buffers, objects and threads that a caller can get wrong end in exceptions.
+"""The extension module: misuse of buffers, objects and threads raises exceptions.
 
-What crashed or hung the interpreter once is tried in a process of its own.
+Cases that crashed or hung the interpreter before run in a separate process.
 """
 
 from __future__ import annotations

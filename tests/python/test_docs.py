@@ -36,10 +36,10 @@ Run = Callable[[Path], Document]
 
 
 class Console:
-    """Runs the commands of a page. Servers are there for the rest of it, on ports of their own.
+    """Runs the commands of a page. A server runs on a free port until the end of the page.
 
-    The names `address`, `client_id` and `client_secret` are those of the newest one that says them;
-    commands find it where a page has it, at the port that `serve` takes by itself.
+    The names `address`, `client_id` and `client_secret` are those of the newest server that prints
+    them; in commands, they replace the default address of `serve`.
     """
 
     SHOWN_ADDRESS = "http://127.0.0.1:8080"

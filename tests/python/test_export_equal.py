@@ -231,8 +231,8 @@ def export_all(service: Service, folder: Path) -> dict[str, bytes]:
 
 
 def shown(service: Service) -> dict[str, Any]:
-    """All that lists and gets show. Identities of one created_at are in order of arrival, in which
-    those that a control brings along come after the others.
+    """Returns the results of all lists and gets. Identities with one created_at are in the order of
+    arrival, with implied identities after the others.
     """
     lists = {
         "identities": service.identities.list(),

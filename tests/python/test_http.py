@@ -338,5 +338,5 @@ def test_a_mounted_application_answers_below_its_mount(operator: comptroller.Ser
 
 
 def test_only_the_operators_service_can_be_served(acme: comptroller.Service) -> None:
-    with pytest.raises(comptroller.InvalidRequest, match="opened here as its operator"):
+    with pytest.raises(comptroller.InvalidRequest, match="opened as its operator"):
         served(acme)

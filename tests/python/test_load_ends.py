@@ -1,8 +1,8 @@
-"""A bulk load that ends anywhere leaves the store as it was, or whole.
+"""A bulk load that fails at any point leaves the store unchanged, or completely loaded.
 
-A limit on the size of files stands in for the end of the disk: what is written past it fails, or
-with the default action of SIGXFSZ kills the process right there. The limits are met by the
-temporary files of a load, by the private copy with the new tables, and by the log.
+A limit on the size of files simulates a full disk: a write beyond it fails, or kills the process by
+the default action of SIGXFSZ. The limits affect the temporary files of a load, the private copy
+with the new tables, and the write-ahead log.
 """
 
 from __future__ import annotations

@@ -165,8 +165,8 @@ def test_an_unusable_checkpoint_file_is_named(
 
 
 class Long:
-    """Carries to a service elsewhere, which has so many orchestrations, a millisecond apart. The
-    way there is interrupted before a page.
+    """A transport to a service with this many orchestrations, a millisecond apart, which is
+    interrupted before a page.
     """
 
     def __init__(self, count: int) -> None:

@@ -1,7 +1,7 @@
-"""The service does what its OpenAPI document says, whatever schemathesis can think of asking.
+"""The service matches its OpenAPI document, tested with schemathesis.
 
-Every operation is asked at the edges of its schema and at random, validly and not, and in chains
-along links between them; about four thousand requests, each put to every check.
+Every operation gets requests at the limits of its schema and random ones, valid and invalid, and in
+chains along links; about four thousand requests, with all checks.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ DOCUMENT = json.loads(openapi.document("off")) | {"servers": [{"url": "/"}]}
 
 
 def schema(**generation: Any) -> Any:
-    """The document as schemathesis sees it, without what is there more than once: the second paths
-    of the rewards, and exports, whose parameters are those of lists, but for one.
+    """Returns the schema for schemathesis, without duplicates: the second paths of the rewards, and
+    exports, which have the parameters of lists and one more.
     """
     # Schemathesis must not skip requests by earlier responses.
     fuzzing = {"extra-data-sources": {"responses": False}, "error-feedback": {"enabled": False}}

@@ -1,8 +1,8 @@
-"""Programs that write to a store until they are killed; run by the tests of durability.
+"""Programs that write to a store until they are killed, for the tests of durability.
 
 `python writing.py` forks a writer for each line of its input: a JSON object with the `program`, the
-`store` and after how many acknowledgements to `kill` it. It answers with a line of JSON: what was
-acknowledged before the writer was dead. It never opens a store itself, so that it may fork.
+`store`, and the number of acknowledgements after which to `kill` it. The output is a line of JSON
+with the acknowledged writes. The parent never opens a store, so that it may fork.
 """
 
 from __future__ import annotations
