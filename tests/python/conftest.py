@@ -114,7 +114,7 @@ def shared_acme(shared_open_as: Callable[..., comptroller.Service]) -> comptroll
     return shared_open_as(customer="acme")
 
 
-class Door:
+class CoreClient:
     """Calls the core directly, with bodies and parameters that the Python API cannot produce."""
 
     def __init__(self, path: Path, customer: str | None) -> None:
@@ -142,25 +142,25 @@ class Door:
 
 
 @pytest.fixture
-def door(store_path: Path) -> Iterator[Door]:
+def core_client(store_path: Path) -> Iterator[CoreClient]:
     """The operator, calling the core directly."""
-    opened = Door(store_path, None)
+    opened = CoreClient(store_path, None)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def acme_door(store_path: Path) -> Iterator[Door]:
+def acme_core_client(store_path: Path) -> Iterator[CoreClient]:
     """A client of acme, calling the core directly."""
-    opened = Door(store_path, "acme")
+    opened = CoreClient(store_path, "acme")
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
-def shared_door(shared_path: Path) -> Iterator[Door]:
+def shared_core_client(shared_path: Path) -> Iterator[CoreClient]:
     """The operator of the module's shared store, calling the core directly."""
-    opened = Door(shared_path, None)
+    opened = CoreClient(shared_path, None)
     yield opened
     opened.close()
 

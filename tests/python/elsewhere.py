@@ -94,7 +94,7 @@ class Elsewhere:
 
     def __init__(self, *answers: Answer, **pages: Callable[[httpx2.Request], Answer]) -> None:
         self.clock = StillClock()
-        self.asked: list[httpx2.Request] = []
+        self.requests: list[httpx2.Request] = []
         self._answers = list(answers)
         self._pages = pages
 
@@ -112,7 +112,7 @@ class Elsewhere:
         return self._answer(request)
 
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        self.asked.append(request)
+        self.requests.append(request)
         name = request.url.path.rpartition("/")[2].partition(".")[0]
         if name in self._pages:
             answer = self._pages[name](request)
@@ -125,7 +125,7 @@ class Elsewhere:
     def paths(self) -> list[str]:
         """Returns the paths of the requests, below the base URL."""
         prefix = BASE.removeprefix("https://elsewhere.test")
-        return [request.url.raw_path.decode().removeprefix(prefix) for request in self.asked]
+        return [request.url.raw_path.decode().removeprefix(prefix) for request in self.requests]
 
 
 def ok(told: object) -> httpx2.Response:

@@ -38,7 +38,7 @@ class Running:
         self.process = process
         self.port = int(process.stdout.readline())
 
-    def said(self, text: str) -> bool:
+    def has_logged(self, text: str) -> bool:
         """Waits until the server has logged a text."""
         assert self.process.stderr
         giving_up = threading.Timer(30, self.process.kill)

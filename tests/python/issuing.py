@@ -29,7 +29,7 @@ class Place:
         self.status = 200
         self.body = b"{}"
         self.location: str | None = None
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.may_answer = Event()
         self.may_answer.set()
         self.url = ""
@@ -44,7 +44,7 @@ def a_place() -> Iterator[Place]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            place.asked.append(self.path)
+            place.requests.append(self.path)
             place.may_answer.wait()
             self.send_response(place.status)
             if place.location:

@@ -67,10 +67,12 @@ def test_a_balance_is_shown_only_on_request(recorder, acme, how):
     assert acme.reward_addresses.get(FIRST).balance is None
 
 
-def test_an_unrequested_balance_is_omitted(recorder, door):
-    shown = door("reward_addresses.list", {"id": FIRST})["items"][0]
+def test_an_unrequested_balance_is_omitted(recorder, core_client):
+    shown = core_client("reward_addresses.list", {"id": FIRST})["items"][0]
     assert "balance" not in shown
-    shown = door("reward_addresses.list", {"id": FIRST, "include_balance": "true"})["items"][0]
+    shown = core_client("reward_addresses.list", {"id": FIRST, "include_balance": "true"})["items"][
+        0
+    ]
     assert shown["balance"] == "7.000000000000000001"
 
 

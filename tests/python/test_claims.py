@@ -80,10 +80,10 @@ def test_a_failed_claim_has_an_error_message(operator, state):
     ("operation", "body"),
     [("claims.submit", {}), ("claims.fail", {}), ("claims.submit", {"at": "x"})],
 )
-def test_a_transition_without_a_required_member_is_refused(door, operator, operation, body):
+def test_a_transition_without_a_required_member_is_refused(core_client, operator, operation, body):
     made = operator.claims.put(claim())
     with refused("invalid-request", 400):
-        door(operation, {"id": made.id}, body)
+        core_client(operation, {"id": made.id}, body)
     assert operator.claims.get(made.id) == made
 
 

@@ -74,7 +74,7 @@ def test_the_store_may_be_named_before_the_command(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["load", "claims"], "Missing argument 'FILE'"),
         (["load", "nowhere"], "nowhere is not a folder"),
@@ -92,10 +92,10 @@ def test_the_store_may_be_named_before_the_command(
         (["report", "failures", "--by", "day,day"], "duplicate key"),
     ],
 )
-def test_wrong_usage_is_a_usage_error(run: Run, words: list[str], said: str) -> None:
+def test_wrong_usage_is_a_usage_error(run: Run, words: list[str], expected: str) -> None:
     ended = run(*words)
     assert ended.code == 2
-    assert said in ended.err
+    assert expected in ended.err
     assert ended.out == ""
 
 

@@ -294,7 +294,7 @@ def test_a_full_disk_ends_a_query(store: Path, tmp_path: Path, format: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("words", "closed", "told"),
+    ("words", "closed", "expected"),
     [
         ("load claims -", "<&-", "invalid-request: file: standard input is closed;"),
         ("sample claims --rows 3", ">&-", "unusable: standard output is closed;"),
@@ -302,13 +302,13 @@ def test_a_full_disk_ends_a_query(store: Path, tmp_path: Path, format: str) -> N
     ],
 )
 def test_a_closed_standard_file_is_named(
-    run: Run, tmp_path: Path, words: str, closed: str, told: str
+    run: Run, tmp_path: Path, words: str, closed: str, expected: str
 ) -> None:
     run("load", "claims", "-", given=GOOD)
     command = f"{shlex.quote(sys.executable)} -m comptroller {words} {closed}"
     ended = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, check=False)
     assert ended.returncode == 1
-    assert ended.stderr.startswith(f"comptroller: {told}".encode())
+    assert ended.stderr.startswith(f"comptroller: {expected}".encode())
 
 
 def test_a_signal_to_the_tour_ends_its_commands(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from comptroller.http.authority import METADATA_PATH  # noqa: E402
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         ("--db a.db --empty", "one of --db, --empty and --sample"),
         ("--empty --sample 5", "one of --db, --empty and --sample"),
@@ -53,16 +53,16 @@ from comptroller.http.authority import METADATA_PATH  # noqa: E402
     ],
 )
 def test_conflicting_options_are_a_usage_error(
-    run: Run, tmp_path: Path, words: str, told: str
+    run: Run, tmp_path: Path, words: str, expected: str
 ) -> None:
     comptroller.open(tmp_path / "store.db").close()
     ended = run("serve", *words.split())
     assert ended.code == 2
-    assert told in ended.err
+    assert expected in ended.err
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         ("--host 0.0.0.0", "--host: other machines can reach 0.0.0.0"),
         ("--host ::", "--host: other machines can reach ::"),
@@ -86,12 +86,12 @@ def test_conflicting_options_are_a_usage_error(
     ],
 )
 def test_an_unsafe_or_unusable_configuration_is_refused(
-    run: Run, tmp_path: Path, words: str, told: str
+    run: Run, tmp_path: Path, words: str, expected: str
 ) -> None:
     (tmp_path / "no.pem").touch()
     ended = run("serve", "--port", "0", *words.split())
     assert ended.code == 1
-    assert told in ended.err
+    assert expected in ended.err
 
 
 def test_a_signing_key_that_other_users_may_read_is_refused(run: Run, tmp_path: Path) -> None:

@@ -222,7 +222,7 @@ def test_a_secret_is_shown_once(at_store: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "expected"),
     [
         (["clients", "add", "a"], 2, "either --customer ID or --operator"),
         (["clients", "add", "a", "--customer", "b", "--operator"], 2, "either --customer ID"),
@@ -235,11 +235,11 @@ def test_a_secret_is_shown_once(at_store: Run) -> None:
     ],
 )
 def test_invalid_arguments_are_reported(
-    at_store: Run, words: list[str], code: int, said: str
+    at_store: Run, words: list[str], code: int, expected: str
 ) -> None:
     ended = at_store(*words)
     assert (ended.code, ended.out) == (code, "")
-    assert said in ended.err
+    assert expected in ended.err
 
 
 @pytest.mark.parametrize(

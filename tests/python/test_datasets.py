@@ -118,7 +118,7 @@ def test_any_value_and_null_has_a_folder(operator: comptroller.Service, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("kind", "how", "said"),
+    ("kind", "how", "expected"),
     [
         ("claims", {"partition": ["color"]}, "must be some of status, chain, asset, group"),
         ("claims", {"partition": ["hour"]}, "must be some of"),
@@ -130,12 +130,12 @@ def test_any_value_and_null_has_a_folder(operator: comptroller.Service, tmp_path
     ],
 )
 def test_invalid_arguments_are_refused_and_write_nothing(
-    operator: comptroller.Service, tmp_path: Path, kind: str, how: dict[str, Any], said: str
+    operator: comptroller.Service, tmp_path: Path, kind: str, how: dict[str, Any], expected: str
 ) -> None:
     folder = tmp_path / "exports"
     folder.mkdir()
     given = {"path": folder / "rows", "format": "parquet", **how}
-    with pytest.raises(comptroller.InvalidRequest, match=said):
+    with pytest.raises(comptroller.InvalidRequest, match=expected):
         operator.export(kind, **given)
     assert not list(folder.iterdir())
 

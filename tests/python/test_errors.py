@@ -117,21 +117,23 @@ def test_every_class_is_documented_and_public() -> None:
         assert getattr(comptroller, kind.__name__) is kind
 
 
-def test_error_messages_shorten_the_callers_text(door: Any, operator: Service) -> None:
+def test_error_messages_shorten_the_callers_text(core_client: Any, operator: Service) -> None:
     long = "x" * 900_000
     asked = [
-        lambda: door("controls.create", body={long: 1}),
-        lambda: door("controls.create", body=f'{{"a":{{"{long[2:]}":1}},"{long[3:]}":2}}'),
-        lambda: door("claims.put", body={"id": long, "amount": long, "onchain_status": long}),
-        lambda: door("orchestrations.put", body={"metadata": {long: 1}}),
-        lambda: door("claims.list", {long: "1"}),
-        lambda: door("claims.list", {"statuses": long}),
-        lambda: door("claims.list", {"page_cursor": long}),
-        lambda: door("claims.list", {"payout_group_id": long}),
-        lambda: door("claims.get", {"id": long}),
-        lambda: door("claims.fail", {"id": "1"}, {"error_message": long}),
-        lambda: door("identities.put", body={"id": "a"}, key=long),
-        lambda: door(long),
+        lambda: core_client("controls.create", body={long: 1}),
+        lambda: core_client("controls.create", body=f'{{"a":{{"{long[2:]}":1}},"{long[3:]}":2}}'),
+        lambda: core_client(
+            "claims.put", body={"id": long, "amount": long, "onchain_status": long}
+        ),
+        lambda: core_client("orchestrations.put", body={"metadata": {long: 1}}),
+        lambda: core_client("claims.list", {long: "1"}),
+        lambda: core_client("claims.list", {"statuses": long}),
+        lambda: core_client("claims.list", {"page_cursor": long}),
+        lambda: core_client("claims.list", {"payout_group_id": long}),
+        lambda: core_client("claims.get", {"id": long}),
+        lambda: core_client("claims.fail", {"id": "1"}, {"error_message": long}),
+        lambda: core_client("identities.put", body={"id": "a"}, key=long),
+        lambda: core_client(long),
         lambda: operator.load(long, []),
         lambda: operator.export(long, "x"),
         lambda: operator.export("claims", "x", long),

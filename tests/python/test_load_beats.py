@@ -119,4 +119,4 @@ def test_an_export_has_the_usual_timeout(tmp_path: Path) -> None:
     there = Elsewhere(answer(403), balances=lambda _request: page())
     with there.connect(timeout_s=7) as service, pytest.raises(errors.Forbidden):
         service.export("claims", tmp_path / "rows")
-    assert {request.extensions["timeout"]["read"] for request in there.asked} == {7}
+    assert {request.extensions["timeout"]["read"] for request in there.requests} == {7}

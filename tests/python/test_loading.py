@@ -169,7 +169,7 @@ def test_an_inexact_row_of_python_is_rejected_at_its_line(
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         ({"tx_hash": object()}, "tx_hash: an object cannot be written as JSON"),
         ({1: "a"}, "1 is not a member name"),
@@ -178,14 +178,14 @@ def test_an_inexact_row_of_python_is_rejected_at_its_line(
     ],
 )
 def test_an_unrepresentable_row_is_rejected_and_the_others_are_stored(
-    operator: Service, changes: dict[Any, object], told: str
+    operator: Service, changes: dict[Any, object], expected: str
 ) -> None:
     rows = [*claims(1), {**short_line("claims", id="bad"), **changes}, *claims(1, first=1)]
     result = operator.load("claims", rows, keep_going=True)
     assert (result.committed, result.inserted, result.rejected) == (True, 2, 1)
     (rejection,) = result.rejections
     assert (rejection.line, rejection.code) == (2, "malformed-json")
-    assert told in rejection.message
+    assert expected in rejection.message
 
 
 def test_an_exception_of_the_source_is_raised_and_nothing_is_stored(operator: Service) -> None:
@@ -266,8 +266,8 @@ def test_a_long_name_is_shortened(operator: Service) -> None:
     result = operator.load("claims", rows)
     assert result.unknown_members == {"a" + "\u00e9" * 39 + "...": 2}
     many = ndjson({"id": "1", "x" * 900_000 + str(number): 1} for number in range(3))
-    (told,) = operator.load("claims", io.BytesIO(many)).unknown_members.items()
-    assert told == ("x" * 80 + "...", 3)
+    (expected,) = operator.load("claims", io.BytesIO(many)).unknown_members.items()
+    assert expected == ("x" * 80 + "...", 3)
 
 
 def test_a_long_duplicate_member_is_shortened(operator: Service) -> None:
@@ -301,7 +301,7 @@ except comptroller.Unavailable as error:
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="where memory can be told and bounded")
+@pytest.mark.skipif(sys.platform != "linux", reason="where memory can be expected and bounded")
 def test_out_of_memory_is_not_an_error_of_a_line(store_path: Path) -> None:
     # One arena, so that no thread has reserved memory.
     loading = subprocess.run(

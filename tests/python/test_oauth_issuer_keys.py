@@ -24,15 +24,15 @@ def test_keys_are_fetched_once_and_again_after_ten_minutes(guest: Guest, place: 
     place.publish(key)
     token = guest.token(key)
     assert guest.show_all(*[token] * 20) == [200] * 20
-    assert len(place.asked) == 1
+    assert len(place.requests) == 1
     guest.clock.go(599)
     guest.show(token)
-    assert len(place.asked) == 1
+    assert len(place.requests) == 1
     guest.clock.go(1)
     assert guest.show(token).status_code == 200
     # A request waits for an unknown key.
     assert guest.show(guest.token(a_key(kid="k2"))).status_code == 401
-    assert len(place.asked) == 2
+    assert len(place.requests) == 2
 
 
 def test_cached_keys_are_used_during_a_refresh(guest: Guest, place: Place) -> None:
@@ -47,7 +47,7 @@ def test_cached_keys_are_used_during_a_refresh(guest: Guest, place: Place) -> No
     place.may_answer.set()
     assert guest.show(guest.token(new)).status_code == 200
     assert guest.show(token).status_code == 401
-    assert len(place.asked) == 2
+    assert len(place.requests) == 2
 
 
 def test_an_unknown_key_triggers_a_refresh_with_a_limit(guest: Guest, place: Place) -> None:
@@ -58,13 +58,13 @@ def test_an_unknown_key_triggers_a_refresh_with_a_limit(guest: Guest, place: Pla
     assert guest.show(guest.token(second)).status_code == 401
     guest.clock.go(30)
     assert guest.show_all(*[guest.token(second)] * 5) == [200] * 5
-    assert len(place.asked) == 2
+    assert len(place.requests) == 2
     for number in range(10):
         assert guest.show(guest.token(unknown, jti=str(number))).status_code == 401
-    assert len(place.asked) == 2
+    assert len(place.requests) == 2
     guest.clock.go(30)
     assert guest.show(guest.token(unknown)).status_code == 401
-    assert len(place.asked) == 3
+    assert len(place.requests) == 3
 
 
 def test_a_verified_token_ends_with_its_key(guest: Guest, place: Place) -> None:
@@ -104,7 +104,7 @@ def test_without_keys_tokens_are_unavailable_and_cached_keys_stay(
     assert answer.headers["retry-after"] == "1"
     assert "were not refreshed" in caplog.text
     assert guest.show(token).status_code == 503
-    assert len(place.asked) == 1
+    assert len(place.requests) == 1
     guest.clock.go(30)
     place.status = 200
     place.publish(key)
@@ -112,7 +112,7 @@ def test_without_keys_tokens_are_unavailable_and_cached_keys_stay(
     guest.clock.go(1200)
     place.status, place.body = status, body
     assert guest.show(token).status_code == 200
-    assert len(place.asked) == 3
+    assert len(place.requests) == 3
 
 
 def test_an_unreachable_issuer_is_unavailable(operator: comptroller.Service, place: Place) -> None:
@@ -152,7 +152,7 @@ def test_a_redirection_is_not_followed(guest: Guest, place: Place) -> None:
         other.publish(key)
         place.status, place.location = 302, other.url
         assert guest.show(guest.token(key)).status_code == 503
-        assert other.asked == []
+        assert other.requests == []
 
 
 def test_urls_in_a_token_are_not_fetched(guest: Guest, place: Place) -> None:
@@ -174,7 +174,7 @@ def test_urls_in_a_token_are_not_fetched(guest: Guest, place: Place) -> None:
         assert guest.show(unknown).status_code == 401
         elsewhere = guest.token(theirs, iss=other.url, jku=other.url)
         assert guest.show(elsewhere).status_code == 401
-        assert other.asked == []
+        assert other.requests == []
 
 
 def publish(file: Path, key: OKPKey) -> None:

@@ -46,18 +46,18 @@ VALUES = [
 
 @pytest.mark.parametrize(("operation", "name", "good", "bad"), VALUES)
 def test_a_value_is_valid_if_the_service_accepts_it(
-    shared_door: Any, operation: str, name: str, good: list[str], bad: list[str]
+    shared_core_client: Any, operation: str, name: str, good: list[str], bad: list[str]
 ) -> None:
     path = next(row.path for row in ROWS if row.operation == operation)
     told = DOCUMENT["paths"][path]["get"]["parameters"]
     (schema,) = [parameter["schema"] for parameter in told if parameter.get("name") == name]
     judge = validator(schema["items"] if schema.get("type") == "array" else schema)
     for value in good:
-        shared_door(operation, {name: value})
+        shared_core_client(operation, {name: value})
         judge.validate(value)
     for value in bad:
         with pytest.raises(comptroller.InvalidRequest):
-            shared_door(operation, {name: value})
+            shared_core_client(operation, {name: value})
         assert not judge.is_valid(value), value
 
 
@@ -80,15 +80,15 @@ METADATA = [
 
 @pytest.mark.parametrize(("metadata", "is_valid"), METADATA, ids=str)
 def test_metadata_is_valid_if_the_service_accepts_it(
-    shared_door: Any, metadata: Any, is_valid: bool
+    shared_core_client: Any, metadata: Any, is_valid: bool
 ) -> None:
     put = {"id": "alice", "metadata": metadata}
     assert validator(SCHEMAS["PutIdentity"]).is_valid(put) is is_valid
     if is_valid:
-        shared_door("identities.put", body=put)
+        shared_core_client("identities.put", body=put)
     else:
         with pytest.raises(comptroller.InvalidRequest):
-            shared_door("identities.put", body=put)
+            shared_core_client("identities.put", body=put)
 
 
 AMOUNTS = [
@@ -102,7 +102,7 @@ AMOUNTS = [
 
 @pytest.mark.parametrize(("text", "is_amount", "is_signed"), AMOUNTS)
 def test_an_amount_is_valid_if_the_service_accepts_it(
-    shared_door: Any, text: str, is_amount: bool, is_signed: bool
+    shared_core_client: Any, text: str, is_amount: bool, is_signed: bool
 ) -> None:
     told = {"id": "a", "status": "PENDING", "created_at": "2026-01-31T23:59:59Z"}
     for schema, operation, record, expected in [
@@ -112,7 +112,7 @@ def test_an_amount_is_valid_if_the_service_accepts_it(
         assert validator(SCHEMAS[schema]).is_valid(record) is expected
         path = {"id": UUID} if "id" not in record else {}
         with pytest.raises(comptroller.Error) as refused:
-            shared_door(operation, path, {**record, "nothing": 1})
+            shared_core_client(operation, path, {**record, "nothing": 1})
         assert any("amount" in e.field or e.field == "balance" for e in refused.value.errors) is (
             not expected
         )

@@ -31,7 +31,7 @@ class Pages:
 
     def __init__(self, answers: dict[str, bytes]) -> None:
         self.answers = answers
-        self.asked: list[list[tuple[str, str]]] = []
+        self.requests: list[list[tuple[str, str]]] = []
 
     def call(
         self,
@@ -40,7 +40,7 @@ class Pages:
         body: bytes | None,
         idempotency_key: str | None,
     ) -> bytes:
-        self.asked.append(parameters)
+        self.requests.append(parameters)
         return self.answers[dict(parameters).get("page_cursor", "")]
 
     def stream(self, *asked: object) -> Any:
@@ -129,7 +129,7 @@ def test_a_list_returns_a_page() -> None:
     page = operations.Balances(transport).list(limit=2)
     assert page.items == [balance(1), balance(2)]
     assert page.next_page_cursor == "next"
-    assert transport.asked == [[("limit", "2")]]
+    assert transport.requests == [[("limit", "2")]]
 
 
 def test_iter_fetches_a_page_when_it_is_needed() -> None:
@@ -137,12 +137,12 @@ def test_iter_fetches_a_page_when_it_is_needed() -> None:
         {"": page_json([1, 2], "p2"), "p2": page_json([], "p3"), "p3": page_json([3], "")}
     )
     walk = operations.Balances(transport).iter(address_id="a1", order="ASC")
-    assert transport.asked == []
+    assert transport.requests == []
     assert next(walk).balance == 1
-    assert len(transport.asked) == 1
+    assert len(transport.requests) == 1
     assert [item.balance for item in walk] == [2, 3]
     asked = [("address_id", "a1"), ("order", "ASC"), ("limit", "1000")]
-    assert transport.asked == [
+    assert transport.requests == [
         asked,
         [*asked, ("page_cursor", "p2")],
         [*asked, ("page_cursor", "p3")],

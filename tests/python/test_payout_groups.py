@@ -71,10 +71,10 @@ def test_create_refuses_a_malformed_member_and_names_it(acme, member, value):
 
 
 @pytest.mark.parametrize("missing", WHOLE)
-def test_create_requires_five_members(acme_door, missing):
+def test_create_requires_five_members(acme_core_client, missing):
     body = {name: value for name, value in WHOLE.items() if name != missing}
     with refused("invalid-request", 400) as caught:
-        acme_door("payout_groups.create", body=body)
+        acme_core_client("payout_groups.create", body=body)
     assert [error.field for error in caught.value.errors] == [missing]
 
 
@@ -94,19 +94,19 @@ SERVER_OWNED = OBSERVED | {
 
 
 @pytest.mark.parametrize("member", SERVER_OWNED)
-def test_create_refuses_members_that_the_server_sets(acme_door, member):
+def test_create_refuses_members_that_the_server_sets(acme_core_client, member):
     with refused("invalid-request", 400) as caught:
-        acme_door("payout_groups.create", body=WHOLE | {member: SERVER_OWNED[member]})
+        acme_core_client("payout_groups.create", body=WHOLE | {member: SERVER_OWNED[member]})
     assert member in caught.value.detail
-    assert acme_door("payout_groups.list")["items"] == []
+    assert acme_core_client("payout_groups.list")["items"] == []
 
 
 @pytest.mark.parametrize("member", [*OBSERVED, "ledger", "claimer_address", "created_at"])
-def test_update_refuses_other_members(acme_door, acme, member):
+def test_update_refuses_other_members(acme_core_client, acme, member):
     made = made_group(acme)
     value = (SERVER_OWNED | WHOLE)[member]
     with refused("invalid-request", 400):
-        acme_door("payout_groups.update", {"id": made.id}, {"name": "South", member: value})
+        acme_core_client("payout_groups.update", {"id": made.id}, {"name": "South", member: value})
     assert acme.payout_groups.get(made.id) == made
 
 

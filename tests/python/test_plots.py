@@ -91,7 +91,7 @@ def summary(rows: dict[str, Any], keys: tuple[str, ...]) -> Report:
 
 
 @pytest.mark.parametrize(
-    ("name", "measure", "told"),
+    ("name", "measure", "expected"),
     [
         ("claims_summary", "claims", "log scale"),
         ("failures", "failures", "log scale"),
@@ -106,7 +106,7 @@ def summary(rows: dict[str, Any], keys: tuple[str, ...]) -> Report:
     ],
 )
 def test_a_dominant_row_leaves_the_others_readable(
-    reports: dict[str, Report], name: str, measure: str, told: str
+    reports: dict[str, Report], name: str, measure: str, expected: str
 ) -> None:
     # The last row of a statement is the whole month, with a null key.
     known = [polars.col(key).is_not_null() for key in reports[name].keys] or [polars.lit(True)]
@@ -123,7 +123,7 @@ def test_a_dominant_row_leaves_the_others_readable(
         return frame.with_columns((number * times).cast(polars.Float64))
 
     picture = rewritten(reports[name], dwarfed).plot()
-    assert told in json.dumps(picture.to_dict())
+    assert expected in json.dumps(picture.to_dict())
     assert width_of(svg_of(picture)) <= 650
 
 
@@ -208,9 +208,9 @@ def test_counts_are_drawn_over_all_assets_and_amounts_by_asset(
         made = {"onchain_status": "PENDING", "amount": f"{10**number}", "asset_type": asset}
         load(operator, "claims", claim(**made))
     for by in (("status",), ("status", "day"), ("status", "asset")):
-        told = json.dumps(operator.reports.claims_summary(by).plot().to_dict())
+        expected = json.dumps(operator.reports.claims_summary(by).plot().to_dict())
         for asset in ("ETH", "RPL", "LDO"):
-            assert f"amount ({asset})" in told
+            assert f"amount ({asset})" in expected
     picture = operator.reports.claims_summary(("status",)).plot()
     assert [row["claims"] for row in data_of(picture, "claims")] == [4]
     assert sorted(row["amount"] for row in data_of(picture, "amount")) == [10, 100, 1001]
@@ -220,10 +220,10 @@ def test_counts_are_drawn_over_all_assets_and_amounts_by_asset(
 def test_a_dominant_series_does_not_hide_the_others(by: tuple[str, ...]) -> None:
     chains = ["BIG", "A", "B", "C"]
     rows: dict[str, Any] = {"chain": chains, "day": [at()] * 4, "claims": [10**9, 1, 2, 3]}
-    told = json.dumps(summary(rows, by).plot().to_dict())
-    assert '"symlog"' in told
-    assert "log scale" in told
-    assert ("one has 100.0%" in told) == (len(by) == 2)
+    expected = json.dumps(summary(rows, by).plot().to_dict())
+    assert '"symlog"' in expected
+    assert "log scale" in expected
+    assert ("one has 100.0%" in expected) == (len(by) == 2)
 
 
 @pytest.mark.parametrize(

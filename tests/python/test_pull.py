@@ -29,7 +29,7 @@ SHOWN = [kind for kind in values.KINDS if kind != "balances"]
 
 
 @pytest.fixture
-def afar(store_path: Path) -> Iterator[Opener]:
+def remote_as(store_path: Path) -> Iterator[Opener]:
     """Connects to the source store."""
     with ExitStack() as closing:
         yield opener(store_path, closing)
@@ -72,9 +72,9 @@ def listed(service: comptroller.Service, kind: str) -> list[Any]:
 
 
 def test_the_operator_pulls_everything(
-    sampled: comptroller.Service, afar: Opener, here: comptroller.Service
+    sampled: comptroller.Service, remote_as: Opener, here: comptroller.Service
 ) -> None:
-    results = pulled(afar(), here)
+    results = pulled(remote_as(), here)
     assert list(results) == list(values.KINDS)
     for kind in values.KINDS:
         assert counts(results[kind]) == (len(listed(sampled, kind)), 0, 0, 0)
@@ -82,10 +82,10 @@ def test_the_operator_pulls_everything(
 
 
 def test_a_client_pulls_what_it_may_read(
-    sampled: comptroller.Service, afar: Opener, here: comptroller.Service, tmp_path: Path
+    sampled: comptroller.Service, remote_as: Opener, here: comptroller.Service, tmp_path: Path
 ) -> None:
     load(sampled, "claims", claim(), customer_id="globex")
-    acme = afar(customer="acme")
+    acme = remote_as(customer="acme")
     customer = pulling.customer_of(acme)
     assert customer == "acme"
     assert list(pulled(acme, here, customer_id=customer)) == SHOWN
@@ -95,11 +95,11 @@ def test_a_client_pulls_what_it_may_read(
 
 
 def test_a_second_pull_changes_nothing_and_reads_less(
-    sampled: comptroller.Service, afar: Opener, here: comptroller.Service
+    sampled: comptroller.Service, remote_as: Opener, here: comptroller.Service
 ) -> None:
-    first = pulled(afar(), here)
-    again = pulled(afar(), here)
-    afresh = pulled(afar(), here, afresh=True)
+    first = pulled(remote_as(), here)
+    again = pulled(remote_as(), here)
+    afresh = pulled(remote_as(), here, afresh=True)
     for kind in values.KINDS:
         assert counts(again[kind])[:2] == counts(afresh[kind])[:2] == (0, 0)
         assert again[kind].rejected == 0
@@ -109,7 +109,7 @@ def test_a_second_pull_changes_nothing_and_reads_less(
 
 
 def test_changed_records_arrive(
-    operator: comptroller.Service, afar: Opener, here: comptroller.Service
+    operator: comptroller.Service, remote_as: Opener, here: comptroller.Service
 ) -> None:
     home = group(jurisdiction="CH")
     waiting = claim(payout_group_id=home["id"])
@@ -119,7 +119,7 @@ def test_changed_records_arrive(
     load(operator, "orchestrations", moving, customer_id="acme")
     load(operator, "identities", identity(id="alice"), customer_id="acme")
     control = operator.controls.create(identity_id="alice", type="CLOSED", reason_code="X")
-    pulled(afar(), here)
+    pulled(remote_as(), here)
 
     operator.claims.submit(waiting["id"], tx_hash="0x1")
     operator.claims.confirm(waiting["id"])  # which changes the group, too
@@ -127,7 +127,7 @@ def test_changed_records_arrive(
     operator.orchestrations.put(moving | done)
     operator.controls.delete(control.id, reason="over")
     operator.identities.update("alice", user_disabled=True, metadata={"tier": "gold"})
-    again = pulled(afar(), here)
+    again = pulled(remote_as(), here)
 
     assert all(result.rejected == 0 for result in again.values()), again
     for kind in values.KINDS:
@@ -135,12 +135,12 @@ def test_changed_records_arrive(
 
 
 def test_the_customer_of_the_records_is_determined(
-    afar: Opener, operator: comptroller.Service
+    remote_as: Opener, operator: comptroller.Service
 ) -> None:
-    assert pulling.customer_of(afar(customer="acme")) is None  # no record shows the customer
+    assert pulling.customer_of(remote_as(customer="acme")) is None  # no record shows the customer
     load(operator, "orchestrations", orchestration(), customer_id="acme")
-    assert pulling.customer_of(afar(customer="acme")) == "acme"
-    assert pulling.customer_of(afar(customer="acme", scopes=["rewards:read_claims"])) is None
+    assert pulling.customer_of(remote_as(customer="acme")) == "acme"
+    assert pulling.customer_of(remote_as(customer="acme", scopes=["rewards:read_claims"])) is None
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_a_jwt_names_the_customer_of_its_client(token: str, customer: Any) -> No
     assert pulling.customer_of(service) == customer
 
 
-def test_a_kind_without_permission_is_refused(afar: Opener, here: comptroller.Service) -> None:
-    acme = afar(customer="acme", scopes=["rewards:read_claims"])
+def test_a_kind_without_permission_is_refused(remote_as: Opener, here: comptroller.Service) -> None:
+    acme = remote_as(customer="acme", scopes=["rewards:read_claims"])
     assert [kind for kind in values.KINDS if pulling.is_shown(acme, kind)] == ["claims"]
     with pytest.raises(errors.Forbidden):
         pulling.pull(acme, here, "payout-groups")

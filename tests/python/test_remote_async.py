@@ -136,7 +136,7 @@ def test_a_temporary_failure_is_retried_with_the_same_key(
 ) -> None:
     there = Elsewhere(failure, failure, page() if ask is read else ok(GROUP), openapi=LISTED)
     asyncio.run(ask(there.connect_async()))
-    asked = [request for request in there.asked if "openapi" not in request.url.path]
+    asked = [request for request in there.requests if "openapi" not in request.url.path]
     assert len(asked) == 3
     assert 0.25 <= there.clock.sleeps[0] <= 0.5 <= there.clock.sleeps[1] <= 1
     assert len({request.headers.get("idempotency-key") for request in asked}) == 1
@@ -166,7 +166,7 @@ def test_tasks_share_one_token_and_a_rejected_one_is_replaced() -> None:
 
     refusing = Elsewhere(answer(401, "unauthenticated"), page(), token=tokens("old", "new"))
     asyncio.run(read(refusing.connect_async(client_id="a", client_secret="b")))
-    sent = [request.headers.get("authorization") for request in refusing.asked]
+    sent = [request.headers.get("authorization") for request in refusing.requests]
     assert [each for each in sent if each and each.startswith("Bearer")] == [
         "Bearer old",
         "Bearer new",
@@ -227,5 +227,5 @@ def test_arguments_are_validated_as_by_connect(how: dict[str, Any], what: str) -
 
 def test_an_invalid_response_is_an_error() -> None:
     there = Elsewhere(httpx2.Response(200, content=json.dumps({"items": [{}]})))
-    with pytest.raises(errors.Error, match="not as promised"):
+    with pytest.raises(errors.Error, match="is invalid"):
         asyncio.run(read(there.connect_async()))

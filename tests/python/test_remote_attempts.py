@@ -48,13 +48,13 @@ def test_a_temporary_failure_is_retried(failure: Any, ask: Callable[..., Any]) -
     good = page() if ask is read else ok(GROUP)
     there = Elsewhere(failure, failure, good, openapi=LISTED)
     ask(there.connect())
-    asked = [request for request in there.asked if "openapi" not in request.url.path]
+    asked = [request for request in there.requests if "openapi" not in request.url.path]
     assert len(asked) == 3
     assert 0.25 <= there.clock.sleeps[0] <= 0.5 <= there.clock.sleeps[1] <= 1
     (key,) = {request.headers.get("idempotency-key") for request in asked}
     if ask is read:
         assert key is None
-        assert len(there.asked) == 3
+        assert len(there.requests) == 3
     else:
         assert key == "mine" if ask is update else len(key or "") == 36
         assert len({request.content for request in asked}) == 1
@@ -66,7 +66,7 @@ def test_a_permanent_failure_is_not_retried(failure: Any, ask: Callable[..., Any
     there = Elsewhere(failure, openapi=LISTED)
     with pytest.raises(comptroller.Error):
         ask(there.connect())
-    assert len(there.asked) == 1
+    assert len(there.requests) == 1
     assert there.clock.sleeps == []
 
 
@@ -92,7 +92,7 @@ def test_a_write_without_a_key_is_not_retried(
         with pytest.raises(errors.OutcomeUnknown if failure is LOST else errors.Unavailable):
             ask(service)
     assert [path for path in there.paths() if path == "/openapi.json"] == ["/openapi.json"]
-    assert len(there.asked) == 3
+    assert len(there.requests) == 3
 
 
 def test_the_document_may_declare_the_header_inline_and_for_a_path() -> None:
@@ -185,7 +185,7 @@ def test_attempts_are_limited(attempts: int, asked: int) -> None:
     there = Elsewhere(answer(503, "unavailable"))
     with pytest.raises(errors.Unavailable):
         read(there.connect(attempts=attempts))
-    assert len(there.asked) == asked
+    assert len(there.requests) == asked
     assert len(there.clock.sleeps) == asked - 1
     assert all(sleep <= 30 for sleep in there.clock.sleeps)
 
@@ -212,20 +212,20 @@ def test_retry_after_sets_the_pause(given: str, least: float, most: float) -> No
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [("31", "31 s"), ("86400", "86,400 s"), ("Sat, 31 Jan 2070 12:00:00 GMT", " s")],
 )
 def test_a_long_retry_after_is_not_waited_for_and_is_in_the_error(
-    status: int, given: str, told: str
+    status: int, given: str, expected: str
 ) -> None:
     there = Elsewhere(answer(status, retry_after=given))
     with pytest.raises(comptroller.Error) as refused:
         read(there.connect())
     assert refused.value.status == status
-    assert re.search(f"try again in [0-9,]*{told}$", refused.value.detail)
+    assert re.search(f"try again in [0-9,]*{expected}$", refused.value.detail)
     assert (refused.value.retry_after or 0) > 30
     assert isinstance(refused.value, errors.RateLimited if status == 429 else errors.Unavailable)
-    assert len(there.asked) == 1
+    assert len(there.requests) == 1
 
 
 def test_retry_after_may_be_a_date() -> None:

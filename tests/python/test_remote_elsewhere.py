@@ -76,8 +76,8 @@ def test_the_documented_paths_follow_the_base_url(
     there = Elsewhere(page())
     ask(there.connect(base_url))
     assert there.paths() == [path]
-    assert there.asked[0].method == method
-    assert "authorization" not in there.asked[0].headers
+    assert there.requests[0].method == method
+    assert "authorization" not in there.requests[0].headers
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_the_documented_paths_follow_the_base_url(
 def test_an_address_is_sent_as_it_is_documented(ask: Any, body: object) -> None:
     there = Elsewhere(ok({"address": ADDRESS}))
     ask(there.connect())
-    (asked,) = there.asked
+    (asked,) = there.requests
     assert asked.headers["content-type"] == "application/json"
     assert json.loads(asked.content) == body
 
@@ -145,7 +145,7 @@ def test_an_invalid_idempotency_key_is_refused(key: str) -> None:
     there = Elsewhere(ok(GROUP))
     with pytest.raises(errors.InvalidRequest, match="Idempotency-Key"):
         there.connect().payout_groups.update(UUID, name="n", idempotency_key=key)
-    assert there.asked == []
+    assert there.requests == []
 
 
 def nobody(_request: httpx2.Request) -> httpx2.Response:
@@ -157,7 +157,7 @@ def nobody(_request: httpx2.Request) -> httpx2.Response:
 
 
 @pytest.mark.parametrize(
-    ("ask", "told"),
+    ("ask", "expected"),
     [
         (lambda s: s.payout_groups.create(**NEW_GROUP), GROUP),
         (lambda s: s.payout_groups.create(**NEW_GROUP), {"group": GROUP}),
@@ -170,13 +170,13 @@ def nobody(_request: httpx2.Request) -> httpx2.Response:
         (lambda s: s.claims.get("c-1"), {"claim": CLAIM}),
     ],
 )
-def test_a_record_may_be_wrapped_or_not(ask: Any, told: Any) -> None:
-    record = ask(Elsewhere(ok(told)).connect())
+def test_a_record_may_be_wrapped_or_not(ask: Any, expected: Any) -> None:
+    record = ask(Elsewhere(ok(expected)).connect())
     assert record.id in (UUID, "c-1")
 
 
 @pytest.mark.parametrize(
-    ("told", "ids", "cursor"),
+    ("expected", "ids", "cursor"),
     [
         ({"items": [ORDER], "next_page_cursor": "x"}, ["o-1"], "x"),
         ({"items": [ORDER]}, ["o-1"], ""),
@@ -190,8 +190,10 @@ def test_a_record_may_be_wrapped_or_not(ask: Any, told: Any) -> None:
         ({"items": [ORDER], "total": 7, "next_page_cursor": "y"}, ["o-1"], "y"),
     ],
 )
-def test_a_page_may_omit_its_items_or_its_cursor(told: Any, ids: list[str], cursor: str) -> None:
-    shown = Elsewhere(ok(told)).connect().orchestrations.list()
+def test_a_page_may_omit_its_items_or_its_cursor(
+    expected: Any, ids: list[str], cursor: str
+) -> None:
+    shown = Elsewhere(ok(expected)).connect().orchestrations.list()
     assert [each.id for each in shown] == ids
     assert shown.next_page_cursor == cursor
 
@@ -218,8 +220,8 @@ def test_a_page_that_repeats_its_cursor_ends_the_iteration(read: str, items: Any
 
 
 def test_unknown_values_and_members_are_accepted() -> None:
-    told = CLAIM | {"onchain_status": "REPLACED", "claim_type": "CLAIM_SOME", "newer": [{}]}
-    (claim,) = Elsewhere(page(told)).connect().claims.list()
+    expected = CLAIM | {"onchain_status": "REPLACED", "claim_type": "CLAIM_SOME", "newer": [{}]}
+    (claim,) = Elsewhere(page(expected)).connect().claims.list()
     assert (claim.onchain_status, claim.claim_type) == ("REPLACED", "CLAIM_SOME")
 
 

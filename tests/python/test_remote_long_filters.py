@@ -45,24 +45,24 @@ def test_a_served_store_accepts_the_filters_of_an_opened_one(
 ) -> None:
     with comptroller.open(store_path) as operator:
         furnish(operator)
-    afar = served_as(customer=customer)
+    remote_as = served_as(customer=customer)
     with comptroller.open(store_path, customer=customer) as here:
         expected = ids(here.orchestrations.list(**FILTERS))
         assert len(expected) == 1
-        assert ids(afar.orchestrations.list(**FILTERS)) == expected
-        assert ids(afar.orchestrations.iter(**FILTERS, order="ASC")) == expected
-        for service in (here, afar):
+        assert ids(remote_as.orchestrations.list(**FILTERS)) == expected
+        assert ids(remote_as.orchestrations.iter(**FILTERS, order="ASC")) == expected
+        for service in (here, remote_as):
             stream = service.orchestrations.stream(columns=["id"], **FILTERS)
             assert stream.to_polars()["id"].to_list() == expected
-        files = [tmp_path / "here.csv", tmp_path / "afar.csv"]
-        for service, file in zip((here, afar), files, strict=True):
+        files = [tmp_path / "here.csv", tmp_path / "remote_as.csv"]
+        for service, file in zip((here, remote_as), files, strict=True):
             assert service.export("orchestrations", file, "csv", **FILTERS) == 1
         assert files[0].read_bytes() == files[1].read_bytes()
         # Both may refuse a filter, with the same error.
         with pytest.raises(comptroller.InvalidRequest) as refused:
             here.orchestrations.list(**FILTERS, status=["x"] * 101)
         with pytest.raises(comptroller.InvalidRequest) as refused_afar:
-            afar.orchestrations.list(**FILTERS, status=["x"] * 101)
+            remote_as.orchestrations.list(**FILTERS, status=["x"] * 101)
         assert refused.value.detail == refused_afar.value.detail
 
 

@@ -17,7 +17,7 @@ from elsewhere import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
 
 
 @pytest.mark.parametrize(
-    ("status", "told", "kind", "code", "detail"),
+    ("status", "expected", "kind", "code", "detail"),
     [
         (
             400,
@@ -46,10 +46,10 @@ from elsewhere import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
     ],
 )
 def test_an_error_follows_its_problem_or_its_status(
-    status: int, told: Any, kind: str, code: str, detail: str
+    status: int, expected: Any, kind: str, code: str, detail: str
 ) -> None:
-    form = "content" if isinstance(told, (bytes, str)) else "json"
-    answer = httpx2.Response(status, **{form: told})
+    form = "content" if isinstance(expected, (bytes, str)) else "json"
+    answer = httpx2.Response(status, **{form: expected})
     with pytest.raises(comptroller.Error) as refused:
         Elsewhere(answer).connect(attempts=1).claims.list(chain="canary")
     assert type(refused.value) is getattr(errors, kind)
@@ -59,26 +59,31 @@ def test_an_error_follows_its_problem_or_its_status(
 
 
 def test_a_problem_names_fields_and_the_existing_record() -> None:
-    told = {
+    expected = {
         "code": "already-exists",
         "detail": "it is there",
         "errors": [{"field": "address.name", "message": "no"}, {"field": 1}, "x"],
         "meta": {"existing": "a-1"},
     }
     with pytest.raises(errors.Conflict) as refused:
-        Elsewhere(httpx2.Response(409, json=told)).connect().reward_addresses.create(**NEW_ADDRESS)
+        Elsewhere(httpx2.Response(409, json=expected)).connect().reward_addresses.create(
+            **NEW_ADDRESS
+        )
     assert refused.value.errors == [("name", "no")]  # as given
     assert refused.value.existing == "a-1"
 
 
 def test_an_interrupted_load_reports_the_stored_lines() -> None:
     account = {"committed": True, "read": 7, "inserted": 7, "updated": 0, "unchanged": 0}
-    told = {"code": "unavailable", "meta": {"load_result": {**account, "rejected": 0, "blank": 0}}}
-    there = Elsewhere(httpx2.Response(503, json=told))
+    expected = {
+        "code": "unavailable",
+        "meta": {"load_result": {**account, "rejected": 0, "blank": 0}},
+    }
+    there = Elsewhere(httpx2.Response(503, json=expected))
     with pytest.raises(errors.Unavailable) as ended:
         there.connect().load("claims", [], keep_going=True)
     assert vars(ended.value)["load_result"].inserted == 7
-    assert len(there.asked) == 1  # a load is not retried
+    assert len(there.requests) == 1  # a load is not retried
 
 
 def test_a_load_with_an_invalid_response_is_refused() -> None:
@@ -91,15 +96,15 @@ def test_a_redirect_is_not_followed(status: int) -> None:
     there = Elsewhere(httpx2.Response(status, headers={"location": "https://evil.test/?a=b"}))
     with pytest.raises(errors.Unusable, match=r"redirects to https://evil\.test/") as refused:
         there.connect(token="canary").claims.list()
-    assert len(there.asked) == 1
+    assert len(there.requests) == 1
     assert "canary" not in str(refused.value)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 429, 500, 501, 502, 503, 504])
 def test_an_error_keeps_the_id_of_its_request(status: int) -> None:
     header = {"x-request-id": "of-the-header"}
-    told = {"request_id": "of-the-document"}
-    for document, wanted in ((told, "of-the-document"), ({}, "of-the-header")):
+    expected = {"request_id": "of-the-document"}
+    for document, wanted in ((expected, "of-the-document"), ({}, "of-the-header")):
         answer = httpx2.Response(status, json=document, headers=header)
         with pytest.raises(comptroller.Error) as refused:
             Elsewhere(answer).connect(attempts=1).claims.list()
@@ -110,9 +115,9 @@ def test_an_error_keeps_the_id_of_its_request(status: int) -> None:
 
 
 def test_an_error_of_an_enveloped_body_keeps_its_message() -> None:
-    told = {"code": "rate-limited", "errors": [{"field": "address.name", "message": "is long"}]}
+    expected = {"code": "rate-limited", "errors": [{"field": "address.name", "message": "is long"}]}
     header = {"x-request-id": "one", "retry-after": "40"}
-    there = Elsewhere(httpx2.Response(429, json=told, headers=header)).connect(attempts=1)
+    there = Elsewhere(httpx2.Response(429, json=expected, headers=header)).connect(attempts=1)
     with pytest.raises(comptroller.RateLimited) as refused:
         there.reward_addresses.create(**NEW_ADDRESS)
     assert refused.value.errors == [("name", "is long")]
@@ -153,8 +158,8 @@ def test_an_invalid_url_is_an_invalid_request() -> None:
 def test_long_filters_are_sent_as_a_form_and_retried_as_a_read() -> None:
     there = Elsewhere(LOST, page())
     there.connect().orchestrations.list(ref_id=["x" * 128] * 100)
-    assert [(each.method, each.url.query) for each in there.asked] == [("POST", b"")] * 2
-    assert {each.headers["x-http-method-override"] for each in there.asked} == {"GET"}
+    assert [(each.method, each.url.query) for each in there.requests] == [("POST", b"")] * 2
+    assert {each.headers["x-http-method-override"] for each in there.requests} == {"GET"}
 
 
 def test_a_closed_remote_service_raises_closed() -> None:
@@ -165,7 +170,7 @@ def test_a_closed_remote_service_raises_closed() -> None:
     service.close()
     with pytest.raises(errors.Closed, match="closed"):
         service.claims.list()
-    assert len(there.asked) == 1
+    assert len(there.requests) == 1
 
 
 def test_a_forked_child_is_refused() -> None:

@@ -31,14 +31,14 @@ def observe(service: comptroller.Service) -> Any:
 
 def shown(there: Elsewhere) -> list[str]:
     """Returns the credentials of all requests, in order."""
-    return [request.headers.get("authorization", "") for request in there.asked]
+    return [request.headers.get("authorization", "") for request in there.requests]
 
 
 def test_a_token_is_requested_according_to_rfc_6749() -> None:
     there = Elsewhere(page(), token=tokens("t-1"))
     service = there.connect(client_id="a b", client_secret="p:%+ü", scopes=["x:1", "x:2"])
     read(service)
-    first, second = there.asked
+    first, second = there.requests
     assert str(first.url) == f"{BASE}/oauth2/token"
     assert first.method == "POST"
     assert first.headers["content-type"] == "application/x-www-form-urlencoded"
@@ -52,7 +52,7 @@ def test_a_token_is_requested_according_to_rfc_6749() -> None:
 def test_the_token_endpoint_may_be_another_server() -> None:
     there = Elsewhere(page(), issue=tokens("t-1"))
     read(there.connect(token_url="https://issuer.test/issue", **CLIENT))
-    assert [str(request.url) for request in there.asked] == [
+    assert [str(request.url) for request in there.requests] == [
         "https://issuer.test/issue",
         f"{BASE}/rewards/claims",
     ]
@@ -102,7 +102,7 @@ def test_one_thread_fetches_a_token_for_all() -> None:
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(at_once, range(8)))
-    assert len(there.asked) == 9
+    assert len(there.requests) == 9
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,14 @@ POST = (
 
 
 @pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def impatient_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A server with short time limits."""
-    with running(tmp_path_factory.mktemp("hasty") / "store.db", SOON_S) as server:
+    with running(tmp_path_factory.mktemp("impatient_server") / "store.db", SOON_S) as server:
         yield server
 
 
 @pytest.fixture
-def patient(store_path: Path) -> Iterator[Running]:
+def default_server(store_path: Path) -> Iterator[Running]:
     """A server with the default time limits."""
     with running(store_path, 10) as server:
         yield server
@@ -42,15 +42,15 @@ def patient(store_path: Path) -> Iterator[Running]:
     [b"", b"GET /hea", LIST[:-2], POST % 10, POST % 10 + b"{", POST % 200_000 + b" " * 100_000],
     ids=["silent", "in the line", "in the head", "no body", "in the body", "in a large body"],
 )
-def test_an_incomplete_request_times_out(hasty: Running, sent: bytes) -> None:
+def test_an_incomplete_request_times_out(impatient_server: Running, sent: bytes) -> None:
     began = time.monotonic()
-    assert status(hasty.answer(sent)) == 408
+    assert status(impatient_server.answer(sent)) == 408
     assert SOON_S * 0.9 < time.monotonic() - began < SOON_S + 5
 
 
-def test_a_slow_request_gets_no_more_time(hasty: Running) -> None:
+def test_a_slow_request_gets_no_more_time(impatient_server: Running) -> None:
     began = time.monotonic()
-    with hasty.connection() as connected:
+    with impatient_server.connection() as connected:
 
         def drip() -> None:
             try:
@@ -69,9 +69,9 @@ def test_a_slow_request_gets_no_more_time(hasty: Running) -> None:
     assert time.monotonic() - began < SOON_S + 5
 
 
-def test_empty_lines_between_requests_do_not_extend_the_deadline(hasty: Running) -> None:
+def test_empty_lines_between_requests_do_not_extend_the_deadline(impatient_server: Running) -> None:
     began = time.monotonic()
-    with hasty.connection() as connected:
+    with impatient_server.connection() as connected:
         connected.sendall(LIST)
         received = b""
         while not received.endswith(b"}"):
@@ -87,16 +87,16 @@ CHUNKED = POST.replace(b"Content-Length: %d", b"Transfer-Encoding: chunked") + b
 @pytest.mark.parametrize(
     "trailer", [b"X: " + b"y" * 1_000_000, b"X: y\r\n" * 100_000], ids=["long", "many"]
 )
-def test_trailers_have_a_limit(hasty: Running, trailer: bytes) -> None:
+def test_trailers_have_a_limit(impatient_server: Running, trailer: bytes) -> None:
     began = time.monotonic()
-    received = hasty.answer(CHUNKED, trailer)
+    received = impatient_server.answer(CHUNKED, trailer)
     assert received == b"" or status(received) in (400, 431)
     assert time.monotonic() - began < SOON_S + 5
 
 
-def test_trailers_are_ignored(hasty: Running) -> None:
+def test_trailers_are_ignored(impatient_server: Running) -> None:
     trailers = b"X-Request-Id: smuggled\r\nHost: elsewhere\r\n\r\n"
-    with hasty.connection() as connected:
+    with impatient_server.connection() as connected:
         connected.sendall(CHUNKED + trailers)
         received = connected.recv(65536)
         assert status(received) == 400  # the group lacks members
@@ -105,18 +105,18 @@ def test_trailers_are_ignored(hasty: Running) -> None:
         assert status(rest(connected)) == 200
 
 
-def test_a_client_that_reads_nothing_is_disconnected(hasty: Running) -> None:
+def test_a_client_that_reads_nothing_is_disconnected(impatient_server: Running) -> None:
     script = b"GET /docs/swagger_bundle.js HTTP/1.1\r\nHost: here\r\n\r\n"
-    with hasty.connection() as connected:
+    with impatient_server.connection() as connected:
         connected.sendall(script * 40)
-        assert hasty.said("did not read the response")
+        assert impatient_server.has_logged("did not read the response")
         assert len(rest(connected)) < 40 << 20  # each response is more than a megabyte
 
 
-def test_a_slow_reader_gets_the_complete_response(hasty: Running) -> None:
+def test_a_slow_reader_gets_the_complete_response(impatient_server: Running) -> None:
     script = b"GET /docs/swagger_bundle.js HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
-    whole = hasty.answer(script)
-    with hasty.connection() as connected:
+    whole = impatient_server.answer(script)
+    with impatient_server.connection() as connected:
         connected.sendall(script)
         received = bytearray()
         pause = threading.Event()
@@ -126,8 +126,8 @@ def test_a_slow_reader_gets_the_complete_response(hasty: Running) -> None:
     assert received.partition(b"\r\n\r\n")[2] == whole.partition(b"\r\n\r\n")[2]
 
 
-def test_a_used_connection_stays_open(hasty: Running) -> None:
-    with hasty.connection() as connected:
+def test_a_used_connection_stays_open(impatient_server: Running) -> None:
+    with impatient_server.connection() as connected:
         ends = time.monotonic() + 2 * SOON_S
         while time.monotonic() < ends:
             connected.sendall(LIST)
@@ -162,9 +162,9 @@ def test_a_used_connection_stays_open(hasty: Running) -> None:
     ],
 )
 def test_an_invalid_request_is_refused_and_the_connection_closed(
-    hasty: Running, sent: bytes, expected: int
+    impatient_server: Running, sent: bytes, expected: int
 ) -> None:
-    received = hasty.answer(sent)
+    received = impatient_server.answer(sent)
     # A reset may arrive before the response if the client keeps sending.
     if received or len(sent) < 100_000:
         assert status(received) == expected
@@ -178,38 +178,38 @@ def test_an_invalid_request_is_refused_and_the_connection_closed(
         assert problem["request_id"].encode() in head
 
 
-def test_a_rejected_head_request_has_no_body(hasty: Running) -> None:
-    received = hasty.answer(b"HEAD /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+def test_a_rejected_head_request_has_no_body(impatient_server: Running) -> None:
+    received = impatient_server.answer(b"HEAD /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n")
     assert status(received) == 414
     assert received.endswith(b"\r\n\r\n")
 
 
-def test_the_largest_permitted_head_is_accepted(hasty: Running) -> None:
+def test_the_largest_permitted_head_is_accepted(impatient_server: Running) -> None:
     fields = b"".join(b"X-%d: %s\r\n" % (n, b"y" * 200) for n in range(62))
     sent = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + fields + b"\r\n"
-    assert status(hasty.answer(sent)) == 200
+    assert status(impatient_server.answer(sent)) == 200
 
 
-def test_a_large_body_is_refused_before_it_is_sent(patient: Running) -> None:
-    with patient.connection() as connected:
+def test_a_large_body_is_refused_before_it_is_sent(default_server: Running) -> None:
+    with default_server.connection() as connected:
         connected.sendall(POST % (1 << 30))
         assert status(connected.recv(65536)) == 413
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_server_after_requests_in_flight(
-    patient: Running, number: signal.Signals
+    default_server: Running, number: signal.Signals
 ) -> None:
     body = b'{"ledger":"ETHEREUM","asset_type":"ETH","jurisdiction":"US","name":"n",'
     rest_of_body = b'"claimer_address":"0x' + b"ab" * 20 + b'"}'
-    with patient.connection() as idle, patient.connection() as busy:
+    with default_server.connection() as idle, default_server.connection() as busy:
         busy.sendall(POST % len(body + rest_of_body) + body)
-        patient.answer(LAST)
-        patient.process.send_signal(number)
+        default_server.answer(LAST)
+        default_server.process.send_signal(number)
         assert rest(idle) == b""
         busy.sendall(rest_of_body)
         assert status(rest(busy)) == 200
-    assert patient.ended() == (0, "ended")
+    assert default_server.ended() == (0, "ended")
 
 
 LOAD = (
@@ -219,37 +219,41 @@ LOAD = (
 LINE = b'{"id":"alice","created_at":"2026-01-31T12:00:00Z"}\n'
 
 
-def test_an_incomplete_load_is_refused_at_the_stop(patient: Running, store_path: Path) -> None:
-    with patient.connection() as busy:
+def test_an_incomplete_load_is_refused_at_the_stop(
+    default_server: Running, store_path: Path
+) -> None:
+    with default_server.connection() as busy:
         busy.sendall(LOAD + b"%x\r\n%s\r\n" % (len(LINE), LINE))
-        patient.answer(LAST)
-        patient.process.send_signal(signal.SIGTERM)
+        default_server.answer(LAST)
+        default_server.process.send_signal(signal.SIGTERM)
         answer = rest(busy)
     assert status(answer) == 503
     assert b'"code":"unavailable"' in answer
-    assert patient.ended() == (0, "ended")
+    assert default_server.ended() == (0, "ended")
     with comptroller.open(store_path) as svc:
         assert not svc.identities.list().items
 
 
-def test_a_missing_body_does_not_delay_the_stop(patient: Running) -> None:
-    with patient.connection() as busy:
+def test_a_missing_body_does_not_delay_the_stop(default_server: Running) -> None:
+    with default_server.connection() as busy:
         busy.sendall(POST % 100)
-        patient.answer(LAST)
-        patient.process.send_signal(signal.SIGTERM)
+        default_server.answer(LAST)
+        default_server.process.send_signal(signal.SIGTERM)
         began = time.monotonic()
         assert status(rest(busy)) == 503
-    assert patient.ended() == (0, "ended")
+    assert default_server.ended() == (0, "ended")
     assert time.monotonic() - began < 10
 
 
-def test_answered_writes_before_a_signal_are_stored(patient: Running, store_path: Path) -> None:
+def test_answered_writes_before_a_signal_are_stored(
+    default_server: Running, store_path: Path
+) -> None:
     put = b"PUT /operator/identity/identities HTTP/1.1\r\nHost: here\r\n"
     typed = put + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
     answered: set[str] = set()
 
     def write(writer: int) -> None:
-        with patient.connection() as connected:
+        with default_server.connection() as connected:
             for number in range(1_000_000):
                 body = b'{"id":"%d-%d"}' % (writer, number)
                 try:
@@ -265,24 +269,24 @@ def test_answered_writes_before_a_signal_are_stored(patient: Running, store_path
         writer.start()
     while len(answered) < 200:
         assert any(writer.is_alive() for writer in writers)
-    patient.process.send_signal(signal.SIGTERM)
+    default_server.process.send_signal(signal.SIGTERM)
     for writer in writers:
         writer.join()
-    assert patient.ended() == (0, "ended")
+    assert default_server.ended() == (0, "ended")
     with comptroller.open(store_path) as svc:
         assert answered <= {each.id for each in svc.identities.iter()}
 
 
-def test_a_second_signal_stops_the_server_immediately(patient: Running) -> None:
-    with patient.connection() as busy:
+def test_a_second_signal_stops_the_server_immediately(default_server: Running) -> None:
+    with default_server.connection() as busy:
         busy.sendall(POST % 100)
-        patient.answer(LAST)
-        patient.process.send_signal(signal.SIGTERM)
+        default_server.answer(LAST)
+        default_server.process.send_signal(signal.SIGTERM)
         began = time.monotonic()
-        while patient.is_listening():
+        while default_server.is_listening():
             assert time.monotonic() - began < 5
-        patient.process.send_signal(signal.SIGTERM)
-        assert patient.ended() == (0, "ended")
+        default_server.process.send_signal(signal.SIGTERM)
+        assert default_server.ended() == (0, "ended")
         assert time.monotonic() - began < 5
 
 

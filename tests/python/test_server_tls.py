@@ -21,7 +21,7 @@ SOON_S = 0.5
 
 
 @pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def impatient_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A server with short time limits for TLS."""
     folder = tmp_path_factory.mktemp("tls")
     with running(folder / "store.db", SOON_S, *certificate(folder)) as server:
@@ -39,21 +39,21 @@ HELLO = bytes.fromhex("16030100c8010000c40303")
 
 
 @pytest.mark.parametrize("sent", [b"", HELLO, LIST], ids=["silent", "half a hello", "no TLS"])
-def test_a_missing_handshake_times_out(hasty: Running, sent: bytes) -> None:
+def test_a_missing_handshake_times_out(impatient_server: Running, sent: bytes) -> None:
     began = time.monotonic()
-    assert b"HTTP" not in hasty.answer(sent)
+    assert b"HTTP" not in impatient_server.answer(sent)
     assert time.monotonic() - began < SOON_S + 5
 
 
-def test_a_missing_request_times_out_after_the_handshake(hasty: Running) -> None:
+def test_a_missing_request_times_out_after_the_handshake(impatient_server: Running) -> None:
     began = time.monotonic()
-    with hasty.connection() as connected, encrypted(connected) as secured:
+    with impatient_server.connection() as connected, encrypted(connected) as secured:
         assert status(rest(secured)) == 408
     assert time.monotonic() - began < SOON_S + 5
 
 
-def test_a_request_over_tls_is_answered(hasty: Running) -> None:
-    with hasty.connection() as connected, encrypted(connected) as secured:
+def test_a_request_over_tls_is_answered(impatient_server: Running) -> None:
+    with impatient_server.connection() as connected, encrypted(connected) as secured:
         secured.sendall(LAST)
         head, _, body = rest(secured).partition(b"\r\n\r\n")
     assert status(head) == 200
@@ -90,5 +90,5 @@ def test_a_certificate_that_does_not_match_its_key_is_not_used(tmp_path: Path) -
         certificate(tmp_path)
         files[1].write_bytes(key)
         server.process.send_signal(signal.SIGHUP)
-        assert server.said("the certificate was not reloaded")
+        assert server.has_logged("the certificate was not reloaded")
         assert shown(server) == before

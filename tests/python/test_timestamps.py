@@ -75,12 +75,12 @@ NO_MOMENT = [
 
 @pytest.mark.parametrize(("given", "shown"), SHOWN)
 def test_a_time_is_shown_in_utc_with_microseconds_cut_not_rounded(
-    shared_operator, shared_door, given, shown
+    shared_operator, shared_core_client, given, shown
 ):
     name = fresh("move")
     made = shared_operator.orchestrations.put(orchestration(id=name, created_at=given))
     assert made.created_at.utcoffset() == timedelta(0)
-    assert shared_door("orchestrations.get", {"id": name})["created_at"] == shown
+    assert shared_core_client("orchestrations.get", {"id": name})["created_at"] == shown
     if ":60" not in given:
         found = shared_operator.orchestrations.list(created_at_eq=given, orchestration_id=name)
         assert len(found) == 1

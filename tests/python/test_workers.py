@@ -346,7 +346,7 @@ def test_a_port_in_use_is_refused(tmp_path: Path, before: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "expected"),
     [
         ("--db /nowhere/store.db", 1, "unusable"),
         ("--empty --issuer nobody", 1, "issuer: must be an https URL"),
@@ -355,11 +355,11 @@ def test_a_port_in_use_is_refused(tmp_path: Path, before: str) -> None:
     ],
 )
 def test_a_failed_first_start_is_reported_once(
-    tmp_path: Path, words: str, code: int, told: str
+    tmp_path: Path, words: str, code: int, expected: str
 ) -> None:
     found, err = ended("--port", "0", *words.split(), cwd=tmp_path)
     assert found == code
-    assert err.count(told) >= 1
+    assert err.count(expected) >= 1
     assert err.count("comptroller: ") == (code == 1)
 
 
