@@ -132,7 +132,7 @@ def test_unusable_files_reject_everybody_and_are_not_shown(
     assert served.show(token).status_code == 200
 
 
-# ---- what is secret stays so ---------------------------------------------------------------------
+# ---- secrets -------------------------------------------------------------------------------------
 
 
 def test_secrets_are_in_no_file_log_or_name(

@@ -116,7 +116,7 @@ def test_invalid_arguments_are_refused_and_write_nothing(
     assert set(tmp_path.iterdir()) == before
 
 
-# ---- a file is whole or not there ----------------------------------------------------------------
+# ---- atomic files --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", FORMATS)

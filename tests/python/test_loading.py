@@ -214,7 +214,7 @@ def test_an_exception_of_the_source_is_raised_and_nothing_is_stored(operator: Se
         assert ids(operator) == set()
 
 
-# ---- who may, and what ---------------------------------------------------------------------------
+# ---- permissions and arguments -------------------------------------------------------------------
 
 
 def test_a_client_may_not_load(acme: Service) -> None:

@@ -84,7 +84,7 @@ def test_amounts_times_and_closed_sets_have_their_types(store: Service) -> None:
     assert schema.names == list(comptroller.Claim.__struct_fields__)
 
 
-# ---- each library takes the object itself --------------------------------------------------------
+# ---- libraries -----------------------------------------------------------------------------------
 
 
 def by_polars(stream: Any) -> tuple[int, Decimal]:
@@ -231,7 +231,7 @@ def test_invalid_arguments_of_a_stream_are_refused_immediately(
     assert [error.field for error in refused.value.errors] == [field]
 
 
-# ---- whose, and when -----------------------------------------------------------------------------
+# ---- access and snapshots ------------------------------------------------------------------------
 
 
 def test_a_client_streams_its_own_records(operator: Service, acme: Service) -> None:
