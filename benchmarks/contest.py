@@ -1,8 +1,7 @@
-"""Contenders, each run in a process of its own and in turn, and the medians of what they took.
+"""Contenders, each run in turn in a separate process, and the medians of their measurements.
 
-A contender is a public function of a row's module that takes the folder of the data and returns
-what it measured: names with numbers. `python contest.py MODULE FUNCTION FOLDER` runs one and
-prints that.
+A contender is a public function of a row's module. It takes the folder of the data and returns its
+measurements by name. `python contest.py MODULE FUNCTION FOLDER` runs one and prints them.
 """
 
 from __future__ import annotations
@@ -17,30 +16,30 @@ from pathlib import Path
 from statistics import median
 
 HERE = Path(__file__).parent
-# Seconds of a first run, and how many runs there are at most beyond them.
+# Seconds of a first run, and the maximum number of further runs.
 SLOW = ((90.0, 1), (30.0, 2))
 
 
 @dataclass
 class Outcome:
-    """What one contender measured, run after run."""
+    """The measurements of one contender in all runs."""
 
     contender: str
     runs: list[dict[str, float]] = field(default_factory=list)
     failure: str = ""
 
     def median(self, name: str = "seconds") -> float | None:
-        """None if it failed, or does not measure that."""
+        """Returns the median; None if the contender failed or does not measure it."""
         values = [run[name] for run in self.runs if name in run]
         return median(values) if values else None
 
     def least(self, name: str) -> float:
-        """What is not due to others on the machine, which only add to it."""
+        """Returns the minimum, because other load of the machine only adds time."""
         return min(run[name] for run in self.runs)
 
     @property
     def most_runs(self) -> int:
-        """How often it may run, after how long the first one took."""
+        """Returns the number of runs, given the duration of the first run."""
         first = self.runs[0].get("seconds", 0.0) if self.runs else 0.0
         return next((runs for seconds, runs in SLOW if first > seconds), sys.maxsize)
 
@@ -58,7 +57,7 @@ def run_once(module: str, contender: str, folder: Path) -> dict[str, float]:
 def run_in_turn(
     module: str, contenders: Sequence[str], folder: Path, runs: int
 ) -> dict[str, Outcome]:
-    """Each contender `runs` times, in turn; fewer if it is slow, no more once it failed."""
+    """Runs each contender `runs` times in turn; fewer if it is slow, and stops after a failure."""
     outcomes = {contender: Outcome(contender) for contender in contenders}
     for _ in range(runs):
         for outcome in outcomes.values():

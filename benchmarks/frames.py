@@ -1,4 +1,4 @@
-"""Row 2: all claims, every column, typed, as a polars frame (of pandas: a pandas frame)."""
+"""Row 2: all claims with all columns, typed, as a polars frame (for pandas as a pandas frame)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def memory_of_arrow(folder: Path) -> dict[str, float]:
 
 
 def _weighed(folder: Path, read: Callable[[Any], Any]) -> dict[str, float]:
-    """By how many bytes a process grows at most while it reads all columns, and what they are."""
+    """Returns the memory growth of a process while it reads all columns, and their size."""
     import comptroller as package
     from pyarrow import RecordBatchReader
 
@@ -85,13 +85,13 @@ def _weighed(folder: Path, read: Callable[[Any], Any]) -> dict[str, float]:
 
 
 def _own_memory() -> int:
-    """Bytes of this process that are no file's."""
+    """Returns the bytes of this process that are not mapped files."""
     found = re.search(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
     return int(found[1]) * 1024 if found else 0
 
 
 def _typed(frame: Any) -> Any:
-    """A polars frame of text with the types that a stream of claims has."""
+    """Converts a polars frame of text to the types of a stream of claims."""
     import polars as pl
 
     closed = pl.Categorical()
@@ -146,7 +146,7 @@ def adbc(folder: Path) -> dict[str, float]:
     import adbc_driver_sqlite.dbapi as driver
     import polars as pl
 
-    # Many rows at once, so that a column's type is not guessed from a few that are all NULL.
+    # Infer types from many rows, because a few may all be NULL.
     def read() -> Any:
         with (
             driver.connect(str(stores.need_text_database(folder))) as connection,

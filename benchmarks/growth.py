@@ -1,4 +1,4 @@
-"""Row 6: a page of 100 as the store grows: filters and common pairs, first page and deep."""
+"""Row 6: a page of 100 as the store grows, by filters and common pairs, first page and deep."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Filters = list[tuple[str, str]]
 
 
 def _text(connection: sqlite3.Connection, column: str) -> str:
-    """The most frequent word of a column, so that a deep page is a full one."""
+    """Returns the most frequent value of a column, so that a deep page is full."""
     (word,) = connection.execute(
         f"SELECT text FROM symbols WHERE key = (SELECT {column} FROM claims"
         f" WHERE {column} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC LIMIT 1)"
@@ -28,7 +28,7 @@ def _text(connection: sqlite3.Connection, column: str) -> str:
 
 
 def _window(connection: sqlite3.Connection) -> Filters:
-    """The middle half of the claims' time."""
+    """Returns the bounds of the middle half of the claims' time."""
     sql = (
         "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', created_at / 1000000, 'unixepoch') FROM claims"
         " ORDER BY created_at LIMIT 1 OFFSET (SELECT count(*) * {} / 4 FROM claims)"
@@ -38,7 +38,7 @@ def _window(connection: sqlite3.Connection) -> Filters:
 
 
 def names(measured: dict[str, float]) -> list[str]:
-    """The filters that were measured."""
+    """Returns the measured filters."""
     return [name.removesuffix(": rows") for name in measured if name.endswith(": rows")]
 
 
@@ -69,7 +69,7 @@ def filters(store: Path) -> dict[str, Filters]:
 
 
 def comptroller(folder: Path) -> dict[str, float]:
-    """Medians in microseconds, and how many rows the pages had, by filter and place."""
+    """Measures medians in microseconds, and the rows of the pages, by filter and place."""
     from comptroller._core import Principal, Store
 
     path = stores.need_store(folder)
@@ -79,7 +79,7 @@ def comptroller(folder: Path) -> dict[str, float]:
         return store.call(operator, "claims.list", parameters, None, None)[0]
 
     def cursors(chosen: Filters) -> Iterator[tuple[int, str]]:
-        """How many rows lie before each page, and its cursor."""
+        """Returns how many rows precede each page, and its cursor."""
         before, cursor = 0, ""
         while True:
             yield before, cursor

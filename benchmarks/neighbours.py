@@ -1,4 +1,4 @@
-"""How long a get takes over HTTP while somebody else sends the most expensive requests.
+"""The time of a get over HTTP while another client sends the most expensive requests.
 
 python benchmarks/neighbours.py [CLAIMS]
 """
@@ -22,7 +22,7 @@ NEIGHBOURS = 4
 LISTS = "/rewards/"
 ORCHESTRATIONS = "/v2/orchestration/orchestrations"
 CONTROLS = "/v2/identity/controls"
-# Requests whose cost is the largest: on the event loop, in a thread, of a whole table.
+# The most expensive requests: on the event loop, in a thread, over a whole table.
 EXPENSIVE = {
     "nothing": None,
     "8 profiles, 100 records": (
@@ -59,7 +59,7 @@ def _repeat(address: str, path: str) -> None:
 
 
 def _latencies(address: str, path: str) -> list[float]:
-    """In milliseconds, of gets with a pause of 2 ms between them."""
+    """Measures the milliseconds of gets with a pause of 2 ms between them."""
     connection = _connect(address)
     taken = []
     end = time.perf_counter() + SECONDS

@@ -1,4 +1,4 @@
-"""Row 3: one page of claims as JSON bytes, in process: the newest, and one from the middle."""
+"""Row 3: one page of claims as JSON bytes, in process: the newest page, and a middle page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Page = Callable[[], object]
 
 
 def microseconds(page: Page, calls: int) -> float:
-    """The median time of a call."""
+    """Returns the median time of a call."""
     times = []
     for _ in range(calls):
         started = time.perf_counter_ns()
@@ -77,7 +77,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _place(connection: sqlite3.Connection, place: str) -> tuple[str, tuple[object, ...]]:
-    """Where the page begins, for tables of text."""
+    """Returns where the page begins, for tables of text."""
     if place == "first":
         return "", ()
     position = connection.execute(
@@ -134,7 +134,7 @@ def json_in_sql(folder: Path) -> dict[str, float]:
 
 
 def json_in_sql_of_views(folder: Path) -> dict[str, float]:
-    """The readable view of the compact table, its own SELECT driven by the table's index."""
+    """Reads the readable view of the compact table, with the table's index."""
     connection = _connect(stores.need_store(folder))
     (view,) = connection.execute(
         "SELECT sql FROM sqlite_schema WHERE name = 'readable_claims'"

@@ -1,4 +1,4 @@
-"""A picture of RESULTS.md: how many times faster than its peers comptroller does each row's work.
+"""The picture of RESULTS.md: the speed of comptroller relative to its peers, by row.
 
 python benchmarks/picture.py    writes docs/benchmarks.svg
 """
@@ -23,7 +23,7 @@ TITLES = {
     5: "Create over HTTP, on disk",
     7: "Claims report",
 }
-#: An aim that is a ratio to a peer, such as "100 first: speed against JSON in SQL".
+#: A goal that is a ratio to a peer, such as "100 first: speed against JSON in SQL".
 AIM = re.compile(
     r"\| (?:(?P<case>[^|:]+): )?(?:speed|requests/s) against (?P<peer>[^|]+) \|"
     r" (?P<ratio>[\d,.]+) x \|"
@@ -32,7 +32,7 @@ COLOURS = {"comptroller is faster": "#2a7f62", "the peer is faster": "#b3541e"}
 
 
 def ratios(results: str) -> list[dict[str, Any]]:
-    """Each row's ratios to its peers, without limits, of one case where there are many."""
+    """Returns the ratios of each row to its peers, without limits, for one case of each row."""
     found = []
     for part in results.split("\n## ")[1:]:
         number = int(part.partition(".")[0])

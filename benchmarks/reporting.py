@@ -1,9 +1,9 @@
 """Row 7: the report of claims by status, chain, jurisdiction and day, from the store to a frame.
 
-For each key the claims, the exact sum of their amounts, the success rate and the 50th, 90th and
-99th percentile of the time to confirm, assets apart; a frame at the end, of polars or pandas. The
-peers take percentiles of the confirmed claims by nearest rank; comptroller counts those that wait
-as waiting (Kaplan-Meier).
+The result is a polars or pandas frame with, for each key and asset, the number of claims, the exact
+sum of their amounts, the success rate, and the 50th, 90th and 99th percentile of the time to
+confirm. The peers compute percentiles of the confirmed claims by nearest rank; comptroller includes
+waiting claims (Kaplan-Meier).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def comptroller(folder: Path) -> dict[str, float]:
 
 
 def comptroller_again(folder: Path) -> dict[str, float]:
-    """Asked again of a store that did not change."""
+    """Repeats the report on an unchanged store."""
     return _asked(folder, 2)
 
 
@@ -83,14 +83,14 @@ def _command(*words: str | Path) -> dict[str, float]:
 
 
 def report_html(folder: Path) -> dict[str, float]:
-    """The page of all reports, by the command."""
+    """Writes the page of all reports with the command line."""
     with tempfile.TemporaryDirectory() as place:
         page = Path(place, "page.html")
         return _command("report", "--html", page, "--db", stores.need_store(folder))
 
 
 def query_csv(folder: Path) -> dict[str, float]:
-    """Every claim as CSV, by the command."""
+    """Writes every claim as CSV with the command line."""
     sql = "SELECT * FROM claims"
     return _command("query", sql, "--format", "csv", "--db", stores.need_store(folder))
 
@@ -152,7 +152,7 @@ def duckdb_own_file(folder: Path) -> dict[str, float]:
 
 
 def limit(folder: Path) -> dict[str, float]:
-    """DuckDB over the same columns, which are there as Arrow, typed."""
+    """Runs DuckDB over the same columns, which are typed Arrow data in memory."""
     import duckdb
 
     with duckdb.connect(str(stores.need_duckdb(folder)), read_only=True) as source:

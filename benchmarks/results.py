@@ -1,4 +1,4 @@
-"""RESULTS.md: what was measured, as tables, and what was aimed at, met or not."""
+"""RESULTS.md: tables of the measurements, and whether the goals are met."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PACKAGES = (
 
 @dataclass
 class Aim:
-    """A figure that was aimed at: at least `goal`, or at most."""
+    """A goal for a figure: at least or at most `goal`."""
 
     what: str
     value: float | None
@@ -53,7 +53,7 @@ class Aim:
 
 @dataclass
 class Row:
-    """One piece of work: what it is, tables of what was measured, and the aims."""
+    """One row of the benchmarks: its description, tables of measurements, and goals."""
 
     number: int
     title: str

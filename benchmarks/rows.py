@@ -1,4 +1,4 @@
-"""The rows of the results: which contenders run, and what their medians are held against."""
+"""The rows of the results: their contenders, and the goals for the medians."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECONDS = ["", "seconds", "rows/s", "time / comptroller's", "runs"]
 
 @dataclass
 class Plan:
-    """What is run, and where the data lies."""
+    """The rows to run, and the folder of the data."""
 
     folder: Path
     rows: int
@@ -47,7 +47,7 @@ def named(contender: str) -> str:
 
 
 def compared(outcomes: dict[str, Outcome], rows: int) -> list[list[str]]:
-    """A line for each contender."""
+    """Returns a table line for each contender."""
     ours = outcomes["comptroller"].median()
     lines = []
     for outcome in outcomes.values():

@@ -1,4 +1,4 @@
-"""The benchmarks: the same work by comptroller, by its peers and by a limit, in one run.
+"""The benchmarks: the same work by comptroller, its peers and a limit, in one run.
 
 python benchmarks/run.py                the full run, about 25 minutes
 python benchmarks/run.py --quick        50,000 claims, 3 runs

@@ -1,4 +1,4 @@
-"""Rows 4 and 5: over HTTP, lists with a token, and creates that are on disk."""
+"""Rows 4 and 5: over HTTP, lists with a token, and durable creates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MEANWHILE_FIGURES = {
 }
 FASTAPI, JSON_IN_SQL, LIMIT = "fastapi_and_sqlalchemy", "json_in_sql", "limit"
 WITHOUT_THE_LANE = "comptroller_without_the_lane"
-# Times as many requests/s as a peer, and the part of the limit's.
+# The goals: the factor of requests/s to a peer, and the share of the limit.
 LIST_AIMS = {
     20: {FASTAPI: 50.0, JSON_IN_SQL: 2.5, LIMIT: 0.6},
     100: {FASTAPI: 60.0, JSON_IN_SQL: 2.8, LIMIT: 0.25},
@@ -30,7 +30,7 @@ MOST_SWITCHES = 1.0
 
 
 def rounds(plan: Plan) -> int:
-    """Short rounds in turn, so that a busy machine slows everyone alike."""
+    """Short rounds in turn, so that load of the machine affects all contenders equally."""
     return 2 * plan.runs - 1
 
 
@@ -53,7 +53,7 @@ def _how() -> str:
 def _table(
     results: dict[str, Outcome], cases: dict[str, dict[str, str]]
 ) -> tuple[list[str], list[list[str]]]:
-    """A column for each contender, and a line for each figure of a case."""
+    """Returns a table with a column for each contender, and a line for each figure of a case."""
     header = ["", *(named(contender) for contender in results)]
     lines = [
         [f"{case}: {figure}", *(_cell(of, f"{case}: {figure}", form) for of in results.values())]

@@ -1,4 +1,4 @@
-"""Row 8: what it takes to begin: the import, a trivial command, a first answer, the wheel."""
+"""Row 8: starting: the import, a trivial command, the first response, the size of the wheel."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def import_comptroller(_folder: Path) -> dict[str, float]:
 
 
 def import_and_open(_folder: Path) -> dict[str, float]:
-    """With what the first use loads: the core, msgspec, the service over them."""
+    """Includes the modules that the first use loads: the core, msgspec, the service."""
     return _timed([sys.executable, "-c", "import comptroller; comptroller.open(':memory:')"])
 
 
@@ -44,7 +44,7 @@ def trivial_command(_folder: Path) -> dict[str, float]:
 
 
 def first_answer_of_serve(_folder: Path) -> dict[str, float]:
-    """Until a server with a new store has listed its claims."""
+    """Measures the time until a server with a new store has listed its claims."""
     started = time.perf_counter()
     with running([COMPTROLLER, "serve", "--empty", "--auth", "off", "--port", "0"]) as address:
         ask(address, "/rewards/claims", {})
@@ -53,7 +53,7 @@ def first_answer_of_serve(_folder: Path) -> dict[str, float]:
 
 
 def wheel_bytes() -> int:
-    """The size of the wheel, built with what the installed package left, if it is there."""
+    """Returns the size of the wheel of an existing build, if there is one."""
     compiled = ROOT / "build" / "editable"
     build = compiled if compiled.exists() else ROOT / "build" / "wheel"
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The data that all rows share: one sample of claims, kept in every contender's own way."""
+"""The data of all rows: one sample of claims, stored in the form of each contender."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COLUMNS = (
 TIMES = ("submitted_at", "confirmed_at", "created_at", "updated_at")
 TEXT_TABLE = f"CREATE TABLE claims ({', '.join(f'{column} TEXT' for column in COLUMNS)})"
 INSERT_TEXT = f"INSERT INTO claims VALUES ({', '.join('?' * len(COLUMNS))})"
-# Those of the table of claims in a store, as far as one customer needs them.
+# The columns of the table of claims that one customer needs.
 INDEXES = (
     "CREATE UNIQUE INDEX claims_id ON claims (id)",
     "CREATE INDEX claims_by_time ON claims (created_at)",
@@ -51,7 +51,7 @@ def remove(path: Path) -> None:
 
 
 def make_sample(folder: Path, rows: int) -> None:
-    """The claims and their payout groups as NDJSON; nothing if they are there."""
+    """Writes the claims and their payout groups as NDJSON, unless the files exist."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "claims.ndjson").exists():
         groups = _core.sample_rows("payout-groups", rows)
@@ -60,7 +60,7 @@ def make_sample(folder: Path, rows: int) -> None:
 
 
 def new_store(path: Path) -> comptroller.Service:
-    """A new store that knows the payout groups."""
+    """Creates a store that has the payout groups."""
     remove(path)
     service = comptroller.open(path)
     service.load("payout-groups", path.parent / "payout-groups.ndjson")
@@ -76,7 +76,7 @@ def need_store(folder: Path) -> Path:
 
 
 def new_text_database(path: Path) -> sqlite3.Connection:
-    """An empty table of text, with the settings that a store has."""
+    """Creates an empty table of text, with the settings of a store."""
     remove(path)
     connection = sqlite3.connect(path, isolation_level=None)
     connection.executescript(
@@ -87,7 +87,7 @@ def new_text_database(path: Path) -> sqlite3.Connection:
 
 
 def fill_text_database(connection: sqlite3.Connection, rows: Iterable[tuple[object, ...]]) -> None:
-    """The rows and their indexes in one transaction, down to the disk."""
+    """Writes the rows and their indexes in one durable transaction."""
     connection.execute("BEGIN IMMEDIATE")
     connection.executemany(INSERT_TEXT, rows)
     connection.execute("PRAGMA cache_size = -8192")
@@ -139,7 +139,7 @@ def need_duckdb(folder: Path) -> Path:
 
 
 def limit(folder: Path, name: str) -> Path:
-    """The program limits/NAME.c, compiled beside the data."""
+    """Compiles the program limits/NAME.c beside the data; returns its path."""
     source, program = HERE / "limits" / f"{name}.c", folder / name
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         subprocess.run(
@@ -149,7 +149,7 @@ def limit(folder: Path, name: str) -> Path:
 
 
 def need_rows(folder: Path) -> Path:
-    """The rows of the store, in the columns' own values, for the limit of loading."""
+    """Yields the rows of the store, as column values, for the limit of loading."""
     path = folder / "rows.bin"
     if not path.exists():
         subprocess.run([limit(folder, "dump"), need_store(folder), path], check=True)
@@ -157,7 +157,7 @@ def need_rows(folder: Path) -> Path:
 
 
 def last_line(program: Path, *arguments: object) -> list[str]:
-    """Runs a limit; the words of its answer."""
+    """Runs a limit; returns the words of its output."""
     done = subprocess.run(
         [program, *map(str, arguments)], check=True, capture_output=True, text=True
     )

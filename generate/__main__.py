@@ -1,6 +1,6 @@
-"""Writes the modules of the package that follow from the core's description.
+"""Generates modules of the package from the core's description.
 
-Run by `make generate`, with the package installed. The argument is the folder of the package.
+`make generate` runs it with the package installed. The argument is the folder of the package.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import records
 
 
 def modules() -> dict[str, str]:
-    """Every generated module by its path in the package."""
+    """Returns every generated module by its path in the package."""
     core = description.read()
     return {
         "values.py": records.values_module(core),
@@ -34,7 +34,7 @@ def modules() -> dict[str, str]:
 
 
 def main(package: Path) -> None:
-    """Writes the modules that differ from what is there."""
+    """Writes the modules that differ from the existing files."""
     for path, text in modules().items():
         place = package / path
         place.parent.mkdir(parents=True, exist_ok=True)

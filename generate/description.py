@@ -1,4 +1,4 @@
-"""The core's description, typed."""
+"""The core's description as typed structs."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Member(msgspec.Struct, frozen=True):
 
     @property
     def item_type(self) -> str:
-        """The type of a value; of an array, that of its items."""
+        """The type of the value, or of the items of an array."""
         return self.type.rstrip("?").removesuffix("[]")
 
     @property
     def is_array(self) -> bool:
-        """Whether it holds several values."""
+        """Whether the type is an array."""
         return self.type.endswith("[]")
 
 
@@ -49,22 +49,22 @@ class Resource(msgspec.Struct, frozen=True):
 
     @property
     def class_name(self) -> str:
-        """Its class."""
+        """The name of its class."""
         return self.name.title().replace("_", "")
 
     @property
     def plural(self) -> str:
-        """Its records, in a sentence."""
+        """The name of its records in a sentence."""
         return self.name.replace("_", " ")
 
     @property
     def singular(self) -> str:
-        """One of its records, in a sentence."""
+        """The name of one record in a sentence."""
         return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.record).lower()
 
 
 class ErrorCase(msgspec.Struct, frozen=True):
-    """An error code, and when an operation is refused with it."""
+    """An error code of an operation, and when the operation raises it."""
 
     code: str
     when: str
@@ -110,31 +110,31 @@ class Description(msgspec.Struct, frozen=True):
     problems: list[Problem]
 
     def members_of(self, request: str) -> dict[str, Member]:
-        """What an operation takes, without other names of the same member."""
+        """Returns the members of a request, without aliases."""
         record = self.requests.get(request) or self.records[request]
         return {n: member for n, member in record.members.items() if member.alias_of is None}
 
     def doc_of(self, member: Member) -> str:
-        """What a member means, with the values that it may have."""
+        """Returns the meaning of a member, with its possible values."""
         *others, last = self.enums.get(member.item_type) or [""]
         values = f" ({', '.join(others)} or {last})" if others else f" ({last})" if last else ""
         return member.doc + values + ("; deprecated" if member.is_deprecated else "")
 
     def operations_of(self, resource: Resource) -> list[Operation]:
-        """The operations of a resource."""
+        """Returns the operations of a resource."""
         return [o for o in self.operations if o.name.partition(".")[0] == resource.name]
 
     def exception_of(self, code: str) -> str:
-        """The name of the exception that an error code becomes."""
+        """Returns the name of the exception for an error code."""
         status = next(problem.status for problem in self.problems if problem.code == code)
         return type(errors.make(code, status, "")).__name__
 
 
 def read() -> Description:
-    """The description of the core that is installed."""
+    """Returns the description of the installed core."""
     return msgspec.json.decode(_core.describe(), type=Description)
 
 
 def python_name(parameter: str) -> str:
-    """A parameter's name as an argument."""
+    """Returns the name of a parameter as a Python argument."""
     return parameter.replace(".", "_")

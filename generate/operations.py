@@ -1,4 +1,4 @@
-"""Writes the resource classes, each with its asynchronous twin, and the routes."""
+"""Generates the resource classes, their asyncio counterparts, and the routes."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _MORE = {
     "columns": "the columns; all of them by default",
     "filters": "those of `list`",
 }
-# Of streams and iterators, which have the filters of their list.
+# Docstring entry of streams and iterators, which have the filters of their list.
 _FILTERS = [("filters", _MORE["filters"])]
 
 
 def routes_module(description: Description) -> str:
-    """The method, path, operation and envelope of every route."""
+    """Returns the module with the method, path, operation and envelope of every route."""
     rows = [
         (operation.method, path, operation.name, operation.envelope or None)
         for operation in description.operations
@@ -50,7 +50,7 @@ def routes_module(description: Description) -> str:
 
 
 def package_module(description: Description) -> str:
-    """The package of the operations: its classes, and the one that holds one of each."""
+    """Returns the package of the operations, whose class `Resources` has one of each resource."""
     classes = [(each.name, each.class_name) for each in description.resources]
     return module(
         (
@@ -63,7 +63,7 @@ def package_module(description: Description) -> str:
 
 
 def async_package_module(description: Description) -> str:
-    """The same of the asynchronous twins."""
+    """Returns the package of the asyncio operations."""
     classes = [(each.name, f"Async{each.class_name}") for each in description.resources]
     return module(
         ("The asynchronous twins of the operations: the same methods, as coroutines.", ""),
@@ -91,7 +91,7 @@ def _package(
 
 
 def resource_module(description: Description, resource: Resource) -> str:
-    """The class of a resource, and the filters of its list."""
+    """Returns the module of a resource: its class, and the filters of its list."""
     return module(
         (f"Operations on {resource.plural}.", ""),
         _imports(description, resource)
@@ -103,7 +103,7 @@ def resource_module(description: Description, resource: Resource) -> str:
 
 
 def async_resource_module(description: Description, resource: Resource) -> str:
-    """The asynchronous twin of the class of a resource."""
+    """Returns the module of the asyncio class of a resource."""
     return module(
         (f"Operations on {resource.plural}, as coroutines.", ""),
         _imports(description, resource)
@@ -115,7 +115,7 @@ def async_resource_module(description: Description, resource: Resource) -> str:
 
 
 def _imports(description: Description, resource: Resource) -> str:
-    """What a class may name; what it does not is removed when the module is formatted."""
+    """Returns all possible imports of a class; formatting removes the unused ones."""
     answers = {operation.answer for operation in description.operations_of(resource)}
     return f"""
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -216,7 +216,7 @@ def _method(description: Description, operation: Operation, *, is_async: bool) -
 def _signature(
     description: Description, operation: Operation, *, takes_record: bool
 ) -> Iterator[str]:
-    """The parameters; what names the record of the path, or is deleted, comes by position."""
+    """Returns the parameters; the id of the record is positional."""
     yield "self"
     if takes_record:
         yield f"record: {operation.answer} | Mapping[str, object]"
@@ -243,7 +243,7 @@ def _by_position(description: Description, operation: Operation) -> list[str]:
     members = description.members_of(operation.request)
     if operation.is_list:
         return []
-    if operation.request_source == "either":  # the member that has another name, too
+    if operation.request_source == "either":  # the member that has an alias
         aliases = description.requests[operation.request].members.values()
         return [each.alias_of for each in aliases if each.alias_of is not None]
     if operation.is_write:
@@ -276,7 +276,7 @@ def _mapping(names: list[str]) -> str:
 
 
 def _errors(description: Description, operation: Operation) -> list[tuple[str, str]]:
-    """When each exception is raised; codes that say more than it are named."""
+    """Returns when each exception is raised; adds codes that are more specific than the class."""
     by_exception: dict[str, list[str]] = {}
     if operation.is_list:
         by_exception["InvalidRequest"] = ["a filter is unknown or not valid"]

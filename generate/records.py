@@ -1,4 +1,4 @@
-"""Writes the closed sets, the names and the records."""
+"""Generates the modules of enumerations, names and records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TYPES = {
 
 
 def values_module(description: Description) -> str:
-    """The closed sets as Literals, and names that are needed before anything is asked."""
+    """Returns the module with the enumerations as Literals, and the names of kinds and members."""
     sets = [
         "".join(comment(f"{value}: {meaning}.") for value, meaning in values.items())
         + f"{name}: TypeAlias = Literal[{', '.join(map(repr, values))}]"
@@ -46,7 +46,7 @@ def values_module(description: Description) -> str:
 
 
 def records_module(description: Description) -> str:
-    """The records as msgspec structs."""
+    """Returns the module with the records as msgspec structs."""
     sets = sorted(
         {
             member.item_type

@@ -1,4 +1,4 @@
-"""Docstrings and modules as text."""
+"""Formatting of docstrings and modules."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pathlib import Path
 WIDTH = 100
 NOTE = "# Generated from the core's description by `make generate`; change the C++ declarations."
 
-# What a module imports and does not use is removed.
+# Removes unused imports and sorts the others.
 _TIDY = ["check", "--quiet", "--fix", "--select=F401,I"]
-# Where ruff finds its configuration.
+# The folder of ruff's configuration.
 _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE = "--config=lint.isort.known-first-party=['comptroller']"
 
 
 def module(docs: tuple[str, str], *parts: str) -> str:
-    """A module, formatted by ruff; `docs` are the first line and the rest of its docstring."""
+    """Returns a module formatted by ruff; `docs` has the parts of its docstring."""
     head = [docstring(0, *docs), NOTE, "from __future__ import annotations"]
     text = "\n\n".join([*head, *parts])
     for command in ([*_TIDY, _PACKAGE], ["format", "--quiet"]):
@@ -31,12 +31,12 @@ def module(docs: tuple[str, str], *parts: str) -> str:
 
 
 def comment(text: str, mark: str = "#:") -> str:
-    """A comment, by default one that documents what follows, with its line feed."""
+    """Returns a comment with its line feed; by default a documentation comment."""
     return textwrap.indent(textwrap.fill(text, WIDTH - len(mark) - 1), mark + " ") + "\n"
 
 
 def sentence(text: str) -> str:
-    """A phrase as a sentence."""
+    """Turns a phrase into a sentence."""
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
 
 
@@ -47,7 +47,7 @@ def docstring(
     arguments: Iterable[tuple[str, str]] = (),
     errors: Iterable[tuple[str, str]] = (),
 ) -> str:
-    """A docstring: a first line, or several; more sentences; sections of arguments and errors."""
+    """Returns a docstring: a paragraph, more sentences, sections of arguments and errors."""
     parts = ['"""' + _wrapped(paragraph, indent + 3).lstrip(), _wrapped(more, indent)]
     for title, entries in (("Args", arguments), ("Raises", errors)):
         lines = [_entry(name, text, indent + 4) for name, text in entries]

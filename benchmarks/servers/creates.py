@@ -1,4 +1,4 @@
-"""Row 5: reward addresses created over HTTP, each on disk before it is answered; and lists."""
+"""Row 5: reward addresses created over HTTP, each durable before its response; and lists."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LISTERS = 8
 LISTS_MEANWHILE = f"lists of 20 while {CLIENTS[-1]} clients create"
 SCOPES = ("rewards:write_monitoring_address", lists.SCOPE)
 PATH = "/rewards/addresses"
-LISTS_ROUND_S = 3  # so that the first answers of the connections are less than 1 in 100
+LISTS_ROUND_S = 3  # so that the first responses of the connections are less than 1 in 100
 HEAD_START_S = 0.5  # of the creates before the lists
 
 
@@ -50,7 +50,7 @@ CASES = {case(clients): clients for clients in CLIENTS}
 
 
 def compare(folder: Path, rounds: int) -> dict[str, Outcome]:
-    """Everyone's creates, each into a file of its own."""
+    """Creates of each contender, each into its own store."""
     with tempfile.TemporaryDirectory(dir=folder) as place:
         files = Path(place)
         contenders: dict[str, Contender] = {
@@ -85,7 +85,7 @@ def _fastapi(folder: Path, database: Path) -> Iterator[Measure]:
 
 @contextmanager
 def _limit(folder: Path, store: Path) -> Iterator[Measure]:
-    """Threads that queue rows, and one that commits what is queued, into the store's own schema."""
+    """Threads that queue rows, and one that commits the queue, into the schema of the store."""
     program = stores.limit(folder, "commit")
 
     def measure(name: str) -> dict[str, float]:
@@ -110,7 +110,7 @@ def _limit(folder: Path, store: Path) -> Iterator[Measure]:
 
 
 class _Creates:
-    """Creates at one server, all of different addresses; it warms the server up."""
+    """Sends creates of distinct addresses to one server, after a warm-up."""
 
     def __init__(self, server: Server, bearer: str, group: str, seconds: int) -> None:
         self._server = server
@@ -123,7 +123,7 @@ class _Creates:
         wrk(WARM_UP_S, server.address + lists.path_of(20), LISTERS, self._headers)
 
     def measure(self, name: str) -> dict[str, float]:
-        """A round of a case."""
+        """Runs one round of a case."""
         if name == LISTS_MEANWHILE:
             return self._lists_meanwhile()
         found = measured(
@@ -138,7 +138,7 @@ class _Creates:
         return found
 
     def require_rows(self, path: Path) -> None:
-        """Raises unless all that was answered is there."""
+        """Raises unless every answered create is stored."""
         with closing(sqlite3.connect(path)) as connection:
             (rows,) = connection.execute("SELECT count(*) FROM reward_addresses").fetchone()
         if rows < self._answered:
@@ -170,7 +170,7 @@ class _Creates:
 
 
 def _new_group(path: Path) -> str:
-    """The id of a new payout group of a store."""
+    """Returns the id of a new payout group of a store."""
     with package.open(path) as service:
         group = service.payout_groups.create(
             ledger="ETHEREUM",

@@ -1,6 +1,6 @@
-"""The lists and creates as FastAPI and SQLAlchemy 2 have them: models, a session a request.
+"""The lists and creates in FastAPI and SQLAlchemy 2, with models and a session per request.
 
-Times and amounts are text in both models, which is exact and costs the least.
+Times and amounts are text in both models, which is exact and fastest.
 """
 
 from __future__ import annotations

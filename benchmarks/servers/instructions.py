@@ -1,4 +1,4 @@
-"""Row 4: how many instructions the whole server takes for a list of 20, counted by callgrind."""
+"""Row 4: the instructions of the whole server for a list of 20, counted by callgrind."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NOT_MEASURED = "They were not measured: valgrind is not installed."
 
 
 def per_list(folder: Path) -> float | None:
-    """Instructions of a list of 20; None if valgrind is not installed."""
+    """Returns the instructions of a list of 20; None if valgrind is not installed."""
     if shutil.which("valgrind") is None:
         print(f"  instructions: {NOT_MEASURED}", file=sys.stderr)
         return None
@@ -46,7 +46,7 @@ def per_list(folder: Path) -> float | None:
 
 
 def _instructions(store: Path, credentials: str, requests: int) -> int:
-    """Of a server from its start to its end, which answers so many lists."""
+    """Returns the instructions of a server from start to end, with this many lists."""
     with tempfile.TemporaryDirectory() as place:
         log = Path(place) / "log"
         counting = ["valgrind", "--tool=callgrind", "--trace-children=no", f"--log-file={log}"]
@@ -60,7 +60,7 @@ def _instructions(store: Path, credentials: str, requests: int) -> int:
 
 
 def _ask(address: str, bearer: str, requests: int) -> None:
-    """Asks on all connections at once, and again when all answers are there."""
+    """Sends a request on all connections at once, and again after all responses."""
     place = urlsplit(address)
     request = (
         f"GET {lists.path_of(20)} HTTP/1.1\r\nHost: {place.netloc}\r\n"

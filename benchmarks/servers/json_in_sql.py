@@ -1,4 +1,4 @@
-"""A bare ASGI application whose JSON SQLite makes, over a table of text, on the event loop."""
+"""An ASGI application that makes JSON in SQLite, from a table of text, on the event loop."""
 
 from __future__ import annotations
 

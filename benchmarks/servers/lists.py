@@ -43,7 +43,7 @@ def path_of(size: int) -> str:
 
 
 def compare(folder: Path, rounds: int) -> dict[str, Outcome]:
-    """Everyone's lists."""
+    """Lists of each contender."""
     store, owned = stores.need_store(folder), need_owned(folder)
     contenders: dict[str, Contender] = {
         "comptroller": partial(_comptroller, store),
@@ -71,7 +71,7 @@ def _peer(store: Path, module: str, database: Path, *, seconds: int = ROUND_S) -
 
 
 def _ready(store: Path, server: Server, bearer: str, seconds: int) -> Measure:
-    """Measures a server whose answers are compared with the store's, and which is warm."""
+    """Measures a warm server, after comparing its responses with the store."""
     headers = {"Authorization": f"Bearer {bearer}"}
     rounds: dict[str, Callable[[], dict[str, float]]] = {}
     for size in SIZES:
@@ -84,7 +84,7 @@ def _ready(store: Path, server: Server, bearer: str, seconds: int) -> Measure:
 
 
 def page_of(store: Path, size: int) -> bytes:
-    """The page that everyone answers."""
+    """Returns the page that all servers must return."""
     from comptroller._core import Principal, Store
 
     principal, opened = Principal(CUSTOMER, "bench", [SCOPE]), Store(str(store), True)
@@ -95,7 +95,7 @@ def page_of(store: Path, size: int) -> bytes:
 
 
 def need_owned(folder: Path) -> Path:
-    """The table of text, of claims that have an owner, with the index that drives the list."""
+    """Creates the table of text, of claims with an owner, with the index of the list."""
     path = folder / "owned.db"
     if not path.exists():
         shutil.copyfile(stores.need_text_database(folder), path)

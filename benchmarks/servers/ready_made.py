@@ -1,8 +1,7 @@
-"""The limit of a list: the same bytes, made before anyone asks, and no token looked at.
+"""The limit of a list: the same bytes prepared in advance, without checking a token.
 
-An ASGI application answers with a head and a body, which uvicorn hands to the transport one after
-the other. Whether the loop sends them in one system call depends on its version; here it is always
-one.
+uvicorn passes the head and the body of a response to the transport separately. Whether the event
+loop sends them in one system call depends on its version; this transport always does.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 class OneWrite:
-    """A transport that sends an answer's head together with its body; it does nothing else."""
+    """A transport that only sends the head of a response together with its body."""
 
     def __init__(self, transport: Any) -> None:
         self._write = transport.write

@@ -8,16 +8,16 @@ from contextlib import AbstractContextManager, ExitStack
 
 from contest import Outcome
 
-#: Measures one case of a contender: names with numbers.
+#: Measures one case of a contender; returns figures by name.
 Measure = Callable[[str], dict[str, float]]
-#: Starts a contender, and ends it.
+#: Starts a contender, and stops it at the end.
 Contender = Callable[[], AbstractContextManager[Measure]]
 
 
 def in_rounds(
     contenders: Mapping[str, Contender], cases: Sequence[str], rounds: int
 ) -> dict[str, Outcome]:
-    """A run of each contender in each round; none of one that failed.
+    """Measures each contender in each round, until it fails.
 
     Servers that are not measured are idle. A name in a run is `case: figure`.
     """

@@ -1,4 +1,4 @@
-"""Servers in processes of their own, and what wrk measures at them."""
+"""Servers in separate processes, and the measurements of wrk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COMPTROLLER = Path(sys.executable).with_name("comptroller")
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 WARM_UP_S = 1
 ROUND_S = 1
-GLANCE_S = 0.001  # so much later than it was told, an address is seen
+GLANCE_S = 0.001  # the time until an address is visible
 START_WITHIN_S = 30
 ASK_WITHIN_S = 10
 SETTLE_WITHIN_S = 5
@@ -39,13 +39,13 @@ class Server(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What the threads of a process have used: by thread."""
+    """The resource use of a process, by thread."""
 
     cpu_us: dict[str, float]
     switches: dict[str, int]  # voluntary context switches
 
     def since(self, before: Usage) -> tuple[float, int]:
-        """CPU microseconds and voluntary context switches of the threads that still run."""
+        """Returns CPU microseconds and voluntary context switches of the running threads."""
         cpu_us = sum(value - before.cpu_us.get(task, 0) for task, value in self.cpu_us.items())
         switches = sum(
             value - before.switches.get(task, 0) for task, value in self.switches.items()
@@ -55,14 +55,14 @@ class Usage(NamedTuple):
 
 @contextmanager
 def running(command: Sequence[object]) -> Iterator[str]:
-    """The address of a server in a process of its own."""
+    """Yields the address of a server in a separate process."""
     with started(command) as server:
         yield server.address
 
 
 @contextmanager
 def started(command: Sequence[object], start_within_s: float = START_WITHIN_S) -> Iterator[Server]:
-    """A server in a process of its own. What it logs goes to a file."""
+    """Yields a server in a separate process, which logs to a file."""
     with tempfile.NamedTemporaryFile() as told:
         process = subprocess.Popen(
             [str(word) for word in command], cwd=BENCHMARKS, stdout=told, stderr=told
@@ -92,12 +92,12 @@ def _address(process: subprocess.Popen[bytes], told: Path, start_within_s: float
 
 
 def ours(store: Path, *options: object) -> list[object]:
-    """The command that serves a store."""
+    """Returns the command that serves a store."""
     return [COMPTROLLER, "serve", "--db", store.resolve(), "--port", 0, *options]
 
 
 def client(store: Path, *scopes: str) -> str:
-    """The credentials of a new client of the customer that the sample is of."""
+    """Registers a client of the sample's customer; returns its credentials."""
     add = [COMPTROLLER, "clients", "add", "bench", "--customer", CUSTOMER]
     add += ["--db", store.resolve(), "--json"]
     for scope in scopes:
@@ -107,14 +107,14 @@ def client(store: Path, *scopes: str) -> str:
 
 
 def token(address: str, credentials: str, within_s: float = ASK_WITHIN_S) -> str:
-    """A signed token for a client that was there when the server began."""
+    """Returns a signed token for a client registered before the start of the server."""
     headers = {"Authorization": f"Basic {b64encode(credentials.encode()).decode()}"}
     answer = ask(address, "/oauth2/token", headers, b"grant_type=client_credentials", within_s)
     return str(json.loads(answer)["access_token"])
 
 
 def peer(module: str, database: Path) -> list[object]:
-    """The command that serves the application of a module of `servers`."""
+    """Returns the command that serves the application of a module of `servers`."""
     return [sys.executable, "-m", "servers.start", f"servers.{module}", database.resolve()]
 
 
@@ -125,14 +125,14 @@ def ask(
     body: bytes | None = None,
     within_s: float = ASK_WITHIN_S,
 ) -> bytes:
-    """One answer; raises for what is no 200."""
+    """Sends one request; raises unless the status is 200."""
     request = urllib.request.Request(address + path, body, dict(headers))
     with urllib.request.urlopen(request, timeout=within_s) as answer:
         return bytes(answer.read())
 
 
 def usage(server: Server) -> Usage | None:
-    """What a server has used by now, as the scheduler counts it; None without Linux's /proc."""
+    """Returns the resource use of a server so far, from Linux's /proc, else None."""
     cpu_us, switches = {}, {}
     for task in Path(f"/proc/{server.pid}/task").glob("*"):
         try:
@@ -152,10 +152,10 @@ def measured(
     *words: str,
     seconds: int = ROUND_S,
 ) -> dict[str, float]:
-    """A round over kept-alive connections: requests/s, latencies, and what the server used.
+    """Runs a round on kept-alive connections: requests/s, latencies, resource use.
 
-    With words the requests are creates, see wrk.lua. It returns when the server has done what the
-    generator no longer waited for.
+    With arguments for wrk.lua the requests are creates. Returns when the server has also finished
+    the requests for which the generator no longer waited.
     """
     before = usage(server)
     told = wrk(seconds, server.address + path, connections, headers, *words)
@@ -188,7 +188,7 @@ def _settle(server: Server) -> None:
 def wrk(
     seconds: int, url: str, connections: int, headers: Mapping[str, str], *words: str
 ) -> dict[str, float]:
-    """Requests, seconds, and microseconds of a run of the generator; raises if one failed."""
+    """Returns requests, seconds, and microseconds of a run of wrk; raises if a request failed."""
     command = [_generator(), "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout=60s"]
     command += ["-s", str(SCRIPT)]
     for name, value in headers.items():
@@ -212,7 +212,7 @@ def _generator() -> str:
 
 
 def generator() -> str:
-    """Which one asks, and its version."""
+    """Returns the name and version of the load generator."""
     if shutil.which("wrk") is None:
         return "wrk (not installed)"
     told = subprocess.run(["wrk", "--version"], capture_output=True, text=True, check=False)

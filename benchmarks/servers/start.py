@@ -1,7 +1,7 @@
-"""Serves a peer's application: `python -m servers.start MODULE DATABASE`; tells its address.
+"""Serves a peer's application: `python -m servers.start MODULE DATABASE`; prints its address.
 
-As comptroller is served: uvicorn with httptools and uvloop, one process, no access log. A module
-may bring a `Protocol` of its own.
+The server is that of comptroller: uvicorn with httptools and uvloop, one process, no access log. A
+module may define its own `Protocol`.
 """
 
 from __future__ import annotations

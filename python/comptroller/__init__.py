@@ -1,16 +1,17 @@
-"""comptroller: identity controls, orchestrations and rewards, in a file of your own.
+"""comptroller: identity controls, orchestrations and rewards in a local SQLite file.
 
 >>> import comptroller
 >>> with comptroller.open(":memory:") as svc:
 ...     svc.identities.put(id="alice").status
 'APPROVED'
 
-Names are loaded when they are first used, so that importing the package costs next to nothing.
+Importing the package is fast, because each name is imported at its first use.
 """
 
 from __future__ import annotations
 
-# The form type checkers know without importing typing, which would double the time this takes.
+# Type checkers accept this in place of typing.TYPE_CHECKING; importing typing would double the time
+# of `import comptroller`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from comptroller.bulk.loading import LoadResult, Rejection
@@ -88,7 +89,7 @@ __all__ = [
     "sample",
 ]
 
-_HOMES = {
+_NAMES_BY_MODULE = {
     "remote.async_service": ("AsyncService",),
     "errors": (
         "Closed",
@@ -125,7 +126,7 @@ _HOMES = {
     "service": ("Service",),
     "bulk.streams": ("Stream",),
 }
-_ROOMS = ("errors", "records")
+_SUBMODULES = ("errors", "records")
 
 
 def _load(name: str) -> object:
@@ -135,20 +136,20 @@ def _load(name: str) -> object:
         from importlib.metadata import version
 
         value: object = version("comptroller")
-    elif name in _ROOMS:
+    elif name in _SUBMODULES:
         return import_module(f"comptroller.{name}")
     else:
-        home = next((home for home, names in _HOMES.items() if name in names), None)
-        if home is None:
+        module = next((path for path, names in _NAMES_BY_MODULE.items() if name in names), None)
+        if module is None:
             raise AttributeError(f"module 'comptroller' has no attribute {name!r}")
-        value = getattr(import_module(f"comptroller.{home}"), name)
+        value = getattr(import_module(f"comptroller.{module}"), name)
     globals()[name] = value
     return value
 
 
-if not TYPE_CHECKING:  # to a type checker every name would be known then
+if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
     __getattr__ = _load
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_ROOMS]
+    return [*__all__, *_SUBMODULES]

@@ -1,4 +1,4 @@
-"""`python -m comptroller` is the command line."""
+"""Runs the command line: `python -m comptroller`."""
 
 import sys
 

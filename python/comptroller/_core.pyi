@@ -7,7 +7,7 @@ from comptroller.errors import Error
 
 class Readable(Protocol):
     def readinto(self, buffer: memoryview, /) -> int | None: ...
-    # Called from another thread than the reading one: ends a waiting read soon.
+    # Ends a blocked readinto soon; called from another thread than the reading one.
     def abandon(self) -> None: ...
 
 @final
@@ -29,16 +29,16 @@ class Principal:
 
 @final
 class ArrowSource:
-    """Rows as an Arrow C stream; each call of `__arrow_c_stream__` begins a new one."""
+    """Rows as an Arrow C stream; each call of `__arrow_c_stream__` starts a new stream."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     def with_string_views(self) -> ArrowSource:
-        """The same rows with texts as utf8_view."""
+        """Returns the same rows with text columns as utf8_view."""
 
 @final
 class TextPiece:
-    """Rows as text: a buffer of bytes, which may be read only."""
+    """Rows as text: a read-only buffer of bytes."""
 
     @property
     def rows(self) -> int: ...
@@ -48,8 +48,8 @@ class TextPiece:
 class TextRows:
     """The rows of an Arrow stream as CSV lines or JSON objects, formatted by threads of the core.
 
-    `stream` is a capsule. Of each column: the name, whether its texts may be formulas, which are
-    defused in CSV, and whether they are JSON, which is not escaped again. Columns are int64,
+    `stream` is a capsule. `columns` has for each column its name, whether its texts may be formulas
+    (escaped in CSV), and whether its texts are JSON (not escaped again). Columns are int64,
     decimal128, timestamp[us], large_utf8 or large_list of large_utf8.
     """
 
@@ -57,14 +57,14 @@ class TextRows:
         self, stream: object, columns: Iterable[tuple[str, bool, bool]], is_json: bool
     ) -> None: ...
     def next(self) -> TextPiece | None:
-        """The next rows; None at the end. A line feed precedes a JSON object, a comma stands
-        between two of a piece."""
+        """Returns the next rows, None at the end. Each JSON object follows a line feed; commas
+        separate the objects of a piece."""
 
 @final
 class ArrowLines:
-    """The rows of an Arrow stream, as a capsule, as NDJSON of records of a kind.
+    """The rows of an Arrow stream (a capsule) as NDJSON of records of a kind.
 
-    Columns that such a line does not know have 0 in place of each value. For one reader at a time.
+    Each value of an unknown column is 0. For one reader at a time.
     """
 
     def __init__(self, stream: object, kind: str) -> None: ...
@@ -96,7 +96,7 @@ class Store:
         kind: str,
         source: str | Readable,
         *,
-        are_rows: bool,  # `source` runs code of the caller, so it is read on the calling thread
+        are_rows: bool,  # `source` runs the caller's code, so the calling thread reads it
         customer_id: str | None,
         keep_going: bool,
         dry_run: bool,
@@ -120,9 +120,9 @@ class Store:
         parameters: list[tuple[str, str]],
     ) -> ArrowSource: ...
     def owns(self, path: str) -> bool: ...
-    # Another number after each commit, by whichever process.
+    # Changes with every commit of any process.
     def version(self) -> int: ...
-    # How many commits had 1 write, 2, up to 4, and so on; and the number of writes.
+    # The number of commits of 1 write, 2, up to 4, and so on; and the number of writes.
     def commits(self) -> tuple[list[int], int]: ...
     def backup(self, principal: Principal, destination: str) -> None: ...
     def check(self, principal: Principal) -> bytes: ...
@@ -130,7 +130,7 @@ class Store:
 
 @final
 class DeferredWrites:
-    """Writes that no thread waits for. May be used from many threads."""
+    """Writes that are queued and do not block a thread. Threads may share an instance."""
 
     def submit(
         self,
@@ -141,13 +141,13 @@ class DeferredWrites:
         body: bytes | None = None,
         idempotency_key: str | None = None,
     ) -> int:
-        """Queues a write; its ticket. Raises what refuses the request before."""
+        """Queues a write; returns its ticket. Raises Error if the request is invalid."""
 
     def fileno(self) -> int:
-        """Readable when there is something to take."""
+        """Returns a descriptor that is readable while `take` has outcomes to return."""
 
     def take(self) -> list[tuple[int, tuple[bytes, bool] | Error]]:
-        """The tickets and outcomes of the writes that ended since the last call."""
+        """Returns the tickets and outcomes of the writes that ended since the last call."""
 
 class _Route(Protocol):
     @property
@@ -169,10 +169,10 @@ class _Route(Protocol):
 
 @final
 class Lane:
-    """Answers requests from their bytes, those that write through one DeferredWrites.
+    """Parses and answers requests; writes go through one DeferredWrites.
 
-    An answer is what to send; or its body and whether it is replayed, where the application is to
-    compress it for the client.
+    An answer is the bytes to send. If the application has to compress the answer, it is the body
+    and whether it is a replay.
     """
 
     def __init__(
@@ -196,20 +196,21 @@ class Lane:
     def set_default_headers(self, headers: bytes) -> None: ...
     def end_reads(self) -> None: ...
     def take_log(self) -> bytes: ...
-    # Of each route: how many answers took how long, and their seconds in all.
+    # For each route: the counts of the latency buckets, and the total seconds.
     def counts(self) -> list[tuple[list[int], float]]: ...
     @staticmethod
     def parse(data: bytes) -> tuple[bytes, bytes, bytes, bytes, bytes, bytes | None, bool] | None:
-        """What it reads of a request that it may answer.
+        """Parses a request; returns None if the lane cannot answer it.
 
-        Method, path, query, token, body, Idempotency-Key, and whether there is Accept-Encoding.
+        Returns the method, path, query, token, body, Idempotency-Key, and whether the request has
+        Accept-Encoding.
         """
 
 def is_short(principal: Principal, operation: str, parameters: list[tuple[str, str]]) -> bool:
     """Whether a read takes less than a millisecond in a store of any size."""
 
 def dress(answer: bytes, envelope: str | None, items_alias: str | None) -> bytes:
-    """The body of an answer: in its envelope, or with its items under a second name too."""
+    """Returns a response body: the record in its envelope, or the items under two names."""
 
 def describe() -> bytes: ...
 def microseconds(text: str) -> int | None: ...

@@ -1,7 +1,7 @@
-"""Python values as the core takes them: parameters as text, bodies and lines as JSON.
+"""Conversion of Python values for the core: parameters as text, bodies and lines as JSON.
 
-Everything a caller passes goes through here once. What has no exact or no single meaning is
-refused, and the refusal names the argument: a float for money, a time without a zone.
+Inexact and ambiguous values raise InvalidRequest, which names the argument: a float for an amount,
+a time without a zone.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ Ids: TypeAlias = Id | Iterable[Id]
 Texts: TypeAlias = str | Iterable[str]
 Timestamp: TypeAlias = str | datetime
 Money: TypeAlias = str | Decimal | int
-#: What a filter may be given; an array filter takes one of these or several.
+#: The value of a filter; an array filter accepts one or several.
 Value: TypeAlias = str | bool | int | Decimal | datetime | UUID
 Filter: TypeAlias = Value | Iterable[Value] | None
 
 _MAX_DEPTH = 32
-# Wide enough for every amount the service keeps, so that the core says what is too long; narrow
-# enough that writing a number out stays cheap.
+# Larger than that of any valid amount, so that the core reports an amount that is too long; small
+# enough to format any number cheaply.
 _MAX_EXPONENT = 100
 
-# What a load finds in place of a number that is none: refused at its line, whatever the member,
-# where the text "nan" would pass for a name.
+# Replaces a number that is not finite, so that the load rejects its line. The text "nan" would be
+# valid in a member such as a name.
 _NOT_JSON = msgspec.Raw(b"NaN")
 
 _ALLOWED = "give a str, bool, int, Decimal, UUID or aware datetime"
 
 
 def text(name: str, value: object) -> str:
-    """One value as text. Raises InvalidRequest naming `name` for what is no single exact value."""
+    """Returns one value as text. Raises InvalidRequest for an inexact or a compound value."""
     if isinstance(value, str):
         return _unicode(name, str.__str__(value))
     if isinstance(value, bool):
@@ -50,21 +50,20 @@ def text(name: str, value: object) -> str:
     if isinstance(value, int):
         return _integer(name, value)
     if isinstance(value, datetime):
-        return _moment(name, value)
+        return _timestamp(name, value)
     if isinstance(value, Decimal):
         return _decimal(name, value)
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, float):
         raise _inexact(name, value)
-    raise invalid(name, f"{_kind_of(value)} is not allowed; {_ALLOWED}")
+    raise invalid(name, f"{_type_name(value)} is not allowed; {_ALLOWED}")
 
 
 def texts(name: str, value: object) -> list[str]:
-    """One value or several as a list of text; a set in sorted order, so that it is always the same.
+    """Returns one value or several as a list of text; a set is sorted.
 
-    Raises InvalidRequest also for no value at all: leaving a filter out and matching nothing are
-    different wishes, and an empty list could be read as either.
+    Raises InvalidRequest also for an empty list, which could mean no filter or no match.
     """
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         return [text(name, value)]
@@ -75,44 +74,46 @@ def texts(name: str, value: object) -> list[str]:
 
 
 def money(name: str, value: object) -> str:
-    """An amount as text. Raises InvalidRequest for floats, bools and what is no finite number."""
+    """Returns an amount as text. Raises InvalidRequest unless it is an exact, finite number."""
     if isinstance(value, bool) or not isinstance(value, (str, int, Decimal)):
         if isinstance(value, float):
             raise _inexact(name, value)
-        raise invalid(name, f"{_kind_of(value)} is no amount; give a Decimal, an int or a str")
+        raise invalid(
+            name, f"{_type_name(value)} is not an amount; give a Decimal, an int or a str"
+        )
     return text(name, value)
 
 
 def whole(name: str, value: object, most: int) -> int:
-    """A whole number from 0 to `most`. Raises InvalidRequest for anything else."""
+    """Returns a whole number from 0 to `most`. Raises InvalidRequest for anything else."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
         raise invalid(name, f"it must be a whole number from 0 to {most}")
     return value
 
 
 def flag(name: str, value: object) -> bool:
-    """True or False. Raises InvalidRequest for anything else, whose truth may surprise."""
+    """Returns a bool. Raises InvalidRequest for anything else, such as the text "false"."""
     if not isinstance(value, bool):
-        raise invalid(name, f"{_kind_of(value)} is not allowed; give True or False")
+        raise invalid(name, f"{_type_name(value)} is not allowed; give True or False")
     return value
 
 
 def path(name: str, value: object) -> str:
-    """A path as text. Raises InvalidRequest for what names no file."""
+    """Returns a path as text. Raises InvalidRequest if it cannot name a file."""
     if not isinstance(value, (str, os.PathLike)):
-        raise invalid(name, f"{_kind_of(value)} is no path; give a str or a Path")
+        raise invalid(name, f"{_type_name(value)} is not a path; give a str or a Path")
     place = os.fspath(value)
     if not isinstance(place, str) or "\0" in place:
-        raise invalid(name, "it must name a file, as a str or a Path")
+        raise invalid(name, "not a file name; give a str or a Path without a NUL character")
     return _unicode(name, place)
 
 
 def query(
     filters: Mapping[str, object], known: Iterable[str] | None = None
 ) -> list[tuple[str, str]]:
-    """Filters as parameters: None is left out, several values repeat the name.
+    """Returns filters as parameters: None is left out, several values repeat the name.
 
-    Raises InvalidRequest for a name that is not in `known`, naming the nearest one that is.
+    Raises InvalidRequest for a name that is not in `known`; the message suggests the nearest name.
     """
     if known is not None:
         refuse_unknown(filters, known)
@@ -129,28 +130,28 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
     names = list(known)
     for name in given:
         if name not in names:
-            raise invalid(name, f"no such argument; {_nearest(name, names)}")
+            raise invalid(name, f"unknown argument; {_nearest(name, names)}")
 
 
 def body(members: Mapping[str, object]) -> bytes:
-    """A JSON object of the members that are not None. Raises InvalidRequest naming a bad one."""
+    """Returns a JSON object of the members that are not None. Raises InvalidRequest."""
     return _encode(_members("", members, exact=True, depth=1), "body")
 
 
 def record(value: object) -> bytes:
-    """A record, or a dict of its members, as JSON without loss. Raises InvalidRequest."""
+    """Returns a record, or a dict of its members, as lossless JSON. Raises InvalidRequest."""
     if isinstance(value, msgspec.Struct):
         return body(_attributes(value))
     if isinstance(value, Mapping):
         return body(value)
-    raise invalid("record", f"{_kind_of(value)} is not allowed; give a record or a dict")
+    raise invalid("record", f"{_type_name(value)} is not allowed; give a record or a dict")
 
 
 def line(value: object) -> bytes:
-    """A row to load as a line of NDJSON, its end included.
+    """Returns a row to load as a line of NDJSON, with its line feed.
 
-    What the core will refuse is written as it is, so that the load counts it at its line. Raises
-    InvalidRequest only for what JSON cannot hold.
+    Invalid values are written unchanged, so that the load rejects their line. Raises
+    InvalidRequest only for values that JSON cannot represent.
     """
     plain = _plain("", value, exact=False, depth=0)
     try:
@@ -161,17 +162,17 @@ def line(value: object) -> bytes:
 
 
 def choice(name: str, value: str, allowed: Iterable[str]) -> str:
-    """`value`, if it is allowed. Raises InvalidRequest naming the nearest word that is."""
+    """Returns `value` if it is allowed. Raises InvalidRequest, which suggests the nearest value."""
     known = list(allowed)
     if not isinstance(value, str):
-        raise invalid(name, f"{_kind_of(value)} is not allowed; give one of {', '.join(known)}")
+        raise invalid(name, f"{_type_name(value)} is not allowed; give one of {', '.join(known)}")
     if value not in known:
         raise invalid(name, f"{shorten(repr(value))} is not allowed; {_nearest(value, known)}")
     return value
 
 
 def choices(name: str, values: str | Iterable[str], allowed: Sequence[str]) -> tuple[str, ...]:
-    """One value or several. Raises InvalidRequest for one that is not allowed or is repeated."""
+    """Returns one value or several. Raises InvalidRequest if one is unknown or a duplicate."""
     if not isinstance(values, Iterable):
         raise invalid(name, f"must be some of {', '.join(allowed)}")
     chosen = (values,) if isinstance(values, str) else tuple(values)
@@ -179,12 +180,12 @@ def choices(name: str, values: str | Iterable[str], allowed: Sequence[str]) -> t
         if value not in allowed:
             raise invalid(name, f"must be some of {', '.join(allowed)}")
         if chosen.count(value) > 1:
-            raise invalid(name, f"names {value} twice")
+            raise invalid(name, f"duplicate value {value}; name each value once")
     return chosen
 
 
 def kind(value: str, others: Iterable[str] = ()) -> str:
-    """A kind of record as the core spells it, from dashes or underscores; or one of `others`."""
+    """Returns a kind as the core spells it, with dashes for underscores; or one of `others`."""
     word = value.replace("_", "-") if isinstance(value, str) else value
     return choice("kind", word, [*KINDS, *others])
 
@@ -198,7 +199,7 @@ def _nearest(name: str, names: list[str]) -> str:
     return "allowed are " + ", ".join(names)
 
 
-def _kind_of(value: object) -> str:
+def _type_name(value: object) -> str:
     if value is None:
         return "None"
     name = type(value).__name__
@@ -216,7 +217,7 @@ def _unicode(name: str, value: str) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise invalid(name, "it holds a lone surrogate, which is no character") from None
+            raise invalid(name, "contains a lone surrogate; give valid Unicode text") from None
     return value
 
 
@@ -228,18 +229,18 @@ def _integer(name: str, value: int) -> str:
 
 def _decimal(name: str, value: Decimal) -> str:
     if not value.is_finite():
-        raise invalid(name, f"{value} is no amount; give a finite Decimal")
+        raise invalid(name, f"{value} is not an amount; give a finite Decimal")
     if abs(value.adjusted()) > _MAX_EXPONENT:
         given = shorten(str(value))
         raise invalid(name, f"{given} has too many digits; at most 20 and 18 fraction digits")
     return format(value, "f")
 
 
-def _moment(name: str, value: datetime) -> str:
+def _timestamp(name: str, value: datetime) -> str:
     try:
         offset = value.utcoffset()
-    except ValueError:  # pandas.NaT calls itself a datetime
-        raise invalid(name, f"{value} is no moment") from None
+    except ValueError:  # pandas.NaT is an instance of datetime
+        raise invalid(name, f"{value} is not a time; give an aware datetime") from None
     if offset is None:
         raise invalid(
             name,
@@ -260,13 +261,13 @@ def _attributes(value: msgspec.Struct) -> dict[str, object]:
 def _members(
     path: str, members: Mapping[str, object], *, exact: bool, depth: int
 ) -> dict[str, object]:
-    # None is "not given" everywhere but among metadata, where the core has to see and refuse it.
+    # None means "not given", except in metadata, where the core rejects it.
     keep_none = path == "metadata"
     plain: dict[str, object] = {}
     for name, value in members.items():
         if not isinstance(name, str):
             given = shorten(repr(name))
-            raise invalid(path or "record", f"{given} is no member's name; names are str")
+            raise invalid(path or "record", f"{given} is not a member name; member names are str")
         if value is None and not keep_none:
             continue
         place = f"{path}.{name}" if path else name
@@ -286,18 +287,19 @@ def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
         return value
     if isinstance(value, int):
         if not exact:
-            _integer(path, value)  # raises for one too long to be written out
+            _integer(path, value)  # raises if the number is too long to format
         return int(value)
     if isinstance(value, (datetime, Decimal, UUID)):
-        return text(path, value) if exact else _as_it_is(path, value)
+        return text(path, value) if exact else _unchecked(path, value)
     if isinstance(value, float):
         if exact:
             raise _inexact(path, value)
         return float(value) if isfinite(value) else _NOT_JSON
     if depth >= _MAX_DEPTH and not exact:
-        return []  # a level more than the core takes, which says so; what is in it may have no end
+        # The core rejects this level. Deeper ones are left out, as the nesting may be endless.
+        return []
     if depth >= _MAX_DEPTH:
-        raise invalid(path, f"it is nested deeper than {_MAX_DEPTH}")
+        raise invalid(path, f"nested too deeply; at most {_MAX_DEPTH} levels")
     if isinstance(value, msgspec.Struct):
         return _members(path, _attributes(value), exact=exact, depth=depth + 1)
     if isinstance(value, Mapping):
@@ -308,10 +310,10 @@ def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
         return sorted(
             (_plain(path, item, exact=exact, depth=depth + 1) for item in value), key=repr
         )
-    raise invalid(path, f"{_kind_of(value)} cannot be written as JSON; {_ALLOWED}, list or dict")
+    raise invalid(path, f"{_type_name(value)} cannot be written as JSON; {_ALLOWED}, list or dict")
 
 
-def _as_it_is(path: str, value: datetime | Decimal | UUID) -> object:
+def _unchecked(path: str, value: datetime | Decimal | UUID) -> object:
     try:
         return text(path, value)
     except InvalidRequest:
@@ -322,6 +324,6 @@ def _encode(value: object, name: str) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        raise invalid(name, "it holds a lone surrogate, which is no character") from None
+        raise invalid(name, "contains a lone surrogate; give valid Unicode text") from None
     except (OverflowError, ValueError):
-        raise invalid(name, "it holds an integer that is too long") from None
+        raise invalid(name, "contains an integer that is too long") from None

@@ -1,4 +1,4 @@
-"""Records from JSON: the types that their members have, and how a document is decoded."""
+"""Decoding of records from JSON, and the types of their members."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ R = TypeVar("R")
 class Record(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, repr_omit_defaults=True
 ):
-    """What all records share: frozen, built by keyword, and short when printed."""
+    """The base class of all records: frozen, built by keyword, printed without unset members."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The members that are set as plain values, which :mod:`json` writes and `load` takes.
+        """Returns the members that are set as plain values, which :mod:`json` and `load` accept.
 
-        Amounts and times are text, exact and as the service writes them.
+        Amounts and times are exact text, formatted as by the service.
         """
         members: dict[str, Any] = msgspec.json.decode(arguments.record(self))
         return members
 
 
-# msgspec takes more for a Decimal: NaN, 1_0, numbers that are not text.
+# msgspec would also decode NaN, "1_0" and JSON numbers as a Decimal.
 _Amount = Annotated[str, msgspec.Meta(pattern=r"\A-?[0-9]{1,20}(\.[0-9]{1,18})?\Z")]
 
 
 def _amounts(wanted: msgspec.inspect.Type) -> Any:
-    """A type that has the amounts of another alone, as text; None if there are none."""
+    """Returns a type with only the amounts of another type, as text; None if it has none."""
     if isinstance(wanted, msgspec.inspect.DecimalType):
         return _Amount
     if isinstance(wanted, (msgspec.inspect.ListType, msgspec.inspect.VarTupleType)):
@@ -54,7 +54,7 @@ def _amounts(wanted: msgspec.inspect.Type) -> Any:
 
 
 class _Decoder:
-    """Reads documents of one type; amounts are plain decimals within their limits."""
+    """Decodes documents of one type; amounts must be plain decimals within their limits."""
 
     def __init__(self, wanted: Any) -> None:
         amounts = _amounts(msgspec.inspect.type_info(wanted))
@@ -74,17 +74,17 @@ _one_at_a_time = Lock()
 def _decoder(wanted: Any) -> _Decoder:
     decoder = _decoders.get(wanted)
     if decoder is None:
-        # msgspec crashes where two threads are the first to decode into a class at the same time.
+        # msgspec crashes if two threads at once are the first to decode into a class.
         with _one_at_a_time:
             decoder = _decoders.setdefault(wanted, _Decoder(wanted))
     return decoder
 
 
 def read(data: bytes, wanted: type[R]) -> R:
-    """`data`, a JSON document, as a `wanted`; members it does not know are left out.
+    """Decodes a JSON document as the type `wanted`; ignores unknown members.
 
     Raises:
-        msgspec.MsgspecError: it is not JSON, or not the JSON of such a record.
+        msgspec.MsgspecError: `data` is not JSON, or does not match the type.
         UnicodeDecodeError: a text in it is not UTF-8.
     """
     answer: R = _decoder(cast(Any, wanted)).decode(data)

@@ -1,24 +1,23 @@
-"""What can go wrong, as one tree. What to do follows from the class.
+"""The exceptions, one class for each way to react.
 
 ::
 
-    Error                    any refusal; also 405 and a defect of the service (500)
+    Error                    the base class; also 405 and a defect of the service (500)
     ├── InvalidRequest       400, 413, 415, 422: change the request
     ├── Unauthenticated      401: get valid credentials
-    ├── Forbidden            403: a scope, a customer or a kind of control that is not yours
-    ├── NotFound             404: no such record (a foreign one is answered like an unknown one)
-    ├── Conflict             409: the present state does not allow it
+    ├── Forbidden            403: the caller lacks a scope, or access to a customer or control
+    ├── NotFound             404: no such record, or it belongs to another customer
+    ├── Conflict             409: the current state of the records does not allow the request
     ├── RateLimited          429: try again after `retry_after` seconds
-    ├── Unavailable          503: may pass (busy, full disk, no connection); try again
-    ├── OutcomeUnknown       504: a write that may have been executed; look before you repeat it
-    ├── Unusable             500: a store or a file that cannot be used until someone mends that
-    │   ├── Closed           503: the Service was closed, or carried into a forked process
+    ├── Unavailable          503: a temporary cause (busy, full disk, no connection); try again
+    ├── OutcomeUnknown       504: a write that may have been executed; read before you repeat it
+    ├── Unusable             500: a store or a file that fails until someone repairs it
+    │   ├── Closed           503: the Service was closed, or inherited by a forked process
     │   └── ReadOnly         403: the store was opened read-only
-    └── Unsupported          501: not possible here, now and later
+    └── Unsupported          501: the Service or the installation can never do it
         └── MissingExtra     501: an optional package is not installed; also an ImportError
 
-``code`` says precisely which refusal it is (``"control-not-overridable"``, ``"invalid-cursor"``,
-...).
+``code`` names the error precisely (``"control-not-overridable"``, ``"invalid-cursor"``, ...).
 """
 
 from __future__ import annotations
@@ -29,26 +28,26 @@ from typing import Any, NamedTuple
 
 
 class FieldError(NamedTuple):
-    """One member or argument that was refused, and why; `field` is a path such as ``a.b``."""
+    """An invalid member or argument, and the reason; `field` is a path such as ``a.b``."""
 
     field: str
     message: str
 
 
 class Error(Exception):
-    """A refusal. Nothing was stored, except as stated here.
+    """The base class of all errors. A failed operation stored nothing, with two exceptions.
 
-    If an error ends a load after something was committed (batches of `keep_going`), it has a
-    ``load_result``, the :class:`comptroller.LoadResult` of what was kept. OutcomeUnknown marks the
-    writes that may have been executed.
+    If an error ends a load after a commit (of a batch of `keep_going`), it has a ``load_result``,
+    the :class:`comptroller.LoadResult` of the committed lines. A write that raises OutcomeUnknown
+    may have been executed.
 
     Attributes:
-        code: which refusal, one of a fixed set of values.
+        code: the error code, one of a fixed set of values.
         status: the HTTP status of this code.
-        detail: one sentence for a person: what was wrong, where, and what is accepted.
-        errors: one :class:`FieldError` for each member or argument that was refused.
+        detail: one sentence for a person: where the error is, what is wrong, what is accepted.
+        errors: one :class:`FieldError` for each invalid member or argument.
         existing: on a conflict, the id of your record that exists already, else ``None``.
-        retry_after: seconds after which the service allows another attempt, if it said so.
+        retry_after: seconds to wait before the next attempt, if the service named them.
         request_id: the id under which a server logged the request; ``None`` without a server.
     """
 
@@ -69,7 +68,7 @@ class Error(Exception):
         self.existing = existing
         self.retry_after = retry_after
         self.request_id = request_id
-        # The base class pickles its arguments, so it is given all of them.
+        # Exception pickles the arguments of its constructor, so it gets all of them.
         super().__init__(code, status, detail, self.errors, existing, retry_after, request_id)
 
     def __str__(self) -> str:
@@ -86,19 +85,19 @@ class Unauthenticated(Error):
 
 
 class Forbidden(Error):
-    """Valid credentials that do not reach this far (403)."""
+    """The credentials are valid, but do not permit the request (403)."""
 
 
 class NotFound(Error):
-    """No such record for this caller (404)."""
+    """The record does not exist, or the caller has no access to it (404)."""
 
 
 class Conflict(Error):
-    """The request is valid, the present state does not allow it (409)."""
+    """The request is valid, but the current state of the records does not allow it (409)."""
 
 
 class RateLimited(Error):
-    """The client asks more often than the operator allows (429).
+    """The client sends more requests than the operator allows (429).
 
     `retry_after` is the number of seconds to wait, if the server names one.
     """
@@ -109,21 +108,22 @@ class Unavailable(Error):
 
 
 class OutcomeUnknown(Error):
-    """A write that reached a server, whose answer did not come back (504).
+    """A write was sent to a server, but its response did not arrive (504).
 
-    It may have been executed. Repeat it under the same idempotency key, or read the record first.
+    The server may have executed it. Repeat it with the same idempotency key, or read the record
+    first.
     """
 
 
 class Unusable(Error):
-    """A store, a file or an answer that cannot be used as it is (500); another attempt fails too.
+    """A store, a file or a response cannot be used (500); another attempt would fail too.
 
-    Such as a damaged store, one of a newer version, a path without permission.
+    Examples: a damaged store, a store of a newer version, a path without permission.
     """
 
 
 class Closed(Unusable):
-    """The Service was closed, or was carried into a forked process: open another (503)."""
+    """The Service was closed, or inherited by a forked process; open a new one (503)."""
 
 
 class ReadOnly(Unusable):
@@ -131,14 +131,14 @@ class ReadOnly(Unusable):
 
 
 class Unsupported(Error):
-    """Not possible with this Service or installation, now and later (501)."""
+    """The Service or the installation can never do it (501)."""
 
 
 class MissingExtra(Unsupported, ImportError):
     """An optional package is not installed (501); the detail says what to install."""
 
 
-_LONGEST_REPEATED = 80
+_MAX_QUOTED = 80
 _BY_CODE: dict[str, type[Error]] = {
     "closed": Closed,
     "outcome-unknown": OutcomeUnknown,
@@ -159,8 +159,8 @@ _BY_STATUS: dict[int, type[Error]] = {
     501: Unsupported,
     503: Unavailable,
 }
-# As in Error::of_system of the core.
-_PASSING = frozenset(
+# The same set as in Error::of_system of the core.
+_TEMPORARY = frozenset(
     {
         errno.ENOSPC,
         errno.EDQUOT,
@@ -187,44 +187,44 @@ def make(
     retry_after: float | None = None,
     request_id: str | None = None,
 ) -> Error:
-    """The exception for a problem code; its class follows from the code, else from the status."""
+    """Returns the exception for an error code; the code or else the status decides its class."""
     kind = _BY_CODE.get(code) or _BY_STATUS.get(status, Error)
     return kind(code, status, detail, errors, existing, retry_after, request_id)
 
 
 def shorten(text: str) -> str:
-    """What a caller gave, as a message may repeat it: 80 characters at most, and dots behind."""
-    return text if len(text) <= _LONGEST_REPEATED else text[:_LONGEST_REPEATED] + "..."
+    """Cuts a caller's text for a message: at most 80 characters, then dots."""
+    return text if len(text) <= _MAX_QUOTED else text[:_MAX_QUOTED] + "..."
 
 
 def invalid(field: str, message: str) -> InvalidRequest:
-    """The refusal of one argument; the detail repeats it, so that a reader of either learns all."""
+    """Returns the error of one invalid argument, stated in `detail` and in `errors`."""
     name = shorten(field)
     return InvalidRequest("invalid-request", 400, f"{name}: {message}", [(name, message)])
 
 
 def unavailable(detail: str) -> Unavailable:
-    """The refusal of what may pass."""
+    """Returns the error of a temporary failure."""
     return Unavailable("unavailable", 503, detail)
 
 
 def unusable(detail: str) -> Unusable:
-    """The refusal of a store, a file or an answer that will not be better the next time."""
+    """Returns the error of a store, a file or a response that cannot be used."""
     return Unusable("unusable", 500, detail)
 
 
 def unsupported(detail: str) -> Unsupported:
-    """The refusal of what is not possible here."""
+    """Returns the error of an operation that this Service cannot do."""
     return Unsupported("unsupported", 501, detail)
 
 
 def closed(detail: str = "the service is closed") -> Closed:
-    """The refusal of a Service that was closed, or carried into a forked process."""
+    """Returns the error of a Service that was closed, or inherited by a forked process."""
     return Closed("closed", 503, detail)
 
 
 def missing_extra(module: str, purpose: str, extra: str = "") -> MissingExtra:
-    """The refusal of `purpose`, which needs `module`, by itself or of an extra of this package."""
+    """Returns the error that `purpose` needs `module`, which the extra `extra` may install."""
     what = f'comptroller with its extra "{extra}"' if extra else "it"
     error = MissingExtra(
         "unsupported", 501, f"{purpose} needs {module}, which is not installed; install {what}"
@@ -234,7 +234,7 @@ def missing_extra(module: str, purpose: str, extra: str = "") -> MissingExtra:
 
 
 def require(module: str, purpose: str, extra: str = "") -> Any:
-    """The optional module. Raises MissingExtra, which says what to install, if it is missing."""
+    """Imports an optional module. Raises MissingExtra, which names what to install."""
     from importlib import import_module
 
     try:
@@ -244,5 +244,5 @@ def require(module: str, purpose: str, extra: str = "") -> Any:
 
 
 def of_system(error: OSError, detail: str) -> Error:
-    """The refusal of what the system refused: Unavailable if the cause may pass, else Unusable."""
-    return unavailable(detail) if error.errno in _PASSING else unusable(detail)
+    """Returns the error for an OSError: Unavailable if the cause is temporary, else Unusable."""
+    return unavailable(detail) if error.errno in _TEMPORARY else unusable(detail)

@@ -1,4 +1,4 @@
-"""The service in this process: a store file behind the nouns' methods."""
+"""The host of a service in this process, and `open`, which opens a store file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from comptroller.service import Service
 
 
 class LocalHost:
-    """A store in this process, for one principal; `path` is None where it keeps no file."""
+    """A store in this process, used as one principal; `path` is None for a store in memory."""
 
     def __init__(self, store: Store, principal: Principal, path: str | None) -> None:
         self.store = store
@@ -29,7 +29,7 @@ class LocalHost:
         body: bytes | None,
         idempotency_key: str | None,
     ) -> bytes:
-        """The JSON answer of an operation, a first or a replayed one."""
+        """Executes an operation; returns its JSON result, which may be a replay."""
         answer, _replayed = self.store.call(
             self.principal, operation, parameters, body, idempotency_key
         )
@@ -38,11 +38,11 @@ class LocalHost:
     def stream(
         self, kind: str, columns: list[str] | None, parameters: list[tuple[str, str]]
     ) -> Stream:
-        """All records of a kind that pass the filters, as columns."""
+        """Returns all records of a kind that match the filters, as columns."""
         return Stream(kind, self.store.stream(self.principal, kind, columns, parameters))
 
     def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
-        """Loads in this process."""
+        """Loads records into the store."""
         self.store.load(
             self.principal,
             kind,
@@ -57,11 +57,11 @@ class LocalHost:
         )
 
     def export(self, kind: str, path: str, format: str, parameters: list[tuple[str, str]]) -> int:
-        """Writes the file in this process."""
+        """Writes records of the store to a file; returns the row count."""
         return self.store.export(self.principal, kind, path, format, parameters)
 
     def require_writable(self, path: str) -> None:
-        """Refuses the store's own files, and those of any other."""
+        """Raises InvalidRequest for a file of this store or of any other store."""
         if self.store.owns(path):
             raise invalid("path", f"{path} is a file of the store itself; name another file")
         refuse_store("path", path)
@@ -71,15 +71,15 @@ class LocalHost:
         self.store.backup(self.principal, destination)
 
     def check(self) -> bytes:
-        """What an examination of the whole store found, as JSON."""
+        """Examines the whole store; returns the findings as JSON."""
         return self.store.check(self.principal)
 
     def customer(self) -> str | None:
-        """Whose client the caller is; None for the operator."""
+        """Returns the caller's customer; None for the operator."""
         return self.principal.customer
 
     def version(self) -> int:
-        """Another number after each commit, by whichever process."""
+        """Returns a number that changes with every commit of any process."""
         return self.store.version()
 
     def close(self) -> None:
@@ -95,19 +95,21 @@ def open(
     client_id: str | None = None,
     read_only: bool = False,
 ) -> Service:
-    """Opens a store file, made if missing, as its operator or as a client of one customer.
+    """Opens a store file as its operator or as a client; creates the file if it is missing.
 
     Args:
-        path: the file, or ``":memory:"`` for a store that is gone when it is closed.
-        customer: whose client to be; the operator, who sees all customers, when left out.
-        scopes: what is allowed, such as ``["rewards:read_claims"]``; all of its kind when left out.
-        client_id: the name that records of a client's work carry as created_by; of the
-            operator's they say ``operator``.
-        read_only: never writes and never migrates.
+        path: the file, or ``":memory:"`` for a store in memory, which `close` discards.
+        customer: opens the store as a client of this customer; by default as the operator, who
+            sees all customers.
+        scopes: the permissions, such as ``["rewards:read_claims"]``; by default all scopes of a
+            client or of the operator.
+        client_id: the name of the client, stored as ``created_by`` of its records; for the
+            operator that is ``operator``.
+        read_only: opens the store without writing or migrating it.
 
     Raises:
-        Unusable: the path cannot be opened, is no store, or one of a newer version.
-        InvalidRequest: an unknown scope.
+        Unusable: the path cannot be opened, is not a store, or is a store of a newer version.
+        InvalidRequest: a scope is unknown.
     """
     place = arguments.path("path", path)
     principal = Principal(
@@ -123,6 +125,6 @@ def open(
 
 
 def _scopes(given: Iterable[str]) -> list[str]:
-    # Unlike a filter they may be none.
+    # `arguments.texts` would refuse an empty list, which is valid here.
     several = isinstance(given, Iterable) and not isinstance(given, (str, bytes))
     return [arguments.text("scopes", scope) for scope in (given if several else [given])]

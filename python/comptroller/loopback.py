@@ -1,4 +1,4 @@
-"""What stays on this machine, and so may travel in clear."""
+"""Detection of hosts and URLs to which secrets may be sent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a name or an address, without brackets, is of this machine alone."""
+    """Whether a host name, or an address without brackets, is a loopback one."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -15,7 +15,7 @@ def is_loopback(host: str) -> bool:
 
 
 def host_of(authority: str) -> str:
-    """The host of ``host:port``, in small letters and without brackets; empty where it has none."""
+    """Returns the host of ``host:port`` in lower case, without brackets; empty if it has none."""
     try:
         return urlsplit(f"//{authority}").hostname or ""
     except ValueError:
@@ -23,11 +23,11 @@ def host_of(authority: str) -> str:
 
 
 def is_private(url: str) -> bool:
-    """Whether nobody reads along at a URL: https, or http on this machine; without credentials."""
+    """Whether a URL is https, or http on this machine, and contains no credentials."""
     try:
-        place = urlsplit(url)
+        parts = urlsplit(url)
     except ValueError:
         return False
-    host = host_of(place.netloc)
-    is_kept = place.scheme == "https" or (place.scheme == "http" and is_loopback(host))
-    return is_kept and host != "" and "@" not in place.netloc
+    host = host_of(parts.netloc)
+    is_secure = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
+    return is_secure and host != "" and "@" not in parts.netloc

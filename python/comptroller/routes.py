@@ -1,4 +1,4 @@
-"""The routes of the interface: which operation each method of a path is."""
+"""The routes of the HTTP interface: the operation of each method and path."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 from comptroller.route_table import ROUTES
 
-#: Where a server of this interface gives tokens of its own.
+#: The token endpoint of a server that issues its own tokens.
 TOKEN_PATH = "/oauth2/token"
 
-#: A POST with this header and the value GET is the GET whose query is the form in its body: for
-#: filters that are too long for a URL.
+#: A POST with this header and the value GET is a GET whose query is the form in the body. Clients
+#: use it for filters that are too long for a URL.
 METHOD_OVERRIDE = "x-http-method-override"
 FORM = "application/x-www-form-urlencoded"
 
 
 class Row(NamedTuple):
-    """An operation at a path; `envelope` is the member that holds the record in its answer."""
+    """An operation at a path; `envelope` is the member of the response that has the record."""
 
     method: str
     path: str
@@ -26,21 +26,21 @@ class Row(NamedTuple):
 
     @property
     def names_id(self) -> bool:
-        """Whether a segment of the path is the id of the record."""
+        """Whether the path contains the id of the record."""
         return "{id}" in self.path
 
     @property
     def is_operators(self) -> bool:
-        """Whether a client may not call it, whatever its scopes."""
+        """Whether only the operator may call it."""
         return self.path.startswith("/operator/")
 
 
-#: Every operation at its paths.
+#: The routes of all operations.
 ROWS = tuple(Row(*route) for route in ROUTES)
 
 
 def paths() -> Iterator[tuple[str, dict[str, Row]]]:
-    """Each path once, with its rows by method."""
+    """Yields each path once, with its rows by method."""
     by_path: dict[str, dict[str, Row]] = {}
     for row in ROWS:
         by_path.setdefault(row.path, {})[row.method] = row

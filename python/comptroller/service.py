@@ -1,4 +1,4 @@
-"""The service: its resources, and what is done in bulk, wherever it runs."""
+"""The `Service`: the resources and the bulk operations of a local or remote service."""
 
 from __future__ import annotations
 
@@ -32,42 +32,43 @@ _FORMATS = ("ndjson", "csv", "parquet")
 
 
 class Host(Transport, Protocol):
-    """Where a service runs: carries operations to it, and what is done in bulk."""
+    """Executes the operations and bulk work of a `Service`, in this process or remotely."""
 
     def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
-        """Loads; appends the account of what was done, also where an exception ends it."""
+        """Loads records; appends the LoadResult as JSON, also if an exception ends the load."""
 
     def export(self, kind: str, path: str, format: str, parameters: list[tuple[str, str]]) -> int:
-        """Writes an NDJSON or CSV file, or standard output for ``-``; gives the rows."""
+        """Writes an NDJSON or CSV file, or standard output for ``-``; returns the row count."""
 
     def require_writable(self, path: str) -> None:
-        """Refuses a file that an export may not replace."""
+        """Raises InvalidRequest for a file that an export may not replace."""
 
     def backup(self, destination: str) -> None:
         """Copies the store."""
 
     def check(self) -> bytes:
-        """What an examination of the whole store found, as JSON."""
+        """Examines the whole store; returns the findings as JSON."""
 
     @property
     def path(self) -> str | None:
-        """The store's file; None for a remote service and for a store without one."""
+        """The store's file; None for a remote service and for a store in memory."""
 
     def customer(self) -> str | None:
-        """Whose client the caller is; None for an operator, and where that is unknown."""
+        """The caller's customer; None for an operator, or if it is unknown."""
 
     def version(self) -> int | None:
-        """A number that changes with every commit, by any process; None if that is unknown."""
+        """A number that changes with every commit of any process; None if it is unknown."""
 
     def close(self) -> None:
-        """Lets go of the service; again does nothing."""
+        """Closes the connection or store; closing again does nothing."""
 
 
 class Service(Resources):
-    """The service, for its operator or for one client: a store's by :func:`comptroller.open`.
+    """A service, used as its operator or as one client.
 
-    May be used from many threads. After `close`, and in a forked child, every method raises
-    :class:`comptroller.Closed`.
+    :func:`comptroller.open` makes one for a store file, :func:`comptroller.connect` one for a
+    server. All threads may share a Service. After `close`, and in a forked child, every method
+    raises :class:`comptroller.Closed`.
     """
 
     def __init__(self, host: Host, title: str) -> None:
@@ -78,9 +79,9 @@ class Service(Resources):
 
     @property
     def reports(self) -> Reports:
-        """Reports on the records, whose columns they keep in memory until the service is closed.
+        """Reports on the records; their columns stay in memory until the service is closed.
 
-        Raises MissingExtra if the extra is not installed.
+        Raises MissingExtra if the extra `analysis` is not installed.
         """
         require("sqlglot", "reports", "analysis")
         from comptroller.analysis.reports import Reports
@@ -92,7 +93,7 @@ class Service(Resources):
 
     @property
     def host(self) -> Host:
-        """Where it runs, for adapters."""
+        """The host that executes the operations; for adapters."""
         return self._host
 
     def load(
@@ -105,35 +106,39 @@ class Service(Resources):
         dry_run: bool = False,
         progress: Progress | bool | None = None,
     ) -> LoadResult:
-        """Loads records of a kind, accounting for every line. For the operator.
+        """Loads records of one kind and counts the outcome of every line. For the operator.
 
-        All or nothing: where a line is rejected nothing is kept, unless `keep_going` says to keep
-        the good ones. Bad lines are in the result, never raised.
+        If a line is rejected, nothing is stored, unless `keep_going` is set. Rejected lines are
+        listed in the result; they raise no exception.
 
         Args:
             kind: one of :data:`comptroller.values.KINDS`, such as ``claims``.
             source: a path, a binary file (NDJSON, a JSON array or a saved list answer, also
                 gzipped), a data frame (anything with ``__arrow_c_stream__``: polars, pandas,
                 pyarrow, a DuckDB relation, a :class:`comptroller.Stream`), or an iterable of dicts
-                or records, walked on the calling thread. Times are RFC 3339 or aware datetimes,
-                amounts plain decimals as str, Decimal or int. A row that JSON cannot hold (a key
-                that is no str, an object of another type) is rejected too; what the iterable itself
-                raises is raised. Of a frame, empty cells are members that are not set, and columns
-                that are not known are counted as unknown members.
-            customer_id: whose the records are that carry no customer; ``default`` when left out.
-            keep_going: keeps the good lines, in batches.
-            dry_run: keeps nothing, and counts what would have been.
-            progress: called with bytes done, bytes in all (None if unknown) and rows, at most ten
-                times a second. What it raises ends the load, as Ctrl-C does. True is a bar (needs
-                tqdm), False none; left out there is one in notebooks, where it takes a while.
+                or records, which is iterated on the calling thread. Times are RFC 3339 or aware
+                datetimes, amounts plain decimals as str, Decimal or int. A row that JSON cannot
+                represent (a key that is not a str, an object of another type) is rejected too; an
+                exception of the iterable itself is raised. In a data frame, an empty cell is a
+                member that is not set, and an unknown column counts as an unknown member.
+            customer_id: the customer of records that name none; default ``default``.
+            keep_going: stores the valid lines, in batches.
+            dry_run: stores nothing; the result counts what a load would do.
+            progress: called with the bytes done, the total bytes (None if unknown) and the rows, at
+                most ten times a second. An exception that it raises ends the load, as Ctrl-C does.
+                True shows a bar (needs tqdm), False none. By default a notebook shows a bar for a
+                load of more than a second.
 
-        Whatever ends a load when something has been committed (batches of `keep_going`; all of it,
-        at the very end) carries the LoadResult of that as its ``load_result``.
+        If an exception ends a load after a commit (of a batch of `keep_going`, or of the whole
+        load), the exception has the LoadResult of the committed lines as its ``load_result``.
+
+        Returns:
+            The counts of the lines, the rejected lines and the unknown members.
 
         Raises:
-            InvalidRequest: an unknown kind, a source that cannot be read; a column of floats, or of
-                times without a zone, that has values.
-            Forbidden: asked by a client.
+            InvalidRequest: the kind is unknown, or the source cannot be read; or a column has
+                floats, or times without a zone.
+            Forbidden: the caller is a client.
             ReadOnly: the store was opened read-only.
             Unavailable: the store is busy, or its disk is full.
         """
@@ -153,7 +158,7 @@ class Service(Resources):
                 self._host.load(word, given, options, accounts)
             return given.explained(decoding.read(accounts[0], LoadResult))
         except BaseException as error:
-            # Also a Ctrl-C that came when all was committed.
+            # A Ctrl-C may arrive after everything was committed.
             if given and accounts:
                 vars(error)["load_result"] = given.explained(decoding.read(accounts[0], LoadResult))
             raise
@@ -166,26 +171,27 @@ class Service(Resources):
         keep_going: bool = False,
         progress: Progress | bool | None = None,
     ) -> dict[str, LoadResult]:
-        """Loads a folder with a file for each kind, such as ``comptroller sample all`` makes.
+        """Loads a folder that has a file for each kind, such as ``comptroller sample all`` writes.
 
         A file is named after its kind, ``claims.ndjson``; also ``.jsonl`` or ``.json``, with dashes
-        or underscores, and gzipped as ``.gz``. Kinds that have no file are left out. Each file is a
-        load of its own, in an order in which what is referred to comes first. After a kind of which
-        nothing was kept, because lines were rejected, no other is loaded.
+        or underscores, and gzipped as ``.gz``. Kinds without a file are skipped. Each file is a
+        load of its own. Records are loaded before the records that refer to them. If a load stores
+        nothing because lines were rejected, the kinds after it are not loaded.
 
         Args:
-            folder: its path.
+            folder: the path of the folder.
             customer_id: as for `load`.
             keep_going: as for `load`.
-            progress: as for `load`; begins anew with each kind.
+            progress: as for `load`; starts again with each kind.
 
         Returns:
-            The result of each kind that was loaded, in that order.
+            The result of each loaded kind, in the order of loading.
 
         Raises:
-            What `load` raises; the kinds before are kept then.
-            InvalidRequest: no folder, no file of a kind, two files of one kind, or a file of one of
-                these endings that is named after no kind; nothing is loaded then.
+            Error: as for `load`; the kinds loaded before remain stored.
+            InvalidRequest: the folder does not exist, has no file of a kind, has two files of one
+                kind, or has a file with one of these suffixes whose name is not a kind. Nothing is
+                loaded then.
         """
         results: dict[str, LoadResult] = {}
         for kind, file in files_of_kinds(arguments.path("folder", folder)).items():
@@ -205,23 +211,25 @@ class Service(Resources):
         partition: str | Sequence[str] | None = None,
         **filters: Filter,
     ) -> int:
-        """Writes the records of a kind that pass the filters of its list; returns how many.
+        """Writes the records of a kind that match the filters; returns how many.
 
-        The file appears when it is whole; one of that name is replaced. NDJSON loads back to an
-        equal store. CSV cells that a spreadsheet would take for a formula are defused.
+        The file appears when it is complete, and replaces an existing file. Loading exported
+        NDJSON gives an equal store. A CSV cell that a spreadsheet could run as a formula is
+        escaped.
 
         Args:
             kind: as for `load`.
             path: the file; ``-`` is standard output (not for parquet).
             format: ndjson, csv or parquet (amounts decimal(38, 18), times UTC; needs DuckDB).
-            partition: for parquet, keys of reports such as ``["month", "chain"]``: `path` is then
-                a new folder of files apart by them, ``month=2026-05-01/chain=POLYGON/...``; they
-                have all columns, and the periods are those of created_at (of balances, of `at`).
-            filters: those of the kind's `list`; deleted controls are there unless
+            partition: for parquet, columns such as ``["month", "chain"]``: `path` is then a new
+                folder of Hive-partitioned files, ``month=2026-05-01/chain=POLYGON/...``. The files
+                have all columns. Periods are those of ``created_at`` (for balances, of ``at``).
+            filters: those of the kind's `list`; deleted controls are included unless
                 ``include_deleted=False``.
 
         Raises:
-            InvalidRequest: an unknown kind, format, filter or key, or a file of the store itself.
+            InvalidRequest: the kind, format, a filter or a partition key is unknown, or the path
+                is a file of the store itself.
             Unusable: the file cannot be written.
             Unavailable: the disk is full.
             MissingExtra: DuckDB is not installed (for parquet).
@@ -233,29 +241,32 @@ class Service(Resources):
         parameters = arguments.query(filters)
         place = arguments.path("path", path)
         if not place:
-            raise invalid("path", "it must name a file")
+            raise invalid("path", "the path is empty; name a file, or - for standard output")
         if place != "-":
             self._host.require_writable(place)
         keys = [] if partition is None else arguments.texts("partition", partition)
         if keys and format != "parquet":
-            raise invalid("partition", "it is for the format parquet")
+            raise invalid("partition", f"{format} cannot be partitioned; use the format parquet")
         if place == "-" and format == "parquet":
-            raise invalid("path", "parquet needs a file, standard output is not one")
+            raise invalid("path", "parquet cannot go to standard output; name a file")
         with busy(f"exporting {word}"):
             if format != "parquet":
                 return self._host.export(word, place, format, parameters)
             from comptroller.description import stored
 
-            # As the other formats, it leaves out what follows from the controls.
+            # The other formats also leave out the members that are derived from controls.
             columns = stored(word) if word == "identities" else None
             stream = self._host.stream(word, columns, parameters)
             return write_dataset(stream, place, keys) if keys else write_parquet(stream, place)
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
-        """Copies the store to another file, consistent while others write.
+        """Copies the store to a new file; the copy is consistent even while others write.
+
+        Args:
+            destination: the path of the new file.
 
         Raises:
-            InvalidRequest: a file of the store itself.
+            InvalidRequest: the destination is a file of the store itself.
             Unusable: the file exists already, or cannot be written.
             Unavailable: the disk is full.
             Unsupported: the store is remote.
@@ -264,7 +275,7 @@ class Service(Resources):
             self._host.backup(arguments.path("destination", destination))
 
     def check(self) -> dict[str, Any]:
-        """What an examination of the whole store found. Writes nothing."""
+        """Examines the whole store and returns the findings; writes nothing."""
         with busy("checking the store"):
             found: dict[str, Any] = msgspec.json.decode(self._host.check())
         return found
@@ -294,5 +305,5 @@ class Service(Resources):
 
     def _repr_html_(self) -> str:
         names = ", ".join(self._resources())
-        each = f"{names}: each has list, iter and stream; load, export, reports: in bulk."
+        each = f"{names}: each has list, iter and stream. In bulk: load, export, reports."
         return html("notebook.html", lines=[f"Service {self._title}", each], columns=[], notes=[])

@@ -1,4 +1,4 @@
-"""An application asked in process, one request after another."""
+"""An ASGI application that tests call in process, one request at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import httpx2
 
 
 class Asked:
-    """A client of an ASGI application on a loop of its own; closed at the end of the scope."""
+    """Yields a client of an ASGI application on its own event loop."""
 
     def __init__(self, app: Any, **headers: str) -> None:
         self._runner = asyncio.Runner()
@@ -26,5 +26,5 @@ class Asked:
         self._runner.close()
 
     def __call__(self, method: str, path: str, **request: Any) -> httpx2.Response:
-        """The answer to one request."""
+        """Sends one request; returns the response."""
         return self._runner.run(self._client.request(method, path, **request))

@@ -1,4 +1,4 @@
-"""A store that is served with tokens of its own, and those who ask it, in this process."""
+"""A store served with its own tokens, and its clients, in this process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _T = TypeVar("_T")
 
 
 class Clock:
-    """Stands still, until it is told how far to go."""
+    """A clock that only moves when a test advances it."""
 
     def __init__(self, now: float = 1_800_000_000) -> None:
         self.now = now
@@ -55,7 +55,7 @@ def basic(id: str, secret: str) -> str:
 
 
 def run_all(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-    """Runs them one after the other in one event loop."""
+    """Runs coroutines one after the other in one event loop."""
 
     async def each() -> list[_T]:
         return [await one for one in work]
@@ -64,7 +64,7 @@ def run_all(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
 
 
 class Served:
-    """A store with its clients, served under :data:`ISSUER`."""
+    """A store with registered clients, served under :data:`ISSUER`."""
 
     def __init__(self, store: Path, service: comptroller.Service, **how: Any) -> None:
         self.store = store
@@ -79,32 +79,32 @@ class Served:
     def register(
         self, name: str = "reader", customer: str | None = "acme", scopes: Any = None
     ) -> Known:
-        """Adds a client."""
+        """Registers a client."""
         client, secret = clients.add(clients.file_of(str(self.store)), name, customer, scopes)
         return Known(client.client_id, secret)
 
     async def send(self, method: str, path: str, **how: Any) -> Any:
-        """What the application answers."""
+        """Sends a request to the application."""
         transport = httpx2.ASGITransport(app=self.application)
         async with httpx2.AsyncClient(transport=transport, base_url=ISSUER) as client:
             return await client.request(method, path, **how)
 
     def ask(self, method: str, path: str, **how: Any) -> Any:
-        """What the application answers, in an event loop of its own."""
+        """Sends a request to the application in a new event loop."""
         return asyncio.run(self.send(method, path, **how))
 
     def ask_token(self, known: Known, **fields: str) -> Any:
-        """What the token endpoint answers to a client."""
+        """Requests a token for a client; returns the response."""
         form = {"grant_type": "client_credentials", **fields}
         return self.ask("POST", TOKEN_PATH, data=form, headers={"Authorization": known.basic})
 
     def token(self, known: Known, **fields: str) -> str:
-        """A token for a client."""
+        """Returns a token for a client."""
         answer = self.ask_token(known, **fields)
         assert answer.status_code == 200, answer.text
         token: str = answer.json()["access_token"]
         return token
 
     def show(self, token: str, path: str = LIST) -> Any:
-        """What a list answers to whoever shows a token."""
+        """Requests a list with a token; returns the response."""
         return self.ask("GET", path, headers={"Authorization": f"Bearer {token}"})

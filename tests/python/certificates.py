@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate of this machine for itself, and its key."""
+    """Creates a self-signed certificate for this machine, and its key."""
     key = Ed25519PrivateKey.generate()
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "here")])
     made = (

@@ -1,4 +1,4 @@
-"""What the tests of the command line share."""
+"""Helpers for tests of the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ GROUP = "11111111-1111-4111-8111-111111111111"
 
 
 class Ended(NamedTuple):
-    """How a command ended, and what it said."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str

@@ -1,4 +1,4 @@
-"""A store of its own for each test, and the people who open it."""
+"""Fixtures: a store for each test, and services opened for the operator and for clients."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from command_line import Ended, Run
 from comptroller._core import Principal, Store
 from hypothesis import settings
 
-# A busy machine is no reason to fail, and the same examples every time keep a failure reproducible.
+# Disabled, because a loaded machine must not fail tests; derandomized for reproducible failures.
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
-# Commands inherit what the suite ignores, such as a hangup under nohup.
+# Commands inherit ignored signals, such as SIGHUP under nohup.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 #: Nearly half of the time, for what rarely breaks alone: browsers, notebooks, documents, fuzzed
@@ -43,8 +43,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty store. Tests get copies, which cost less than making the next one; a module may
-    put a furnished one in its place.
+    """An empty store, which tests copy because creating one takes longer; a module may replace it
+    by a furnished store.
     """
     path = tmp_path_factory.mktemp("empty") / "empty.db"
     comptroller.open(path).close()
@@ -60,20 +60,20 @@ def _opener(path: Path, closing: ExitStack) -> Callable[..., comptroller.Service
 
 @pytest.fixture
 def store_path(tmp_path: Path, template: Path) -> Path:
-    """The file of this test's own store."""
+    """The path of the test's store."""
     return Path(shutil.copyfile(template, tmp_path / "store.db"))
 
 
 @pytest.fixture
 def open_as(store_path: Path) -> Iterator[Callable[..., comptroller.Service]]:
-    """Opens this test's store as whoever the arguments say; closed at the end."""
+    """Opens the test's store for a caller; closes it at the end."""
     with ExitStack() as closing:
         yield _opener(store_path, closing)
 
 
 @pytest.fixture
 def operator(open_as: Callable[..., comptroller.Service]) -> comptroller.Service:
-    """The operator of this test's store."""
+    """The operator of the test's store."""
     return open_as()
 
 
@@ -91,13 +91,13 @@ def globex(open_as: Callable[..., comptroller.Service]) -> comptroller.Service:
 
 @pytest.fixture(scope="module")
 def shared_path(tmp_path_factory: pytest.TempPathFactory, template: Path) -> Path:
-    """The file of a store that the tests of a module share: for tables of reads, of refusals."""
+    """The path of a store that the tests of a module share, for reads and rejected requests."""
     return Path(shutil.copyfile(template, tmp_path_factory.mktemp("shared") / "store.db"))
 
 
 @pytest.fixture(scope="module")
 def shared_open_as(shared_path: Path) -> Iterator[Callable[..., comptroller.Service]]:
-    """Opens the module's shared store as whoever the arguments say."""
+    """Opens the module's shared store for a caller."""
     with ExitStack() as closing:
         yield _opener(shared_path, closing)
 
@@ -114,8 +114,8 @@ def shared_acme(shared_open_as: Callable[..., comptroller.Service]) -> comptroll
     return shared_open_as(customer="acme")
 
 
-class Door:
-    """The core's own door, for bodies and parameters that the Python face cannot produce."""
+class CoreClient:
+    """Calls the core directly, with bodies and parameters that the Python API cannot produce."""
 
     def __init__(self, path: Path, customer: str | None) -> None:
         self._store = Store(str(path))
@@ -128,7 +128,7 @@ class Door:
         body: bytes | str | dict[str, Any] | None = None,
         key: str | None = None,
     ) -> dict[str, Any]:
-        """The answer, as the JSON that was written."""
+        """Returns the JSON result of an operation."""
         pairs = list(parameters.items()) if isinstance(parameters, dict) else parameters or []
         if isinstance(body, dict):
             body = json.dumps(body)
@@ -142,32 +142,32 @@ class Door:
 
 
 @pytest.fixture
-def door(store_path: Path) -> Iterator[Door]:
-    """The operator at the core's door."""
-    opened = Door(store_path, None)
+def core_client(store_path: Path) -> Iterator[CoreClient]:
+    """The operator, calling the core directly."""
+    opened = CoreClient(store_path, None)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def acme_door(store_path: Path) -> Iterator[Door]:
-    """A client of acme at the core's door."""
-    opened = Door(store_path, "acme")
+def acme_core_client(store_path: Path) -> Iterator[CoreClient]:
+    """A client of acme, calling the core directly."""
+    opened = CoreClient(store_path, "acme")
     yield opened
     opened.close()
 
 
 @pytest.fixture(scope="module")
-def shared_door(shared_path: Path) -> Iterator[Door]:
-    """The operator at the core's door of the module's shared store."""
-    opened = Door(shared_path, None)
+def shared_core_client(shared_path: Path) -> Iterator[CoreClient]:
+    """The operator of the module's shared store, calling the core directly."""
+    opened = CoreClient(shared_path, None)
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command in a directory of its own."""
+    """Runs a command in a temporary directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COMPTROLLER_DB", raising=False)
     monkeypatch.setenv("COLUMNS", "80")
@@ -184,7 +184,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 
 @pytest.fixture
 def registry(store_path: Path) -> Any:
-    """The file of the clients of this test's store."""
+    """The client file of the test's store."""
     from comptroller.http import clients
 
     return clients.file_of(str(store_path))
@@ -192,7 +192,7 @@ def registry(store_path: Path) -> Any:
 
 @pytest.fixture
 def key_file(store_path: Path) -> Any:
-    """The file of the signing keys of this test's store."""
+    """The key file of the test's store."""
     from comptroller.http import keys
 
     return keys.file_of(str(store_path))
@@ -200,7 +200,7 @@ def key_file(store_path: Path) -> Any:
 
 @pytest.fixture
 def place() -> Iterator[Any]:
-    """Where an issuer elsewhere publishes its keys."""
+    """An external issuer that publishes its keys."""
     from issuing import a_place
 
     with a_place() as found:
@@ -209,7 +209,7 @@ def place() -> Iterator[Any]:
 
 @pytest.fixture
 def guest(operator: comptroller.Service, place: Any) -> Any:
-    """This test's store, served to those who have tokens of the issuer elsewhere."""
+    """The test's store, served with tokens of the external issuer."""
     from issuing import Guest
 
     return Guest(operator, place.url)
@@ -217,7 +217,7 @@ def guest(operator: comptroller.Service, place: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def served(shared_path: Path, shared_operator: comptroller.Service) -> Any:
-    """The module's store, served to those who have tokens of its own."""
+    """The module's store, served with its own tokens."""
     from authorised import Served
 
     return Served(shared_path, shared_operator)
@@ -233,7 +233,7 @@ def known(served: Any) -> Any:
 def furnished(
     shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
 ) -> comptroller.Service:
-    """The module's store, with something for every report."""
+    """The module's store, with records for every report."""
     from furnished import furnish
 
     furnish(shared_operator, tmp_path_factory.mktemp("made"))
@@ -250,7 +250,7 @@ def reports(furnished: comptroller.Service) -> Any:
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
-    """A session that every report of a module finds, ended with it."""
+    """A Spark session for all reports of a module."""
     from comptroller.analysis.engines.spark import local_session
 
     running = local_session()
@@ -261,13 +261,13 @@ def spark() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium without a window."""
+    """A headless Chromium."""
     sync_api = pytest.importorskip("playwright.sync_api")
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("there is no chromium here: apt-get install chromium")
     with sync_api.sync_playwright() as playwright:
-        # Its sandbox needs more than a container allows; it opens only pages of the tests.
+        # Its sandbox does not work in a container; it opens only pages of the tests.
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield browser
         browser.close()

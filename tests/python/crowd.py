@@ -1,4 +1,4 @@
-"""Many clients at once, which read, write, load, export and vanish on connections of their own."""
+"""Many concurrent clients, which read, write, load, export and disconnect."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ PATIENCE_S = 60
 
 
 class Place(NamedTuple):
-    """Where the service is, and what lets one in."""
+    """The address of the service, and the credentials."""
 
     port: int
     token: str
 
 
 class Client:
-    """One of the crowd. Counts what it did, by what it was and the status of the answer."""
+    """A client of the crowd; counts its requests by kind and status."""
 
     def __init__(self, place: Place, number: int) -> None:
         self.counts: Counter[tuple[str, int]] = Counter()
@@ -39,7 +39,7 @@ class Client:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def act_until(self, ends: float) -> None:
-        """Does one thing after another until that moment, and everything at least once."""
+        """Repeats all kinds of requests until a time, each at least once."""
         acts = {self.read: 6, self.write: 3, self.load: 1, self.export: 1, self.vanish: 2}
         left = list(acts)
         self._random.shuffle(left)
@@ -69,7 +69,7 @@ class Client:
         assert answer.endswith(b"}\n")
 
     async def vanish(self) -> None:
-        """Leaves in the middle of something."""
+        """Disconnects in the middle of a request."""
         asked = self._request("POST", "/operator/load/claims", lines(claim("never")))
         export = self._request("GET", "/operator/export/claims")
         sent = self._random.choice([b"", asked[:20], asked[:-10], asked, export])
@@ -124,7 +124,7 @@ async def _body(reader: asyncio.StreamReader, head: str) -> bytes:
 
 
 async def act(place: Place, clients: int, seconds: float) -> Counter[tuple[str, int]]:
-    """What so many clients did in this time. Raises where one was not answered as it should be."""
+    """Runs many clients for some time; returns their counts. Raises for an unexpected response."""
     crowd = [Client(place, number) for number in range(clients)]
     ends = time.monotonic() + seconds
     async with asyncio.TaskGroup() as group:

@@ -1,4 +1,4 @@
-"""Another deployment of the interface, made of answers, and a clock that stands still."""
+"""A fake remote service with prepared responses, and a fake clock."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ LOST = httpx2.ReadError("connection reset")
 
 
 class StillClock:
-    """Time that passes only while somebody sleeps, and how long each sleep was."""
+    """A clock that only moves when the caller sleeps; records each sleep."""
 
     def __init__(self) -> None:
         self.moment = 0.0
@@ -76,7 +76,7 @@ class StillClock:
 
 
 class AwaitedClock:
-    """The same time, for tasks."""
+    """The same clock for tasks."""
 
     def __init__(self, clock: StillClock) -> None:
         self.now = clock.now
@@ -88,13 +88,13 @@ class AwaitedClock:
 
 
 class Elsewhere:
-    """A service that gives these answers, one after another, the last one for ever; and remembers
-    what it was asked. Paths named in `pages` have answers of their own.
+    """A service that returns prepared responses in turn, repeats the last one, and records the
+    requests. Paths named in `pages` have their own responses.
     """
 
     def __init__(self, *answers: Answer, **pages: Callable[[httpx2.Request], Answer]) -> None:
         self.clock = StillClock()
-        self.asked: list[httpx2.Request] = []
+        self.requests: list[httpx2.Request] = []
         self._answers = list(answers)
         self._pages = pages
 
@@ -112,7 +112,7 @@ class Elsewhere:
         return self._answer(request)
 
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        self.asked.append(request)
+        self.requests.append(request)
         name = request.url.path.rpartition("/")[2].partition(".")[0]
         if name in self._pages:
             answer = self._pages[name](request)
@@ -123,9 +123,9 @@ class Elsewhere:
         return answer
 
     def paths(self) -> list[str]:
-        """What was asked for, below the base."""
+        """Returns the paths of the requests, below the base URL."""
         prefix = BASE.removeprefix("https://elsewhere.test")
-        return [request.url.raw_path.decode().removeprefix(prefix) for request in self.asked]
+        return [request.url.raw_path.decode().removeprefix(prefix) for request in self.requests]
 
 
 def ok(told: object) -> httpx2.Response:
@@ -133,7 +133,7 @@ def ok(told: object) -> httpx2.Response:
 
 
 def answer(status: int, code: str | None = None, **headers: str) -> httpx2.Response:
-    """A refusal, with header fields of names with underscores for dashes."""
+    """Returns an error response; header names have underscores for dashes."""
     told = {} if code is None else {"code": code}
     return httpx2.Response(
         status, json=told, headers={name.replace("_", "-"): text for name, text in headers.items()}
@@ -145,7 +145,7 @@ def page(*items: object) -> httpx2.Response:
 
 
 def openapi(*operations: tuple[str, str]) -> Callable[[httpx2.Request], Answer]:
-    """A document that says of these methods and paths that they take an Idempotency-Key."""
+    """Returns an OpenAPI document that declares an Idempotency-Key for these methods and paths."""
     paths: dict[str, Any] = {}
     for method, path in operations:
         key = {"$ref": "#/components/parameters/IdempotencyKey"}
@@ -156,7 +156,7 @@ def openapi(*operations: tuple[str, str]) -> Callable[[httpx2.Request], Answer]:
 
 
 def tokens(*names: str, **more: object) -> Callable[[httpx2.Request], Answer]:
-    """A token endpoint that gives out these tokens in turn, the last one for ever."""
+    """A token endpoint that issues these tokens in turn, and repeats the last one."""
     left = list(names)
 
     def issued(_request: httpx2.Request) -> httpx2.Response:

@@ -1,4 +1,4 @@
-"""A whole line of every kind, and how lines become files."""
+"""A complete line of every kind, and helpers to write and load lines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EARLIER = "2026-01-31T11:59:59.999999Z"
 
 GROUP = "00000000-0000-4000-8000-000000000001"
 ADDRESS = "00000000-0000-4000-8000-000000000002"
-# The examples of EIP-55, and an address of Solana.
+# The examples of EIP-55, and a Solana address.
 EVM_ADDRESSES = (
     "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
     "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
@@ -146,18 +146,18 @@ REQUIRED = {
 
 
 def line(kind: str, **changes: object) -> dict[str, Any]:
-    """The whole line of a kind with some members changed; `...` leaves one out."""
+    """Returns the complete line of a kind with some members changed; `...` removes a member."""
     members = LINES[kind] | changes
     return {name: value for name, value in members.items() if value is not ...}
 
 
 def short_line(kind: str, **changes: object) -> dict[str, Any]:
-    """The line of a kind that holds only what every line must."""
+    """Returns the shortest valid line of a kind."""
     return {name: LINES[kind][name] for name in REQUIRED[kind]} | changes
 
 
 def group_id(number: int) -> str:
-    """One of many ids that payout groups and reward addresses may have."""
+    """Returns one of many valid ids of payout groups and reward addresses."""
     return f"00000000-0000-4000-8000-{number:012d}"
 
 
@@ -166,7 +166,7 @@ def ndjson(rows: Iterable[object]) -> bytes:
 
 
 def accounted(result: LoadResult) -> LoadResult:
-    """The result, every line of which is accounted for."""
+    """Checks that the result accounts for every line, and returns it."""
     kept = result.inserted + result.updated + result.unchanged
     assert result.read == kept + result.rejected + result.blank
     assert len(result.rejections) == min(result.rejected, 1000)
@@ -174,12 +174,12 @@ def accounted(result: LoadResult) -> LoadResult:
 
 
 def loaded(svc: Service, kind: str, *rows: object, **options: Any) -> LoadResult:
-    """The account of a load of these lines."""
+    """Loads lines; returns the result."""
     return accounted(svc.load(kind, rows, **options))
 
 
 def outcome(svc: Service, kind: str, row: object, **options: Any) -> str:
-    """What became of one line: inserted, updated, unchanged, or the code of its rejection."""
+    """Returns the outcome of one line: inserted, updated, unchanged, or an error code."""
     result = loaded(svc, kind, row, **options)
     assert result.read == 1
     assert result.committed is (result.rejected == 0)
@@ -189,7 +189,7 @@ def outcome(svc: Service, kind: str, row: object, **options: Any) -> str:
 
 
 def exported(svc: Service, kind: str, folder: Any, **filters: Any) -> list[dict[str, Any]]:
-    """The lines of an NDJSON export."""
+    """Exports a kind; returns its NDJSON lines."""
     path = folder / f"exported-{kind}.ndjson"
     count = svc.export(kind, path, **filters)
     lines = path.read_bytes().splitlines()

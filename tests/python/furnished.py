@@ -1,4 +1,4 @@
-"""Stores that have something to report on, and every report of them."""
+"""Stores with records to report on, and every report of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from lines import claim, load
 
-#: Open words come from outside, and may be anything.
+#: Text of open sets comes from outside, and may be anything.
 HOSTILE = "<script>alert('x')</script>&\u202e"
 _KINDS = (
     *("identities", "controls", "orchestrations", "payout-groups", "reward-addresses"),
@@ -27,14 +27,14 @@ def fill(svc: comptroller.Service, folder: Path, *, claims: int, seed: int) -> N
 
 
 def furnish(svc: comptroller.Service, folder: Path) -> None:
-    """Fills a store with a sample of every kind, and a schedule that fails with hostile words."""
+    """Fills a store with a sample of every kind, and a failing schedule with hostile names."""
     fill(svc, folder, claims=3_000, seed=5)
     failed = {"onchain_status": "FAILED", "error_message": HOSTILE, "claim_schedule_id": "odd"}
     load(svc, "claims", *(claim(**failed) for _ in range(3)))
 
 
 def reported(svc: comptroller.Service, name: str, **named: Any) -> Report:
-    """A report, of the group and month with the most claimed where it needs them."""
+    """Runs a report; uses the group and month with the most claimed if they are required."""
     if name == "group_statement":
         (top,) = svc.reports.reconciliation().to_polars().top_k(1, by="claimed").to_dicts()
         named = {"group": top["group"], "month": f"{top['month']:%Y-%m}"}
@@ -48,5 +48,5 @@ def reported(svc: comptroller.Service, name: str, **named: Any) -> Report:
 
 
 def all_reports(svc: comptroller.Service) -> dict[str, Report]:
-    """Every report, by its name."""
+    """Runs every report; returns them by name."""
     return {name: reported(svc, name) for name in NAMES}

@@ -1,4 +1,4 @@
-"""A guarded server in a process of its own, spoken to in bytes."""
+"""A guarded server in a separate process, which tests address in bytes."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ LAST = LIST[:-2] + b"Connection: close\r\n\r\n"
 
 
 class Running:
-    """A server in a process of its own."""
+    """Starts a server in a separate process."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout
         self.process = process
         self.port = int(process.stdout.readline())
 
-    def said(self, text: str) -> bool:
-        """Waits until it has logged the text."""
+    def has_logged(self, text: str) -> bool:
+        """Waits until the server has logged a text."""
         assert self.process.stderr
         giving_up = threading.Timer(30, self.process.kill)
         giving_up.start()
@@ -54,7 +54,7 @@ class Running:
             yield connected
 
     def answer(self, *pieces: bytes) -> bytes:
-        """All that comes back until the server closes the connection."""
+        """Returns all bytes until the server closes the connection."""
         with self.connection() as connected:
             for piece in pieces:
                 connected.sendall(piece)
@@ -63,7 +63,9 @@ class Running:
     def is_listening(self) -> bool:
         try:
             self.answer(LAST)
-        except ConnectionError:  # refused, or reset as the last of those that waited to be accepted
+        except (
+            ConnectionError
+        ):  # the connection was refused, or reset while it waited to be accepted
             return False
         return True
 

@@ -1,4 +1,4 @@
-"""A connected service whose server is an application in this process, and who may ask it."""
+"""A connected service whose server is an application in this process."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ URL = "https://service.test"
 
 
 class InProcess(httpx2.BaseTransport):
-    """Carries requests to an ASGI application, which runs on an event loop in another thread.
+    """Sends requests to an ASGI application, which runs on an event loop in another thread.
 
-    Bodies stream both ways, a piece at a time; those of requests are made on the thread that sends
-    them, as by a transport to the network, and a client may leave early.
+    Bodies are streamed in both directions. The calling thread produces the body of a request, as
+    with a network transport, and a client may disconnect early.
     """
 
     def __init__(self, application: Any) -> None:
@@ -44,7 +44,7 @@ class InProcess(httpx2.BaseTransport):
         return _Cycle(self._application, request, self._loop).response()
 
     def on_loop(self, action: Callable[[], object]) -> None:
-        """Calls a function on the event loop, and waits until it has returned."""
+        """Runs a function on the event loop, and waits for its result."""
         done: Future[object] = Future()
         self._loop.call_soon_threadsafe(lambda: done.set_result(action()))
         done.result()
@@ -65,7 +65,7 @@ async def _others_ended() -> None:
 
 
 class _Cycle(httpx2.SyncByteStream):
-    """One request and its answer."""
+    """A request and its response."""
 
     def __init__(
         self, application: Any, request: httpx2.Request, loop: asyncio.AbstractEventLoop
@@ -73,7 +73,7 @@ class _Cycle(httpx2.SyncByteStream):
         is_whole = "transfer-encoding" not in request.headers
         self._pieces = filter(None, request.stream) if is_whole else iter(request.stream)
         self._loop = loop
-        # What the application does, told to the thread that asks; the future lets it go on.
+        # Events of the application for the calling thread; the future resumes the application.
         self._done: SimpleQueue[tuple[str, Any, Future[Any]]] = SimpleQueue()
         self._gone = asyncio.Event()
         self._is_over = False
@@ -93,7 +93,7 @@ class _Cycle(httpx2.SyncByteStream):
             "client": ("127.0.0.1", 1),
             "root_path": "",
         }
-        # Held, as a server holds what it runs: a loop does not.
+        # Stored, because an event loop keeps only weak references to tasks.
         self._running = asyncio.run_coroutine_threadsafe(self._run(application, scope), loop)
 
     def response(self) -> httpx2.Response:
@@ -124,13 +124,13 @@ class _Cycle(httpx2.SyncByteStream):
                 raise httpx2.RemoteProtocolError("the answer was cut off")
 
     def _give(self, wanted: Future[Any]) -> None:
-        """Gives the next piece of the body; an empty one of a stream stands for none that comes."""
+        """Passes the next piece of the body; an empty piece of a stream means no data yet."""
         piece = next(self._pieces, None)
         if piece != b"":
             wanted.set_result(piece)
 
     def close(self) -> None:
-        """Leaves: the application is told when it next asks, and what it sends goes nowhere."""
+        """Disconnects: the application gets a disconnect event, and its messages are dropped."""
         self._is_over = True
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._gone.set)
@@ -161,7 +161,7 @@ class _Cycle(httpx2.SyncByteStream):
             await self._handed(message["type"], message)
 
     async def _handed(self, name: str, told: Any) -> Any:
-        """What the thread that asks makes of it; None once that has left."""
+        """Returns the event for the calling thread; None after it has disconnected."""
         go_on: Future[Any] = Future()
         self._done.put((name, told, go_on))
         answered, gone = asyncio.wrap_future(go_on), asyncio.ensure_future(self._gone.wait())
@@ -171,7 +171,7 @@ class _Cycle(httpx2.SyncByteStream):
 
 
 class Tokens:
-    """Takes the name of whoever was let in as an access token."""
+    """An authenticator that accepts the name of a caller as an access token."""
 
     def __init__(self) -> None:
         self._callers: dict[bytes, Caller] = {}
@@ -192,7 +192,7 @@ class Tokens:
 
 
 def opener(path: Path, closing: ExitStack) -> Callable[..., comptroller.Service]:
-    """Connects to a store's application as whoever the arguments say."""
+    """Connects to the application of a store for a caller."""
     service = closing.enter_context(comptroller.open(path))
     tokens = Tokens()
     application = app(service, authenticator=tokens)
@@ -206,7 +206,7 @@ def opener(path: Path, closing: ExitStack) -> Callable[..., comptroller.Service]
 
 @pytest.fixture
 def open_as(store_path: Path) -> Iterator[Callable[..., comptroller.Service]]:
-    """Connects to this test's store instead of opening it."""
+    """Connects to the test's store instead of opening it."""
     with ExitStack() as closing:
         yield opener(store_path, closing)
 

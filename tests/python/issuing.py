@@ -1,4 +1,4 @@
-"""An issuer elsewhere: where it publishes its keys, and an application that takes its tokens."""
+"""An external issuer: its key endpoint, its tokens, and an application that accepts them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ CLIENT = "reader"
 
 
 class Place:
-    """A place that answers with a key set, once it may, and counts how often it was asked."""
+    """A server of a key set, which may be blocked, and counts its requests."""
 
     def __init__(self) -> None:
         self.status = 200
         self.body = b"{}"
         self.location: str | None = None
-        self.asked: list[str] = []
+        self.requests: list[str] = []
         self.may_answer = Event()
         self.may_answer.set()
         self.url = ""
@@ -44,7 +44,7 @@ def a_place() -> Iterator[Place]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            place.asked.append(self.path)
+            place.requests.append(self.path)
             place.may_answer.wait()
             self.send_response(place.status)
             if place.location:
@@ -79,7 +79,7 @@ def a_key(kind: str = "Ed25519", kid: str = "k1") -> Any:
 
 
 class Guest:
-    """The application behind an issuer elsewhere, and tokens of that."""
+    """An application that accepts tokens of an external issuer, and these tokens."""
 
     def __init__(self, service: comptroller.Service, source: str, **how: Any) -> None:
         self.clock = Clock()

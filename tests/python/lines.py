@@ -1,4 +1,4 @@
-"""A line of each kind with what it must have and an id of its own; members add or replace."""
+"""Minimal lines of each kind with unique ids; members add to or replace those of the line."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def at(seconds: float = 0, *, days: float = 0) -> datetime:
-    """So long after the moment at which these tests begin to tell."""
+    """Returns a time so many seconds after the start time of the tests."""
     return START + timedelta(days=days, seconds=seconds)
 
 
 def fresh(resource: str) -> str:
-    """An id that no other record of this process has."""
+    """Returns an id that is unique in this process."""
     return f"{resource}-{next(_numbers)}"
 
 
 def evm() -> str:
-    """An address of an EVM ledger, in lower case, that no other call has given."""
+    """Returns a unique EVM address in lower case."""
     return f"0x{next(_numbers) + (0xABCDEF << 64):040x}"
 
 
 def base58(data: bytes) -> str:
-    """The usual text of bytes on Solana."""
+    """Encodes bytes in base58."""
     number, text = int.from_bytes(data, "big"), ""
     while number:
         number, digit = divmod(number, 58)
@@ -45,12 +45,12 @@ def base58(data: bytes) -> str:
 
 
 def solana() -> str:
-    """A Solana address that no other call has given."""
+    """Returns a unique Solana address."""
     return base58((next(_numbers) + (0xABCDEF << 200)).to_bytes(32, "big"))
 
 
 def address_on(ledger: str) -> str:
-    """A valid address on a ledger."""
+    """Returns a valid address on a ledger."""
     return solana() if ledger == "SOLANA" else evm()
 
 
@@ -97,13 +97,13 @@ def claim(**members: Any) -> dict[str, Any]:
 
 
 def load(operator: comptroller.Service, kind: str, *lines: dict[str, Any], **how: Any) -> None:
-    """Loads lines that must all be taken."""
+    """Loads lines, all of which must be valid."""
     result = operator.load(kind, list(lines), **how)
     assert result.committed, result.rejections
 
 
 def made_group(service: comptroller.Service, **members: Any) -> comptroller.PayoutGroup:
-    """A payout group made through the service."""
+    """Creates a payout group through the service."""
     given = {
         "ledger": "ETHEREUM",
         "asset_type": "ETH",
@@ -116,13 +116,13 @@ def made_group(service: comptroller.Service, **members: Any) -> comptroller.Payo
 
 
 def ids(items: Any) -> list[str]:
-    """The ids of records, in their order."""
+    """Returns the ids of records, in order."""
     return [item.id for item in items]
 
 
 @contextmanager
 def refused(code: str, status: int | None = None) -> Iterator[pytest.ExceptionInfo[Any]]:
-    """What is inside must be refused with this code; the refusal explains itself."""
+    """Expects the block to raise an Error with this code and a detail."""
     with pytest.raises(comptroller.Error) as caught:
         yield caught
     error = caught.value
@@ -135,7 +135,7 @@ def balance(**members: Any) -> dict[str, Any]:
     return {"address_id": str(uuid4()), "balance": "1", "at": START, **members}
 
 
-#: How a line of each resource is made, what its kind is called in a load, and when it is from.
+#: How to make a line of each resource, its kind in a load, and its member of creation.
 NOUNS = {
     "identities": (identity, "identities", "created_at"),
     "controls": (lambda **m: control(identity_id=fresh("owner"), **m), "controls", "created_at"),
@@ -148,14 +148,14 @@ NOUNS = {
 
 
 def key_of(record: Any) -> str:
-    """What tells records of one resource apart."""
+    """Returns the members that distinguish records of a resource."""
     return getattr(record, "id", None) or record.address_id
 
 
 def fill(
     operator: comptroller.Service, resource: str, moments: list[datetime], **how: Any
 ) -> list[str]:
-    """Loads a line for each moment, in that order; gives what tells each apart."""
+    """Loads a line for each time, in this order; returns what distinguishes each."""
     make, kind, time = NOUNS[resource]
     lines = [make(**{time: moment}) for moment in moments]
     if resource == "balances":

@@ -1,7 +1,7 @@
-"""A connected service whose server was started by `comptroller serve`, with clients of its own.
+"""A connected service whose server was started by `comptroller serve`, with registered clients.
 
-Starting Python and importing all of it would be most of a test's time, so that is done once: each
-server is a fork of a process that has it done.
+Starting Python and importing the package would take most of a test's time, so each server is a fork
+of a process that has imported it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ for needed in ("uvicorn", "joserfc", "httpx2"):
 import httpx2  # noqa: E402
 from comptroller.http import clients  # noqa: E402
 
-# A server for each line on standard input: a store and options. They end with the process.
+# Starts a server for each line on standard input (a store and options), until it ends.
 PROGRAM = """
 import os, shlex, signal, sys
 import uvloop
@@ -48,13 +48,13 @@ for line in sys.stdin:
 os.killpg(0, signal.SIGKILL)
 """
 
-# Cheap, because what it protects is gone in a moment.
+# A cheap hash, because the secrets are only used by the tests.
 SECRET, COST, SALT = "secret", {"n": 16, "r": 1, "p": 1}, b"salt"
 HASH = clients.SecretHash(
     **COST, salt=SALT, digest=hashlib.scrypt(SECRET.encode(), salt=SALT, dklen=32, **COST)
 )
 
-# Reading the certificates of the world takes as long as a test.
+# Loading the CA certificates of the system takes as long as a test.
 TLS = ssl.create_default_context()
 
 Start = Callable[..., Any]
@@ -62,8 +62,8 @@ Start = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def start() -> Iterator[Start]:
-    """Serves a store, with options of the command line, while the context lasts that this returns:
-    the server's address.
+    """Yields a function that serves a store with command line options, in a context whose value
+    is the address of the server.
     """
     with (
         TemporaryFile("w+") as log,
@@ -95,7 +95,7 @@ def start() -> Iterator[Start]:
 
 
 def register(path: Path, client_id: str, customer: str | None, scopes: list[str] | None) -> str:
-    """Makes somebody a client of a store; gives the id, a longer one where that is another's."""
+    """Registers a client of a store; returns its id, with a suffix if another client has it."""
     registry = clients.file_of(str(path))
     with registry.changing():
         known = clients.read(registry)
@@ -117,14 +117,14 @@ def register(path: Path, client_id: str, customer: str | None, scopes: list[str]
 
 
 def opener(path: Path, start: Start, closing: ExitStack) -> Callable[..., comptroller.Service]:
-    """Connects to a store's server as whoever the arguments say, who is registered for that."""
+    """Connects to the server of a store for a caller, whom it registers as a client."""
     address = closing.enter_context(start(path))
 
     def connected(
         customer: str | None = None, scopes: Any = None, client_id: str | None = None
     ) -> comptroller.Service:
         named = [scopes] if isinstance(scopes, str) else scopes
-        # As an opened store calls them.
+        # The names that `comptroller.open` uses.
         name = register(path, client_id or customer or "desk", customer, named)
         return closing.enter_context(
             comptroller.connect(
@@ -140,7 +140,7 @@ def opener(path: Path, start: Start, closing: ExitStack) -> Callable[..., comptr
 
 @pytest.fixture
 def open_as(store_path: Path, start: Start) -> Iterator[Callable[..., comptroller.Service]]:
-    """Connects to a server of this test's store instead of opening it."""
+    """Connects to a server of the test's store instead of opening it."""
     with ExitStack() as closing:
         yield opener(store_path, start, closing)
 

@@ -1,4 +1,4 @@
-"""Stores of random records: nulls, ties, clocks out of order, dust and fortunes, odd words."""
+"""Stores of random records: nulls, ties, unordered times, extreme amounts, unusual text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LAST = datetime(2026, 2, 28, 23, 59, 59, 999_999, UTC)
 
 
 class Chance:
-    """Random members of records."""
+    """Generates random members of records."""
 
     def __init__(self, seed: int) -> None:
         self.of = Random(seed)

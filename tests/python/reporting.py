@@ -1,4 +1,4 @@
-"""What tests of reports share."""
+"""Helpers for tests of reports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MONEY = polars.Decimal(38, 18)
 
 
 def ran(svc: comptroller.Service, name: str, *given: Any, **named: Any) -> list[dict[str, Any]]:
-    """The rows of a report, which its SQL gives too when it is asked as a query."""
+    """Returns the rows of a report; checks that its SQL gives the same rows as a query."""
     report = getattr(svc.reports, name)(*given, **named)
     with open_query(svc, report.sql) as asked:
         queried = polars.DataFrame(asked)
@@ -32,7 +32,7 @@ def ran(svc: comptroller.Service, name: str, *given: Any, **named: Any) -> list[
 
 
 class Frames:
-    """Tables of polars frames."""
+    """A table source of polars frames."""
 
     def __init__(self, **tables: polars.DataFrame) -> None:
         self._tables = tables
@@ -40,20 +40,20 @@ class Frames:
     def version(self) -> None:
         return None
 
-    def bring(self, engine: Any, table: str, columns: Sequence[str], filters: Any) -> None:
+    def copy_to(self, engine: Any, table: str, columns: Sequence[str], filters: Any) -> None:
         engine.read(table, self._tables[table].select(columns))
 
 
 def over(**tables: polars.DataFrame) -> Reports:
-    """Reports over frames."""
+    """Returns reports over frames."""
     return Reports(Frames(**tables))
 
 
 def only(rows: Sequence[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
-    """Some columns of the rows."""
+    """Returns some columns of the rows."""
     return [tuple(row[column] for column in columns) for row in rows]
 
 
 def total(rows: Sequence[dict[str, Any]], column: str) -> Decimal:
-    """An exact sum."""
+    """Returns the exact sum of amounts."""
     return sum((row[column] for row in rows), Decimal(0))

@@ -1,4 +1,4 @@
-"""A server, started at the command line."""
+"""A server started by the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ httpx2 = pytest.importorskip("httpx2")
 
 
 class Serving:
-    """A server that was started at the command line, on a port of its own."""
+    """Starts a server by the command line on a free port."""
 
     def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
         assert process.stdout
@@ -32,7 +32,7 @@ class Serving:
         self.said += process.stdout.readline()
 
     def credentials(self) -> tuple[str, str]:
-        """The id and the secret of the client that comes with a temporary store."""
+        """Returns the id and the secret of the client of a temporary store."""
         assert self.process.stdout
         id, secret = (self.process.stdout.readline().split()[1] for _ in range(2))
         return id, secret

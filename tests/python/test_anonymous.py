@@ -1,4 +1,4 @@
-"""What a caller without credentials costs the event loop: little, whatever it asks for."""
+"""Requests without credentials cost the event loop little time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from comptroller.http import app
 from comptroller.http.authority import local_authority
 from comptroller.http.token_endpoint import LARGEST_BODY
 
-# A call takes at most a tenth of a microsecond: these are less than a millisecond.
+# A call takes at most 0.1 us, so these take less than a millisecond.
 MOST_CALLS = 5000
 LARGEST_HEAD = 16 << 10
 FORM = (b"content-type", b"application/x-www-form-urlencoded")
@@ -79,7 +79,7 @@ ASKED = GETS | HOSTILE
 
 
 class Served:
-    """An application with tokens of its own, asked on a loop that counts the calls it makes."""
+    """Yields an application with its own tokens, on an event loop that counts calls."""
 
     def __init__(self, path: Path, service: comptroller.Service, clock: Any) -> None:
         authority = local_authority(str(path), issuer="http://localhost")
@@ -91,7 +91,7 @@ class Served:
         )
 
     def ask(self, method: str, target: str, headers: Any, body: bytes) -> tuple[int, Counter[str]]:
-        """The status of an answer, and the calls on the thread of the loop by name."""
+        """Returns the status of a response, and the calls on the event loop's thread by name."""
         path, _, query = target.partition("?")
         scope = {
             "type": "http",
@@ -130,7 +130,7 @@ class Served:
 
 
 def read_bytes() -> int:
-    """What this process has read from files so far."""
+    """Returns the bytes that this process has read from files."""
     try:
         told = Path("/proc/self/io").read_text()
     except FileNotFoundError:
@@ -144,14 +144,14 @@ def served(store_path: Path, operator: comptroller.Service) -> Served:
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_it_keeps_the_loop_for_a_moment_only(served: Served, name: str) -> None:
+def test_an_anonymous_request_blocks_the_event_loop_only_briefly(served: Served, name: str) -> None:
     served.ask(*ASKED[name])  # some is made once
     status, calls = served.ask(*ASKED[name])
     assert status
     assert calls.total() < MOST_CALLS, calls.most_common(5)
 
 
-def test_readiness_reads_a_row_however_many_customers_there_are(
+def test_readiness_reads_one_row_for_any_number_of_customers(
     served: Served, store_path: Path, open_as: Callable[..., comptroller.Service]
 ) -> None:
     load(open_as(), "claims", *(claim(customer_id=f"c-{number}") for number in range(5000)))
@@ -162,7 +162,7 @@ def test_readiness_reads_a_row_however_many_customers_there_are(
 
 
 @pytest.mark.parametrize("path", ["/readyz", "/metrics"])
-def test_what_was_found_out_serves_for_a_second(
+def test_readiness_and_metrics_are_cached_for_a_second(
     store_path: Path, operator: comptroller.Service, path: str
 ) -> None:
     now = [0.0]

@@ -1,4 +1,4 @@
-"""What the resources' methods send for what they are given, and what they refuse."""
+"""The requests that the methods of resources send, and the arguments that they reject."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ CLAIM = {
 
 
 class Recorder:
-    """A transport that keeps what it was asked and gives ready-made answers."""
+    """A transport that records requests and returns prepared results."""
 
     def __init__(self, *answers: bytes) -> None:
-        self.asked: list[tuple[str, list[tuple[str, str]], Any, str | None]] = []
+        self.requests: list[tuple[str, list[tuple[str, str]], Any, str | None]] = []
         self.streamed: list[tuple[str, list[str] | None, list[tuple[str, str]]]] = []
         self._answers = list(answers)
 
@@ -57,7 +57,7 @@ class Recorder:
         idempotency_key: str | None,
     ) -> bytes:
         decoded = None if body is None else json.loads(body)
-        self.asked.append((operation, parameters, decoded, idempotency_key))
+        self.requests.append((operation, parameters, decoded, idempotency_key))
         return self._answers.pop(0)
 
     def stream(
@@ -74,13 +74,13 @@ class Chain(StrEnum):
 def listed(**filters: Any) -> list[tuple[str, str]]:
     recorder = Recorder(EMPTY_PAGE)
     operations.Claims(recorder).list(**filters)
-    return recorder.asked[0][1]
+    return recorder.requests[0][1]
 
 
 def put(record: Any) -> dict[str, Any]:
     recorder = Recorder(json.dumps(CLAIM).encode())
     operations.Claims(recorder).put(record)
-    sent: dict[str, Any] = recorder.asked[0][2]
+    sent: dict[str, Any] = recorder.requests[0][2]
     return sent
 
 
@@ -103,7 +103,7 @@ def put(record: Any) -> dict[str, Any]:
         ("é€😀", "é€😀"),
     ],
 )
-def test_a_value_has_one_text(value: object, text: str) -> None:
+def test_a_value_is_converted_to_text(value: object, text: str) -> None:
     assert listed(chain=value) == [("chain", text)]
 
 
@@ -123,7 +123,7 @@ def test_an_array_filter_takes_one_value_or_several(value: object, sent: list[st
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "expected"),
     [
         ("start_time", datetime(2026, 1, 31), "no time zone"),
         ("start_time", date(2026, 1, 31), "a date is not allowed"),
@@ -141,22 +141,22 @@ def test_an_array_filter_takes_one_value_or_several(value: object, sent: list[st
         ("zzz", None, "allowed are payout_group_id"),
     ],
 )
-def test_a_filter_that_means_nothing_exact_is_refused_by_name(
-    name: str, value: object, told: str
+def test_an_inexact_or_ambiguous_filter_is_refused_by_name(
+    name: str, value: object, expected: str
 ) -> None:
     with pytest.raises(InvalidRequest, match=f"{name}: .*") as refused:
         listed(**{name: value})
     assert refused.value.code == "invalid-request"
     assert refused.value.errors[0].field == name
-    assert told in refused.value.errors[0].message
+    assert expected in refused.value.errors[0].message
 
 
-@pytest.mark.parametrize("door", ["iter", "stream"])
-def test_an_unknown_filter_is_refused_before_anything_is_read(door: str) -> None:
+@pytest.mark.parametrize("core_client", ["iter", "stream"])
+def test_an_unknown_filter_is_refused_before_a_request(core_client: str) -> None:
     recorder = Recorder()
     with pytest.raises(InvalidRequest, match="did you mean 'start_time'"):
-        getattr(operations.Claims(recorder), door)(start_tim=NOON)
-    assert recorder.asked == recorder.streamed == []
+        getattr(operations.Claims(recorder), core_client)(start_tim=NOON)
+    assert recorder.requests == recorder.streamed == []
 
 
 def test_bounds_have_their_dotted_names() -> None:
@@ -164,7 +164,7 @@ def test_bounds_have_their_dotted_names() -> None:
     operations.Controls(recorder).list(
         created_at_lt=NOON, created_at_gte="2026-01-01T00:00:00Z", include_deleted=False
     )
-    assert recorder.asked[0][1] == [
+    assert recorder.requests[0][1] == [
         ("include_deleted", "false"),
         ("created_at.lt", "2026-01-31T12:00:00.000000Z"),
         ("created_at.gte", "2026-01-01T00:00:00Z"),
@@ -194,7 +194,7 @@ def test_a_stream_names_its_kind_columns_and_filters() -> None:
         ("NaN", "NaN"),
     ],
 )
-def test_money_is_sent_as_the_text_it_is(amount: object, sent: str) -> None:
+def test_money_is_sent_as_exact_text(amount: object, sent: str) -> None:
     assert put({**CLAIM, "amount": amount})["amount"] == sent
 
 
@@ -208,17 +208,17 @@ def test_money_loses_no_digit(amount: Decimal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "told"),
+    ("amount", "expected"),
     [
         (1.5, "1.5 is a float"),
-        (True, "a bool is no amount"),
-        (Decimal("NaN"), "no amount"),
-        (Decimal("Infinity"), "no amount"),
+        (True, "a bool is not an amount"),
+        (Decimal("NaN"), "not an amount"),
+        (Decimal("Infinity"), "not an amount"),
         (Decimal("1E+999999999"), "too many digits"),
-        (["1"], "a list is no amount"),
+        (["1"], "a list is not an amount"),
     ],
 )
-def test_money_that_is_not_exact_is_refused_by_name(amount: object, told: str) -> None:
+def test_money_that_is_not_exact_is_refused_by_name(amount: object, expected: str) -> None:
     for name, send in {
         "amount": lambda: put({**CLAIM, "amount": amount}),
         "balance": lambda: operations.Balances(Recorder()).record(
@@ -230,11 +230,11 @@ def test_money_that_is_not_exact_is_refused_by_name(amount: object, told: str) -
         with pytest.raises(InvalidRequest) as refused:
             send()
         assert refused.value.errors[0].field == name
-        assert told in refused.value.detail
+        assert expected in refused.value.detail
 
 
 @pytest.mark.parametrize(
-    ("member", "value", "field", "told"),
+    ("member", "value", "field", "expected"),
     [
         ("metadata", {"rate": 0.1}, "metadata.rate", "a float"),
         ("addresses", ["a", 0.1], "addresses", "a float"),
@@ -245,15 +245,15 @@ def test_money_that_is_not_exact_is_refused_by_name(amount: object, told: str) -
     ],
 )
 def test_a_record_with_a_member_that_is_not_exact_is_refused_by_name(
-    member: str, value: object, field: str, told: str
+    member: str, value: object, field: str, expected: str
 ) -> None:
     with pytest.raises(InvalidRequest) as refused:
         put({**CLAIM, member: value})
     assert refused.value.errors[0].field == field
-    assert told in refused.value.detail
+    assert expected in refused.value.detail
 
 
-def test_a_record_that_is_none_is_refused() -> None:
+def test_a_value_that_is_not_a_record_is_refused() -> None:
     for record in ("c1", [CLAIM], None):
         with pytest.raises(InvalidRequest, match=r"record: .*give a record or a dict"):
             put(record)
@@ -262,11 +262,11 @@ def test_a_record_that_is_none_is_refused() -> None:
 def test_a_record_nested_without_end_is_refused() -> None:
     record: dict[str, Any] = dict(CLAIM)
     record["metadata"] = record
-    with pytest.raises(InvalidRequest, match="nested deeper than 32"):
+    with pytest.raises(InvalidRequest, match="at most 32 levels"):
         put(record)
 
 
-def test_a_record_is_sent_without_what_is_not_set() -> None:
+def test_a_record_is_sent_without_unset_members() -> None:
     claim = Claim(
         id="c1",
         payout_group_id="g1",
@@ -280,7 +280,7 @@ def test_a_record_is_sent_without_what_is_not_set() -> None:
     assert put({**CLAIM, "tx_hash": None, "created_at": NOON, "amount": Decimal("1.50")}) == CLAIM
 
 
-def test_a_nested_record_is_sent_as_it_is() -> None:
+def test_a_nested_record_is_sent_unchanged() -> None:
     moved = Orchestration(
         id="o1",
         customer_id="acme",
@@ -296,7 +296,7 @@ def test_a_nested_record_is_sent_as_it_is() -> None:
     time = b"2026-01-31T12:00:00Z"
     recorder = Recorder(answer % (time, time))
     operations.Orchestrations(recorder).put(moved)
-    sent = recorder.asked[0][2]
+    sent = recorder.requests[0][2]
     assert sent["source"] == {"crypto": {"address": "0x1"}}
     assert sent["metadata"] == {"a": "b"}
 
@@ -329,7 +329,7 @@ def test_a_method_is_one_call(
 ) -> None:
     recorder = Recorder(json.dumps(CLAIM).encode())
     act(lambda resource: resource(recorder))
-    assert recorder.asked == [(operation, parameters, body, None)]
+    assert recorder.requests == [(operation, parameters, body, None)]
 
 
 def test_a_write_carries_its_idempotency_key() -> None:
@@ -337,13 +337,16 @@ def test_a_write_carries_its_idempotency_key() -> None:
     resources = operations.Claims(recorder)
     resources.put(CLAIM, idempotency_key="k1")
     resources.confirm("c1", idempotency_key=UUID(int=1))
-    assert [asked[3] for asked in recorder.asked] == ["k1", "00000000-0000-0000-0000-000000000001"]
+    assert [asked[3] for asked in recorder.requests] == [
+        "k1",
+        "00000000-0000-0000-0000-000000000001",
+    ]
 
 
 def test_permits_answers_a_bool() -> None:
     recorder = Recorder(b'{"permitted": false}')
     assert operations.Identities(recorder).permits("i1", "BUY", at=NOON) is False
-    assert recorder.asked[0][1] == [
+    assert recorder.requests[0][1] == [
         ("id", "i1"),
         ("action", "BUY"),
         ("at", "2026-01-31T12:00:00.000000Z"),
@@ -371,5 +374,5 @@ def test_iter_and_stream_take_the_filters_of_list_and_list_sends_them_all(
     paging = {"limit", "order", "page_cursor"}
     assert set(filters.__annotations__) == set(names) - paging
     method(**dict.fromkeys(names, "x"))
-    sent = [name.replace("created_at.", "created_at_") for name, _ in recorder.asked[0][1]]
+    sent = [name.replace("created_at.", "created_at_") for name, _ in recorder.requests[0][1]]
     assert sorted(sent) == sorted(names)

@@ -1,4 +1,4 @@
-"""The rooms of the project and the arrows between them: who may include or import whom."""
+"""The layers of the project, and which layer may include or import which."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 CPP = ROOT / "cpp"
 PYTHON = ROOT / "python" / "comptroller"
 
-# Each room of the core, and the rooms it may include besides itself.
+# The layers of the core, and the layers that each may include.
 ROOMS: dict[str, set[str]] = {
     "model": set(),
     "rules": {"model"},
@@ -32,7 +32,7 @@ ROOMS: dict[str, set[str]] = {
     "bindings": {"model", "sample", "db/sqlite", "service", "http", "arrow", "load"},
 }
 
-# Headers of others, and the rooms that may include them.
+# Headers of libraries, and the layers that may include them.
 OWNERS = {
     r"simdjson.*": {"json"},
     r"sqlite3.*": {"db/sqlite"},
@@ -40,9 +40,9 @@ OWNERS = {
     r"pybind11/.*|Python\.h": {"bindings"},
 }
 
-# Nothing else may be imported by importing the package.
+# The only modules that importing the package may import.
 NEEDED = {"msgspec"}
-# What extras bring: the parts that may import it at their top.
+# The modules of extras, and the files that may import them at their top.
 EXTRAS = {
     "altair": {"analysis"},
     "click": {"cli"},
@@ -77,7 +77,7 @@ def wrong_includes(room: str, text: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_a_room_includes_only_the_rooms_below_it(room: str) -> None:
+def test_a_layer_includes_only_the_layers_below_it(room: str) -> None:
     files = [path for path in CPP.rglob("*.[ch]pp") if room_of(path) == room]
     assert files
     wrong = [
@@ -88,12 +88,12 @@ def test_a_room_includes_only_the_rooms_below_it(room: str) -> None:
     assert wrong == []
 
 
-def test_every_source_is_in_a_room_that_is_known() -> None:
+def test_every_source_belongs_to_a_known_layer() -> None:
     unknown = [path for path in CPP.rglob("*.[ch]pp") if room_of(path) not in ROOMS]
     assert unknown == []
 
 
-def test_no_room_is_below_itself() -> None:
+def test_the_layers_have_no_cycle() -> None:
     for rooms in (ROOMS, imported()):
         left = {room: set(below) & rooms.keys() for room, below in rooms.items()}
         while left:
@@ -117,18 +117,18 @@ def test_no_room_is_below_itself() -> None:
         ("db", "#include <sodium.h>"),
     ],
 )
-def test_a_wrong_arrow_is_seen(room: str, include: str) -> None:
+def test_a_forbidden_include_is_detected(room: str, include: str) -> None:
     assert list(wrong_includes(room, f"#pragma once\n{include}\n"))
 
 
 def part_of(path: Path) -> str:
-    """The room of the package that a file is in; empty for the package itself."""
+    """Returns the layer of a file of the package; empty for the package itself."""
     name = path.relative_to(PYTHON).parts[0].removesuffix(".py")
     return "" if name == "__init__" else name
 
 
 def imports(tree: ast.AST, *, only_at_the_top: bool = False) -> Iterator[str]:
-    """The modules that are imported when the code runs, not those for type checkers alone."""
+    """Returns the modules imported at run time, without those under TYPE_CHECKING."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
             continue
@@ -137,14 +137,14 @@ def imports(tree: ast.AST, *, only_at_the_top: bool = False) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             assert node.module is not None
-            # What is imported from the package may be a room or a name.
+            # An import from the package may name a layer or a public name.
             yield from (f"{node.module}.{entry.name}" for entry in node.names)
         elif not (only_at_the_top and isinstance(node, ast.FunctionDef)):
             yield from imports(node, only_at_the_top=only_at_the_top)
 
 
 def imported() -> dict[str, set[str]]:
-    """The rooms of the package, and the rooms that each of them imports."""
+    """Returns the layers of the package, and the layers that each imports."""
     found: dict[str, set[str]] = {part_of(path): set() for path in PYTHON.rglob("*.py")}
     for path in PYTHON.rglob("*.py"):
         for module in imports(ast.parse(path.read_text())):
@@ -152,13 +152,13 @@ def imported() -> dict[str, set[str]]:
             target = rest.partition(".")[0]
             if package == "comptroller" and target in found:
                 found[part_of(path)].add(target)
-    # Whoever imports the package gets names that are loaded when they are used.
+    # Importing the package itself only gives names that are loaded on demand.
     del found[""]
     return {room: below - {room, ""} for room, below in found.items()}
 
 
 def arrows(rooms: dict[str, set[str]]) -> list[str]:
-    """The imports as arrows of a Mermaid chart, without those that follow from others."""
+    """Returns the imports as arrows of a Mermaid chart, without implied ones."""
 
     def below(room: str) -> set[str]:
         return rooms[room].union(*(below(each) for each in rooms[room]))
@@ -171,18 +171,18 @@ def arrows(rooms: dict[str, set[str]]) -> list[str]:
     ]
 
 
-def test_the_picture_of_the_package_shows_who_imports_whom() -> None:
+def test_the_package_chart_shows_the_imports_of_layers() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     (chart,) = re.findall(r"^```mermaid\nflowchart TD\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert chart.split("\n") == [*(f"  {arrow}" for arrow in arrows(imported())), ""]
 
 
-def test_an_arrow_that_follows_from_others_is_not_drawn() -> None:
+def test_an_implied_import_is_not_drawn() -> None:
     rooms = {"a": {"b", "c", "d"}, "b": {"c"}, "c": set(), "d": set[str]()}
     assert arrows(rooms) == ["a --> b", "a --> d", "b --> c"]
 
 
-def test_what_is_optional_is_imported_when_it_is_used() -> None:
+def test_optional_modules_are_imported_on_demand() -> None:
     for path in PYTHON.rglob("*.py"):
         for module in imports(ast.parse(path.read_text()), only_at_the_top=True):
             name = module.split(".")[0]
@@ -201,7 +201,7 @@ def test_every_source_is_built() -> None:
     assert found - listed == set()
 
 
-def test_every_extra_is_of_modules_that_the_package_imports() -> None:
+def test_every_module_of_an_extra_is_imported_by_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     named = {

@@ -1,4 +1,4 @@
-"""Authlib, which knows nothing of this package, gets tokens here and takes them for valid."""
+"""Authlib, an independent library, gets tokens and validates them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _T = TypeVar("_T")
 @pytest.fixture(scope="module")
 def served(shared_path: Path, shared_operator: comptroller.Service) -> Served:
     found = Served(shared_path, shared_operator)
-    found.clock.now = time.time()  # Authlib looks at the machine's
+    found.clock.now = time.time()  # Authlib uses the clock of the machine.
     return found
 
 
@@ -43,7 +43,7 @@ def known(served: Served) -> Known:
 
 
 def as_client(served: Served, known: Known, work: Callable[[Any], Awaitable[_T]], **how: Any) -> _T:
-    """What work does with Authlib's client."""
+    """Runs a function with Authlib's client."""
 
     async def working() -> _T:
         async with AsyncOAuth2Client(
@@ -61,13 +61,13 @@ def as_client(served: Served, known: Known, work: Callable[[Any], Awaitable[_T]]
 
 
 def fetched(served: Served, known: Known, **how: Any) -> dict[str, Any]:
-    """The token that Authlib gets."""
+    """Returns the token that Authlib gets."""
     return as_client(served, known, lambda client: client.fetch_token(), **how)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("wanted", [None, [], SCOPES[:1], SCOPES], ids=str)
-def test_a_token_is_fetched_with_the_scopes_that_were_asked_for(
+def test_a_token_has_the_requested_scopes(
     served: Served, known: Known, method: str, wanted: list[str] | None
 ) -> None:
     scope = None if wanted is None else " ".join(wanted)
@@ -79,11 +79,11 @@ def test_a_token_is_fetched_with_the_scopes_that_were_asked_for(
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_what_is_asked_with_a_token_is_answered(served: Served, known: Known, method: str) -> None:
+def test_a_request_with_a_token_is_answered(served: Served, known: Known, method: str) -> None:
     async def ask(client: Any) -> tuple[int, int, int]:
         await client.fetch_token(scope=SCOPES[0])
         asked = [await client.get(path) for path in (LIST, "/rewards/payout-groups")]
-        # One that has expired is exchanged for another, on the way.
+        # Authlib replaces an expired token during the request.
         client.token["expires_at"] = 0
         asked.append(await client.get(LIST))
         return tuple(answer.status_code for answer in asked)
@@ -93,7 +93,7 @@ def test_what_is_asked_with_a_token_is_answered(served: Served, known: Known, me
 
 
 REFUSED = [
-    # who asks, how, error
+    # credentials, request, error
     ({"secret": "wrong"}, {}, "invalid_client"),
     ({"id": "nobody"}, {}, "invalid_client"),
     ({}, {"scope": "rewards:read_claims operator:read"}, "invalid_scope"),
@@ -105,7 +105,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("who", "asked", "error"), REFUSED)
-def test_a_refusal_is_read_as_its_error(
+def test_an_error_response_is_read_as_its_error(
     served: Served,
     known: Known,
     method: str,
@@ -134,8 +134,8 @@ def metadata(served: Served) -> AuthorizationServerMetadata:
 
 
 def test_the_metadata_is_valid(metadata: AuthorizationServerMetadata) -> None:
-    # Without an authorization endpoint there are no response types: RFC 8414 wants the member all
-    # the same, and Authlib wants something in it.
+    # RFC 8414 requires response_types_supported even without an authorization endpoint, and
+    # Authlib requires a value in it.
     assert metadata.pop("response_types_supported") == []
     with pytest.raises(ValueError, match="response_types_supported"):
         metadata.validate()
@@ -146,7 +146,7 @@ def test_the_metadata_is_valid(metadata: AuthorizationServerMetadata) -> None:
 
 
 class Resource(JWTBearerTokenValidator):
-    """A resource server of Authlib's, which trusts the keys that the metadata leads to."""
+    """A resource server of Authlib that trusts the keys of the metadata."""
 
     def __init__(self, served: Served, metadata: AuthorizationServerMetadata, audience: str):
         super().__init__(issuer=ISSUER, resource_server=audience)
@@ -158,7 +158,7 @@ class Resource(JWTBearerTokenValidator):
 
 @pytest.fixture(autouse=True)
 def _taken_algorithms(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Authlib takes what joserfc recommends, which is not yet what RFC 9864 added.
+    # Authlib accepts joserfc's recommended algorithms, which lack that of RFC 9864.
     monkeypatch.setattr(JWSRegistry, "recommended", ["Ed25519"])
 
 
@@ -175,7 +175,7 @@ def test_a_token_is_valid(
         resource.validate_token(claims, ["operator:read"], None)
 
 
-def test_a_token_is_not_valid_elsewhere(
+def test_a_token_is_rejected_by_another_resource_server(
     served: Served, known: Known, metadata: AuthorizationServerMetadata
 ) -> None:
     token = fetched(served, known)["access_token"]

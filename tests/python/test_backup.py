@@ -1,4 +1,4 @@
-"""A copy of one moment, taken while others write, that opens and serves."""
+"""A backup is a consistent copy, taken while others write, and opens as a store."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def test_a_backup_is_an_equal_store(operator: Service, tmp_path: Path) -> None:
             for service, name in ((operator, "one"), (copy, "other")):
                 assert service.export(kind, tmp_path / name) == 1
             assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
-        # It is a store of its own, and takes the same secrets and keys with it.
+        # The backup is a separate store with the same secrets and keys.
         copy.identities.put(id="bob")
         assert len(operator.identities.list()) == 1
 
 
-def test_a_cursor_goes_on_in_a_copy(operator: Service, tmp_path: Path) -> None:
+def test_a_cursor_continues_in_a_backup(operator: Service, tmp_path: Path) -> None:
     loaded(operator, "claims", *(short_line("claims", id=f"c{n}") for n in range(4)))
     first = operator.claims.list(limit=2)
     operator.backup(tmp_path / "copy.db")
@@ -45,7 +45,7 @@ def test_a_backup_under_writers_holds_every_write_answered_before_it(
 
     def write(thread: int) -> None:
         for number in range(100_000):
-            # Both or neither: one transaction.
+            # Both or neither, because they are one transaction.
             operator.identities.put(id=f"t{thread}-{number}", user_disabled=True)
             answered[thread] = number
             if stop.is_set():
@@ -75,7 +75,7 @@ def test_a_backup_under_writers_holds_every_write_answered_before_it(
 
 
 @pytest.mark.parametrize("place", ["absent/copy.db", "file/copy.db", "folder", "file"])
-def test_a_place_that_cannot_be_written_is_unusable(
+def test_an_unwritable_destination_is_unusable(
     operator: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -101,7 +101,7 @@ def test_a_backup_that_fails_closes_and_removes_its_file(operator: Service, tmp_
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     opened = len(list(Path("/proc/self/fd").iterdir()))
     files = sorted(tmp_path.iterdir())
-    resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, before[1]))  # as a full disk
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, before[1]))  # simulates a full disk
     try:
         for _ in range(5):
             with pytest.raises(Unavailable, match="cannot back up to"):
@@ -113,9 +113,7 @@ def test_a_backup_that_fails_closes_and_removes_its_file(operator: Service, tmp_
     operator.backup(tmp_path / "copy.db")
 
 
-def test_a_link_at_a_name_that_could_be_guessed_keeps_its_target(
-    operator: Service, tmp_path: Path
-) -> None:
+def test_a_link_at_a_predictable_name_keeps_its_target(operator: Service, tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
     for beside in (".part", "-journal"):
         (tmp_path / f"copy.db{beside}").symlink_to("precious")
@@ -125,7 +123,7 @@ def test_a_link_at_a_name_that_could_be_guessed_keeps_its_target(
     assert (tmp_path / "precious").read_text() == "mine"
 
 
-def test_of_two_backups_to_one_name_one_is_refused(operator: Service, tmp_path: Path) -> None:
+def test_one_of_two_backups_to_one_name_is_refused(operator: Service, tmp_path: Path) -> None:
     loaded(operator, "claims", *(short_line("claims", id=f"c{n}") for n in range(2000)))
     outcomes: list[object] = []
     barrier = threading.Barrier(4)
@@ -162,7 +160,7 @@ def test_a_read_only_service_makes_a_backup(store_path: Path, tmp_path: Path) ->
     assert not {name for name in beside if "." in name}
 
 
-def test_a_client_makes_no_backup(acme: Service, tmp_path: Path) -> None:
+def test_a_client_cannot_make_a_backup(acme: Service, tmp_path: Path) -> None:
     with pytest.raises(comptroller.Forbidden):
         acme.backup(tmp_path / "copy.db")
     assert not (tmp_path / "copy.db").exists()
@@ -174,7 +172,7 @@ def test_a_backup_needs_a_name(operator: Service) -> None:
 
 
 @pytest.mark.parametrize("own", ["", "-wal", "-shm", "-lock", "-commit-lock", "-filling"])
-def test_a_backup_is_no_file_of_the_store_itself(
+def test_a_backup_cannot_replace_a_file_of_the_store(
     operator: Service, store_path: Path, own: str
 ) -> None:
     with pytest.raises(InvalidRequest, match="store itself"):

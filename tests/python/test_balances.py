@@ -1,4 +1,4 @@
-"""Balances: what an address held at recorded moments, and how an address shows it as of a time."""
+"""Balances: the recorded holdings of an address, and its balance as of a time."""
 
 from __future__ import annotations
 
@@ -62,15 +62,17 @@ def test_an_address_without_snapshot_has_the_balance_zero(recorder, acme):
 
 
 @pytest.mark.parametrize("how", [{}, {"include_balance": False}, {"balance_timestamp": at(days=9)}])
-def test_a_balance_is_shown_only_when_it_is_asked_for(recorder, acme, how):
+def test_a_balance_is_shown_only_on_request(recorder, acme, how):
     assert [a.balance for a in acme.reward_addresses.list(**how)] == [None, None]
     assert acme.reward_addresses.get(FIRST).balance is None
 
 
-def test_an_unasked_balance_is_left_out_of_the_answer(recorder, door):
-    shown = door("reward_addresses.list", {"id": FIRST})["items"][0]
+def test_an_unrequested_balance_is_omitted(recorder, core_client):
+    shown = core_client("reward_addresses.list", {"id": FIRST})["items"][0]
     assert "balance" not in shown
-    shown = door("reward_addresses.list", {"id": FIRST, "include_balance": "true"})["items"][0]
+    shown = core_client("reward_addresses.list", {"id": FIRST, "include_balance": "true"})["items"][
+        0
+    ]
     assert shown["balance"] == "7.000000000000000001"
 
 
@@ -90,7 +92,7 @@ def test_recording_answers_what_was_recorded(recorder):
     ],
     ids=repr,
 )
-def test_the_list_is_sorted_by_the_moment_and_filtered_by_address(recorder, filters, expected):
+def test_the_list_is_sorted_by_time_and_filtered_by_address(recorder, filters, expected):
     recorder.balances.record(address_id=SECOND, balance="4", at=at(days=3))
     shown = recorder.balances.list(**filters)
     assert [(b.address_id, b.at) for b in shown] == [(a, at(days=d)) for a, d in expected]
@@ -103,7 +105,7 @@ def test_the_same_snapshot_again_changes_nothing(recorder):
     assert len(recorder.balances.list(address_id=FIRST)) == 3
 
 
-def test_another_value_for_the_same_moment_is_a_conflict(recorder):
+def test_another_value_at_the_same_time_is_a_conflict(recorder):
     with refused("already-exists", 409):
         recorder.balances.record(address_id=FIRST, balance="10.51", at=at(days=1))
     recorder.balances.record(address_id=SECOND, balance="10.51", at=at(days=1))
@@ -111,13 +113,13 @@ def test_another_value_for_the_same_moment_is_a_conflict(recorder):
 
 
 @pytest.mark.parametrize("balance", ["-0.1", "1e3", "", "NaN", "1" * 21, "0." + "1" * 19])
-def test_what_is_no_balance_is_refused(recorder, balance):
+def test_an_invalid_balance_is_refused(recorder, balance):
     with refused("invalid-request", 400):
         recorder.balances.record(address_id=SECOND, balance=balance, at=at(1))
     assert recorder.balances.list(address_id=SECOND).items == []
 
 
-def test_a_float_balance_and_a_naive_moment_are_refused(recorder):
+def test_a_float_balance_and_a_naive_time_are_refused(recorder):
     for members in ({"balance": 1.5, "at": at(1)}, {"balance": "1", "at": datetime(2026, 1, 1)}):
         with refused("invalid-request", 400):
             recorder.balances.record(address_id=SECOND, **members)
@@ -136,7 +138,7 @@ def test_a_malformed_address_id_is_an_invalid_request(recorder):
         recorder.balances.list(address_id="no-uuid")
 
 
-def test_balances_are_the_operators(recorder, acme):
+def test_only_the_operator_may_use_balances(recorder, acme):
     with refused("insufficient-scope", 403):
         acme.balances.list()
     with refused("insufficient-scope", 403):
@@ -182,7 +184,7 @@ def test_the_stream_of_a_balance_alone_shows_it_only_when_asked(recorder):
     assert None not in {row["balance"] for row in asked}
 
 
-def test_no_export_has_balances_unless_parquet_is_asked_to(recorder, tmp_path):
+def test_only_a_parquet_export_on_request_has_balances(recorder, tmp_path):
     duckdb = pytest.importorskip("duckdb")
     recorder.export("reward-addresses", tmp_path / "a.ndjson", include_balance=True)
     assert '"balance"' not in (tmp_path / "a.ndjson").read_text()
@@ -196,7 +198,7 @@ def test_no_export_has_balances_unless_parquet_is_asked_to(recorder, tmp_path):
     assert balances(include_balance=True) == len(recorder.reward_addresses.list().items)
 
 
-def test_recording_a_value_again_answers_what_is_kept(recorder):
+def test_recording_a_value_again_returns_the_stored_one(recorder):
     (first, *_) = recorder.reward_addresses.list()
     kept = recorder.balances.record(address_id=first.id, balance="1.50", at=at(days=300))
     again = recorder.balances.record(address_id=first.id, balance="1.5", at=at(days=300))

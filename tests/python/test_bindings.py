@@ -1,6 +1,6 @@
-"""The extension module: buffers, objects and threads that a caller can get wrong end in exceptions.
+"""The extension module: misuse of buffers, objects and threads raises exceptions.
 
-What crashed or hung the interpreter once is tried in a process of its own.
+Cases that crashed or hung the interpreter before run in a separate process.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def load(store, source, are_rows=False):
 
 
 def run(script: str, *arguments: object) -> str:
-    """What a script prints; it has 20 seconds."""
+    """Runs a script with a timeout of 20 seconds; returns its output."""
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", IMPORTS + script, *map(str, arguments)],
         capture_output=True,
@@ -76,12 +76,12 @@ def refusal(expression: str) -> str:
         "_core.ArrowLines(SERVICE.claims.stream().__arrow_c_stream__(), 'claims')",
     ],
 )
-def test_a_file_is_read_into_writable_contiguous_bytes_alone(buffer: str, file: str) -> None:
+def test_a_file_is_read_only_into_writable_contiguous_bytes(buffer: str, file: str) -> None:
     file = file.replace("SERVICE", "comptroller.open(':memory:')")
     assert refusal(f"{file}.readinto({buffer})").startswith("TypeError")
 
 
-def test_the_refusal_of_a_buffer_says_what_is_accepted() -> None:
+def test_the_error_for_a_buffer_names_what_is_accepted() -> None:
     with pytest.raises(TypeError, match="must be a writable, contiguous bytes-like object"):
         comptroller.sample("claims").raw.readinto(memoryview(bytearray(10))[::2])  # type: ignore[attr-defined]
 
@@ -153,7 +153,7 @@ for source in (Keeping(), Raising()):
 
 
 @pytest.mark.parametrize("answer", ["'many'", "1.5", "-1", "10**9", "2**80", "[]"])
-def test_a_source_that_reports_no_possible_size_is_refused(tmp_path: Path, answer: str) -> None:
+def test_a_source_that_reports_an_impossible_size_is_refused(tmp_path: Path, answer: str) -> None:
     script = f"""
 class Wrong:
     def readinto(self, buffer): return {answer}
@@ -183,7 +183,7 @@ except (TypeError, comptroller.InvalidRequest) as error:
         "type('Client', (Principal,), {})",
     ],
 )
-def test_no_object_exists_without_its_content_and_none_changes_its_class(expression: str) -> None:
+def test_objects_cannot_be_empty_or_change_their_class(expression: str) -> None:
     assert refusal(expression).startswith("TypeError")
 
 
@@ -199,7 +199,7 @@ def test_a_principal_never_changes() -> None:
 
 
 def test_arguments_may_change_while_a_call_uses_them(operator: Any) -> None:
-    """A call copies what it is given before it lets other threads run."""
+    """A call copies its arguments before it releases the GIL."""
     store, principal = operator._host.store, operator._host.principal
     parameters = [("limit", "7")]
     ended = threading.Event()
@@ -226,7 +226,7 @@ def test_arguments_may_change_while_a_call_uses_them(operator: Any) -> None:
 
 
 def locks_held(before: str, end: str) -> str:
-    """A script in which `end` closes a database whose lock files another program holds."""
+    """Returns a script in which `end` closes a database whose lock files another program holds."""
     return f"""
 path = Path(sys.argv[1])
 store = Store(str(path))

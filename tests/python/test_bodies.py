@@ -1,4 +1,4 @@
-"""Bodies at the core's door: whole JSON objects of known members, or a refusal that says where."""
+"""Request bodies: JSON objects of known members; errors name the member."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIB = 1 << 20
 
 
 def nested(depth: int) -> str:
-    """A body whose innermost array lies so deep."""
+    """Returns a body whose innermost array has this depth."""
     return '{"id":"a","metadata":' + "[" * (depth - 1) + "]" * (depth - 1) + "}"
 
 
@@ -39,7 +39,7 @@ MALFORMED = [
     '{"id":"a","ref_id":nul}',
     '{"id":"a","ref_id":"unterminated}',
     '{"id":"a"} // comment',
-    # Escapes that are no Unicode scalar value.
+    # Escapes that are not Unicode scalar values.
     '{"id":"a","ref_id":"\\ud800"}',
     '{"id":"a","ref_id":"\\udc00"}',
     '{"id":"a","ref_id":"\\ud800\\ud800"}',
@@ -51,22 +51,22 @@ NOT_UTF8 = [b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x
 
 
 @pytest.mark.parametrize("body", [text for text in MALFORMED if text.strip()])
-def test_what_is_no_json_is_malformed(shared_door, body):
+def test_a_body_that_is_not_json_is_malformed(shared_core_client, body):
     with refused("malformed-json", 400) as caught:
-        shared_door("identities.put", body=body)
+        shared_core_client("identities.put", body=body)
     assert isinstance(caught.value, comptroller.InvalidRequest)
 
 
 @pytest.mark.parametrize("junk", NOT_UTF8)
-def test_what_is_not_utf8_is_malformed(shared_door, junk):
+def test_a_body_that_is_not_utf8_is_malformed(shared_core_client, junk):
     with refused("malformed-json", 400):
-        shared_door("identities.put", body=b'{"id":"a","ref_id":"' + junk + b'"}')
+        shared_core_client("identities.put", body=b'{"id":"a","ref_id":"' + junk + b'"}')
 
 
 @pytest.mark.parametrize("body", ["[]", '"a"', "1", "true", "null", "[{}]"])
-def test_a_document_that_is_no_object_is_invalid(shared_door, body):
+def test_a_body_that_is_not_an_object_is_invalid(shared_core_client, body):
     with refused("invalid-request", 400):
-        shared_door("identities.put", body=body)
+        shared_core_client("identities.put", body=body)
 
 
 @pytest.mark.parametrize(
@@ -79,32 +79,32 @@ def test_a_document_that_is_no_object_is_invalid(shared_door, body):
         '{"id":"a","metadata":{"k":"1","\\u006b":"2"}}',
     ],
 )
-def test_a_duplicate_member_is_invalid(shared_door, body):
+def test_a_duplicate_member_is_invalid(shared_core_client, body):
     with refused("invalid-request", 400):
-        shared_door("identities.put", body=body)
+        shared_core_client("identities.put", body=body)
     with refused("not-found"):
-        shared_door("identities.get", {"id": "a"})
+        shared_core_client("identities.get", {"id": "a"})
 
 
-def test_a_duplicate_deep_inside_is_invalid(shared_door):
+def test_a_duplicate_deep_inside_is_invalid(shared_core_client):
     line = '{"id":"m","status":"A","created_at":"2026-01-01T00:00:00Z","source":%s}'
     for source in ('{"fiat":{"memo":"","memo":""}}', '{"fiat":{},"fiat":{}}'):
         with refused("invalid-request", 400):
-            shared_door("orchestrations.put", body=line % source)
+            shared_core_client("orchestrations.put", body=line % source)
 
 
-def test_a_document_may_be_32_deep(shared_door):
-    with refused("invalid-request", 400):  # an array is no metadata, but it is JSON
-        shared_door("identities.put", body=nested(32))
+def test_a_document_may_be_32_deep(shared_core_client):
+    with refused("invalid-request", 400):  # An array is not valid metadata, but it is valid JSON.
+        shared_core_client("identities.put", body=nested(32))
 
 
-def test_a_body_may_be_one_mebibyte(shared_door):
+def test_a_body_may_be_one_mebibyte(shared_core_client):
     body = json.dumps({"id": fresh("big")})
     whole = body[:-1] + " " * (MIB - len(body)) + "}"
     assert len(whole) == MIB
-    assert shared_door("identities.put", body=whole)["status"] == "APPROVED"
+    assert shared_core_client("identities.put", body=whole)["status"] == "APPROVED"
     with refused("content-too-large", 413):
-        shared_door("identities.put", body=whole + " ")
+        shared_core_client("identities.put", body=whole + " ")
 
 
 UNKNOWN_MEMBERS = [
@@ -129,12 +129,12 @@ UNKNOWN_MEMBERS = [
 
 @pytest.mark.parametrize(("operation", "body", "nearest"), UNKNOWN_MEMBERS)
 def test_an_unknown_member_is_refused_and_the_nearest_is_named(
-    shared_door, operation, body, nearest
+    shared_core_client, operation, body, nearest
 ):
     takes_id = operation in ("claims.submit", "payout_groups.update")
     id = "01900000-0000-7000-8000-000000000000"
     with refused("invalid-request", 400) as caught:
-        shared_door(operation, {"id": id} if takes_id else {}, body)
+        shared_core_client(operation, {"id": id} if takes_id else {}, body)
     told = " ".join([caught.value.detail, *[part for pair in caught.value.errors for part in pair]])
     assert nearest in told
 
@@ -143,8 +143,8 @@ def test_an_unknown_member_is_refused_and_the_nearest_is_named(
     "member",
     ["id", "set_by", "created_at", "created_by", "deleted_at", "deleted_by", "customer_id"],
 )
-@pytest.mark.parametrize("who", ["door", "acme_door"])
-def test_what_the_server_owns_of_a_control_cannot_be_set(request, operator, who, member):
+@pytest.mark.parametrize("who", ["core_client", "acme_core_client"])
+def test_server_members_of_a_control_cannot_be_set(request, operator, who, member):
     operator.identities.put(id="a", customer_id="acme")
     value = control(created_by="x", deleted_by="x", customer_id="globex").get(member, at(0))
     text = value if isinstance(value, str) else value.isoformat()
@@ -157,10 +157,10 @@ def test_what_the_server_owns_of_a_control_cannot_be_set(request, operator, who,
 @pytest.mark.parametrize(
     "member", ["id", "customer_id", "ref_id", "status", "status_details", "created_at"]
 )
-def test_what_an_update_does_not_own_of_an_identity_cannot_be_set(acme_door, operator, member):
+def test_members_of_an_identity_outside_an_update_cannot_be_set(acme_core_client, operator, member):
     before = operator.identities.put(id="a", customer_id="acme")
     with refused("invalid-request", 400):
-        acme_door("identities.update", {"id": "a"}, {member: "b", "metadata": {"k": "v"}})
+        acme_core_client("identities.update", {"id": "a"}, {member: "b", "metadata": {"k": "v"}})
     assert operator.identities.get("a") == before
 
 
@@ -184,46 +184,46 @@ WRONG_TYPES = [
 
 
 @pytest.mark.parametrize(("operation", "members"), WRONG_TYPES)
-def test_a_member_of_the_wrong_type_is_refused_and_named(shared_door, operation, members):
+def test_a_member_of_the_wrong_type_is_refused_and_named(shared_core_client, operation, members):
     base: dict[str, Any] = {}
     if operation == "orchestrations.put":
         base = orchestration(created_at="2026-01-01T00:00:00Z")
     with refused("invalid-request", 400) as caught:
-        shared_door(operation, body=base | members)
+        shared_core_client(operation, body=base | members)
     (wrong,) = [name for name in members if name != "id" or len(members) == 1]
     assert caught.value.errors[0].field.split(".")[0] == wrong
 
 
-def test_a_nested_member_is_named_by_its_path(shared_door):
+def test_a_nested_member_is_named_by_its_path(shared_core_client):
     line = orchestration(created_at="2026-01-01T00:00:00Z")
     with refused("invalid-request", 400) as caught:
-        shared_door("orchestrations.put", body=line | {"source": {"fiat": {"memo": 1}}})
+        shared_core_client("orchestrations.put", body=line | {"source": {"fiat": {"memo": 1}}})
     assert [error.field for error in caught.value.errors] == ["source.fiat.memo"]
 
 
-def test_escapes_say_what_they_stand_for(shared_door):
+def test_escapes_are_decoded(shared_core_client):
     name = fresh("escaped")
     body = f'{{"id":"{name}",' + '"ref_id":"\\u00e9\\ud83d\\ude00\\/\\"\\\\"}'
-    assert shared_door("identities.put", body=body)["ref_id"] == 'é😀/"\\'
+    assert shared_core_client("identities.put", body=body)["ref_id"] == 'é😀/"\\'
 
 
 @pytest.mark.parametrize("escape", ["\\u0000", "\\u0001", "\\n", "\\t", "\\u001f"])
-def test_a_control_character_is_refused_escaped_too(shared_door, escape):
+def test_an_escaped_control_character_is_refused(shared_core_client, escape):
     with refused("invalid-request", 400):
-        shared_door("identities.put", body='{"id":"a","ref_id":"' + escape + '"}')
+        shared_core_client("identities.put", body='{"id":"a","ref_id":"' + escape + '"}')
 
 
-def test_an_operation_nobody_knows_is_refused(shared_door):
+def test_an_unknown_operation_is_refused(shared_core_client):
     for name in ("claims.delete", "", "claims", "Claims.list", "claims.list "):
         with pytest.raises(comptroller.Error) as caught:
-            shared_door(name)
+            shared_core_client(name)
         assert caught.value.status in (400, 404)
 
 
-def test_a_write_takes_no_other_parameters_than_its_id(shared_door):
+def test_a_write_takes_no_other_parameters_than_its_id(shared_core_client):
     with refused("invalid-request", 400):
-        shared_door("identities.put", {"id": "a"}, {"id": "a"})
+        shared_core_client("identities.put", {"id": "a"}, {"id": "a"})
     with refused("invalid-request", 400):
-        shared_door("identities.update", {"id": "a", "metadata": "x"}, {})
+        shared_core_client("identities.update", {"id": "a", "metadata": "x"}, {})
     with refused("invalid-request", 400):
-        shared_door("identities.update", {}, {"metadata": {}})
+        shared_core_client("identities.update", {}, {"metadata": {}})

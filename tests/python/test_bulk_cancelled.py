@@ -1,4 +1,4 @@
-"""Loads and exports that are cancelled anywhere, while a thread is at work on their descriptors."""
+"""Loads and exports that are cancelled while a thread uses their descriptors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SOON_S = 30
 
 
 class SlowDisk:
-    """Holds up what is written to files without a name, until it is told to let it go."""
+    """Blocks writes to unnamed files until it is released."""
 
     def __init__(self) -> None:
         self._may = threading.Event()
@@ -60,7 +60,7 @@ class SlowDisk:
         self._may.set()
 
     def expect_write(self) -> None:
-        """Waits a moment for a thread to begin a write, if there is one that will."""
+        """Waits briefly for a thread to begin a write."""
         with self._changed:
             self._changed.wait_for(lambda: self._under_way, 0.05)
 
@@ -80,7 +80,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowDisk]:
 
 @types.coroutine
 def cut(work: Coroutine[Any, Any, None], at: int, disk: SlowDisk) -> Generator[Any, None, bool]:
-    """Runs it, cancels it at its await of this number; gives whether it has so many."""
+    """Cancels a coroutine at its n-th await; returns whether it has that many."""
     number = 0
     try:
         awaited = work.send(None)
@@ -135,7 +135,7 @@ def descriptors() -> int:
 
 
 def foreign_files(folder: Path, closing: ExitStack) -> list[IO[bytes]]:
-    """Opens files, which take every number that is free below their own."""
+    """Opens files, which get all free lower descriptors."""
     files = []
     for number in range(40):
         path = folder / str(number)
@@ -145,7 +145,7 @@ def foreign_files(folder: Path, closing: ExitStack) -> list[IO[bytes]]:
 
 
 @pytest.mark.parametrize("what", ["load", "export"])
-def test_a_thread_writes_to_nothing_but_what_it_was_given(
+def test_a_thread_never_writes_to_another_descriptor(
     operator: comptroller.Service, tmp_path: Path, disk: SlowDisk, what: str
 ) -> None:
     load(operator, "claims", *(claim(id=f"c-{number}") for number in range(1000)))
@@ -160,7 +160,7 @@ def test_a_thread_writes_to_nothing_but_what_it_was_given(
             return True
 
     with asyncio.Runner() as runner:
-        assert not runner.run(cut_at(10_000))  # opens what is opened once
+        assert not runner.run(cut_at(10_000))  # opens files that are opened once
         before = descriptors()
         at = 0
         while runner.run(cut_at(at)):

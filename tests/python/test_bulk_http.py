@@ -1,4 +1,4 @@
-"""Loads and exports over HTTP: streams of any length, refused or ended without a trace."""
+"""Loads and exports over HTTP: rejected or interrupted requests leave nothing behind."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINE = (
     b'{"id":"c-%d","payout_group_id":"01900000-0000-7000-8000-0000000000aa","claim_type":'
     b'"CLAIM_ALL","amount":"1.5","onchain_status":"PENDING","created_at":"2026-01-01T00:00:00Z"}\n'
 )
-STALL = b""  # to the transport in process
+STALL = b""  # the transport in this process
 NDJSON = {"content-type": "application/x-ndjson"}
 
 
@@ -31,8 +31,8 @@ def claims(count: int, first: int = 0) -> bytes:
     return b"".join(LINE % number for number in range(first, first + count))
 
 
-class Door:
-    """Who asks an application, by default with all that an operator may do."""
+class CoreClient:
+    """Returns a client of an application, by default as the operator with all scopes."""
 
     def __init__(self, service: comptroller.Service, patience_s: float | None = None) -> None:
         self.tokens = Tokens()
@@ -43,7 +43,7 @@ class Door:
         self.client.headers["authorization"] = f"Bearer {self.tokens.admit()}"
 
     def _impatient(self, service: comptroller.Service, patience_s: float) -> Any:
-        # With one thread, so that one that were not let go would stop all that follows.
+        # A pool of one thread, which a leaked export would block for all others.
         self.pool = ThreadPoolExecutor(1)
         bulk = Bulk(service.host, self.pool, lambda *_kept: None, patience_s)
 
@@ -70,16 +70,16 @@ class Door:
 
 
 @pytest.fixture
-def door(operator: comptroller.Service) -> Iterator[Door]:
-    opened = Door(operator)
+def core_client(operator: comptroller.Service) -> Iterator[CoreClient]:
+    opened = CoreClient(operator)
     with opened.client:
         yield opened
 
 
 @pytest.fixture
-def hasty(operator: comptroller.Service) -> Iterator[Door]:
-    """Waits for nothing longer than a tenth of a second."""
-    opened = Door(operator, 0.1)
+def hasty(operator: comptroller.Service) -> Iterator[CoreClient]:
+    """A service that waits at most 0.1 seconds for data."""
+    opened = CoreClient(operator, 0.1)
     with opened.client, opened.pool:
         yield opened
 
@@ -101,10 +101,10 @@ def ids(operator: comptroller.Service) -> list[str]:
         (b'{"items":[' + claims(2).replace(b"}\n{", b"},{") + b"]}", "application/json"),
     ],
 )
-def test_a_body_is_loaded_and_accounted_for(
-    door: Door, operator: comptroller.Service, body: bytes, kind: str
+def test_a_body_is_loaded_and_every_line_counted(
+    core_client: CoreClient, operator: comptroller.Service, body: bytes, kind: str
 ) -> None:
-    answer = door.load(body, **{"content-type": kind})
+    answer = core_client.load(body, **{"content-type": kind})
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["cache-control"] == "no-store"
@@ -113,18 +113,20 @@ def test_a_body_is_loaded_and_accounted_for(
     assert sorted(ids(operator)) == ["c-0", "c-1"]
 
 
-def test_options_are_those_of_the_verb(door: Door, operator: comptroller.Service) -> None:
+def test_options_are_those_of_the_load_command(
+    core_client: CoreClient, operator: comptroller.Service
+) -> None:
     body = claims(2) + b"no\n"
-    assert not door.load(body).json()["committed"]
-    assert not door.load(body, query="?keep_going=false&dry_run=true").json()["committed"]
+    assert not core_client.load(body).json()["committed"]
+    assert not core_client.load(body, query="?keep_going=false&dry_run=true").json()["committed"]
     assert ids(operator) == []
-    told = door.load(body, query="?keep_going=true&customer_id=acme").json()
+    told = core_client.load(body, query="?keep_going=true&customer_id=acme").json()
     assert (told["inserted"], told["rejected"]) == (2, 1)
     assert told["rejections"][0]["line"] == 3
     assert {each.customer_id for each in operator.claims.iter()} == {"acme"}
 
 
-def test_a_line_has_its_limit_and_the_body_has_none(door: Door) -> None:
+def test_a_line_has_a_limit_and_the_body_has_none(core_client: CoreClient) -> None:
     def pieces() -> Iterator[bytes]:
         yield LINE % 1
         for _ in range(40):
@@ -132,7 +134,7 @@ def test_a_line_has_its_limit_and_the_body_has_none(door: Door) -> None:
         yield b"\n"
         yield LINE % 2
 
-    told = door.load(pieces(), query="?keep_going=true").json()
+    told = core_client.load(pieces(), query="?keep_going=true").json()
     assert (told["read"], told["inserted"], told["rejected"]) == (3, 2, 1)
     assert told["rejections"][0]["line"] == 2
 
@@ -149,8 +151,8 @@ def test_a_line_has_its_limit_and_the_body_has_none(door: Door) -> None:
         ("?customer_id=%FF", "query"),
     ],
 )
-def test_what_is_no_option_is_refused(door: Door, query: str, field: str) -> None:
-    answer = door.load(claims(1), query=query)
+def test_an_unknown_option_is_refused(core_client: CoreClient, query: str, field: str) -> None:
+    answer = core_client.load(claims(1), query=query)
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["field"] == field
 
@@ -180,10 +182,12 @@ def test_what_is_no_option_is_refused(door: Door, query: str, field: str) -> Non
         ("GET", "export/claims?format=csv&format=csv", {}, 400, "invalid-request"),
     ],
 )
-def test_what_cannot_be_is_a_problem(
-    door: Door, method: str, path: str, headers: dict[str, str], status: int, code: str
+def test_an_invalid_request_is_a_problem(
+    core_client: CoreClient, method: str, path: str, headers: dict[str, str], status: int, code: str
 ) -> None:
-    answer = door.client.request(method, f"/operator/{path}", headers=headers, content=claims(1))
+    answer = core_client.client.request(
+        method, f"/operator/{path}", headers=headers, content=claims(1)
+    )
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["code"] == code
@@ -196,13 +200,20 @@ def test_what_cannot_be_is_a_problem(
         ("GET", "export/claims", "operator:read", "operator:write"),
     ],
 )
-def test_each_needs_its_scope(door: Door, method: str, path: str, needed: str, other: str) -> None:
+def test_load_and_export_need_their_scopes(
+    core_client: CoreClient, method: str, path: str, needed: str, other: str
+) -> None:
     def asked(token: str) -> Any:
         headers = NDJSON | {"authorization": f"Bearer {token}"}
-        return door.client.request(method, f"/operator/{path}", headers=headers, content=claims(1))
+        return core_client.client.request(
+            method, f"/operator/{path}", headers=headers, content=claims(1)
+        )
 
-    assert asked(door.tokens.admit(scopes=[needed])).status_code == 200
-    for token in (door.tokens.admit(scopes=[other]), door.tokens.admit(customer="acme")):
+    assert asked(core_client.tokens.admit(scopes=[needed])).status_code == 200
+    for token in (
+        core_client.tokens.admit(scopes=[other]),
+        core_client.tokens.admit(customer="acme"),
+    ):
         answer = asked(token)
         assert (answer.status_code, answer.json()["code"]) == (403, "insufficient-scope")
         challenge = f'Bearer error="insufficient_scope", scope="{needed}"'
@@ -211,27 +222,29 @@ def test_each_needs_its_scope(door: Door, method: str, path: str, needed: str, o
 
 
 @pytest.mark.parametrize("sent", [[STALL], [claims(10), STALL], [claims(10)[:-30], STALL]])
-def test_a_body_that_stops_coming_is_rolled_back(
-    hasty: Door, operator: comptroller.Service, sent: list[bytes]
+def test_an_interrupted_body_is_rolled_back(
+    hasty: CoreClient, operator: comptroller.Service, sent: list[bytes]
 ) -> None:
     answer = hasty.load(sent)
     assert answer.status_code == 503
-    assert answer.json()["detail"] == "no byte came for 0.1 seconds"
+    assert answer.json()["detail"] == "no data received for 0.1 seconds"
     assert ids(operator) == []
-    assert operator.claims.put(claim()).id  # nobody holds the store
+    assert operator.claims.put(claim()).id  # the store is not locked
     assert hasty.load(claims(1)).json()["inserted"] == 1
 
 
-def test_parts_that_were_committed_are_told(door: Door, operator: comptroller.Service) -> None:
+def test_committed_batches_are_reported(
+    core_client: CoreClient, operator: comptroller.Service
+) -> None:
     body = claims(300_000)
 
     def stop_after_the_first() -> None:
         while not operator.claims.list(limit=1):
             assert not answer.done()
-        door.stop()
+        core_client.stop()
 
     with ThreadPoolExecutor(1) as elsewhere:
-        answer = elsewhere.submit(door.load, body, query="?keep_going=true")
+        answer = elsewhere.submit(core_client.load, body, query="?keep_going=true")
         stop_after_the_first()
     refusal = answer.result()
     assert refusal.status_code == 503
@@ -243,22 +256,22 @@ def test_parts_that_were_committed_are_told(door: Door, operator: comptroller.Se
     assert len(ids(operator)) == told["inserted"]
 
 
-def test_a_sender_who_takes_his_time_holds_up_nobody(
-    door: Door, operator: comptroller.Service
+def test_a_slow_sender_blocks_no_other_load(
+    core_client: CoreClient, operator: comptroller.Service
 ) -> None:
     def slowly() -> Iterator[bytes]:
         yield claims(10)
         assert operator.claims.put(claim(id="mine")).id == "mine"
-        assert door.load(claims(1, 20)).json()["inserted"] == 1
+        assert core_client.load(claims(1, 20)).json()["inserted"] == 1
         yield claims(10, 10)
 
-    assert door.load(slowly()).json()["inserted"] == 20
+    assert core_client.load(slowly()).json()["inserted"] == 20
     assert len(ids(operator)) == 22
 
 
 @pytest.mark.parametrize("sent", [b"", claims(10)])
-def test_a_sender_who_leaves_leaves_nothing(
-    door: Door, operator: comptroller.Service, sent: bytes
+def test_a_disconnected_sender_leaves_nothing(
+    core_client: CoreClient, operator: comptroller.Service, sent: bytes
 ) -> None:
     def leaving() -> Iterator[bytes]:
         if sent:
@@ -266,20 +279,22 @@ def test_a_sender_who_leaves_leaves_nothing(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        door.load(leaving())
+        core_client.load(leaving())
     assert operator.claims.put(claim(id="mine")).id == "mine"
     assert ids(operator) == ["mine"]
 
 
-def test_a_server_that_stops_rolls_loads_back(door: Door, operator: comptroller.Service) -> None:
+def test_a_stopping_server_rolls_loads_back(
+    core_client: CoreClient, operator: comptroller.Service
+) -> None:
     def stopped_meanwhile() -> Iterator[bytes]:
         yield claims(10)
-        door.stop()
+        core_client.stop()
         yield claims(10, 10)
         yield STALL
 
     for body in (stopped_meanwhile(), claims(1)):
-        answer = door.load(body)
+        answer = core_client.load(body)
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
         assert "stopping" in answer.json()["detail"]
         assert int(answer.headers["retry-after"]) >= 1
@@ -291,22 +306,24 @@ def test_a_server_that_stops_rolls_loads_back(door: Door, operator: comptroller.
 
 @pytest.mark.parametrize("format", ["ndjson", "csv"])
 @pytest.mark.parametrize("count", [0, 3, 20_000])
-def test_an_export_is_that_of_the_verb(
-    door: Door, operator: comptroller.Service, tmp_path: Path, format: str, count: int
+def test_an_export_equals_that_of_the_service(
+    core_client: CoreClient, operator: comptroller.Service, tmp_path: Path, format: str, count: int
 ) -> None:
-    assert door.load(claims(count)).json()["inserted"] == count
+    assert core_client.load(claims(count)).json()["inserted"] == count
     operator.export("claims", tmp_path / "claims", format)
-    answer = door.export(f"claims?format={format}")
+    answer = core_client.export(f"claims?format={format}")
     assert answer.status_code == 200
     types = {"ndjson": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
     assert answer.headers["content-type"] == types[format]
     assert answer.content == (tmp_path / "claims").read_bytes()
-    head = door.client.head(f"/operator/export/claims?format={format}")
+    head = core_client.client.head(f"/operator/export/claims?format={format}")
     assert (head.status_code, head.content) == (200, b"")
     assert head.headers["content-type"] == types[format]
 
 
-def test_an_export_takes_the_filters_of_the_list(door: Door, operator: comptroller.Service) -> None:
+def test_an_export_takes_the_filters_of_the_list(
+    core_client: CoreClient, operator: comptroller.Service
+) -> None:
     load(operator, "claims", claim(id="1"), claim(id="2", onchain_status="FAILED"))
     for query, found in {
         "statuses=FAILED": ["2"],
@@ -314,22 +331,22 @@ def test_an_export_takes_the_filters_of_the_list(door: Door, operator: comptroll
         "chain=INK": [],
         "start_time=2026-01-01T00:00:00%2B00:00": ["1", "2"],
     }.items():
-        lines = door.export(f"claims?{query}").text.splitlines()
+        lines = core_client.export(f"claims?{query}").text.splitlines()
         assert [json.loads(line)["id"] for line in lines] == found, query
 
 
-def test_deleted_controls_are_exported_unless_they_are_not_wanted(
-    door: Door, operator: comptroller.Service
+def test_deleted_controls_are_exported_by_default(
+    core_client: CoreClient, operator: comptroller.Service
 ) -> None:
     load(operator, "identities", identity(id="alice"))
     lifted = control(identity_id="alice", deleted_at="2026-02-01T00:00:00Z")
     load(operator, "controls", lifted)
-    assert door.export("controls").json()["id"] == lifted["id"]
-    assert door.export("controls?include_deleted=true").json()["id"] == lifted["id"]
-    assert door.export("controls?include_deleted=false").content == b""
+    assert core_client.export("controls").json()["id"] == lifted["id"]
+    assert core_client.export("controls?include_deleted=true").json()["id"] == lifted["id"]
+    assert core_client.export("controls?include_deleted=false").content == b""
 
 
-def test_a_reader_who_leaves_frees_the_thread(hasty: Door) -> None:
+def test_a_disconnected_reader_frees_the_thread(hasty: CoreClient) -> None:
     hasty.load(claims(50_000))
     for _ in range(3):
         with hasty.client.stream("GET", "/operator/export/claims") as answer:
@@ -337,7 +354,7 @@ def test_a_reader_who_leaves_frees_the_thread(hasty: Door) -> None:
     assert len(hasty.export("claims?statuses=FAILED").content) == 0
 
 
-def test_a_reader_who_stalls_is_cut_off(hasty: Door) -> None:
+def test_a_stalled_reader_is_disconnected(hasty: CoreClient) -> None:
     hasty.load(claims(50_000))
     with hasty.client.stream("GET", "/operator/export/claims") as answer:
         pieces = answer.iter_raw()

@@ -1,4 +1,4 @@
-"""What an examination of a store finds, when somebody has been at it."""
+"""The findings of a check of damaged stores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pandas")
 pytest.importorskip("polars")
 
-# What is done to the store behind its back, and the check that finds it.
+# SQL that damages a store, and the check that finds the damage.
 DAMAGES: list[tuple[str, str]] = [
     ("UPDATE controls SET identity_id = 'bob'", "controls"),
     ("UPDATE controls SET identity_key = 999", "controls"),
@@ -60,7 +60,7 @@ DAMAGES: list[tuple[str, str]] = [
 
 @pytest.fixture(name="full", scope="module")
 def _full(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store with one whole record of every kind, closed."""
+    """A closed store with one complete record of every kind."""
     path = tmp_path_factory.mktemp("full") / "store.db"
     with comptroller.open(path) as svc:
         for kind in KINDS:
@@ -78,7 +78,7 @@ def _path(full: Path, tmp_path: Path) -> Path:
     return path
 
 
-def test_a_whole_store_has_nothing_to_find(path: Path) -> None:
+def test_an_intact_store_has_no_findings(path: Path) -> None:
     with comptroller.open(path, read_only=True) as svc:
         found = svc.check()
     assert (found["ok"], found["findings"]) == (True, [])
@@ -107,18 +107,18 @@ def test_each_damage_is_found(path: Path, damage: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("damage", [damage for damage, _ in DAMAGES])
-def test_reading_what_is_damaged_is_an_answer_or_an_error(path: Path, damage: str) -> None:
+def test_reading_damaged_records_gives_a_result_or_an_error(path: Path, damage: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(damage)
     with comptroller.open(path, read_only=True) as svc:
         for kind in KINDS:
             resource = getattr(svc, kind.replace("-", "_"))
             for read in (resource.list, lambda resource=resource: pa.table(resource.stream())):
-                with suppress(comptroller.Error, OSError):  # pyarrow gives OSError
+                with suppress(comptroller.Error, OSError):  # pyarrow raises OSError
                     read()
 
 
-def test_an_index_that_lies_is_found(path: Path) -> None:
+def test_an_inconsistent_index_is_found(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(
             """
@@ -170,7 +170,7 @@ DAMAGED_TEXTS = [
 
 
 @pytest.mark.parametrize(("resource", "damage"), DAMAGED_TEXTS)
-def test_damaged_text_is_told_as_such(path: Path, resource: str, damage: str) -> None:
+def test_damaged_text_is_reported(path: Path, resource: str, damage: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(damage)
     with comptroller.open(path, read_only=True) as svc:
@@ -192,7 +192,7 @@ def test_damaged_text_is_told_as_such(path: Path, resource: str, damage: str) ->
         "UPDATE claims SET id = CAST(x'ff' AS TEXT) WHERE id = 'claim-1'",
     ],
 )
-def test_a_damaged_value_is_told_as_such(path: Path, damage: str) -> None:
+def test_a_damaged_value_is_reported(path: Path, damage: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(damage)
     with (

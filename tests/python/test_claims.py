@@ -1,4 +1,4 @@
-"""Claims: how they move, what a load of one line does, and what their list finds."""
+"""Claims: transitions of their status, loads of one line, and the filters of their list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lines import at, claim, fresh, group, ids, load, refused
 STATES = ("PENDING", "SUBMITTED", "CONFIRMED", "FAILED")
 NUMBERED = "01900000-0000-7000-8000-00000000000"
 
-# State, move, and where it leads; a move that is not here is refused.
+# Status, transition, and the resulting status; any other transition is refused.
 MOVES = {
     ("PENDING", "submit"): "SUBMITTED",
     ("PENDING", "fail"): "FAILED",
@@ -20,7 +20,7 @@ MOVES = {
 }
 NEEDED = {"submit": {"tx_hash": "0xabc"}, "confirm": {}, "fail": {"error_message": "reverted"}}
 
-# From, to: further along the path may be loaded, a step back or out of an end may not.
+# From, to: a load may advance a status, but never set it back or change a final one.
 FORWARD = {
     ("PENDING", "SUBMITTED"),
     ("PENDING", "CONFIRMED"),
@@ -32,7 +32,7 @@ FORWARD = {
 
 @pytest.mark.parametrize("move", NEEDED)
 @pytest.mark.parametrize("state", STATES)
-def test_a_claim_makes_the_moves_it_may_and_no_other(shared_operator, state, move):
+def test_a_claim_makes_only_permitted_transitions(shared_operator, state, move):
     claims = shared_operator.claims
     before = claims.put(claim(onchain_status=state))
     wanted = MOVES.get((state, move))
@@ -47,7 +47,7 @@ def test_a_claim_makes_the_moves_it_may_and_no_other(shared_operator, state, mov
         assert claims.get(before.id) == after
 
 
-def test_the_whole_way_of_a_claim_is_recorded(operator):
+def test_all_timestamps_of_a_claim_are_recorded(operator):
     claims, made = operator.claims, operator.claims.put(claim(amount="2.50"))
     before = datetime.now(UTC)
     sent = claims.submit(made.id, tx_hash="0xAbC")
@@ -61,15 +61,15 @@ def test_the_whole_way_of_a_claim_is_recorded(operator):
     assert done.error_message is None
 
 
-def test_moves_may_name_their_moment(operator):
+def test_a_transition_may_name_its_time(operator):
     claims, made = operator.claims, operator.claims.put(claim())
     assert claims.submit(made.id, tx_hash="t", at=at(5)).submitted_at == at(5)
-    # The order of a record's timestamps is not checked.
+    # The order of the timestamps of a record is not checked.
     assert claims.confirm(made.id, at=at(-5)).confirmed_at == at(-5)
 
 
 @pytest.mark.parametrize("state", ["PENDING", "SUBMITTED"])
-def test_a_failed_claim_says_why(operator, state):
+def test_a_failed_claim_has_an_error_message(operator, state):
     made = operator.claims.put(claim(onchain_status=state))
     failed = operator.claims.fail(made.id, error_message="out of gas ⛽")
     assert failed.error_message == "out of gas ⛽"
@@ -80,10 +80,10 @@ def test_a_failed_claim_says_why(operator, state):
     ("operation", "body"),
     [("claims.submit", {}), ("claims.fail", {}), ("claims.submit", {"at": "x"})],
 )
-def test_a_move_without_what_it_needs_is_refused(door, operator, operation, body):
+def test_a_transition_without_a_required_member_is_refused(core_client, operator, operation, body):
     made = operator.claims.put(claim())
     with refused("invalid-request", 400):
-        door(operation, {"id": made.id}, body)
+        core_client(operation, {"id": made.id}, body)
     assert operator.claims.get(made.id) == made
 
 
@@ -106,7 +106,7 @@ def test_an_unknown_or_malformed_claim_is_not_found(shared_operator, id):
 
 @pytest.mark.parametrize("to", STATES)
 @pytest.mark.parametrize("state", STATES)
-def test_a_line_may_carry_a_claim_forward_but_never_back(shared_operator, state, to):
+def test_a_line_may_advance_a_claim_but_never_set_it_back(shared_operator, state, to):
     line = claim(onchain_status=state)
     before = shared_operator.claims.put(line)
     later = line | {"onchain_status": to, "updated_at": at(60)}
@@ -119,7 +119,7 @@ def test_a_line_may_carry_a_claim_forward_but_never_back(shared_operator, state,
         assert shared_operator.claims.get(before.id) == before
 
 
-def test_a_loaded_claim_may_lack_what_a_move_needs(operator):
+def test_a_loaded_claim_may_lack_members_of_a_transition(operator):
     for state in STATES:
         made = operator.claims.put(claim(onchain_status=state))
         assert made.onchain_status == state
@@ -143,7 +143,7 @@ def test_a_loaded_claim_may_lack_what_a_move_needs(operator):
     ],
     ids=repr,
 )
-def test_the_same_id_again(operator, change, code):
+def test_a_put_with_the_same_id(operator, change, code):
     line = claim()
     before = operator.claims.put(line)
     if code is None:
@@ -192,11 +192,11 @@ def test_a_line_with_a_malformed_member_is_refused(shared_operator, member, valu
 
 
 @pytest.mark.parametrize("word", ["CLAIM_ALL", "CLAIM_SOME_DAY"])
-def test_a_claim_type_is_any_word(shared_operator, word):
+def test_a_claim_type_is_any_value_of_an_open_set(shared_operator, word):
     assert shared_operator.claims.put(claim(claim_type=word)).claim_type == word
 
 
-def test_a_claim_of_a_group_that_is_not_there_has_no_jurisdiction_until_it_arrives(operator):
+def test_a_claim_of_a_missing_group_gets_its_jurisdiction_with_the_group(operator):
     line = operator.claims.put(claim(payout_group_id=NUMBERED + "1"))
     assert operator.claims.list(jurisdiction="CH").items == []
     load(operator, "payout-groups", group(id=NUMBERED + "1", jurisdiction="CH"))
@@ -216,7 +216,7 @@ def test_jurisdiction_follows_the_group(operator):
 
 
 @pytest.mark.parametrize("group_first", [True, False])
-def test_a_claim_and_its_group_must_be_of_one_customer(operator, group_first):
+def test_a_claim_and_its_group_must_have_one_customer(operator, group_first):
     steps = [
         ("payout-groups", [group(id=NUMBERED + "1")], "acme"),
         ("claims", [claim(payout_group_id=NUMBERED + "1")], "globex"),
@@ -229,7 +229,7 @@ def test_a_claim_and_its_group_must_be_of_one_customer(operator, group_first):
 
 @pytest.fixture(scope="module")
 def listed(shared_open_as):
-    """Four of acme's, a second apart, of two groups; one of globex's."""
+    """Four claims of acme, a second apart, in two groups; one of globex."""
     operator = shared_open_as()
     homes = [NUMBERED + "a", NUMBERED + "b"]
     for home, where in zip(homes, ("CH", "LI"), strict=True):
@@ -283,13 +283,13 @@ def test_the_list_filters(listed, filters, expected):
 @pytest.mark.parametrize(
     ("name", "value"), [("statuses", "DONE"), ("payout_group_id", "x"), ("start_time", "yesterday")]
 )
-def test_the_list_refuses_what_is_malformed(listed, name, value):
+def test_the_list_of_addresses_refuses_malformed_values(listed, name, value):
     with refused("invalid-request", 400) as caught:
         listed.claims.list(**{name: value})
     assert [error.field for error in caught.value.errors] == [name]
 
 
-def test_amounts_add_up_exactly_in_any_order(operator):
+def test_amounts_sum_exactly_in_any_order(operator):
     amounts = ["0.1", "0.2", "99999999999999999999.999999999999999999", "0.000000000000000001"]
     load(operator, "claims", *[claim(amount=amount) for amount in amounts])
     for order in ("ASC", "DESC"):

@@ -1,4 +1,4 @@
-"""The command line: what it answers."""
+"""The output of the command line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMANDS = [
 ]
 
 
-def test_without_a_command_it_says_what_there_is(run: Run) -> None:
+def test_without_a_command_it_lists_the_commands(run: Run) -> None:
     ended = run()
     assert ended.code == 2
     assert re.findall(r"^  (\w+)  ", ended.err, re.MULTILINE) == COMMANDS
@@ -50,7 +50,7 @@ def test_a_folder_is_loaded_with_one_command(run: Run, tmp_path: Path) -> None:
     (tmp_path / "sample" / "controls.ndjson").write_text("{}\n")
     ended = run("load", folder, "--db", db)
     assert ended.code == 1
-    assert "controls: Nothing was kept" in ended.out
+    assert "controls: Nothing was stored" in ended.out
     assert "orchestrations" not in ended.out
 
 
@@ -74,28 +74,28 @@ def test_the_store_may_be_named_before_the_command(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected"),
     [
         (["load", "claims"], "Missing argument 'FILE'"),
-        (["load", "nowhere"], "nowhere is neither a kind"),
+        (["load", "nowhere"], "nowhere is not a folder"),
         (["load", ".", "--dry-run"], "--dry-run is for one kind"),
-        (["--db", "a.db", "sample", "claims"], "sample takes no --db"),
+        (["--db", "a.db", "sample", "claims"], "sample has no option --db"),
         (["laod"], "Did you mean 'load'?"),
         (["load", "claim", "x"], "'claim' is not one of 'identities'"),
         (["sample", "all"], "name it with --out DIR"),
         (["sample", "claims", "--json"], "--json needs --out"),
         (["sample", "claims", "--rows", "-1"], "-1 is not in the range"),
         (["export", "claims", "-", "--json"], "--json needs a FILE"),
-        (["export", "balances", "x", "--start", "2026-01-01"], "not filtered by time"),
+        (["export", "balances", "x", "--start", "2026-01-01"], "cannot be filtered by time"),
         (["export", "claims", "x", "--where", "statuses"], "give NAME=VALUE"),
-        (["report", "failures", "--by", "chian"], "'chian' is none of status, chain"),
-        (["report", "failures", "--by", "day,day"], "names a key twice"),
+        (["report", "failures", "--by", "chian"], "unknown key 'chian'; one of status, chain"),
+        (["report", "failures", "--by", "day,day"], "duplicate key"),
     ],
 )
-def test_what_it_does_not_know_is_a_usage_error(run: Run, words: list[str], said: str) -> None:
+def test_wrong_usage_is_a_usage_error(run: Run, words: list[str], expected: str) -> None:
     ended = run(*words)
     assert ended.code == 2
-    assert said in ended.err
+    assert expected in ended.err
     assert ended.out == ""
 
 
@@ -111,14 +111,16 @@ def test_what_it_does_not_know_is_a_usage_error(run: Run, words: list[str], said
         ["load", "claims", "."],
     ],
 )
-def test_what_is_missing_is_said_and_not_made(run: Run, tmp_path: Path, words: list[str]) -> None:
+def test_a_missing_file_is_reported_and_not_created(
+    run: Run, tmp_path: Path, words: list[str]
+) -> None:
     ended = run(*words)
     assert ended.code == 1
     assert re.fullmatch(r"comptroller: (unusable|invalid-request): .+\n", ended.err)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_is_no_store_is_refused(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_store_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "comptroller.db").write_text("not a store, just some text\n" * 40)
     for words in (["check"], ["report"], ["migrate"], ["load", "claims", "-"]):
         ended = run(*words, given=GOOD)
@@ -127,27 +129,27 @@ def test_a_file_that_is_no_store_is_refused(run: Run, tmp_path: Path) -> None:
         assert "Traceback" not in ended.err
 
 
-def test_a_load_is_accounted_for(run: Run, tmp_path: Path) -> None:
+def test_a_load_reports_every_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "claims.ndjson").write_bytes(GOOD)
     ended = run("load", "claims", "claims.ndjson")
     assert ended.code == 0
     assert re.search(r"^claims +2 +2 +0 +0 +0 +0$", ended.out, re.MULTILINE)
-    assert "All was kept." in ended.out
+    assert "All lines were stored." in ended.out
     again = run("load", "claims", "-", "--json", given=GOOD)
     assert again.code == 0
     assert (again.json["committed"], again.json["unchanged"]) == (True, 2)
 
 
-def test_bad_lines_are_named_and_nothing_is_kept(run: Run) -> None:
+def test_rejected_lines_are_named_and_nothing_is_stored(run: Run) -> None:
     ended = run("load", "claims", "-", given=MIXED)
     assert ended.code == 1
     assert re.search(r"^ +2  invalid-request +amount: ", ended.out, re.MULTILINE)
     assert re.search(r"^newer +1$", ended.out, re.MULTILINE)
-    assert "Nothing was kept" in ended.out
+    assert "Nothing was stored" in ended.out
     assert run("check", "--json").json["rows"]["claims"] == 0
 
 
-def test_keep_going_keeps_the_good_lines(run: Run) -> None:
+def test_keep_going_stores_the_valid_lines(run: Run) -> None:
     ended = run("load", "claims", "-", "--keep-going", "--json", given=MIXED)
     assert ended.code == 1
     assert ended.json["committed"]
@@ -157,10 +159,10 @@ def test_keep_going_keeps_the_good_lines(run: Run) -> None:
     assert run("check", "--json").json["rows"]["claims"] == 2
 
 
-def test_a_dry_run_keeps_nothing(run: Run) -> None:
+def test_a_dry_run_stores_nothing(run: Run) -> None:
     ended = run("load", "claims", "-", "--dry-run", given=GOOD)
     assert ended.code == 0
-    assert "A dry run: nothing was kept." in ended.out
+    assert "Dry run: nothing was stored." in ended.out
     assert run("check", "--json").json["rows"]["claims"] == 0
 
 
@@ -172,14 +174,14 @@ def test_only_the_first_rejections_are_shown(run: Run) -> None:
     assert len(run("load", "claims", "-", "--json", given=bad).json["rejections"]) == 25
 
 
-def test_a_hostile_line_cannot_steer_the_terminal(run: Run) -> None:
+def test_a_hostile_line_cannot_control_the_terminal(run: Run) -> None:
     ended = run("load", "claims", "-", given=lines({**claim("c-1"), "\x1b[31m": "\x1b[2J"}))
     assert "\x1b" not in ended.out + ended.err
     named = run("report", "--customer", "\x1b[2J")
     assert "\x1b" not in named.out + named.err
 
 
-def test_a_customer_owns_what_is_loaded_for_it(run: Run) -> None:
+def test_loaded_records_belong_to_the_named_customer(run: Run) -> None:
     run("load", "claims", "-", "--customer", "acme", given=GOOD)
     (counted,) = run("report", "--json", "--customer", "acme").json["claims"]
     assert counted["claims"] == 2
@@ -232,18 +234,18 @@ def test_a_sample_goes_to_standard_output_or_to_files(run: Run, tmp_path: Path) 
     assert len((tmp_path / "groups.ndjson").read_text().splitlines()) == 3
 
 
-def test_check_says_what_it_found(run: Run, tmp_path: Path) -> None:
+def test_check_prints_its_findings(run: Run, tmp_path: Path) -> None:
     run("load", "claims", "-", given=GOOD)
     ended = run("check")
     assert ended.code == 0
     assert re.search(r"^claims +2$", ended.out, re.MULTILINE)
     assert re.search(r"^SQLite \d+\.\d+\.\d+, 1 in this process:$", ended.out, re.MULTILINE)
-    assert "Nothing wrong was found." in ended.out
+    assert "No problems were found." in ended.out
 
 
-def test_check_fails_where_something_is_wrong(run: Run, tmp_path: Path) -> None:
+def test_check_fails_if_there_are_findings(run: Run, tmp_path: Path) -> None:
     run("load", "claims", "-", given=GOOD)
-    # Another process, since two users of one file in a process must be one library.
+    # A separate process, because one process must not use a file through two SQLite libraries.
     breaking = (
         "import sqlite3; c = sqlite3.connect('comptroller.db'); c.execute('UPDATE claims SET "
     )
@@ -255,7 +257,7 @@ def test_check_fails_where_something_is_wrong(run: Run, tmp_path: Path) -> None:
     assert not run("check", "--json").json["ok"]
 
 
-def test_a_backup_is_a_store_of_its_own(run: Run, tmp_path: Path) -> None:
+def test_a_backup_is_a_separate_store(run: Run, tmp_path: Path) -> None:
     run("load", "claims", "-", given=GOOD)
     ended = run("backup", "copy.db")
     size = (tmp_path / "copy.db").stat().st_size
@@ -266,7 +268,7 @@ def test_a_backup_is_a_store_of_its_own(run: Run, tmp_path: Path) -> None:
     assert "copy.db exists already" in again.err
 
 
-def test_migrate_says_from_where_to_where(run: Run, tmp_path: Path) -> None:
+def test_migrate_prints_the_versions(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
     migrations = Path(__file__).parents[2] / "cpp" / "db" / "migrations"
     newest = len(list(migrations.glob("*.sql")))
@@ -276,21 +278,21 @@ def test_migrate_says_from_where_to_where(run: Run, tmp_path: Path) -> None:
         "migrated": True,
     }
     assert run("migrate", "--db", "empty.db").out == (
-        f"empty.db has schema version {newest}; there was nothing to do\n"
+        f"empty.db already has schema version {newest}\n"
     )
 
 
-def test_the_tour_answers_what_the_tutorial_says(run: Run, tmp_path: Path) -> None:
+def test_the_tour_prints_the_output_of_the_tutorial(run: Run, tmp_path: Path) -> None:
     ended = run("demo")
     assert (ended.code, ended.err) == (0, "")
     assert "The tutorial has" not in ended.out
-    assert "(18, True)" in ended.out  # all sums are the published totals
+    assert "(18, True)" in ended.out  # all sums equal the published totals
     assert ended.out.count("comptroller.errors.") == 5
-    assert "Nothing wrong was found." in ended.out
+    assert "No problems were found." in ended.out
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_tour_fails_where_an_answer_is_another(
+def test_the_tour_fails_if_an_output_differs(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tutorial = tmp_path / "tour.md"
@@ -303,19 +305,19 @@ def test_the_tour_fails_where_an_answer_is_another(
     ended = run("demo")
     assert ended.code == 1
     assert "there is no store absent.db" in ended.out
-    assert "the command ended with the code 1" in ended.out
+    assert "the command ended with exit code 1" in ended.out
     tutorial.write_text("```python\n>>> [][0]\n>>> 1\n1\n```\n")
     ended = run("demo")
     assert ended.code == 1
-    assert "IndexError: list index out of range\nThe tutorial has:\nno answer\n" in ended.out
+    assert "IndexError: list index out of range\nThe tutorial has:\nno output\n" in ended.out
     assert ended.out.endswith(">>> 1\n1\n")
     assert run("demo", "--db", "absent/a.db").code == 1
     assert run("demo", "--db", "a.db", "--rewards", "b").code == 2
 
 
-def test_the_store_of_the_tour_can_be_kept(run: Run, tmp_path: Path) -> None:
+def test_the_store_of_the_tour_can_be_saved(run: Run, tmp_path: Path) -> None:
     assert run("demo", "--db", "tour.db").code == 0
     assert run("report", "--db", "tour.db", "--json").json["claims"][0]["claims"] == 36233
     ended = run("demo", "--db", "tour.db")
     assert ended.code == 1
-    assert "tour.db is there already" in ended.err
+    assert "tour.db exists already" in ended.err

@@ -1,4 +1,4 @@
-"""The command line: how it ends when something else ends it."""
+"""The command line when it is interrupted, killed or loses its output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytest.importorskip("click")
 pytest.importorskip("rich")
 
 
-def test_without_its_extra_it_says_what_to_install(tmp_path: Path) -> None:
+def test_without_its_extra_it_names_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "missing.py").write_text(
         "import importlib.util as u, sys\n"
         "found = u.find_spec\n"
@@ -61,11 +61,11 @@ def started(*words: str, cwd: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("keep_going", [False, True])
-def test_ctrl_c_says_what_was_kept(run: Run, tmp_path: Path, keep_going: bool) -> None:
+def test_ctrl_c_reports_the_stored_lines(run: Run, tmp_path: Path, keep_going: bool) -> None:
     words = ["load", "claims", "-", "--json", *["--keep-going"] * keep_going]
     with started(*words, cwd=tmp_path) as loading, comptroller.sample("claims", 150_000) as records:
         assert loading.stdin
-        # More than a batch. The pipe is far smaller: what is written has been taken in.
+        # More than a batch. The pipe is far smaller, so all that was written has been read.
         loading.stdin.write(records.read())
         loading.stdin.flush()
         wait_until(lambda: not keep_going or committed_claims(tmp_path / "store.db") > 0)
@@ -76,25 +76,25 @@ def test_ctrl_c_says_what_was_kept(run: Run, tmp_path: Path, keep_going: bool) -
     if keep_going:
         assert json.loads(out)["interrupted"]
         assert json.loads(out)["inserted"] == kept > 0
-        assert err.endswith(b"comptroller: interrupted; what is counted above was kept\n")
+        assert err.endswith(b"comptroller: interrupted; the lines counted above were stored\n")
     else:
         assert kept == 0
-        assert err.endswith(b"comptroller: interrupted; nothing was kept\n")
+        assert err.endswith(b"comptroller: interrupted; nothing was stored\n")
 
 
-def test_a_load_that_cannot_be_read_to_its_end_says_what_was_kept(run: Run) -> None:
+def test_a_load_with_a_read_error_reports_the_stored_lines(run: Run) -> None:
     with comptroller.sample("claims", 120_000) as records:
         whole = gzip.compress(records.read(), 1)
     ended = run("load", "claims", "-", "--keep-going", "--json", given=whole[:-20])
     assert ended.code == 1
     assert ended.json["interrupted"]
     assert 0 < ended.json["inserted"] < 120_000
-    assert "the load ended early; what is counted above was kept" in ended.err
+    assert "the load ended early; the lines counted above were stored" in ended.err
     assert re.search(r"^comptroller: invalid-request: source: .* cannot be read", ended.err, re.M)
     assert run("check", "--json").json["rows"]["claims"] == ended.json["inserted"]
 
 
-def test_ctrl_c_ends_a_load_that_waits_for_its_input(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_load_that_waits_for_input(tmp_path: Path) -> None:
     comptroller.open(tmp_path / "store.db").close()
     with started("load", "claims", "-", cwd=tmp_path) as loading:
         assert loading.stdin
@@ -107,7 +107,7 @@ def test_ctrl_c_ends_a_load_that_waits_for_its_input(tmp_path: Path) -> None:
         assert loading.wait(10) == 130
         assert time.monotonic() - began < 1
         assert loading.stderr
-        assert loading.stderr.read().endswith(b"comptroller: interrupted; nothing was kept\n")
+        assert loading.stderr.read().endswith(b"comptroller: interrupted; nothing was stored\n")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_ctrl_c_ends_a_query(
     run("load", "claims", "-", given=GOOD)
 
     class Interrupted:
-        """DuckDB as it is when Ctrl-C comes during a query."""
+        """A DuckDB that behaves as if Ctrl-C ended a query."""
 
         def __init__(self, **_how: object) -> None: ...
 
@@ -145,7 +145,7 @@ def test_ctrl_c_ends_a_query(
 
 @pytest.fixture(name="store", scope="module")
 def _store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that takes some hundred milliseconds to export or copy."""
+    """A store that takes several hundred milliseconds to export or copy."""
     path = tmp_path_factory.mktemp("store") / "store.db"
     with comptroller.open(path) as svc, comptroller.sample("claims", 300_000) as records:
         assert svc.load("claims", records).committed
@@ -167,7 +167,7 @@ def _store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=["ndjson", "csv", "parquet", "dataset", "query csv", "query json", "backup"],
 )
-def test_a_signal_that_ends_a_command_leaves_no_unfinished_file(
+def test_a_signal_leaves_no_unfinished_file(
     store: Path, tmp_path: Path, words: list[str], number: signal.Signals
 ) -> None:
     if "parquet" in words[-1] or "--partition" in words or "query" in words:
@@ -176,7 +176,7 @@ def test_a_signal_that_ends_a_command_leaves_no_unfinished_file(
     folder.mkdir()
 
     def is_writing() -> bool:
-        # An unfinished file has an unpredictable name, or none: then it is open as "(deleted)".
+        # An unfinished file has a random name, or none and is open as "(deleted)".
         for file in Path(f"/proc/{writing.pid}/fd").iterdir():
             with suppress(FileNotFoundError):  # closed meanwhile
                 if str(folder) in str(file.readlink()):
@@ -200,9 +200,7 @@ ENDLESS_PIVOT = f"PIVOT (SELECT n % 2 AS k FROM {NUMBERS}) ON k USING count(*)"
     ("sql", "out"),
     [(ENDLESS, None), (ENDLESS, "rows.csv"), (ENDLESS, "rows.parquet"), (ENDLESS_PIVOT, None)],
 )
-def test_ctrl_c_ends_a_query_that_computes(
-    run: Run, tmp_path: Path, sql: str, out: str | None
-) -> None:
+def test_ctrl_c_ends_a_running_query(run: Run, tmp_path: Path, sql: str, out: str | None) -> None:
     pytest.importorskip("duckdb")
     assert run("load", "claims", "-", "--db", "store.db", given=GOOD).code == 0
     to = [] if out is None else ["--out", out]
@@ -212,7 +210,7 @@ def test_ctrl_c_ends_a_query_that_computes(
             stat = Path(f"/proc/{asking.pid}/stat").read_text().rpartition(")")[2].split()
             return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
 
-        wait_until(lambda: seconds() > 4)  # what it takes to begin is less
+        wait_until(lambda: seconds() > 4)  # starting takes less
         asking.send_signal(signal.SIGINT)
         assert asking.wait(30) == 130
         assert asking.stderr
@@ -221,7 +219,7 @@ def test_ctrl_c_ends_a_query_that_computes(
 
 
 def committed_claims(store: Path) -> int:
-    """What a stranger sees; in a process of its own, and never writing."""
+    """Opens the store read-only in a separate process."""
     program = (
         "import sqlite3, sys\n"
         "store = sqlite3.connect(f'file:{sys.argv[1]}?mode=ro', uri=True)\n"
@@ -252,7 +250,7 @@ MANY_ROWS = [
 
 
 @pytest.mark.parametrize("words", MANY_ROWS, ids=["sample", "csv", "json"])
-def test_a_closed_pipe_is_no_error_to_read_about(
+def test_a_closed_pipe_is_not_reported_as_an_error(
     store: Path, tmp_path: Path, words: list[str]
 ) -> None:
     if "query" in words:
@@ -268,9 +266,7 @@ def test_a_closed_pipe_is_no_error_to_read_about(
 
 
 @pytest.mark.parametrize("format", ["csv", "json"])
-def test_ctrl_c_ends_a_query_whose_rows_nobody_reads(
-    store: Path, tmp_path: Path, format: str
-) -> None:
+def test_ctrl_c_ends_a_query_with_unread_output(store: Path, tmp_path: Path, format: str) -> None:
     pytest.importorskip("duckdb")
     with started(*ENDLESS_ROWS, format, "--db", str(store), cwd=tmp_path) as asking:
         assert asking.stdout
@@ -298,7 +294,7 @@ def test_a_full_disk_ends_a_query(store: Path, tmp_path: Path, format: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("words", "closed", "told"),
+    ("words", "closed", "expected"),
     [
         ("load claims -", "<&-", "invalid-request: file: standard input is closed;"),
         ("sample claims --rows 3", ">&-", "unusable: standard output is closed;"),
@@ -306,16 +302,16 @@ def test_a_full_disk_ends_a_query(store: Path, tmp_path: Path, format: str) -> N
     ],
 )
 def test_a_closed_standard_file_is_named(
-    run: Run, tmp_path: Path, words: str, closed: str, told: str
+    run: Run, tmp_path: Path, words: str, closed: str, expected: str
 ) -> None:
     run("load", "claims", "-", given=GOOD)
     command = f"{shlex.quote(sys.executable)} -m comptroller {words} {closed}"
     ended = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, check=False)
     assert ended.returncode == 1
-    assert ended.stderr.startswith(f"comptroller: {told}".encode())
+    assert ended.stderr.startswith(f"comptroller: {expected}".encode())
 
 
-def test_a_signal_to_the_tour_ends_what_it_runs(tmp_path: Path) -> None:
+def test_a_signal_to_the_tour_ends_its_commands(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "comptroller", "demo"]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(

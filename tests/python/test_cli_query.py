@@ -1,4 +1,4 @@
-"""SQL at the command line: exact in every format, and nothing but reading."""
+"""SQL at the command line: exact in every format, and read-only."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_values_are_plain(run: Run, sql: str, first: object) -> None:
         "SELECT sum(amount) FROM (FROM claims UNION ALL FROM claims)",
     ],
 )
-def test_what_is_no_reading_of_the_tables_is_refused(run: Run, tmp_path: Path, sql: str) -> None:
+def test_other_statements_than_queries_are_refused(run: Run, tmp_path: Path, sql: str) -> None:
     (tmp_path / "secret.csv").write_text("secret\nhidden\n")
     ended = run("query", sql, "--format", "json")
     assert ended.code == 1
@@ -186,11 +186,11 @@ def test_what_is_no_reading_of_the_tables_is_refused(run: Run, tmp_path: Path, s
     ("words", "why"),
     [
         (["--format", "parquet"], "parquet needs --out FILE"),
-        (["--out", "rows.txt"], "say the --format"),
+        (["--out", "rows.txt"], "give the --format"),
         (["--out", "rows.txt", "--format", "table"], "a table goes to the terminal"),
     ],
 )
-def test_a_format_needs_its_place(run: Run, words: list[str], why: str) -> None:
+def test_a_format_needs_a_suitable_output(run: Run, words: list[str], why: str) -> None:
     ended = run("query", "FROM claims", *words)
     assert (ended.code, why in ended.err) == (2, True)
 
@@ -200,26 +200,26 @@ def test_a_file_of_the_store_is_not_replaced(run: Run) -> None:
     assert (ended.code, "belongs to the store" in ended.err) == (1, True)
 
 
-def test_of_many_rows_a_table_counts_what_it_does_not_show(run: Run) -> None:
+def test_a_table_counts_the_hidden_rows(run: Run) -> None:
     ended = run("query", "SELECT * FROM range(1234)")
-    assert ended.out.endswith("... and more; --format csv writes all\n")
+    assert ended.out.endswith("... and more; --format csv writes all rows\n")
 
 
-def test_columns_of_one_name_are_told_apart_or_refused(run: Run) -> None:
+def test_columns_with_one_name_are_distinct_or_refused(run: Run) -> None:
     sql = "SELECT 1 AS a, 2 AS a"
     assert run("query", sql, "--format", "csv").out.split() == ["a,a", "1,2"]
     ended = run("query", sql, "--format", "json")
     assert (ended.code, "two columns have one name" in ended.err) == (1, True)
 
 
-def test_in_csv_what_is_nested_is_json_and_numbers_are_numbers(run: Run) -> None:
+def test_csv_has_nested_values_as_json_and_plain_numbers(run: Run) -> None:
     numbers, texts = "-1 AS n, -5::BIGNUM AS d", "'-1' AS t, ' =x' AS f, '' AS e"
     sql = f"SELECT {numbers}, {texts}, {{'a': [1.50]}} AS s, true AS b"
     (row,) = in_csv(run("query", sql, "--format", "csv").out)
     assert list(row.values()) == ["-1", "-5", "'-1", "' =x", "", '{"a":["1.5"]}', "true"]
 
 
-def test_csv_defuses_what_a_spreadsheet_takes_for_a_formula(run: Run) -> None:
+def test_csv_escapes_formulas(run: Run) -> None:
     risky = ["=x", "+x", "-x", "@x", "  =x", "\tx", "\rx"]
     harmless = ["x", "a=b", "", "\\x", "'=x"]
     texts = ", ".join("'" + text.replace("'", "''") + "'" for text in risky + harmless)
@@ -236,7 +236,7 @@ def test_csv_keeps_the_order_of_many_rows(run: Run, tmp_path: Path) -> None:
         assert [int(row[0]) for row in csv.reader(file)] == list(reversed(range(500_000)))
 
 
-def test_a_sum_past_38_digits_is_refused_alike_in_every_format(run: Run, tmp_path: Path) -> None:
+def test_a_sum_beyond_38_digits_is_refused_in_every_format(run: Run, tmp_path: Path) -> None:
     sql = f"SELECT sum(x) AS s FROM (VALUES ({'9' * 38}::DECIMAL(38, 0)), (1)) AS t(x)"
     for to in (["--format", "csv"], ["--format", "json"], ["--out", "rows.parquet"]):
         ended = run("query", sql, *to)
@@ -247,7 +247,7 @@ def test_a_sum_past_38_digits_is_refused_alike_in_every_format(run: Run, tmp_pat
     assert not (tmp_path / "rows.parquet").exists()
 
 
-def test_what_is_no_text_is_no_query(run: Run) -> None:
+def test_a_value_that_is_not_text_is_not_a_query(run: Run) -> None:
     ended = run("query", "SELECT '\udcff'")
     assert ended.err.startswith("comptroller: invalid-request: sql: ")
 
@@ -258,7 +258,7 @@ def test_a_hyphen_is_standard_output(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "-").exists()
 
 
-def test_the_tables_are_what_there_is(run: Run) -> None:
+def test_the_tables_are_those_of_the_documentation(run: Run) -> None:
     told = run("query", "FROM (SHOW TABLES)", "--format", "json").json
     assert {row["name"] for row in told} == {
         *("identities", "controls", "orchestrations", "payout_groups", "reward_addresses"),
@@ -266,19 +266,19 @@ def test_the_tables_are_what_there_is(run: Run) -> None:
     }
 
 
-def test_what_could_steer_a_terminal_is_shown_escaped(run: Run) -> None:
+def test_control_characters_are_shown_escaped(run: Run) -> None:
     shown = run("query", "SELECT chr(27) || '[31mred' AS x, 'two' || chr(10) || 'lines' AS y").out
     assert "\x1b" not in shown
     assert "\\u001b[31mred" in shown
 
 
-def test_a_query_needs_a_store_and_makes_none(run: Run, tmp_path: Path) -> None:
+def test_a_query_needs_a_store_and_creates_none(run: Run, tmp_path: Path) -> None:
     ended = run("query", "SELECT 1", "--db", "none.db")
     assert (ended.code, "there is no store none.db" in ended.err) == (1, True)
     assert not (tmp_path / "none.db").exists()
 
 
-def test_what_is_missing_is_named(run: Run, monkeypatch: Any) -> None:
+def test_missing_modules_are_named(run: Run, monkeypatch: Any) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "duckdb", None)

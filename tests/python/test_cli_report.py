@@ -1,4 +1,4 @@
-"""The report at the command line, and how figures are shown for people."""
+"""The report at the command line, and the formatting of figures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STUCK = lines(
 )
 
 
-def test_the_overview_is_exact_for_machines(run: Run) -> None:
+def test_the_overview_in_json_is_exact(run: Run) -> None:
     run("load", "claims", "-", given=REPORTED)
     answer = run("report", "--json", "--since", "2026-01-31").json
     assert answer["claims"] == [
@@ -61,7 +61,7 @@ def test_the_overview_is_exact_for_machines(run: Run) -> None:
     assert run("report", "--json", "--until", "2026-01-31").json["claims"] == []
 
 
-def test_the_overview_is_whole_in_eighty_columns(run: Run) -> None:
+def test_the_overview_fits_eighty_columns(run: Run) -> None:
     run("load", "claims", "-", given=REPORTED)
     ended = run("report")
     assert ended.code == 0
@@ -71,7 +71,7 @@ def test_the_overview_is_whole_in_eighty_columns(run: Run) -> None:
     assert "Nothing unusual was found." in ended.out
 
 
-def test_findings_name_the_command_that_shows_more(run: Run) -> None:
+def test_findings_name_the_command_for_details(run: Run) -> None:
     run("load", "claims", "-", given=REPORTED)
     run("load", "claims", "-", given=STUCK)
     ended = run("report", "--since", "2026-01-01")
@@ -97,14 +97,14 @@ def test_amounts_are_never_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("option", ["--start", "--end"])
 @pytest.mark.parametrize("given", ["bogus", "2026-13-01", "2026-01-31T12:00:00"])
 @pytest.mark.parametrize("kind", ["claims", "controls"])
-def test_a_bound_that_is_no_time_is_named(run: Run, kind: str, option: str, given: str) -> None:
+def test_an_invalid_bound_is_named(run: Run, kind: str, option: str, given: str) -> None:
     run("load", "claims", "-", given=GOOD)
     ended = run("export", kind, "out.parquet", option, given)
     assert ended.code == 1
-    assert f"{option}: {given!r} is no time; give a date such as 2026-01-31" in ended.err
+    assert f"{option}: {given!r} is not a time; give a date such as 2026-01-31" in ended.err
 
 
-def test_an_overview_of_nothing_says_so(run: Run) -> None:
+def test_an_overview_without_claims_says_so(run: Run) -> None:
     run("load", "claims", "-", given=b"")
     assert run("report").out == "There are no claims.\n"
     assert run("report", "--json").json["claims"] == []
@@ -128,7 +128,7 @@ def test_an_overview_of_nothing_says_so(run: Run) -> None:
         (-999, "0 ms"),
     ],
 )
-def test_durations_are_shown_for_people(microseconds: int, shown: str) -> None:
+def test_durations_are_formatted_for_people(microseconds: int, shown: str) -> None:
     assert numbers.duration(microseconds) == shown
 
 
@@ -144,5 +144,5 @@ def test_durations_are_shown_for_people(microseconds: int, shown: str) -> None:
         (0.978512, "97.85 %"),
     ],
 )
-def test_ratios_are_not_rounded_to_certainty(ratio: float | None, shown: str) -> None:
+def test_ratios_are_not_rounded_to_0_or_100_percent(ratio: float | None, shown: str) -> None:
     assert numbers.percent(ratio) == shown

@@ -1,4 +1,4 @@
-"""The reports at the command line: in the terminal, for machines, in a file to send."""
+"""The reports at the command line: in the terminal, as JSON, and in an HTML file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_help_names_every_report(run: Run) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_takes_every_parameter(run: Run, name: str) -> None:
+def test_each_report_accepts_all_its_parameters(run: Run, name: str) -> None:
     told = run("report", name, "--help").out
     definition = REPORTS[name]
     for option in (*definition.takes, "html", "json", "customer", "sql"):
@@ -60,7 +60,7 @@ OPTIONAL = [name for name in NAMES if name not in ("group_statement", "history")
 
 
 @pytest.mark.parametrize("name", OPTIONAL)
-def test_each_is_drawn_and_told_to_machines(run: Run, name: str) -> None:
+def test_each_report_is_printed_and_returned_as_json(run: Run, name: str) -> None:
     drawn = run("report", name.replace("_", "-"))
     assert (drawn.code, drawn.err) == (0, "")
     answer = run("report", name, "--json").json
@@ -69,7 +69,7 @@ def test_each_is_drawn_and_told_to_machines(run: Run, name: str) -> None:
     assert (len(answer["rows"]) > 0) == ("─" in drawn.out)
 
 
-def test_amounts_are_whole_in_the_terminal_and_in_json(run: Run) -> None:
+def test_amounts_are_complete_in_the_terminal_and_in_json(run: Run) -> None:
     drawn = run("report", "claims_summary", "--by", "chain,month")
     assert "12,345,678,901,234,567,890.000000000000000001" in drawn.out
     assert "4.500000000000000000" in drawn.out
@@ -114,34 +114,32 @@ def test_a_period_a_customer_and_an_engine_are_passed_on(run: Run) -> None:
     assert counted("--customer", "acme") == 1
 
 
-def test_a_statement_is_of_a_group_and_a_month(run: Run) -> None:
+def test_a_statement_needs_a_group_and_a_month(run: Run) -> None:
     rows = run(
         *("report", "group_statement", "--group", GROUP, "--month", "2026-01", "--json")
     ).json["rows"]
     assert (len(rows), rows[-1]["claimed"], rows[-1]["last_claim"]) == (32, "1.5", "c-2")
 
 
-def test_a_history_is_of_the_id_that_is_given(run: Run) -> None:
+def test_a_history_needs_an_id(run: Run) -> None:
     rows = run("report", "history", "c-2", "--until", "2026-01-31T12:01:00Z", "--json").json["rows"]
     assert [row["event"] for row in rows] == ["created", "submitted"]
     ended = run("report", "history", "c-9")
     assert (ended.code, "there is no claim" in ended.err) == (1, True)
 
 
-def test_all_of_them_go_into_one_file(run: Run, tmp_path: Path) -> None:
+def test_all_reports_go_into_one_file(run: Run, tmp_path: Path) -> None:
     ended = run("report", "--html", "all.html")
     assert (ended.code, ended.err) == (0, "")
     html = (tmp_path / "all.html").read_text(encoding="utf-8")
-    # All that need nothing, claims_summary twice, and the overview before them.
+    # Every report without required parameters, claims_summary twice, and the overview first.
     assert html.count("<section") == len(OPTIONAL) + 2
     assert html.index('id="overview"') < html.index('id="claims_summary"')
     told = run("report", "--html", "all.html", "--json")
     assert sorted(told.json["reports"]) == sorted(["overview", *OPTIONAL])
 
 
-def test_what_only_the_operator_may_read_is_left_out_of_a_customer_s_file(
-    run: Run, tmp_path: Path
-) -> None:
+def test_operator_reports_are_omitted_from_a_customers_file(run: Run, tmp_path: Path) -> None:
     ended = run("report", "--html", "all.html", "--customer", "default", "--json")
     assert ended.err == "without reconciliation: this needs the scope operator:read\n"
     assert set(OPTIONAL) - set(ended.json["reports"]) == {"reconciliation"}
@@ -149,7 +147,7 @@ def test_what_only_the_operator_may_read_is_left_out_of_a_customer_s_file(
     assert html.count("<section") == len(OPTIONAL) + 1
 
 
-def test_one_of_them_goes_into_a_file(run: Run, tmp_path: Path) -> None:
+def test_one_report_goes_into_a_file(run: Run, tmp_path: Path) -> None:
     ended = run("report", "failures", "--by", "month", "--html", "one.html", "--json")
     assert ended.json == {"file": "one.html", "reports": ["failures"]}
     assert (tmp_path / "one.html").read_text(encoding="utf-8").count("<section") == 1
@@ -165,19 +163,19 @@ def test_one_of_them_goes_into_a_file(run: Run, tmp_path: Path) -> None:
         (["group_statement"], "Missing option '--group'"),
         (["group_statement", "--group", GROUP], "Missing option '--month'"),
         (["failures", "--start", "2026-01-01"], "No such option '--start'"),
-        (["failures", "--by", "colour"], "'colour' is none of status, chain, asset"),
-        (["anomalies", "--by", "day"], "'day' is none of status, chain, asset"),
+        (["failures", "--by", "colour"], "unknown key 'colour'; one of status, chain, asset"),
+        (["anomalies", "--by", "day"], "unknown key 'day'; one of status, chain, asset"),
         (["anomalies", "--measure", "weight"], "'weight' is not one of 'claims', 'amount'"),
         (["--by", "asset"], "No such option '--by'"),
     ],
 )
-def test_what_does_not_fit_is_said(run: Run, words: list[str], why: str) -> None:
+def test_hidden_rows_are_counted(run: Run, words: list[str], why: str) -> None:
     ended = run("report", *words)
     assert ended.code == 2
     assert why in " ".join(ended.err.split())
 
 
-def test_amounts_that_no_column_holds_are_said_to_be_left_empty(run: Run, tmp_path: Path) -> None:
+def test_amounts_too_large_for_a_column_are_noted(run: Run, tmp_path: Path) -> None:
     large = lines(*(claim(f"big-{n}", amount="9" * 20, asset_type="BIG") for n in range(2)))
     assert run("load", "claims", "-", given=large).code == 0
     ended = run("report")

@@ -1,4 +1,4 @@
-"""The command that serves: what it refuses to do, what it says, and how it ends."""
+"""The command serve: rejected options, its output, and how it stops."""
 
 from __future__ import annotations
 
@@ -27,71 +27,74 @@ from comptroller.http.authority import METADATA_PATH  # noqa: E402
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
         ("--db a.db --empty", "one of --db, --empty and --sample"),
         ("--empty --sample 5", "one of --db, --empty and --sample"),
-        ("--tls-cert store.db", "go together"),
-        ("--auth jwks --issuer https://a", "needs --audience, --jwks too"),
+        ("--tls-cert store.db", "or neither"),
+        ("--auth jwks --issuer https://a", "also needs --audience, --jwks"),
         ("--port 70000", "--port"),
         ("--auth none", "--auth"),
         ("--rate 0", "--rate"),
         ("--leeway 61", "--leeway"),
         ("--leeway -1", "--leeway"),
-        ("--jwks https://a/keys", "--auth local has no use for --jwks"),
-        ("--algorithm ES256", "--auth local has no use for --algorithm"),
+        ("--jwks https://a/keys", "--auth local does not accept --jwks"),
+        ("--algorithm ES256", "--auth local does not accept --algorithm"),
         (
             "--customer-claim a --operator-claim b",
-            "--auth local has no use for --customer-claim, --operator-claim",
+            "--auth local does not accept --customer-claim, --operator-claim",
         ),
         (
             "--auth off --issuer https://a --rate 5 --leeway 10 --jwks k",
-            "--auth off has no use for --issuer, --rate, --leeway, --jwks",
+            "--auth off does not accept --issuer, --rate, --leeway, --jwks",
         ),
-        ("--drop-deprecated --sunset 2027-06-30", "give one"),
+        ("--drop-deprecated --sunset 2027-06-30", "exclude each other"),
         ("--sunset tomorrow", "--sunset"),
     ],
 )
-def test_options_that_make_no_sense_are_a_usage_error(
-    run: Run, tmp_path: Path, words: str, told: str
+def test_conflicting_options_are_a_usage_error(
+    run: Run, tmp_path: Path, words: str, expected: str
 ) -> None:
     comptroller.open(tmp_path / "store.db").close()
     ended = run("serve", *words.split())
     assert ended.code == 2
-    assert told in ended.err
+    assert expected in ended.err
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "expected"),
     [
-        ("--host 0.0.0.0", "--host: 0.0.0.0 can be reached from other machines"),
-        ("--host ::", "--host: :: can be reached from other machines"),
-        ("--host books.example", "--host: books.example can be reached from other machines"),
-        ("--host 0.0.0.0 --auth off --behind-proxy", "--auth: off is for this machine alone"),
-        ("--auth off --behind-proxy", "--auth: off is for this machine alone"),
-        ("--host 0.0.0.0 --behind-proxy", "--issuer: must name the URL"),
-        ("--behind-proxy", "--issuer: must name the URL"),
+        ("--host 0.0.0.0", "--host: other machines can reach 0.0.0.0"),
+        ("--host ::", "--host: other machines can reach ::"),
+        ("--host books.example", "--host: other machines can reach books.example"),
+        ("--host 0.0.0.0 --auth off --behind-proxy", "--auth: off is only for this machine"),
+        ("--auth off --behind-proxy", "--auth: off is only for this machine"),
+        ("--host 0.0.0.0 --behind-proxy", "--issuer: missing; give the URL"),
+        ("--behind-proxy", "--issuer: missing; give the URL"),
         ("--behind-proxy --issuer http://books.example", "issuer: must be an https URL"),
         ("--db /nowhere/store.db", "unusable"),
         ("--issuer nobody", "issuer: must be an https URL"),
         ("--tls-cert no.pem --tls-key no.pem", "--tls-cert no.pem and --tls-key no.pem cannot be"),
-        ("--auth jwks --issuer i --audience a --jwks no.json", "no.json, which should hold"),
+        (
+            "--auth jwks --issuer i --audience a --jwks no.json",
+            "no.json cannot be used for the keys",
+        ),
         (
             "--auth jwks --issuer i --audience a --jwks https://a/keys --algorithm HS256",
             "algorithms: must be some of",
         ),
     ],
 )
-def test_it_does_not_start_where_that_would_be_unsafe_or_in_vain(
-    run: Run, tmp_path: Path, words: str, told: str
+def test_an_unsafe_or_unusable_configuration_is_refused(
+    run: Run, tmp_path: Path, words: str, expected: str
 ) -> None:
     (tmp_path / "no.pem").touch()
     ended = run("serve", "--port", "0", *words.split())
     assert ended.code == 1
-    assert told in ended.err
+    assert expected in ended.err
 
 
-def test_a_signing_key_that_others_may_read_is_not_used(run: Run, tmp_path: Path) -> None:
+def test_a_signing_key_that_other_users_may_read_is_refused(run: Run, tmp_path: Path) -> None:
     comptroller.open(tmp_path / "store.db").close()
     (tmp_path / "store.db.keys").write_text("{}")
     (tmp_path / "store.db.keys").chmod(0o644)
@@ -100,7 +103,7 @@ def test_a_signing_key_that_others_may_read_is_not_used(run: Run, tmp_path: Path
     assert "store.db.keys holds secrets" in ended.err
 
 
-def test_it_says_what_it_serves_and_ends_when_told(tmp_path: Path) -> None:
+def test_it_prints_its_address_and_stops_on_a_signal(tmp_path: Path) -> None:
     with serving("--auth", "off", cwd=tmp_path) as server:
         assert "serves store.db at http://127.0.0.1:" in server.said
         assert "auth: none" in server.said
@@ -123,7 +126,7 @@ def test_every_request_is_a_line_of_the_log(tmp_path: Path) -> None:
     assert "secret" not in err
 
 
-def test_a_client_that_was_added_gets_a_token(run: Run, tmp_path: Path) -> None:
+def test_an_added_client_gets_a_token(run: Run, tmp_path: Path) -> None:
     comptroller.open(tmp_path / "store.db").close()
     added = run("clients", "add", "reports", "--customer", "acme", "--db", "store.db", "--json")
     known = added.json
@@ -145,7 +148,7 @@ def test_a_client_that_was_added_gets_a_token(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "store.db.keys").stat().st_mode & 0o777 == 0o600
 
 
-def test_tokens_of_an_issuer_elsewhere_are_looked_at_as_told(tmp_path: Path) -> None:
+def test_tokens_of_an_external_issuer_are_verified_as_configured(tmp_path: Path) -> None:
     from joserfc import jwt
     from joserfc.jwk import ECKey
 
@@ -162,7 +165,7 @@ def test_tokens_of_an_issuer_elsewhere_are_looked_at_as_told(tmp_path: Path) -> 
         assert server.get("/rewards/claims", headers=bearer).status_code == 200
 
 
-def test_a_temporary_store_comes_with_a_client(tmp_path: Path) -> None:
+def test_a_temporary_store_has_a_client(tmp_path: Path) -> None:
     with serving("--sample", "100", cwd=tmp_path) as server:
         token = httpx2.post(
             server.address + "/oauth2/token",
@@ -177,7 +180,7 @@ def test_a_temporary_store_comes_with_a_client(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_deprecated_can_be_left_out(tmp_path: Path) -> None:
+def test_deprecated_members_can_be_omitted(tmp_path: Path) -> None:
     place = "/v2/orchestration/orchestrations"
     with serving("--empty", "--auth", "off", "--sunset", "2027-06-30", cwd=tmp_path) as server:
         assert server.get(place).headers["sunset"] == "Wed, 30 Jun 2027 00:00:00 GMT"
@@ -185,7 +188,7 @@ def test_what_is_deprecated_can_be_left_out(tmp_path: Path) -> None:
         assert "orchestrations" not in server.get(place).json()
 
 
-def test_under_tls_it_can_be_reached_from_elsewhere(tmp_path: Path) -> None:
+def test_with_tls_other_machines_can_reach_it(tmp_path: Path) -> None:
     cert, key = certificate(tmp_path)
     listening = ("--host", "0.0.0.0", "--issuer", "https://books.example", "--empty")
     words = (*listening, "--tls-cert", str(cert), "--tls-key", str(key))
@@ -200,7 +203,7 @@ def test_under_tls_it_can_be_reached_from_elsewhere(tmp_path: Path) -> None:
         assert server.end()[0] == 0
 
 
-def test_a_hangup_reloads_and_ends_nothing(tmp_path: Path) -> None:
+def test_sighup_reloads_and_does_not_stop_it(tmp_path: Path) -> None:
     with serving("--empty", cwd=tmp_path) as server:
         server.process.send_signal(signal.SIGHUP)
         assert server.get("/readyz").status_code == 200
@@ -208,9 +211,7 @@ def test_a_hangup_reloads_and_ends_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_server_ends_with_the_terminal_that_it_was_started_in(
-    tmp_path: Path, workers: str
-) -> None:
+def test_a_server_stops_with_its_terminal(tmp_path: Path, workers: str) -> None:
     ours, theirs = os.openpty()
     words = ("--empty", "--port", "0", "--workers", workers)
     with subprocess.Popen(
@@ -218,7 +219,7 @@ def test_a_server_ends_with_the_terminal_that_it_was_started_in(
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        # A terminal of its own, as a window has one.
+        # A new pseudo-terminal, as a terminal window has.
         preexec_fn=lambda: (os.setsid(), fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)),
     ) as process:
         try:

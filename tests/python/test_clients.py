@@ -1,4 +1,4 @@
-"""Clients: who they may be, how they end, and that their secrets stay secret."""
+"""Clients: valid names and customers, revocation, and the secrecy of their secrets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def served(store_path: Path, operator: comptroller.Service) -> Served:
         ("--", "client-"),
     ],
 )
-def test_an_id_can_be_read(registry: SecretFile, name: str, begins: str) -> None:
+def test_a_client_id_is_readable(registry: SecretFile, name: str, begins: str) -> None:
     client, _secret = clients.add(registry, name, "acme", None)
     assert client.client_id.removeprefix(begins).isalnum()
     assert clients.read(registry) == {client.client_id: client}
@@ -58,7 +58,7 @@ def test_an_id_can_be_read(registry: SecretFile, name: str, begins: str) -> None
         ("a", None, ["rewards:read_claims"], "scopes"),
     ],
 )
-def test_a_client_that_cannot_be_is_refused(
+def test_an_invalid_client_is_refused(
     registry: SecretFile, name: str, customer: str | None, scopes: list[str] | None, field: str
 ) -> None:
     with pytest.raises(comptroller.InvalidRequest) as refused:
@@ -67,7 +67,7 @@ def test_a_client_that_cannot_be_is_refused(
     assert not registry.path.exists()
 
 
-def test_a_revoked_client_is_out_within_a_second(served: Served, registry: SecretFile) -> None:
+def test_a_revoked_client_is_rejected_within_a_second(served: Served, registry: SecretFile) -> None:
     gone, stays = served.register("gone"), served.register("stays")
     tokens = [served.token(each) for each in (gone, stays)]
     assert [served.show(token).status_code for token in tokens] == [200, 200]
@@ -85,7 +85,7 @@ def test_a_revoked_client_is_out_within_a_second(served: Served, registry: Secre
         clients.rotate(registry, gone.id)
 
 
-def test_a_client_that_was_removed_is_out(served: Served, registry: SecretFile) -> None:
+def test_a_removed_client_is_rejected(served: Served, registry: SecretFile) -> None:
     known = served.register()
     token = served.token(known)
     assert served.show(token).status_code == 200
@@ -95,7 +95,7 @@ def test_a_client_that_was_removed_is_out(served: Served, registry: SecretFile) 
     assert served.ask_token(known).status_code == 401
 
 
-def test_a_new_secret_ends_the_old_one(served: Served, registry: SecretFile) -> None:
+def test_a_new_secret_replaces_the_old_one(served: Served, registry: SecretFile) -> None:
     known = served.register()
     token = served.token(known)
     client, secret = clients.rotate(registry, known.id)
@@ -114,7 +114,7 @@ def test_an_unknown_client_is_not_found(
 
 
 @pytest.mark.parametrize("name", [".keys", ".clients"])
-def test_files_that_become_unusable_stop_everybody_without_being_shown(
+def test_unusable_files_reject_everybody_and_are_not_shown(
     served: Served, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     known = served.register()
@@ -132,7 +132,7 @@ def test_files_that_become_unusable_stop_everybody_without_being_shown(
     assert served.show(token).status_code == 200
 
 
-# ---- what is secret stays so ---------------------------------------------------------------------
+# ---- secrets -------------------------------------------------------------------------------------
 
 
 def test_secrets_are_in_no_file_log_or_name(
@@ -143,7 +143,7 @@ def test_secrets_are_in_no_file_log_or_name(
     operator: comptroller.Service,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    caplog.set_level(logging.WARNING, "httpx2")  # the other side, which tells what it asks for
+    caplog.set_level(logging.WARNING, "httpx2")  # the peer, which logs the requests
     known = served.register(customer=None)
     client, second = clients.rotate(registry, known.id)
     served.clock.go(1)
@@ -176,7 +176,7 @@ def test_secrets_are_in_no_file_log_or_name(
 
 @pytest.fixture
 def at_store(run: Run, store_path: Path) -> Run:
-    """Runs a command on this test's store."""
+    """Runs a command on the test's store."""
 
     def running(*words: str) -> Ended:
         ended: Ended = run(*words, "--db", str(store_path))
@@ -201,7 +201,7 @@ def test_a_client_is_added_listed_rotated_and_revoked(at_store: Run, served: Ser
     assert (listed["client_id"], listed["name"]) == (first.id, "Nightly job")
     assert (listed["customer_id"], listed["revoked_at"]) == ("acme", None)
     ended = at_store("clients", "revoke", first.id)
-    assert ended.out == f"{first.id} is revoked, and so are its tokens\n"
+    assert ended.out == f"{first.id} and its tokens are revoked\n"
     served.clock.go(1)
     assert served.show(token).status_code == 401
     assert at_store("clients", "list", "--json").json["clients"][0]["revoked_at"].endswith("Z")
@@ -213,7 +213,7 @@ def test_a_secret_is_shown_once(at_store: Run) -> None:
     assert told.keys() == {"client_id", "client_secret", "customer_id", "scopes"}
     assert (told["customer_id"], told["scopes"]) == ("(operator)", "operator:read")
     assert len(told["client_secret"]) == 43
-    assert "not shown again" in ended.out
+    assert "cannot be shown again" in ended.out
     for words in (["list"], ["list", "--json"], ["revoke", told["client_id"], "--json"]):
         ended = at_store("clients", *words)
         assert ended.code == 0
@@ -222,7 +222,7 @@ def test_a_secret_is_shown_once(at_store: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "expected"),
     [
         (["clients", "add", "a"], 2, "either --customer ID or --operator"),
         (["clients", "add", "a", "--customer", "b", "--operator"], 2, "either --customer ID"),
@@ -234,10 +234,12 @@ def test_a_secret_is_shown_once(at_store: Run) -> None:
         (["clients", "list", "nobody"], 2, "unexpected extra argument"),
     ],
 )
-def test_what_cannot_be_is_said(at_store: Run, words: list[str], code: int, said: str) -> None:
+def test_invalid_arguments_are_reported(
+    at_store: Run, words: list[str], code: int, expected: str
+) -> None:
     ended = at_store(*words)
     assert (ended.code, ended.out) == (code, "")
-    assert said in ended.err
+    assert expected in ended.err
 
 
 @pytest.mark.parametrize(
@@ -250,7 +252,7 @@ def test_what_cannot_be_is_said(at_store: Run, words: list[str], code: int, said
         ["keys", "rotate"],
     ],
 )
-def test_there_must_be_a_store(run: Run, tmp_path: Path, words: list[str]) -> None:
+def test_clients_need_a_store(run: Run, tmp_path: Path, words: list[str]) -> None:
     ended = run(*words, "--db", "none.db")
     assert (ended.code, ended.out) == (1, "")
     assert "there is no store none.db" in ended.err
@@ -273,7 +275,7 @@ def test_keys_are_rotated(at_store: Run, served: Served) -> None:
     assert len(again) == 3
 
 
-def test_a_hostile_name_cannot_steer_the_terminal(at_store: Run, registry: SecretFile) -> None:
+def test_a_hostile_name_cannot_control_the_terminal(at_store: Run, registry: SecretFile) -> None:
     clients.add(registry, "plain", "acme", None)
     told = json.loads(registry.path.read_bytes())
     told[0]["name"] = "\x1b[2J"
@@ -306,7 +308,7 @@ def test_a_list_fits_a_terminal(at_store: Run, registry: SecretFile) -> None:
     ],
 )
 @pytest.mark.parametrize("content", ["a letter, not a store\n" * 100, "SQLite format 3\0" * 40])
-def test_a_file_that_is_no_store_gets_no_clients(
+def test_a_file_that_is_not_a_store_gets_no_clients(
     run: Run, tmp_path: Path, words: list[str], content: str
 ) -> None:
     (tmp_path / "letter").write_text(content)

@@ -1,4 +1,4 @@
-"""How a control is asked for and shown at the core's door."""
+"""Requests to create and delete a control, and its JSON."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ def alice(operator) -> str:
     return operator.identities.put(id="alice", customer_id="acme").id
 
 
-def test_a_control_is_shown_with_a_null_only_for_deleted_at(acme_door, acme, alice):
+def test_a_control_shows_null_only_for_deleted_at(acme_core_client, acme, alice):
     made = acme.controls.create(identity_id=alice, type="CLOSED", reason_code="X")
-    shown = acme_door("controls.get", {"id": made.id})
+    shown = acme_core_client("controls.get", {"id": made.id})
     assert shown["deleted_at"] is None
     assert [name for name, value in shown.items() if value is None] == ["deleted_at"]
     assert "reason" not in shown
-    assert shown == acme_door("controls.list")["items"][0]
+    assert shown == acme_core_client("controls.list")["items"][0]
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ def test_a_control_is_shown_with_a_null_only_for_deleted_at(acme_door, acme, ali
     ],
 )
 def test_delete_takes_the_control_by_either_name_in_query_or_body(
-    acme_door, operator, alice, parameters, body
+    acme_core_client, operator, alice, parameters, body
 ):
     load(operator, "controls", control(id="c", identity_id=alice, customer_id="acme"))
-    assert acme_door("controls.delete", parameters, body)["deleted_at"] is not None
+    assert acme_core_client("controls.delete", parameters, body)["deleted_at"] is not None
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_delete_takes_the_control_by_either_name_in_query_or_body(
         ({"control_id": "c"}, {"is_overridable": True}),
     ],
 )
-def test_delete_refuses_what_disagrees_or_names_no_control(
-    acme_door, operator, alice, parameters, body
+def test_delete_refuses_conflicting_or_missing_ids(
+    acme_core_client, operator, alice, parameters, body
 ):
     for name, identity_id in (("c", alice), ("d", "bob")):
         line = control(id=name, identity_id=identity_id)
         load(operator, "controls", line, customer_id="acme")
     with refused("invalid-request", 400):
-        acme_door("controls.delete", parameters, body)
-    assert acme_door("controls.get", {"id": "c"})["deleted_at"] is None
+        acme_core_client("controls.delete", parameters, body)
+    assert acme_core_client("controls.get", {"id": "c"})["deleted_at"] is None

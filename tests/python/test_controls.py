@@ -1,4 +1,4 @@
-"""Controls: who may set and lift them, and what their list finds."""
+"""Controls: who may create and delete them, and the filters of their list."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_client_may_not_set_frozen(acme, alice):
 
 @pytest.mark.parametrize("word", ["frozen", "OPEN", "", "SELL ONLY"])
 @pytest.mark.parametrize("who", ["operator", "acme"])
-def test_a_word_outside_the_closed_set_is_an_invalid_request(request, alice, who, word):
+def test_a_value_outside_a_closed_set_is_an_invalid_request(request, alice, who, word):
     with refused("invalid-request", 400) as caught:
         set_on(request.getfixturevalue(who), alice, word)
     assert [error.field for error in caught.value.errors] == ["type"]
@@ -78,7 +78,7 @@ def test_created_by_and_deleted_by_name_the_client(open_as, alice):
 
 
 @pytest.mark.parametrize("who", ["operator", "acme"])
-def test_the_same_type_by_the_same_setter_stands_only_once(request, alice, who):
+def test_a_setter_has_one_active_control_of_a_type(request, alice, who):
     service = request.getfixturevalue(who)
     made = set_on(service, alice)
     with refused("already-exists", 409) as caught:
@@ -93,7 +93,7 @@ def test_controls_of_one_type_by_client_and_operator_coexist(operator, acme, ali
     assert set(ids(active)) == {theirs.id, ours.id}
 
 
-def test_a_lifted_control_can_be_set_again(acme, alice):
+def test_a_deleted_control_can_be_set_again(acme, alice):
     first = set_on(acme, alice)
     acme.controls.delete(first.id)
     second = set_on(acme, alice)
@@ -101,7 +101,7 @@ def test_a_lifted_control_can_be_set_again(acme, alice):
     assert ids(acme.controls.list(include_deleted=True, order="ASC")) == [first.id, second.id]
 
 
-def test_lifting_the_only_control_reactivates_the_identity(acme, alice):
+def test_deleting_the_only_control_reactivates_the_identity(acme, alice):
     made = set_on(acme, alice)
     before = datetime.now(UTC)
     lifted = acme.controls.delete(made.id)
@@ -112,7 +112,7 @@ def test_lifting_the_only_control_reactivates_the_identity(acme, alice):
     assert acme.identities.get(alice).status == "APPROVED"
 
 
-def test_lifting_one_of_two_leaves_the_identity_disabled(acme, alice):
+def test_deleting_one_of_two_leaves_the_identity_disabled(acme, alice):
     first, second = set_on(acme, alice, "CLOSED"), set_on(acme, alice, "DORMANT")
     acme.controls.delete(first.id)
     shown = acme.identities.get(alice)
@@ -120,7 +120,7 @@ def test_lifting_one_of_two_leaves_the_identity_disabled(acme, alice):
     assert ids(shown.status_details.active_controls) == [second.id]
 
 
-def test_a_client_may_not_lift_what_is_not_overridable(operator, acme, alice):
+def test_a_client_may_not_delete_a_control_that_is_not_overridable(operator, acme, alice):
     made = set_on(operator, alice)
     with refused("control-not-overridable", 403):
         acme.controls.delete(made.id)
@@ -128,14 +128,14 @@ def test_a_client_may_not_lift_what_is_not_overridable(operator, acme, alice):
     assert acme.identities.get(alice).status == "DISABLED"
 
 
-def test_a_client_may_lift_what_the_operator_made_overridable(operator, acme, alice):
+def test_a_client_may_delete_an_overridable_control_of_the_operator(operator, acme, alice):
     made = set_on(operator, alice, "FROZEN", is_overridable=True)
     assert acme.controls.delete(made.id).deleted_by == "acme"
     assert acme.identities.get(alice).status == "APPROVED"
 
 
 @pytest.mark.parametrize("overridable", [False, True])
-def test_the_operator_lifts_any_control(operator, acme, alice, overridable):
+def test_the_operator_deletes_any_control(operator, acme, alice, overridable):
     ours = set_on(operator, alice, "FROZEN", is_overridable=overridable)
     theirs = set_on(acme, alice)
     for made in (ours, theirs):
@@ -143,7 +143,7 @@ def test_the_operator_lifts_any_control(operator, acme, alice, overridable):
 
 
 @pytest.mark.parametrize("who", ["operator", "acme"])
-def test_a_control_is_lifted_only_once(request, alice, who):
+def test_a_control_is_deleted_only_once(request, alice, who):
     service = request.getfixturevalue(who)
     lifted = service.controls.delete(set_on(service, alice).id, reason="first")
     with refused("already-deleted", 409):
@@ -151,12 +151,12 @@ def test_a_control_is_lifted_only_once(request, alice, who):
     assert service.controls.get(lifted.id) == lifted
 
 
-def test_lifting_with_the_right_identity_is_allowed(acme, alice):
+def test_deleting_with_the_right_identity_is_allowed(acme, alice):
     made = set_on(acme, alice)
     assert acme.controls.delete(made.id, identity_id=alice).deleted_at is not None
 
 
-def test_lifting_with_another_identity_changes_nothing(operator, acme, alice):
+def test_deleting_with_another_identity_changes_nothing(operator, acme, alice):
     operator.identities.put(id="bob", customer_id="acme")
     made = set_on(acme, alice)
     with pytest.raises(comptroller.Error):
@@ -164,7 +164,7 @@ def test_lifting_with_another_identity_changes_nothing(operator, acme, alice):
     assert acme.controls.get(made.id).deleted_at is None
 
 
-def test_what_is_unknown_is_not_found(acme, alice):
+def test_an_unknown_control_or_identity_is_not_found(acme, alice):
     for ask in (acme.controls.get, acme.controls.delete):
         with refused("not-found", 404):
             ask("01900000-0000-7000-8000-000000000000")
@@ -182,14 +182,14 @@ def test_a_malformed_id_is_not_found_in_a_path_and_invalid_elsewhere(acme):
 
 
 @pytest.mark.parametrize("word", ["A", "A" + "_" * 63, "A9_Z"])
-def test_a_reason_code_is_any_word_of_an_open_set(shared_operator, word):
+def test_a_reason_code_is_any_value_of_an_open_set(shared_operator, word):
     name = shared_operator.identities.put(id=fresh("id")).id
     made = shared_operator.controls.create(identity_id=name, type="CLOSED", reason_code=word)
     assert made.reason_code == word
 
 
 @pytest.mark.parametrize("word", ["", "a", "9A", "_A", "A-B", "A B", "Ä", "A" * 65, "A\n"])
-def test_a_reason_code_that_is_no_word_is_refused(shared_operator, word):
+def test_an_invalid_reason_code_is_refused(shared_operator, word):
     shared_operator.identities.put(id="any")
     with refused("invalid-request", 400) as caught:
         shared_operator.controls.create(identity_id="any", type="CLOSED", reason_code=word)
@@ -198,7 +198,7 @@ def test_a_reason_code_that_is_no_word_is_refused(shared_operator, word):
 
 @pytest.fixture(scope="module")
 def listed(shared_open_as):
-    """Controls of acme on days 0 to 3: of two identities, setters, and the first one lifted."""
+    """Controls of acme on days 0 to 3, of two identities and setters; the first is deleted."""
     operator = shared_open_as()
     load(operator, "identities", *[identity(id=f"i{n}", customer_id="acme") for n in range(2)])
     load(operator, "identities", identity(id="elsewhere", customer_id="globex"))
@@ -254,7 +254,7 @@ def test_the_list_filters(listed, filters, expected):
 @pytest.mark.parametrize(
     ("name", "word"), [("type", "OPEN"), ("set_by", "ADMIN"), ("reason_code", "no word")]
 )
-def test_the_list_refuses_words_that_are_none(listed, name, word):
+def test_the_list_refuses_unknown_values(listed, name, word):
     with refused("invalid-request", 400) as caught:
         listed.controls.list(**{name: word})
     assert [error.field for error in caught.value.errors] == [name]

@@ -1,4 +1,4 @@
-"""The lane of the core, without a server."""
+"""The C++ lane without a server."""
 
 from __future__ import annotations
 

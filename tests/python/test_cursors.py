@@ -1,4 +1,4 @@
-"""Cursors: opaque, bound to what they were given for, and complete while others write."""
+"""Cursors: opaque, bound to their list, and complete under concurrent writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ each_noun = pytest.mark.parametrize("resource", NOUNS)
 
 @pytest.fixture(scope="module")
 def filled(shared_open_as):
-    """The operator of a store with three rows of each resource, all of acme and of one moment."""
+    """The operator of a store with three rows of each resource, all of acme and of one time."""
     operator = shared_open_as()
     for resource in NOUNS:
         fill(operator, resource, [at(0)] * 3, customer_id="acme")
@@ -53,7 +53,7 @@ def test_a_cursor_can_be_used_again(filled, resource):
     assert listed.list(page_cursor=cursor) == listed.list(page_cursor=cursor)
 
 
-def test_every_changed_character_of_a_cursor_is_noticed(filled):
+def test_every_changed_character_of_a_cursor_is_detected(filled):
     cursor = cursor_of(filled, "claims")
     for place, letter in enumerate(cursor):
         is_last = place == len(cursor) - 1
@@ -63,7 +63,7 @@ def test_every_changed_character_of_a_cursor_is_noticed(filled):
 
 
 @each_noun
-def test_a_cursor_that_was_cut_or_prolonged_is_noticed(filled, resource):
+def test_a_truncated_or_extended_cursor_is_detected(filled, resource):
     cursor = cursor_of(filled, resource)
     changed = [cursor[:-1], cursor[1:], cursor + "A", cursor + "=", " " + cursor, cursor * 2]
     for text in [*changed, cursor.swapcase(), cursor[::-1], "x", "0", "null", "é", "A" * 5000]:
@@ -132,7 +132,7 @@ FILTERS = [
 ]
 
 
-# Parameters of lists that select no rows, and the customer, which has a test of its own.
+# Parameters that do not select rows; the customer has a separate test.
 NO_FILTERS = {
     "limit",
     "order",
@@ -182,7 +182,7 @@ def test_a_cursor_of_another_store_is_refused(filled):
             other.claims.list(page_cursor=cursor_of(filled, "claims"))
 
 
-def test_a_cursor_does_not_tell_what_it_holds(client):
+def test_a_cursor_does_not_reveal_its_content(client):
     for resource in ("claims", "orchestrations"):
         cursor = cursor_of(client, resource)
         shown = getattr(client, resource).list()
@@ -190,12 +190,12 @@ def test_a_cursor_does_not_tell_what_it_holds(client):
         assert not any(id in cursor for id in [*ids(shown), "acme", "2026"])
 
 
-# Half of these share one moment, and the writers add to that moment.
+# Half of the rows share one time, to which the writers add more.
 BEFORE = [at(0)] * 60 + [at(second) for second in range(60)]
 
 
 @pytest.mark.parametrize("order", ["ASC", "DESC"])
-def test_rows_that_exist_throughout_appear_once_while_four_threads_insert(open_as, order):
+def test_existing_rows_appear_once_during_concurrent_inserts(open_as, order):
     reader, stop, written = open_as(), Event(), Semaphore(0)
     present = fill(reader, "orchestrations", BEFORE)
     inserted: Counter[int] = Counter()
@@ -250,7 +250,7 @@ SPELLINGS = [
 
 
 @pytest.mark.parametrize(("resource", "given", "used"), SPELLINGS)
-def test_a_cursor_is_bound_to_what_is_asked_not_to_how(filled, resource, given, used):
+def test_a_cursor_is_bound_to_the_query_not_to_its_spelling(filled, resource, given, used):
     listed = getattr(filled, resource).list
     rest = listed(page_cursor=cursor_of(filled, resource, **given), **given)
     assert listed(page_cursor=cursor_of(filled, resource, **given), **used) == rest

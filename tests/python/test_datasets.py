@@ -1,4 +1,4 @@
-"""Datasets: folders of Parquet files apart by month, chain and so on, which every engine reads."""
+"""Hive-partitioned datasets of Parquet files, which every engine reads."""
 
 from __future__ import annotations
 
@@ -34,11 +34,13 @@ def sampled(
 
 
 def folders(path: Path) -> set[str]:
-    """Where the files of a dataset are."""
+    """Returns the paths of the files of a dataset."""
     return {file.parent.relative_to(path).as_posix() for file in path.rglob("*.parquet")}
 
 
-def test_rows_are_apart_by_month_and_chain(sampled: comptroller.Service, tmp_path: Path) -> None:
+def test_rows_are_partitioned_by_month_and_chain(
+    sampled: comptroller.Service, tmp_path: Path
+) -> None:
     path = tmp_path / "claims"
     rows = sampled.export("claims", path, "parquet", partition=["month", "chain"])
     kept = sampled.claims.stream().to_polars()
@@ -58,7 +60,7 @@ def test_rows_are_apart_by_month_and_chain(sampled: comptroller.Service, tmp_pat
     assert again.equals(kept.with_columns(words).sort("id"))
 
 
-def test_reports_of_a_dataset_are_those_of_the_store(
+def test_reports_of_a_dataset_equal_those_of_the_store(
     sampled: comptroller.Service, tmp_path: Path
 ) -> None:
     sampled.export("claims", tmp_path / "claims", "parquet", partition=["month", "chain"])
@@ -76,12 +78,12 @@ def test_reports_of_a_dataset_are_those_of_the_store(
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
     (tmp_path / "claims.csv").touch()
-    with pytest.raises(comptroller.InvalidRequest, match=r"no file such as claims\.parquet"):
+    with pytest.raises(comptroller.InvalidRequest, match=r"no export such as claims\.parquet"):
         open_exports(tmp_path)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_is_apart_by_its_days(
+def test_every_kind_is_partitioned_by_day(
     operator: comptroller.Service, tmp_path: Path, kind: str
 ) -> None:
     for each in KINDS:
@@ -106,7 +108,7 @@ def test_every_key_names_folders(sampled: comptroller.Service, tmp_path: Path, k
 WORDS = {"A/B=C D": "A%2FB%3DC%20D", "ÉTÉ": None, None: "__HIVE_DEFAULT_PARTITION__"}
 
 
-def test_any_word_and_none_has_a_folder(operator: comptroller.Service, tmp_path: Path) -> None:
+def test_any_value_and_null_has_a_folder(operator: comptroller.Service, tmp_path: Path) -> None:
     load(operator, "claims", *(claim(blockchain=word) for word in WORDS))
     path = tmp_path / "claims"
     operator.export("claims", path, "parquet", partition=["chain"])
@@ -116,31 +118,31 @@ def test_any_word_and_none_has_a_folder(operator: comptroller.Service, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("kind", "how", "said"),
+    ("kind", "how", "expected"),
     [
         ("claims", {"partition": ["color"]}, "must be some of status, chain, asset, group"),
         ("claims", {"partition": ["hour"]}, "must be some of"),
-        ("claims", {"partition": ["month", "month"]}, "names month twice"),
+        ("claims", {"partition": ["month", "month"]}, "duplicate value month"),
         ("claims", {"partition": []}, "empty"),
-        ("claims", {"partition": "month", "format": "csv"}, "for the format parquet"),
-        ("claims", {"partition": "month", "path": "-"}, "not one"),
+        ("claims", {"partition": "month", "format": "csv"}, "cannot be partitioned"),
+        ("claims", {"partition": "month", "path": "-"}, "cannot go to standard output"),
         ("identities", {"partition": "chain"}, "must be some of customer, day, week, month"),
     ],
 )
-def test_nonsense_is_refused_and_writes_nothing(
-    operator: comptroller.Service, tmp_path: Path, kind: str, how: dict[str, Any], said: str
+def test_invalid_arguments_are_refused_and_write_nothing(
+    operator: comptroller.Service, tmp_path: Path, kind: str, how: dict[str, Any], expected: str
 ) -> None:
     folder = tmp_path / "exports"
     folder.mkdir()
     given = {"path": folder / "rows", "format": "parquet", **how}
-    with pytest.raises(comptroller.InvalidRequest, match=said):
+    with pytest.raises(comptroller.InvalidRequest, match=expected):
         operator.export(kind, **given)
     assert not list(folder.iterdir())
 
 
-def test_of_nothing_there_are_columns(operator: comptroller.Service, tmp_path: Path) -> None:
+def test_an_empty_dataset_has_columns(operator: comptroller.Service, tmp_path: Path) -> None:
     path = tmp_path / "claims"
-    path.mkdir()  # An empty folder is as good as none.
+    path.mkdir()  # An existing empty folder is accepted.
     assert operator.export("claims", path, "parquet", partition=["month"]) == 0
     told = polars.read_parquet(path)
     assert not len(told)
@@ -148,7 +150,9 @@ def test_of_nothing_there_are_columns(operator: comptroller.Service, tmp_path: P
 
 
 @pytest.mark.parametrize("there", ["file", "dataset", "file/claims"])
-def test_what_is_there_stays(operator: comptroller.Service, tmp_path: Path, there: str) -> None:
+def test_an_existing_folder_is_not_replaced(
+    operator: comptroller.Service, tmp_path: Path, there: str
+) -> None:
     (tmp_path / "file").write_text("mine")
     loaded(operator, "claims", LINES["claims"])
     operator.export("claims", tmp_path / "dataset", "parquet", partition="day")
@@ -186,7 +190,7 @@ def test_a_full_disk_leaves_nothing(
 
 
 @pytest.mark.parametrize("content", ["no Parquet", "no column", "no file"])
-def test_files_that_cannot_be_read_are_refused(tmp_path: Path, content: str) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "claims.parquet"
     polars.DataFrame({"id": ["a claim"]}).write_parquet(path)
     if content == "no Parquet":
@@ -198,7 +202,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path, content: str) -> 
         reports.failures()
 
 
-def test_the_command_line_writes_one_too(run: Run, tmp_path: Path) -> None:
+def test_the_command_line_writes_a_dataset(run: Run, tmp_path: Path) -> None:
     assert run("sample", "claims", "--rows", "50", "--out", "claims.ndjson").code == 0
     assert run("load", "claims", "claims.ndjson").code == 0
     told = run("export", "claims", "a/b", "--format", "parquet", "--partition", "month,chain")

@@ -1,4 +1,4 @@
-"""The readable views in Datasette: a page and JSON of each, that say what the lists say."""
+"""The readable views in Datasette: pages and JSON equal to the lists."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def asked(store: Path, *addresses: str) -> list[Any]:
-    """What Datasette answers, as a browser would get it."""
+    """Returns the response of Datasette."""
 
     async def ask() -> list[Any]:
         served = Datasette([str(store)])
@@ -58,7 +58,7 @@ def test_claims_are_shown_as_the_list_shows_them(store: Path) -> None:
         assert tuple(json.loads(row["addresses"])) == claim.addresses
 
 
-def test_facets_count_by_words(store: Path) -> None:
+def test_facets_count_by_value(store: Path) -> None:
     (answer,) = asked(store, "/readable_claims.json?_facet=onchain_status&_size=0")
     results = answer.json()["facet_results"]["onchain_status"]["results"]
     with comptroller.open(store, read_only=True) as svc:

@@ -1,4 +1,4 @@
-"""The files of the deployment guide: units, the proxy, the backup, the alerts."""
+"""The files of the deployment guide: systemd units, the proxy, the backup, the alerts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def settings(unit: str, name: str) -> list[str]:
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="needs systemd")
-def test_systemd_takes_the_units(tmp_path: Path) -> None:
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     units = [path.name for path in FILES.iterdir() if path.suffix in {".service", ".timer"}]
     for name in units:
         program = re.sub(r"/opt/comptroller/\S+", "/bin/true", read(name))
@@ -95,7 +95,7 @@ def proxied(tmp_path: Path) -> Iterator[Proxied]:
         whole = f"{top}http {{\naccess_log off;\n{places}{site}}}\n"
         (tmp_path / "nginx.conf").write_text(whole)
         command = [NGINX, "-e", str(tmp_path / "errors"), "-c", str(tmp_path / "nginx.conf")]
-        subprocess.run(command, check=True, capture_output=True)  # it listens once this ends
+        subprocess.run(command, check=True, capture_output=True)  # it listens when this ends
         try:
             yield Proxied(server, f"https://127.0.0.1:{port}", cert)
         finally:
@@ -162,14 +162,14 @@ def test_a_backup_restores_the_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="needs promtool")
-def test_prometheus_takes_the_alerts() -> None:
+def test_prometheus_accepts_the_alerts() -> None:
     checked = subprocess.run(
         ["promtool", "check", "rules", FILES / "alerts.yml"], capture_output=True, text=True
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
-def test_alerts_are_about_metrics_that_there_are(tmp_path: Path) -> None:
+def test_alerts_use_existing_metrics(tmp_path: Path) -> None:
     with serving("--empty", "--auth", "off", cwd=tmp_path) as server:
         server.get("/rewards/claims")
         shown = set(re.findall(r"^(\w+)", server.get("/metrics").text, re.MULTILINE))

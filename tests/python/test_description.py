@@ -1,4 +1,4 @@
-"""The core's description, what is generated from it, and the stub of the core."""
+"""The core's description, the code generated from it, and the stub of the core."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ PROBLEMS = {
 }
 
 
-def test_what_is_generated_is_up_to_date(tmp_path):
-    """Byte for byte; `make generate` writes it anew."""
+def test_generated_files_are_up_to_date(tmp_path):
+    """Compares byte for byte; `make generate` writes the files."""
     package = Path(comptroller.__file__).parent
     generate = Path(__file__).parents[2] / "generate"
     subprocess.run([sys.executable, generate, tmp_path], check=True, capture_output=True)
     generated = {path.relative_to(tmp_path) for path in tmp_path.rglob("*.py")}
     differing = [name for name in generated if read(tmp_path / name) != read(package / name)]
     assert differing == []
-    # Nothing is left of what is no longer generated.
+    # No file of an earlier generation is left.
     marked = {path for path in package.rglob("*.py") if "by `make generate`" in read(path)[:600]}
     assert {path.relative_to(package) for path in marked} == generated
 
@@ -87,7 +87,7 @@ def test_records_are_frozen_and_every_member_is_described(name):
 
 
 @pytest.mark.parametrize("name", ENUMS)
-def test_the_words_of_closed_sets_are_those_of_the_specification(name):
+def test_the_values_of_closed_sets_are_those_of_the_specification(name):
     assert sorted(DESCRIPTION["enums"][name]) == sorted(ENUMS[name])
 
 
@@ -101,7 +101,7 @@ def test_every_value_of_a_closed_set_has_a_meaning_and_a_type_checker_knows_it(n
     assert list(typing.get_args(getattr(values, name))) == list(DESCRIPTION["enums"][name])
 
 
-def test_an_answer_with_a_value_that_is_new_is_read():
+def test_an_unknown_value_of_a_closed_set_is_read():
     control = (
         b'{"id":"k","type":"PAUSED","set_by":"CLIENT","is_overridable":true,"identity_id":"i",'
         b'"created_at":"2026-01-31T12:00:00Z","deleted_at":null}'
@@ -110,7 +110,7 @@ def test_an_answer_with_a_value_that_is_new_is_read():
 
 
 def methods(resource: type) -> dict[str, Any]:
-    """The operations of a resource, without what is made of its list."""
+    """Returns the operations of a resource, without the methods derived from its list."""
     found = inspect.getmembers(resource, inspect.isfunction)
     own = {name: method for name, method in found if not name.startswith("_")}
     return {name: method for name, method in own.items() if name not in ("iter", "stream")}
@@ -121,7 +121,7 @@ def test_every_operation_is_a_method_and_every_method_an_operation():
     assert reached == set(OPERATIONS)
 
 
-def test_a_service_has_every_noun(operator):
+def test_a_service_has_every_resource(operator):
     for name, resource in RESOURCES.items():
         assert isinstance(getattr(operator, name), resource)
 
@@ -157,7 +157,7 @@ def test_problem_codes_are_those_that_are_documented():
 
 
 def stubbed(tree: ast.AST) -> dict[str, list[str]]:
-    """The functions of a stub, with the arguments that may be given by name."""
+    """Returns the functions of a stub, with the arguments that may be given by name."""
     found = [node for node in ast.iter_child_nodes(tree) if isinstance(node, ast.FunctionDef)]
     return {
         node.name: [argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)]
@@ -166,15 +166,17 @@ def stubbed(tree: ast.AST) -> dict[str, list[str]]:
 
 
 def named_arguments(function: Any) -> list[str]:
-    """The same of a function of the core, from the signature that begins its docstring."""
+    """Returns the same for a function of the core, from the signature in its docstring."""
     names = re.findall(r"[(,] ?(\w+):", function.__doc__.splitlines()[0])
     return [name for name in names if not name.startswith("arg")]
 
 
-def test_the_stub_names_what_the_module_has():
+def test_the_stub_names_everything_in_the_module():
     stub = ast.parse(Path(comptroller.__file__).with_name("_core.pyi").read_text())
     classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
-    described = {*stubbed(stub), *classes} - {"Readable"}  # what a load reads, no class of its own
+    described = {*stubbed(stub), *classes} - {
+        "Readable"
+    }  # a protocol of load sources, not a class of the module
     described = {name for name in described if not name.startswith("_")}
     assert described == {name for name in vars(_core) if not name.startswith("_")}
     for name, arguments in stubbed(stub).items():
@@ -182,7 +184,7 @@ def test_the_stub_names_what_the_module_has():
 
 
 @pytest.mark.parametrize("name", ["Principal", "Store", "ArrowSource", "Sample"])
-def test_the_stub_names_what_a_class_has(name):
+def test_the_stub_names_every_method(name):
     stub = ast.parse(Path(comptroller.__file__).with_name("_core.pyi").read_text())
     (declared,) = [n for n in stub.body if isinstance(n, ast.ClassDef) and n.name == name]
     methods, kind = stubbed(declared), getattr(_core, name)

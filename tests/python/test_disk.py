@@ -1,4 +1,4 @@
-"""A full disk: writes are refused, reads go on, and writes come back when there is room."""
+"""A full disk: writes fail, reads continue, and writes work again when there is room."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import comptroller
 from examples import loaded, short_line
 
-# A limit on the size of files stands in for the end of the disk: what is written past it fails.
+# A limit on the size of files simulates a full disk: writes beyond it fail.
 PROGRAM = """
 import json, os, resource, signal, sys, comptroller
 from examples import short_line

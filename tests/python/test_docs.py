@@ -1,4 +1,4 @@
-"""What the pages show is run as it stands, each page top to bottom, beside an empty store."""
+"""The commands and code of each page are run from top to bottom, with an empty store."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ Run = Callable[[Path], Document]
 
 
 class Console:
-    """Runs the commands of a page. Servers are there for the rest of it, on ports of their own.
+    """Runs the commands of a page. A server runs on a free port until the end of the page.
 
-    The names `address`, `client_id` and `client_secret` are those of the newest one that says them;
-    commands find it where a page has it, at the port that `serve` takes by itself.
+    The names `address`, `client_id` and `client_secret` are those of the newest server that prints
+    them; in commands, they replace the default address of `serve`.
     """
 
     SHOWN_ADDRESS = "http://127.0.0.1:8080"
@@ -74,7 +74,7 @@ class Console:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Runs a page's blocks of Python and of commands."""
+    """Runs the Python blocks and commands of a page."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COMPTROLLER_DB", raising=False)
     comptroller.open("rewards.db").close()
@@ -103,13 +103,13 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
         for page in PAGES
     ],
 )
-def test_what_a_page_shows_runs(run: Run, page: Path) -> None:
+def test_the_code_of_a_page_runs(run: Run, page: Path) -> None:
     if page == WITH_SPARK:
         pytest.importorskip("pyspark")
     run(page)
 
 
-def test_the_readme_runs_and_says_what_it_should(
+def test_the_readme_runs_with_its_output(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failed = run(README).namespace["page"].items[0]
@@ -129,7 +129,7 @@ def test_the_readme_runs_and_says_what_it_should(
 @pytest.mark.parametrize(
     "page", [*sorted(ROOT.glob("*.md")), *PAGES], ids=lambda page: str(page.relative_to(ROOT))
 )
-def test_what_a_page_points_at_is_there(page: Path) -> None:
+def test_links_of_a_page_exist(page: Path) -> None:
     links = re.findall(r"\]\(([^)#:\s]+)[)#]", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
 
@@ -151,5 +151,5 @@ def test_a_line_of_a_shell_block_is_one_command(page: Path) -> None:
     lines = "".join(blocks).replace("\\\n", " ").splitlines()
     programs = {"systemctl", "python3", "rm", "install", "pip", "make", "sudo"}
     for words in (shlex.split(line, comments=True) for line in lines):
-        # `pip install` is one.
+        # `pip install` is one command.
         assert programs.intersection(words[1:]) <= {"install"}, words

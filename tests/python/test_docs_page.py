@@ -1,4 +1,4 @@
-"""The interactive page in a browser: it shows the interface, lets one in, and tries it out."""
+"""The interactive documentation in a browser: operations, authorization, requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def authorize(page: Any, id: str, secret: str) -> None:
     page.locator(".schemes .authorize").click()
     page.locator("#client_id_clientCredentials").fill(id)
     page.locator("#client_secret_clientCredentials").fill(secret)
-    # The first of the ways to be let in.
+    # The first security scheme.
     page.locator(".auth-container .modal-btn.authorize").first.click()
     page.locator(".auth-container", has_text="Logout").first.wait_for()
     page.locator(".btn-done").first.click()
@@ -65,7 +65,7 @@ def test_every_operation_is_shown(visit: Visit, server: Serving, tmp_path: Path)
 
 
 def tried(page: Any, status: str) -> Any:
-    """The answer to two claims that are asked for, once it has this status."""
+    """Requests two claims; returns the response when it has this status."""
     block = page.locator("#operations-claims-claims_list")
     if not block.locator("button.execute").count():
         block.locator(".opblock-summary-control").click()
@@ -75,7 +75,7 @@ def tried(page: Any, status: str) -> Any:
     return json.loads(block.locator(".live-responses-table code.language-json").inner_text())
 
 
-def test_a_list_is_tried_out_with_a_token(visit: Visit, server: Serving) -> None:
+def test_a_list_request_with_a_token_works(visit: Visit, server: Serving) -> None:
     assert tried(visit.page, "401")["code"] == "unauthenticated"
     visit.complaints.clear()  # of that
     authorize(visit.page, *server.credentials())
@@ -87,7 +87,7 @@ def test_a_list_is_tried_out_with_a_token(visit: Visit, server: Serving) -> None
     assert visit.complaints == []
 
 
-def test_the_page_reaches_and_runs_nothing_else(visit: Visit) -> None:
+def test_the_page_requests_and_runs_nothing_else(visit: Visit) -> None:
     for attempt in (
         "fetch('https://elsewhere.example/').catch(() => {})",
         "document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\">')",

@@ -1,4 +1,4 @@
-"""Tables of the docs name everything that there is: error codes, environment variables, extras."""
+"""Tables of the docs are complete: error codes, environment variables, extras."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROBLEMS: list[dict[str, Any]] = description.described()["problems"]
 
 
 def rows(page: str) -> set[str]:
-    """What is in code in the first column of a page's tables."""
+    """Returns the code texts in the first column of a page's tables."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     first = re.findall(r"^\|([^|]*)\|", text, re.MULTILINE)
     return {word for cell in first for word in re.findall(r"`([^`]+)`", cell)}

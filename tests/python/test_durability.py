@@ -1,4 +1,4 @@
-"""An answered write survives kill -9; an unanswered one is there whole or not at all."""
+"""An answered write survives kill -9; an unanswered one is complete or absent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Killed = Callable[..., list[str]]
 
 @pytest.fixture(name="killed")
 def _killed() -> Iterator[Killed]:
-    """Runs a program that writes, kills it, and gives what it had acknowledged."""
+    """Runs a program that writes, kills it, and returns its acknowledged writes."""
     command = [sys.executable, str(WRITING)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -44,7 +44,7 @@ def _killed() -> Iterator[Killed]:
 
 
 def assert_is_there(svc: Service, name: str) -> None:
-    """What `write_one` of that name writes."""
+    """Returns what `write_one` writes under this name."""
     turn = int(name.rpartition("-")[2]) % 4
     if turn == 0:
         assert svc.identities.get(name).user_disabled
@@ -93,7 +93,7 @@ def exported(store: Path, path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_a_load_that_was_killed_and_ran_again_is_like_one_that_was_not(
+def test_a_killed_and_repeated_load_equals_an_uninterrupted_one(
     tmp_path: Path, claims: Path, killed: Killed
 ) -> None:
     with comptroller.open(tmp_path / "undisturbed.db") as svc:
@@ -114,11 +114,11 @@ def test_a_load_that_was_killed_and_ran_again_is_like_one_that_was_not(
     assert exported(store, tmp_path / "found") == expected
 
 
-def test_a_load_that_keeps_going_loses_only_the_part_in_hand(
+def test_a_killed_load_that_keeps_going_loses_only_its_last_batch(
     tmp_path: Path, killed: Killed
 ) -> None:
-    # Reading is ahead of storing by a few megabytes: when the last piece is read, many parts are
-    # committed.
+    # Reading is a few megabytes ahead of storing, so many batches are committed when the last piece
+    # is read.
     path = tmp_path / "claims.ndjson"
     rows = 160_000
     line = json.dumps(short_line("claims", id="?")).encode() + b"\n"
@@ -134,7 +134,7 @@ def test_a_load_that_keeps_going_loses_only_the_part_in_hand(
         assert (result.unchanged, result.inserted) == (1000, rows - kept)
 
 
-def test_a_store_that_was_killed_opens_read_only(store_path: Path, killed: Killed) -> None:
+def test_a_killed_store_opens_read_only(store_path: Path, killed: Killed) -> None:
     acknowledged = killed("write", store_path, 10, prefix="k")
     with comptroller.open(store_path, read_only=True) as svc:
         for name in acknowledged:
@@ -142,7 +142,7 @@ def test_a_store_that_was_killed_opens_read_only(store_path: Path, killed: Kille
         assert svc.check()["ok"]
 
 
-def test_a_writer_goes_on_where_another_was_killed(store_path: Path, killed: Killed) -> None:
+def test_a_writer_continues_after_another_was_killed(store_path: Path, killed: Killed) -> None:
     with comptroller.open(store_path) as svc:
         for kill in range(5):
             acknowledged = killed("write", store_path, 8, prefix=f"k{kill}")

@@ -1,4 +1,4 @@
-"""The tree of errors."""
+"""The exception classes."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def test_a_missing_extra_is_an_import_error_and_pickles() -> None:
         (errno.ENOTDIR, errors.Unusable),
     ],
 )
-def test_what_the_system_refuses_may_pass_or_not(reason: int, kind: type) -> None:
+def test_system_errors_are_temporary_or_permanent(reason: int, kind: type) -> None:
     assert type(errors.of_system(OSError(reason, "why"), "why")) is kind
 
 
-def test_a_program_is_told_what_lasts(tmp_path: Path) -> None:
+def test_a_program_gets_the_class_of_a_permanent_error(tmp_path: Path) -> None:
     with comptroller.open(tmp_path / "a.db") as service:
         service.identities.put(id="alice")
     with comptroller.open(tmp_path / "a.db", read_only=True) as reader:
@@ -101,7 +101,9 @@ def test_a_program_is_told_what_lasts(tmp_path: Path) -> None:
         ("two are wrong", [("a", "x"), ("b", "y")], "code: two are wrong; a: x; b: y"),
     ],
 )
-def test_it_says_everything_once(detail: str, fields: list[tuple[str, str]], shown: str) -> None:
+def test_the_text_of_an_error_has_no_repetition(
+    detail: str, fields: list[tuple[str, str]], shown: str
+) -> None:
     assert str(errors.make("code", 400, detail, fields, None)) == shown
 
 
@@ -109,27 +111,29 @@ def _tree(kind: type) -> list[type]:
     return [kind, *(each for below in kind.__subclasses__() for each in _tree(below))]
 
 
-def test_every_class_is_drawn_and_public() -> None:
+def test_every_class_is_documented_and_public() -> None:
     for kind in _tree(errors.Error):
         assert f"{kind.__name__} " in str(errors.__doc__)
         assert getattr(comptroller, kind.__name__) is kind
 
 
-def test_no_refusal_repeats_what_was_sent_at_length(door: Any, operator: Service) -> None:
+def test_error_messages_shorten_the_callers_text(core_client: Any, operator: Service) -> None:
     long = "x" * 900_000
     asked = [
-        lambda: door("controls.create", body={long: 1}),
-        lambda: door("controls.create", body=f'{{"a":{{"{long[2:]}":1}},"{long[3:]}":2}}'),
-        lambda: door("claims.put", body={"id": long, "amount": long, "onchain_status": long}),
-        lambda: door("orchestrations.put", body={"metadata": {long: 1}}),
-        lambda: door("claims.list", {long: "1"}),
-        lambda: door("claims.list", {"statuses": long}),
-        lambda: door("claims.list", {"page_cursor": long}),
-        lambda: door("claims.list", {"payout_group_id": long}),
-        lambda: door("claims.get", {"id": long}),
-        lambda: door("claims.fail", {"id": "1"}, {"error_message": long}),
-        lambda: door("identities.put", body={"id": "a"}, key=long),
-        lambda: door(long),
+        lambda: core_client("controls.create", body={long: 1}),
+        lambda: core_client("controls.create", body=f'{{"a":{{"{long[2:]}":1}},"{long[3:]}":2}}'),
+        lambda: core_client(
+            "claims.put", body={"id": long, "amount": long, "onchain_status": long}
+        ),
+        lambda: core_client("orchestrations.put", body={"metadata": {long: 1}}),
+        lambda: core_client("claims.list", {long: "1"}),
+        lambda: core_client("claims.list", {"statuses": long}),
+        lambda: core_client("claims.list", {"page_cursor": long}),
+        lambda: core_client("claims.list", {"payout_group_id": long}),
+        lambda: core_client("claims.get", {"id": long}),
+        lambda: core_client("claims.fail", {"id": "1"}, {"error_message": long}),
+        lambda: core_client("identities.put", body={"id": "a"}, key=long),
+        lambda: core_client(long),
         lambda: operator.load(long, []),
         lambda: operator.export(long, "x"),
         lambda: operator.export("claims", "x", long),

@@ -1,4 +1,4 @@
-"""Files that hold what the lists show: whole or not there, and safe to open."""
+"""Exports: complete or absent files, equal to the lists, and safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FORMATS = ("ndjson", "csv", "parquet")
 
 @pytest.fixture(name="full")
 def _full(operator: Service) -> Service:
-    """A store with one whole record of every kind."""
+    """A store with one complete record of every kind."""
     for kind in KINDS:
         loaded(operator, kind, LINES[kind])
     return operator
@@ -39,9 +39,7 @@ def test_an_export_is_the_line_that_was_loaded(full: Service, tmp_path: Path, ki
     assert exported(full, kind, tmp_path) == [LINES[kind]]
 
 
-def test_an_export_of_identities_leaves_out_what_follows_from_controls(
-    full: Service, tmp_path: Path
-) -> None:
+def test_an_export_of_identities_omits_derived_members(full: Service, tmp_path: Path) -> None:
     (row,) = exported(full, "identities", tmp_path)
     derived = {"status", "status_details", "user_disabled", "admin_disabled"}
     assert not derived & row.keys()
@@ -74,7 +72,7 @@ def test_an_export_takes_the_filters_of_the_list(
         assert operator.export(kind, tmp_path / "rows", form, **filters) == len(expected)
 
 
-def test_a_client_exports_its_own_and_carries_no_customer(
+def test_a_client_exports_its_own_records_without_a_customer(
     operator: Service, acme: Service, tmp_path: Path
 ) -> None:
     own, foreign = short_line("claims", id="a", customer_id="acme"), short_line("claims", id="b")
@@ -88,7 +86,7 @@ def test_a_client_exports_its_own_and_carries_no_customer(
     }
 
 
-def test_standard_output_is_a_file_too(full: Service, capfdbinary: Any) -> None:
+def test_an_export_may_go_to_standard_output(full: Service, capfdbinary: Any) -> None:
     assert full.export("claims", "-") == 1
     assert json.loads(capfdbinary.readouterr().out) == LINES["claims"]
     assert full.export("claims", "-", "csv") == 1
@@ -108,7 +106,7 @@ def test_standard_output_is_a_file_too(full: Service, capfdbinary: Any) -> None:
         ("claims", "rows", "parquet", {"status": "FAILED"}, "status"),
     ],
 )
-def test_nonsense_is_refused_and_writes_nothing(
+def test_invalid_arguments_are_refused_and_write_nothing(
     full: Service, tmp_path: Path, kind: str, path: str, form: str, filters: Any, field: str
 ) -> None:
     before = set(tmp_path.iterdir())
@@ -118,11 +116,11 @@ def test_nonsense_is_refused_and_writes_nothing(
     assert set(tmp_path.iterdir()) == before
 
 
-# ---- a file is whole or not there ----------------------------------------------------------------
+# ---- atomic files --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_file_of_that_name_is_replaced(full: Service, tmp_path: Path, form: str) -> None:
+def test_an_existing_file_is_replaced(full: Service, tmp_path: Path, form: str) -> None:
     path = tmp_path / "rows"
     path.write_bytes(b"x" * 100_000)
     full.export("claims", path, form)
@@ -144,9 +142,7 @@ def test_a_file_of_one_byte_is_replaced_too(full: Service, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("path", ["absent/rows", "folder", "file/rows", "folder/"])
-def test_a_path_that_cannot_be_written_is_refused(
-    full: Service, tmp_path: Path, form: str, path: str
-) -> None:
+def test_an_unwritable_path_is_refused(full: Service, tmp_path: Path, form: str, path: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("mine")
     before = sorted(tmp_path.rglob("*"))
@@ -180,7 +176,7 @@ for form in ("ndjson", "csv", "parquet"):
 """
 
 
-def test_a_full_disk_leaves_what_was_there(
+def test_a_full_disk_leaves_the_existing_file(
     operator: Service, store_path: Path, tmp_path: Path
 ) -> None:
     rows = [short_line("claims", tx_hash=f"{n * n}", id=str(uuid4())) for n in range(2000)]
@@ -206,7 +202,7 @@ def test_the_store_itself_is_never_written_over(
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_the_file_beside_is_not_the_store_either(tmp_path: Path, form: str) -> None:
+def test_a_file_beside_the_store_is_never_written_over(tmp_path: Path, form: str) -> None:
     with comptroller.open(tmp_path / "rows.part") as svc:
         loaded(svc, "claims", LINES["claims"])
         svc.backup(tmp_path / "copy")
@@ -217,7 +213,7 @@ def test_the_file_beside_is_not_the_store_either(tmp_path: Path, form: str) -> N
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_replaced_file_lends_its_permissions(full: Service, tmp_path: Path, form: str) -> None:
+def test_a_replaced_file_keeps_its_permissions(full: Service, tmp_path: Path, form: str) -> None:
     path = tmp_path / "rows"
     path.touch()
     path.chmod(0o640)
@@ -260,7 +256,7 @@ def test_csv_has_a_header_and_the_same_values(full: Service, tmp_path: Path, kin
         ("controls", "reason"),
     ],
 )
-def test_a_cell_that_begins_a_formula_is_defused(
+def test_a_cell_that_begins_a_formula_is_escaped(
     operator: Service, tmp_path: Path, kind: str, member: str, formula: str
 ) -> None:
     if member == "id":
@@ -273,14 +269,14 @@ def test_a_cell_that_begins_a_formula_is_defused(
 
 
 @pytest.mark.parametrize("text", ['say "hi"', "a,b", "a;b", " x ", "ünï\u2028→", "'", '"', "1=1"])
-def test_csv_quotes_what_needs_it(operator: Service, tmp_path: Path, text: str) -> None:
+def test_csv_quotes_cells_as_needed(operator: Service, tmp_path: Path, text: str) -> None:
     loaded(operator, "payout-groups", line("payout-groups", name=text))
     operator.export("payout-groups", tmp_path / "rows.csv", "csv")
     assert rows_of(tmp_path / "rows.csv")[0]["name"] == text
 
 
 @pytest.mark.parametrize("amount", ["-5.00", "0", "99999999999999999999.999999999999999999"])
-def test_csv_leaves_decimals_as_they_came(operator: Service, tmp_path: Path, amount: str) -> None:
+def test_csv_keeps_decimals_unchanged(operator: Service, tmp_path: Path, amount: str) -> None:
     loaded(operator, "orchestrations", line("orchestrations", source_amount=amount))
     operator.export("orchestrations", tmp_path / "rows.csv", "csv")
     assert rows_of(tmp_path / "rows.csv")[0]["source_amount"] == amount
@@ -316,9 +312,7 @@ def test_parquet_keeps_amounts_and_times(full: Service, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_link_stays_and_what_it_leads_to_is_replaced(
-    full: Service, tmp_path: Path, form: str
-) -> None:
+def test_a_link_stays_and_its_target_is_replaced(full: Service, tmp_path: Path, form: str) -> None:
     (tmp_path / "rows").write_text("old")
     (tmp_path / "link").symlink_to("rows")
     full.export("claims", tmp_path / "link", form)
@@ -326,14 +320,14 @@ def test_a_link_stays_and_what_it_leads_to_is_replaced(
     assert (tmp_path / "rows").read_bytes() != b"old"
 
 
-def test_parquet_never_replaces_what_is_no_file(full: Service, tmp_path: Path) -> None:
+def test_parquet_never_replaces_a_folder_or_device(full: Service, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(Unusable):
         full.export("claims", tmp_path / "pipe", "parquet")
     assert (tmp_path / "pipe").is_fifo()
 
 
-def test_a_parquet_file_is_on_disk_before_it_has_its_name(
+def test_a_parquet_file_is_durable_before_it_has_its_name(
     operator: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "claims.parquet"
@@ -350,7 +344,7 @@ def test_a_parquet_file_is_on_disk_before_it_has_its_name(
 
 
 @pytest.mark.parametrize("ending", ["", "-wal", ".keys", ".clients"])
-def test_no_export_replaces_what_belongs_to_a_store(operator, tmp_path, ending):
+def test_no_export_replaces_a_file_of_a_store(operator, tmp_path, ending):
     other = tmp_path / "other.db"
     comptroller.open(other).close()
     for store in (other, tmp_path / "store.db"):

@@ -1,4 +1,4 @@
-"""Whatever was done to a store, its exports load to an equal one."""
+"""After any history of operations, the exports of a store load to an equal store."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def members(required: dict[str, Any], **optional: Any) -> st.SearchStrategy[dict
 
 
 def calls(name: str, given_: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[Operation]:
-    """Calls of one method, such as ``claims.put``."""
+    """Generates calls of one method, such as ``claims.put``."""
     resource, method = name.split(".")
 
     def ask(arguments: dict[str, Any], service: Service) -> object:
@@ -47,7 +47,7 @@ def calls(name: str, given_: st.SearchStrategy[dict[str, Any]]) -> st.SearchStra
 
 
 def loads(kind: str, lines: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[Operation]:
-    """Loads of one line."""
+    """Generates loads of one line."""
 
     def load(line: dict[str, Any], service: Service) -> object:
         return loaded(service, kind, short_line(kind) | line)
@@ -56,7 +56,7 @@ def loads(kind: str, lines: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrat
 
 
 def _nth(resource: str, method: str, number: int, service: Service, **arguments: Any) -> object:
-    """Calls a method for one of the records that are there."""
+    """Calls a method for one of the existing records."""
     known = getattr(service, resource).list().items
     if not known:
         return None
@@ -66,7 +66,7 @@ def _nth(resource: str, method: str, number: int, service: Service, **arguments:
 def of_stored(
     resource: str, method: str, given_: st.SearchStrategy[dict[str, Any]]
 ) -> st.SearchStrategy[Operation]:
-    """Calls of a method for a record that is there, whoever made its id."""
+    """Generates calls of a method for an existing record."""
     return st.builds(
         lambda number, arguments: partial(_nth, resource, method, number, **arguments),
         st.integers(0, 9),
@@ -215,9 +215,9 @@ def histories(names: list[str]) -> st.SearchStrategy[list[Operation]]:
     return st.lists(some, min_size=5, max_size=20)
 
 
-# Few enough kinds of operations at a time that they meet in the same records.
+# Few kinds of operations at a time, so that they act on the same records.
 HISTORIES = st.one_of(
-    histories(["load controls", "identities.update"]),  # identities that only controls tell of
+    histories(["load controls", "identities.update"]),  # identities that only controls name
     histories(ON_IDENTITIES),
     histories([name for name in OPERATIONS if name not in ON_IDENTITIES]),
     histories(list(OPERATIONS)),
@@ -231,8 +231,8 @@ def export_all(service: Service, folder: Path) -> dict[str, bytes]:
 
 
 def shown(service: Service) -> dict[str, Any]:
-    """All that lists and gets show. Identities of one created_at are in order of arrival, in which
-    those that a control brings along come after the others.
+    """Returns the results of all lists and gets. Identities with one created_at are in the order of
+    arrival, with implied identities after the others.
     """
     lists = {
         "identities": service.identities.list(),
@@ -283,12 +283,12 @@ LEGACY = CONTROL | {"reason_code": "LEGACY_USER_DISABLED"}
 @pytest.mark.parametrize(
     "history",
     [
-        # A deprecated flag written to an identity that only a control tells of.
+        # A deprecated flag written to an identity that only a control names.
         [
             lambda service: loaded(service, "controls", short_line("controls", **CONTROL)),
             lambda service: service.identities.update("i0", user_disabled=True),
         ],
-        # The control that brought the identity along is replaced by a later one.
+        # The control that implied the identity is replaced by a later one.
         [
             lambda service: loaded(service, "controls", short_line("controls", **LEGACY)),
             lambda service: loaded(
@@ -300,13 +300,13 @@ LEGACY = CONTROL | {"reason_code": "LEGACY_USER_DISABLED"}
     ],
     ids=["flag", "replaced"],
 )
-def test_what_happened_to_an_implied_identity_is_exported(
+def test_changes_of_an_implied_identity_are_exported(
     tmp_path: Path, history: list[Operation]
 ) -> None:
     hold_equal(history, tmp_path)
 
 
-def test_a_flag_written_to_an_implied_identity_outlives_its_own_older_line(
+def test_a_flag_of_an_implied_identity_outlives_its_own_older_line(
     operator: Service,
 ) -> None:
     loaded(operator, "controls", short_line("controls", **CONTROL))

@@ -1,4 +1,4 @@
-"""Which files open, as what, and what is left of them."""
+"""Opening of files: which files are stores, and which files remain."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def files(folder: Path) -> set[str]:
 
 
 def execute(path: Path, *statements: str) -> None:
-    """Changes a store behind its back."""
+    """Changes a store with SQL."""
     with closing(sqlite3.connect(path)) as connection:
         for statement in statements:
             connection.execute(statement)
@@ -29,7 +29,7 @@ def execute(path: Path, *statements: str) -> None:
 
 
 @pytest.mark.parametrize("as_text", [False, True])
-def test_a_missing_file_is_made_and_opens_again(tmp_path: Path, as_text: bool) -> None:
+def test_a_missing_file_is_created_and_opens_again(tmp_path: Path, as_text: bool) -> None:
     path = tmp_path / "new ünï.db"
     with comptroller.open(str(path) if as_text else path) as svc:
         svc.identities.put(id="alice")
@@ -47,9 +47,7 @@ def test_a_file_in_the_working_folder_needs_no_folder(
     assert "store.db" in files(tmp_path)
 
 
-def test_a_relative_path_stays_where_it_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_path_keeps_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "other").mkdir()
     monkeypatch.chdir(tmp_path)
     with comptroller.open("store.db") as svc:
@@ -125,7 +123,7 @@ NOT_STORES = [
 
 @pytest.mark.parametrize("make", NOT_STORES)
 @pytest.mark.parametrize("read_only", [False, True])
-def test_what_is_no_store_is_refused_and_left_as_it_is(
+def test_a_file_that_is_not_a_store_is_refused_and_unchanged(
     tmp_path: Path, make: object, read_only: bool
 ) -> None:
     path = tmp_path / "it.db"
@@ -151,7 +149,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["absent/store.db", "file/store.db"])
 @pytest.mark.parametrize("read_only", [False, True])
-def test_a_path_that_leads_nowhere_is_unusable(
+def test_a_path_without_a_folder_is_unusable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, read_only: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -162,7 +160,7 @@ def test_a_path_that_leads_nowhere_is_unusable(
 
 
 @pytest.mark.parametrize(("path", "read_only"), [("", False), ("", True), (":memory:", True)])
-def test_a_path_that_means_nothing_is_invalid(
+def test_an_invalid_path_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, read_only: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -173,7 +171,7 @@ def test_a_path_that_means_nothing_is_invalid(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_folder_that_may_not_be_written_is_unusable(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_unusable(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir(mode=0o500)
     with pytest.raises(Unusable):
@@ -203,8 +201,8 @@ except comptroller.Error as error:
         (0o700, "write", "unusable"),
     ],
 )
-def test_what_the_system_forbids_is_unusable(mode: int, how: str, expected: str) -> None:
-    # A folder that others may look into, unlike those that pytest makes.
+def test_a_file_without_permission_is_unusable(mode: int, how: str, expected: str) -> None:
+    # A folder that other users may read, unlike those of pytest.
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "store"
         folder.mkdir()
@@ -230,7 +228,7 @@ def test_a_link_leads_to_one_store_and_one_lock(tmp_path: Path) -> None:
     assert files(tmp_path) == {"folder", "link.db"}
 
 
-def test_a_link_to_a_store_yet_to_be_made_leads_to_its_lock(tmp_path: Path) -> None:
+def test_a_link_to_a_missing_store_leads_to_its_lock(tmp_path: Path) -> None:
     (tmp_path / "link.db").symlink_to("other.db")
     (tmp_path / "other.db").symlink_to("store.db")
     with comptroller.open(tmp_path / "link.db") as svc:
@@ -243,7 +241,7 @@ def test_a_link_to_a_store_yet_to_be_made_leads_to_its_lock(tmp_path: Path) -> N
 
 
 def test_a_store_of_every_version_so_far_is_migrated(tmp_path: Path, operator: Service) -> None:
-    """From the numbered files of SQL alone, as the first version of each would have left it."""
+    """From the SQL files alone, as the first release of each version would have created it."""
     migrations = sorted((Path(__file__).parents[2] / "cpp/db/migrations").glob("*.sql"))
     with closing(sqlite3.connect(tmp_path / "now.db")) as connection:
         comptroller.open(tmp_path / "now.db").close()
@@ -282,7 +280,7 @@ with comptroller.open(sys.argv[1], read_only=True) as svc:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
-def test_a_reader_that_may_make_nothing_sees_what_a_writer_adds() -> None:
+def test_a_reader_without_write_permission_sees_the_writes_of_others() -> None:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "store.db"
         Path(name).chmod(0o755)
@@ -344,13 +342,13 @@ def test_read_only_sees_what_a_writer_adds(store_path: Path) -> None:
             assert len(reader.claims.list()) == number + 1
 
 
-def test_read_only_makes_no_file(tmp_path: Path) -> None:
+def test_read_only_creates_no_file(tmp_path: Path) -> None:
     with pytest.raises(Unusable, match="no file"):
         comptroller.open(tmp_path / "absent.db", read_only=True)
     assert files(tmp_path) == set()
 
 
-def test_closing_twice_is_closing_once(operator: Service) -> None:
+def test_closing_twice_does_nothing(operator: Service) -> None:
     operator.close()
     operator.close()
     for ask in (

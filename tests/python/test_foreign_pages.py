@@ -1,4 +1,4 @@
-"""What a web page of another origin can do, in a real browser, to a server without credentials."""
+"""Requests of a page of another origin, in a browser, to a server without credentials."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLAIM = {
 CONFIRM = "/operator/rewards/claims/c-1/confirm"
 PUT = "/operator/identity/identities"
 
-# Each with `there`, the address of the server, and `confirm`, the path of the write.
+# Scripts; `there` is the address of the server, `confirm` the path of the write.
 FETCHES = {
     "opaque": "fetch(confirm, {method: 'POST', mode: 'no-cors'})",
     "readable": "fetch(confirm, {method: 'POST'})",
@@ -47,7 +47,7 @@ FETCHES = {
         "new Promise(done => { const it = document.createElement('script');"
         " it.onload = it.onerror = done; it.src = confirm; document.head.append(it); })"
     ),
-    # These are asked about first, by OPTIONS.
+    # The browser sends an OPTIONS request before these.
     "json": (
         "fetch(confirm, {method: 'POST', body: '{}',"
         " headers: {'Content-Type': 'application/json'}})"
@@ -65,7 +65,7 @@ FORM = """
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    """A server without credentials, with one claim that is not confirmed yet."""
+    """A server without credentials, with one claim that is not confirmed."""
     with serving("--empty", "--auth", "off", cwd=tmp_path_factory.mktemp("served")) as server:
         answer = server.ask("PUT", "/operator/rewards/claims", json=CLAIM)
         assert answer.status_code == 200, answer.text
@@ -74,7 +74,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 
 @pytest.fixture(scope="module")
 def pages() -> Iterator[int]:
-    """The port of another server on this machine, whose pages are empty."""
+    """The port of another local server, whose pages are empty."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -97,7 +97,7 @@ def pages() -> Iterator[int]:
 
 @pytest.fixture(params=["127.0.0.1", "localhost"], ids=["same site", "another site"])
 def page(request: pytest.FixtureRequest, browser: Any, pages: int) -> Iterator[Any]:
-    """A page of another origin than the server, which is at 127.0.0.1 and another port."""
+    """A page of another origin than the server, on another port of 127.0.0.1."""
     page = browser.new_page()
     page.set_default_timeout(SOON_MS)
     page.goto(f"http://{request.param}:{pages}/")
@@ -117,13 +117,13 @@ def test_a_script_changes_nothing(page: Any, server: Serving, attempt: str) -> N
     page.on("request", lambda request: sent.append(request.method))
     script = f"([there, confirm]) => {FETCHES[attempt]}.then(() => 'done', () => 'refused')"
     ended = page.evaluate(script, [server.address, server.address + CONFIRM])
-    assert sent  # it was tried
+    assert sent  # the script has run
     assert state(server) == "SUBMITTED"
     if attempt in PREFLIGHTS or attempt == "readable":
         assert ended == "refused"
     if attempt in PREFLIGHTS:
         routes: list[str] = []
-        while not routes:  # the log is written a moment later
+        while not routes:  # the log is written a little later
             routes = [line for line in server.log.read_text().splitlines() if '"OPTIONS"' in line]
         assert all('"status":405' in line for line in routes)
 
@@ -141,12 +141,12 @@ def test_a_form_changes_nothing(page: Any, server: Serving, enctype: str, sandbo
     assert state(server) == "SUBMITTED"
 
 
-def test_nothing_of_an_answer_is_shown(page: Any, server: Serving) -> None:
+def test_a_response_is_not_readable(page: Any, server: Serving) -> None:
     read = "path => fetch(path).then(answer => answer.text(), () => 'refused')"
     assert page.evaluate(read, server.address + "/rewards/claims") == "refused"
 
 
-def test_the_servers_own_page_and_a_program_may(browser: Any, server: Serving) -> None:
+def test_the_servers_own_page_and_a_program_may_write(browser: Any, server: Serving) -> None:
     page = browser.new_page()
     page.goto(server.address + "/docs")
     put = "path => fetch(path, {method: 'PUT', body: '{}'}).then(answer => answer.status)"

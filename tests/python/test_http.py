@@ -50,7 +50,7 @@ def ask(operator: comptroller.Service) -> Iterator[Asked]:
 
 
 @pytest.mark.parametrize("prefix", ["", "/v2"])
-def test_the_rewards_are_there_with_and_without_a_version(ask: Asked, prefix: str) -> None:
+def test_the_reward_paths_exist_with_and_without_a_version(ask: Asked, prefix: str) -> None:
     group = ask("POST", f"{prefix}/rewards/payout-groups", json=GROUP).json()["group"]
     changed = ask("PUT", f"{prefix}/rewards/payout-groups/{group['id']}", json={"name": "second"})
     assert changed.json()["group"]["name"] == "second"
@@ -82,7 +82,7 @@ def test_a_control_is_created_listed_and_deleted(ask: Asked) -> None:
     assert ask("GET", permits).json() == {"permitted": True}
 
 
-def test_the_operator_moves_a_claim(ask: Asked) -> None:
+def test_the_operator_transitions_a_claim(ask: Asked) -> None:
     assert ask("PUT", "/operator/rewards/claims", json=CLAIM).json()["onchain_status"] == "PENDING"
     place = "/operator/rewards/claims/c-1/"
     assert ask("POST", place + "submit", json={"tx_hash": "0x1"}).status_code == 200
@@ -91,7 +91,7 @@ def test_the_operator_moves_a_claim(ask: Asked) -> None:
     assert (late.status_code, late.json()["code"]) == (409, "illegal-transition")
 
 
-def test_orchestrations_are_shown_twice_until_that_is_dropped(
+def test_orchestrations_have_two_names_until_one_is_dropped(
     operator: comptroller.Service,
 ) -> None:
     operator.orchestrations.put(ORDER)
@@ -107,13 +107,13 @@ def test_orchestrations_are_shown_twice_until_that_is_dropped(
 
 
 @pytest.mark.parametrize("id", ["a/b", "a%2Fb", "a?#", "..", "~"])
-def test_an_id_may_hold_what_a_path_does_not(ask: Asked, id: str) -> None:
+def test_an_id_may_contain_reserved_characters(ask: Asked, id: str) -> None:
     ask("PUT", "/operator/identity/identities", json={"id": id})
     encoded = "".join(f"%{byte:02X}" for byte in id.encode())
     assert ask("GET", f"/v2/identity/identities/{encoded}").json()["id"] == id
 
 
-def test_a_write_under_a_key_is_done_once(ask: Asked) -> None:
+def test_a_write_with_a_key_is_executed_once(ask: Asked) -> None:
     key = {"Idempotency-Key": "k-1"}
     first = ask("POST", "/rewards/payout-groups", json=GROUP, headers=key)
     again = ask("POST", "/rewards/payout-groups", json=GROUP, headers=key)
@@ -182,7 +182,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("method", "path", "request_", "status", "code"), REFUSED)
-def test_a_refusal_is_a_problem(
+def test_an_error_is_a_problem(
     ask: Asked, method: str, path: str, request_: dict[str, object], status: int, code: str
 ) -> None:
     answer = ask(method, path, **request_)
@@ -199,14 +199,14 @@ def test_a_refusal_is_a_problem(
         assert "allow" in answer.headers
 
 
-def test_a_conflict_names_what_is_there(ask: Asked) -> None:
+def test_a_conflict_names_the_existing_record(ask: Asked) -> None:
     given = {"ledger": "ETHEREUM", "address": EVM}
     made = ask("POST", "/rewards/addresses", json=given).json()["address"]
     again = ask("POST", "/rewards/addresses", json=given)
     assert (again.status_code, again.json()["meta"]) == (409, {"existing": made["id"]})
 
 
-def test_a_body_without_a_length_is_measured_as_it_comes(ask: Asked) -> None:
+def test_a_body_without_a_length_has_a_limit(ask: Asked) -> None:
     async def endless():
         while True:
             yield b" " * 65536
@@ -232,7 +232,7 @@ def test_head_is_get_without_the_body(ask: Asked, path: str) -> None:
     assert head.headers["content-length"] == got.headers["content-length"]
 
 
-def test_every_answer_says_that_it_is_not_to_be_kept_or_guessed_at(ask: Asked) -> None:
+def test_every_response_forbids_caching_and_sniffing(ask: Asked) -> None:
     for path in ("/rewards/claims", "/nowhere", "/healthz"):
         headers = ask("GET", path).headers
         assert headers["cache-control"] == "no-store"
@@ -251,7 +251,7 @@ def test_every_answer_says_that_it_is_not_to_be_kept_or_guessed_at(ask: Asked) -
         ("identity", False),
     ],
 )
-def test_a_large_answer_is_packed_when_asked_for(
+def test_a_large_response_is_compressed_on_request(
     operator: comptroller.Service, ask: Asked, accepted: str, packed: bool
 ) -> None:
     lines = b"".join(json.dumps({**CLAIM, "id": f"c-{n}"}).encode() + b"\n" for n in range(200))
@@ -274,13 +274,13 @@ def test_a_large_answer_is_packed_when_asked_for(
         ({"Content-Type": "application/json", "Content-Encoding": "gzip"}, 415),
     ],
 )
-def test_a_body_says_what_it_is(ask: Asked, headers: dict[str, str], status: int) -> None:
+def test_a_body_needs_its_media_type(ask: Asked, headers: dict[str, str], status: int) -> None:
     body = json.dumps(GROUP).encode()
     answer = ask("POST", "/rewards/payout-groups", content=body, headers=headers)
     assert answer.status_code == status
 
 
-def test_a_list_that_reads_much_holds_up_nobody(operator: comptroller.Service) -> None:
+def test_a_long_list_blocks_no_other_request(operator: comptroller.Service) -> None:
     operator.load("claims", comptroller.sample("claims", rows=60_000, seed=1))
     application = served(operator)
 
@@ -297,7 +297,7 @@ def test_a_list_that_reads_much_holds_up_nobody(operator: comptroller.Service) -
     asyncio.run(ask_both())
 
 
-def test_loads_are_taken_between_the_begin_and_the_end_of_a_server(
+def test_loads_are_accepted_between_startup_and_shutdown(
     operator: comptroller.Service,
 ) -> None:
     application = served(operator)
@@ -320,7 +320,7 @@ def test_loads_are_taken_between_the_begin_and_the_end_of_a_server(
     asyncio.run(live())
 
 
-def test_every_row_answers_at_its_path(ask: Asked) -> None:
+def test_every_route_answers_at_its_path(ask: Asked) -> None:
     for row in ROWS:
         path = row.path.replace("{id}", "nobody")
         answer = ask(row.method, path)
@@ -338,5 +338,5 @@ def test_a_mounted_application_answers_below_its_mount(operator: comptroller.Ser
 
 
 def test_only_the_operators_service_can_be_served(acme: comptroller.Service) -> None:
-    with pytest.raises(comptroller.InvalidRequest, match="opened here as its operator"):
+    with pytest.raises(comptroller.InvalidRequest, match="opened as its operator"):
         served(acme)

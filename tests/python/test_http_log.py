@@ -1,4 +1,4 @@
-"""The log of a server: a line of JSON for each answer, and nothing secret in any."""
+"""The log of a server: a line of JSON for each request, without secrets."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def asked(service: comptroller.Service, stream: io.BytesIO) -> Iterator[Asked]:
     log.flush(SOON_S)
 
 
-def test_an_answer_is_a_line(operator: comptroller.Service) -> None:
+def test_a_request_is_a_line(operator: comptroller.Service) -> None:
     stream = io.BytesIO()
     before = datetime.now(UTC)
     with asked(operator, stream) as ask:
@@ -78,7 +78,7 @@ def test_an_answer_is_a_line(operator: comptroller.Service) -> None:
         ("GET", "/rewards/claims?limit=0", "/rewards/claims", 400),
     ],
 )
-def test_every_answer_has_its_line(
+def test_every_request_has_its_line(
     operator: comptroller.Service, method: str, path: str, route: str | None, status: int
 ) -> None:
     stream = io.BytesIO()
@@ -89,7 +89,7 @@ def test_every_answer_has_its_line(
     assert line["request_id"] == answer.headers["x-request-id"]
 
 
-def test_time_is_utc_as_rfc_3339_has_it_and_begins_the_line(operator: comptroller.Service) -> None:
+def test_the_time_is_utc_in_rfc_3339_and_begins_the_line(operator: comptroller.Service) -> None:
     stream = io.BytesIO()
     with asked(operator, stream) as ask:
         ask("GET", "/healthz")
@@ -98,7 +98,7 @@ def test_time_is_utc_as_rfc_3339_has_it_and_begins_the_line(operator: comptrolle
     assert stream.getvalue().endswith(b"}\n")
 
 
-def test_nothing_that_was_sent_is_in_it(operator: comptroller.Service) -> None:
+def test_no_text_of_a_request_is_in_the_log(operator: comptroller.Service) -> None:
     stream = io.BytesIO()
     headers = {"Authorization": f"Bearer {CANARY}", "Cookie": CANARY, "Idempotency-Key": CANARY}
     headers |= {"User-Agent": CANARY, "X-Request-Id": f"{CANARY} unfit"}
@@ -111,7 +111,7 @@ def test_nothing_that_was_sent_is_in_it(operator: comptroller.Service) -> None:
     assert CANARY not in stream.getvalue().decode()
 
 
-def test_what_a_server_cannot_answer_is_an_error(operator: comptroller.Service) -> None:
+def test_a_server_error_has_the_level_error(operator: comptroller.Service) -> None:
     stream = io.BytesIO()
     with asked(operator, stream) as ask:
         operator.close()
@@ -119,7 +119,7 @@ def test_what_a_server_cannot_answer_is_an_error(operator: comptroller.Service) 
     assert logged(stream)[0]["level"] == "error"
 
 
-def test_a_defect_is_told_by_its_type_and_place_but_not_its_text() -> None:
+def test_a_defect_is_logged_by_type_and_traceback_without_its_text() -> None:
     stream = io.BytesIO()
     log = Log(stream)
     handler = log.handler()
@@ -149,7 +149,7 @@ def test_the_servers_own_messages_are_lines_too() -> None:
     assert (line["level"], line["event"]) == ("warning", "two\nlines of text")
 
 
-def test_it_goes_to_standard_error(
+def test_the_log_goes_to_standard_error(
     operator: comptroller.Service, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     log = Log()
@@ -161,7 +161,7 @@ def test_it_goes_to_standard_error(
     assert json.loads(err)["route"] == "/healthz"
 
 
-def test_lines_that_nobody_reads_are_dropped_and_counted(operator: comptroller.Service) -> None:
+def test_unread_lines_are_dropped_and_counted(operator: comptroller.Service) -> None:
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as reader, os.fdopen(writing, "wb") as stream:
         log = Log(stream)
@@ -175,12 +175,12 @@ def test_lines_that_nobody_reads_are_dropped_and_counted(operator: comptroller.S
         log.flush(0)
         dropped = float(re.search(r"^comptroller_log_lines_dropped_total (.+)$", shown, re.M)[1])  # type: ignore[index]
         assert 10_000 - 8192 - 1000 < dropped <= 10_000 - 8192
-        # What was not dropped comes whole, and in order, when somebody reads again.
+        # The lines that were not dropped are complete and in order when the log is read again.
         for _ in range(10_000 - int(dropped)):
             assert reader.readline() == line
 
 
-def test_a_reader_who_left_or_a_full_disk_stops_nothing(operator: comptroller.Service) -> None:
+def test_a_closed_log_or_a_full_disk_stops_nothing(operator: comptroller.Service) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as stream:
@@ -191,7 +191,7 @@ def test_a_reader_who_left_or_a_full_disk_stops_nothing(operator: comptroller.Se
     assert told.samples[0].value == 1
 
 
-def test_a_server_whose_log_nobody_reads_goes_on(tmp_path: Path) -> None:
+def test_a_server_with_an_unread_log_continues(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "comptroller", "serve", "--empty", "--auth", "off", "--port", "0"],
         stdout=subprocess.PIPE,
@@ -203,7 +203,7 @@ def test_a_server_whose_log_nobody_reads_goes_on(tmp_path: Path) -> None:
             found = re.search(rb" at http://127.0.0.1:(\d+)$", process.stdout.readline().rstrip())
             assert found
             with socket.create_connection(("127.0.0.1", int(found[1])), timeout=SOON_S) as asking:
-                for _ in range(2000):  # a pipe holds a few hundred lines
+                for _ in range(2000):  # a pipe has room for a few hundred lines
                     asking.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                     received = b""
                     while not received.endswith(b"}"):

@@ -1,4 +1,4 @@
-"""Pages for people: they open offline, run nothing but their own files, and explain problems."""
+"""HTML pages: they work offline, run only their own files, and explain problems."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ask(operator: comptroller.Service) -> Iterator[Asked]:
 
 
 @pytest.mark.parametrize(("path", "content_type", "policy"), PAGES)
-def test_a_page_is_what_it_says_and_runs_nothing_foreign(
+def test_a_page_has_its_type_and_security_policy(
     ask: Asked, path: str, content_type: str, policy: str | None
 ) -> None:
     answer = ask("GET", path)
@@ -56,7 +56,7 @@ def test_a_page_is_what_it_says_and_runs_nothing_foreign(
 
 
 @pytest.mark.parametrize(("path", "content_type"), FILES)
-def test_the_files_of_a_page_may_be_kept(ask: Asked, path: str, content_type: str) -> None:
+def test_the_files_of_a_page_may_be_cached(ask: Asked, path: str, content_type: str) -> None:
     answer = ask("GET", path)
     assert (answer.status_code, answer.headers["content-type"]) == (200, content_type)
     assert answer.headers.get_list("cache-control") == ["public, max-age=3600"]
@@ -72,18 +72,18 @@ def test_head_is_get_without_the_page(ask: Asked, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", [page[0] for page in PAGES])
-def test_a_page_takes_no_other_method(ask: Asked, path: str) -> None:
+def test_a_page_accepts_no_other_method(ask: Asked, path: str) -> None:
     answer = ask("POST", path)
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, HEAD")
 
 
 @pytest.mark.parametrize("path", [page[0] for page in PAGES[1:]] + ["/docs/init.js"])
-def test_nothing_comes_from_elsewhere(ask: Asked, path: str) -> None:
+def test_pages_refer_to_no_other_host(ask: Asked, path: str) -> None:
     assert not re.search(r"https?:|//[a-z]", ask("GET", path).text.replace("<!doctype", ""))
 
 
 @pytest.mark.parametrize("path", [page[0] for page in PAGES[1:]])
-def test_every_file_and_page_that_is_referred_to_is_there(ask: Asked, path: str) -> None:
+def test_every_referenced_file_and_page_exists(ask: Asked, path: str) -> None:
     page = ask("GET", path)
     found = re.findall(r'(?:href|src)="([^"]+)"', page.text)
     for reference in found:
@@ -93,7 +93,7 @@ def test_every_file_and_page_that_is_referred_to_is_there(ask: Asked, path: str)
 
 
 @pytest.mark.parametrize("path", [page[0] for page in PAGES[1:]])
-def test_no_script_or_style_is_in_the_page_itself(ask: Asked, path: str) -> None:
+def test_no_script_or_style_is_inline(ask: Asked, path: str) -> None:
     text = ask("GET", path).text
     assert not re.search(r"<style|style=|\son\w+=|<script(?![^>]* src=)|<script[^>]*>[^<]", text)
 
@@ -105,7 +105,7 @@ def test_no_script_or_style_is_in_the_page_itself(ask: Asked, path: str) -> None
         *("/problems/", "/problems/unheard-of", "/problems/Not-Found", "/problems/%ff"),
     ],
 )
-def test_there_is_nothing_else(ask: Asked, path: str) -> None:
+def test_other_paths_are_not_found(ask: Asked, path: str) -> None:
     answer = ask("GET", path)
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
 
@@ -125,13 +125,13 @@ def test_every_problem_is_listed(ask: Asked) -> None:
     assert listed == list(BY_CODE)
 
 
-def test_the_type_of_a_refusal_is_its_page(ask: Asked) -> None:
+def test_the_type_of_a_problem_is_its_page(ask: Asked) -> None:
     refused = ask("GET", "/v2/identity/identities/nobody")
     assert ask("GET", refused.json()["type"]).status_code == 200
 
 
 @pytest.mark.parametrize("drop_deprecated", [False, True])
-def test_the_description_is_that_of_this_server(
+def test_the_description_matches_this_server(
     operator: comptroller.Service, drop_deprecated: bool
 ) -> None:
     options = {"authenticator": EveryoneIsOperator(), "drop_deprecated": drop_deprecated}

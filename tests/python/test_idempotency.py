@@ -1,4 +1,4 @@
-"""A retry is safe: the same request under a key is done once and answered alike."""
+"""Retries are safe: the same request with the same key is executed once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NUMBERED = "01900000-0000-7000-8000-00000000000"
 GROUP, ADDRESS = NUMBERED + "1", NUMBERED + "2"
 NEW_CLAIM, NEW_MOVE = claim(id="new"), orchestration(id="new")
 
-# Every write, twice: as it is, and as another request.
+# Every write twice: the same request, and a different one.
 WRITES: dict[str, Any] = {
     "identities.put": lambda s, k, x: s.identities.put(id="i", ref_id=x, idempotency_key=k),
     "identities.update": lambda s, k, x: s.identities.update(
@@ -67,7 +67,7 @@ WRITES: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory, template):
-    """A store with what the writes are about."""
+    """A store with the records that the writes refer to."""
     path = shutil.copyfile(template, tmp_path_factory.mktemp("template") / "furnished.db")
     with comptroller.open(path) as operator:
         load(operator, "identities", identity(id="i"))
@@ -86,7 +86,7 @@ def everything(service: comptroller.Service) -> list[Any]:
 
 
 @pytest.mark.parametrize("operation", WRITES)
-def test_the_same_request_again_is_answered_alike_and_done_once(operator, operation):
+def test_the_same_request_again_is_replayed(operator, operation):
     ask = WRITES[operation]
     first = ask(operator, "key", "A")
     after = everything(operator)
@@ -95,7 +95,7 @@ def test_the_same_request_again_is_answered_alike_and_done_once(operator, operat
 
 
 @pytest.mark.parametrize("operation", WRITES)
-def test_another_request_under_the_key_is_refused(operator, operation):
+def test_another_request_with_the_key_is_refused(operator, operation):
     ask = WRITES[operation]
     ask(operator, "key", "A")
     after = everything(operator)
@@ -126,7 +126,7 @@ def test_a_key_belongs_to_one_customer(acme, globex, operator):
     assert [group.name for group in made] == ["A", "B", "C"]
 
 
-def test_a_refusal_leaves_the_key_free(operator):
+def test_a_failed_request_leaves_the_key_free(operator):
     submit = operator.claims.submit
     with refused("not-found"):
         submit("nobody", tx_hash="t", idempotency_key="key")
@@ -137,7 +137,7 @@ def test_a_refusal_leaves_the_key_free(operator):
     assert submit("pending", tx_hash="t", idempotency_key="key").tx_hash == "t"
 
 
-def test_the_first_answer_is_given_even_after_the_record_has_changed(operator):
+def test_the_first_response_is_replayed_even_after_a_change(operator):
     first = operator.payout_groups.update(GROUP, name="A", idempotency_key="key")
     operator.payout_groups.update(GROUP, name="B")
     assert operator.payout_groups.update(GROUP, name="A", idempotency_key="key") == first
@@ -172,7 +172,7 @@ def store(store_path):
     opened.close()
 
 
-def test_a_replay_is_told_from_a_first_answer(store):
+def test_a_replay_is_marked(store):
     body = json.dumps({"id": "a"}).encode()
     asked = (Principal(), "identities.put", [], body, "key")
     first, was_replayed = store.call(*asked)
@@ -225,7 +225,7 @@ def test_a_replay_is_told_from_a_first_answer(store):
         ("controls.delete", '{"control_id":"c"}', '{"id":"c"}'),
     ],
 )
-def test_requests_are_compared_by_what_they_say(operator, store, operation, first, second):
+def test_requests_are_compared_by_their_meaning(operator, store, operation, first, second):
     answer, _ = store.call(Principal(), operation, [], first.encode(), "key")
     again, is_replayed = store.call(Principal(), operation, [], second.encode(), "key")
     assert (again, is_replayed) == (answer, True)
@@ -253,13 +253,13 @@ def test_many_threads_with_one_key_make_one_record(open_as, operator):
     assert answers - {"idempotency-in-flight"} == {made.id}
 
 
-def test_a_client_that_names_its_own_customer_says_nothing_new(acme):
+def test_naming_ones_own_customer_is_the_same_request(acme):
     create = {"ledger": "INK", "address": MIXED, "idempotency_key": "key"}
     made = acme.reward_addresses.create(**create)
     assert acme.reward_addresses.create(**create, customer_id="acme") == made
 
 
-def test_an_address_with_a_wrong_checksum_is_no_retry(acme):
+def test_an_address_with_a_wrong_checksum_is_not_a_retry(acme):
     acme.reward_addresses.create(ledger="INK", address=MIXED, idempotency_key="key")
     with refused("idempotency-key-reused"):
         acme.reward_addresses.create(

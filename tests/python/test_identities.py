@@ -1,4 +1,4 @@
-"""Identities: what they are made of, and what controls make of them."""
+"""Identities: their members, and the effect of controls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def permitted_under(types: tuple[str, ...]) -> tuple[str, ...]:
     return ("SELL",) if types == ("SELL_ONLY",) else ()
 
 
-def test_a_new_identity_is_approved_and_may_do_everything(operator):
+def test_a_new_identity_is_approved_and_unrestricted(operator):
     before = datetime.now(UTC)
     made = operator.identities.put(id="alice")
     assert made.id == "alice"
@@ -40,13 +40,13 @@ def test_a_new_identity_is_approved_and_may_do_everything(operator):
     assert operator.identities.get("alice") == made
 
 
-def test_put_keeps_what_it_is_given(operator):
+def test_put_stores_its_arguments(operator):
     operator.identities.put(id="a", customer_id="acme", ref_id="r 1", metadata={"k": "v"})
     kept = operator.identities.get("a")
     assert (kept.customer_id, kept.ref_id, kept.metadata) == ("acme", "r 1", {"k": "v"})
 
 
-def test_put_again_sets_what_is_given_and_leaves_the_rest(operator):
+def test_put_again_changes_only_the_given_members(operator):
     first = operator.identities.put(id="a", customer_id="acme", ref_id="r", metadata={"k": "v"})
     second = operator.identities.put(id="a", metadata={"k": "w"})
     assert (second.customer_id, second.ref_id, second.metadata) == ("acme", "r", {"k": "w"})
@@ -132,13 +132,13 @@ def history(shared_open_as):
         (None, ()),
     ],
 )
-def test_permits_answers_as_of_a_past_moment(history, moment, permitted):
+def test_permits_answers_as_of_a_past_time(history, moment, permitted):
     for action in ALL_ACTIONS:
         assert history.identities.permits("past", action, at=moment) is (action in permitted)
 
 
 @pytest.mark.parametrize("action", ["", "buy", "TRANSFER", "BUY "])
-def test_permits_refuses_an_action_that_is_none(history, action):
+def test_permits_refuses_an_unknown_action(history, action):
     with refused("invalid-request", 400):
         history.identities.permits("past", action)
 
@@ -165,7 +165,7 @@ def test_a_malformed_id_in_a_body_is_an_invalid_request(history, malformed):
     assert [error.field for error in caught.value.errors] == ["id"]
 
 
-def test_update_answers_the_identity_and_replaces_metadata(operator, acme):
+def test_update_returns_the_identity_and_replaces_metadata(operator, acme):
     operator.identities.put(id="a", customer_id="acme", metadata={"k": "v", "l": "w"})
     updated = acme.identities.update("a", metadata={"k": "x"})
     assert updated.metadata == {"k": "x"}
@@ -174,7 +174,7 @@ def test_update_answers_the_identity_and_replaces_metadata(operator, acme):
 
 @pytest.fixture(scope="module")
 def listed(shared_open_as):
-    """Three of acme's a second apart, one of globex's; several with controls."""
+    """Three identities of acme, a second apart; one of globex; several with controls."""
     operator = shared_open_as()
     lines = [identity(id=f"acme-{n}", customer_id="acme", created_at=at(n)) for n in range(3)]
     lines[1]["ref_id"] = "R 1"
@@ -215,12 +215,12 @@ def test_the_list_filters(listed, filters, expected):
 
 
 @pytest.mark.parametrize("word", ["sell_only", "OPEN", ""])
-def test_the_list_refuses_a_control_type_outside_the_closed_set(listed, word):
+def test_the_list_refuses_an_unknown_control_type(listed, word):
     with refused("invalid-request", 400):
         listed.identities.list(control_types=word)
 
 
-def test_an_identity_with_several_controls_that_match_is_listed_once(operator, acme):
+def test_an_identity_with_several_matching_controls_is_listed_once(operator, acme):
     operator.identities.put(id="a", customer_id="acme")
     for maker in (operator, acme):
         for type in ("CLOSED", "DORMANT"):
@@ -235,7 +235,7 @@ def test_an_identity_with_several_controls_that_match_is_listed_once(operator, a
             assert ids(service.identities.iter(limit=1, **filters)) == ["a"]
 
 
-def test_times_are_aware_and_words_plain(operator):
+def test_times_are_aware_and_enumerations_are_plain_text(operator):
     shown = operator.identities.put(id="a")
     assert shown.created_at.utcoffset() == timedelta(0)
     assert type(shown.status) is str

@@ -1,4 +1,4 @@
-"""A change of a group's jurisdiction, whatever becomes of the process that goes on with it."""
+"""A change of a group's jurisdiction completes, even if its process ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from comptroller import Service
 from examples import GROUP, loaded, short_line
 
 CLAIMS = 12_000
-OTHERS = 9  # more groups of the jurisdiction than are listed one by one
+OTHERS = 9  # more groups of the jurisdiction than are listed individually
 GROUPS = [f"00000000-0000-4000-8000-{number:012d}" for number in range(1, OTHERS + 2)]
 
 CHANGE = f"""
@@ -58,7 +58,7 @@ def wait_until_finished(path: Path) -> None:
             os.sched_yield()
 
 
-def test_a_change_that_was_killed_is_finished_after_the_next_opening(path: Path) -> None:
+def test_a_killed_change_is_finished_after_the_next_opening(path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", CHANGE + "sys.stdin.read()", path],
         stdin=subprocess.PIPE,
@@ -75,7 +75,7 @@ def test_a_change_that_was_killed_is_finished_after_the_next_opening(path: Path)
         assert_lists_are_right(svc)
 
 
-def test_a_program_may_end_in_the_middle_of_a_change(path: Path) -> None:
+def test_a_program_may_end_during_a_change(path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", CHANGE, path], capture_output=True, timeout=60, check=False
     )
@@ -84,7 +84,7 @@ def test_a_program_may_end_in_the_middle_of_a_change(path: Path) -> None:
         assert_lists_are_right(svc)
 
 
-def test_a_fork_in_the_middle_of_a_change_leaves_the_work_to_the_parent(path: Path) -> None:
+def test_a_fork_during_a_change_leaves_the_work_to_the_parent(path: Path) -> None:
     with comptroller.open(path) as svc:
         svc.payout_groups.update(GROUP, jurisdiction="FR")
         child = os.fork()
@@ -101,7 +101,7 @@ def test_a_fork_in_the_middle_of_a_change_leaves_the_work_to_the_parent(path: Pa
         assert_lists_are_right(svc)
 
 
-def test_a_store_may_be_closed_in_the_middle_of_a_change(path: Path) -> None:
+def test_a_store_may_be_closed_during_a_change(path: Path) -> None:
     for jurisdiction in ("NL", "FR"):
         with comptroller.open(path) as svc:
             svc.payout_groups.update(GROUP, jurisdiction=jurisdiction)
@@ -109,7 +109,7 @@ def test_a_store_may_be_closed_in_the_middle_of_a_change(path: Path) -> None:
         assert_lists_are_right(svc)
 
 
-def test_loads_go_on_beside_a_change(path: Path) -> None:
+def test_loads_run_during_a_change(path: Path) -> None:
     with comptroller.open(path) as svc:
         svc.payout_groups.update(GROUP, jurisdiction="FR")
         more = [

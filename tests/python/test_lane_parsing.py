@@ -1,4 +1,4 @@
-"""The lane accepts no request that llhttp rejects, and reads none differently."""
+"""The lane accepts no request that llhttp rejects, and parses every request equally."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PUT = (
     b"PUT /rewards/addresses/019f1345-cf41-750f-b069-71ea6c5780e2 HTTP/1.1\r\nHost: h\r\n"
     b"authorization: Bearer t\r\ncontent-length: 2\r\ncontent-type: application/json\r\n\r\n{}"
 )
-# What parsers have disagreed about.
+# Requests that parsers are known to treat differently.
 PIECES = (
     b"\r", b"\n", b"\r\n", b"\r\n\r\n", b"\t", b" ", b"\0", b"\x7f", b"\x80", b":", b": ", b",",
     b"%20", b"+", b"#", b"?", b"&", b"=", b"//", b"/../", b"HTTP/1.0", b"HTTP/1.1", b"HTTP/2.0",
@@ -41,7 +41,7 @@ PIECES = (
 
 
 class Parsed:
-    """What llhttp reads."""
+    """Returns the request as llhttp parses it."""
 
     def __init__(self, data: bytes) -> None:
         self.url = b""
@@ -72,7 +72,7 @@ class Parsed:
 
 
 def mutate(random: random.Random, data: bytes) -> bytes:
-    """A request with one to three changes, many of which leave it valid."""
+    """Generates requests with one to three changes; many of them stay valid."""
     for _ in range(random.choice((1, 1, 1, 2, 3))):
         at = random.randrange(len(data) + 1)
         to = min(len(data), at + random.choice((0, 1, 1, 2, 8)))
@@ -93,7 +93,7 @@ def mutate(random: random.Random, data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_what_the_lane_accepts_llhttp_reads_alike(seed: int) -> None:
+def test_the_lane_parses_requests_as_llhttp_does(seed: int) -> None:
     chance = random.Random(seed)
     accepted = 0
     for _ in range(100_000):

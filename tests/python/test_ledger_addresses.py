@@ -1,4 +1,4 @@
-"""Addresses of ledgers: which texts are one, and how each is shown."""
+"""Addresses of ledgers: validation and formatting."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ NO_SOLANA_ADDRESS = [
 
 @pytest.fixture
 def register(acme):
-    """Registers an address and gives its form back; twice the same would be refused."""
+    """Registers an address; returns its stored form."""
 
     def registered(ledger: str, address: str) -> str:
         return acme.reward_addresses.create(ledger=ledger, address=address).address
@@ -85,7 +85,7 @@ def test_an_evm_address_may_be_lower_upper_or_checksummed(register, address):
 
 
 @pytest.mark.parametrize("address", SOLANA)
-def test_solana_addresses_are_kept_as_given(register, address):
+def test_solana_addresses_are_stored_unchanged(register, address):
     assert register("SOLANA", address) == address
 
 
@@ -100,7 +100,7 @@ REFUSED += [("SOLANA", text) for text in NO_SOLANA_ADDRESS]
 
 
 @pytest.mark.parametrize(("ledger", "address"), REFUSED)
-def test_what_is_no_address_is_refused(shared_acme, ledger, address):
+def test_an_invalid_address_is_refused(shared_acme, ledger, address):
     with refused("invalid-request", 400) as caught:
         shared_acme.reward_addresses.create(ledger=ledger, address=address)
     assert [error.field.split(".")[-1] for error in caught.value.errors] == ["address"]
@@ -127,7 +127,7 @@ def test_the_three_addresses_of_a_loaded_group_are_checked(operator, member, led
     assert getattr(operator.payout_groups.get(number + "0"), member) == good
 
 
-def test_addresses_of_orchestrations_and_claims_are_kept_as_given(operator):
+def test_addresses_of_orchestrations_and_claims_are_stored_unchanged(operator):
     odd = "0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
     moved = operator.orchestrations.put(
         {

@@ -1,11 +1,11 @@
-"""The deprecated booleans and the controls they stand for, migrated both ways."""
+"""The deprecated booleans, and the controls that they set and show."""
 
 from __future__ import annotations
 
 import pytest
 from lines import at, control, identity, ids, load, refused
 
-# What a flag set to true stands for: type, set_by, is_overridable, reason_code.
+# The control of each flag: type, set_by, is_overridable, reason_code.
 MEANING = {
     "user_disabled": ("SELL_ONLY", "CLIENT", True, "LEGACY_USER_DISABLED"),
     "admin_disabled": ("SELL_ONLY", "PROVIDER", False, "LEGACY_ADMIN_DISABLED"),
@@ -25,7 +25,7 @@ def alice(operator) -> str:
 
 
 @each_flag
-def test_writing_true_makes_the_control_it_stands_for(operator, alice, flag):
+def test_writing_true_creates_its_control(operator, alice, flag):
     shown = operator.identities.update(alice, **{flag: True})
     (made,) = shown.status_details.active_controls
     assert meaning(made) == MEANING[flag]
@@ -36,7 +36,7 @@ def test_writing_true_makes_the_control_it_stands_for(operator, alice, flag):
 
 
 @each_flag
-def test_writing_true_again_makes_nothing_more(operator, alice, flag):
+def test_writing_true_again_creates_nothing(operator, alice, flag):
     first = operator.identities.update(alice, **{flag: True})
     second = operator.identities.update(alice, **{flag: True})
     assert second.status_details.active_controls == first.status_details.active_controls
@@ -55,27 +55,27 @@ def test_writing_false_deletes_the_control(operator, alice, flag):
 
 
 @each_flag
-def test_writing_false_where_nothing_stands_does_nothing(operator, alice, flag):
+def test_writing_false_without_a_control_does_nothing(operator, alice, flag):
     operator.controls.create(identity_id=alice, type="CLOSED", reason_code="OTHER")
     shown = operator.identities.update(alice, **{flag: False})
     assert [c.type for c in shown.status_details.active_controls] == ["CLOSED"]
     assert len(operator.controls.list(include_deleted=True)) == 1
 
 
-def test_a_flag_can_be_set_and_cleared_again_and_again(acme, alice):
+def test_a_flag_can_be_set_and_cleared_repeatedly(acme, alice):
     for _ in range(3):
         assert acme.identities.update(alice, user_disabled=True).user_disabled
         assert not acme.identities.update(alice, user_disabled=False).user_disabled
     assert len(acme.controls.list(include_deleted=True)) == 3
 
 
-def test_both_flags_in_one_update_make_both_controls(operator, alice):
+def test_both_flags_in_one_update_create_both_controls(operator, alice):
     shown = operator.identities.update(alice, user_disabled=True, admin_disabled=True)
     made = sorted(meaning(c) for c in shown.status_details.active_controls)
     assert made == sorted(MEANING.values())
 
 
-def test_leaving_a_flag_out_leaves_it_alone(operator, alice):
+def test_an_omitted_flag_is_unchanged(operator, alice):
     operator.identities.update(alice, user_disabled=True, admin_disabled=True)
     shown = operator.identities.update(alice, metadata={"k": "v"})
     assert (shown.user_disabled, shown.admin_disabled) == (True, True)
@@ -89,7 +89,7 @@ def test_a_client_writes_its_own_flag(acme, alice):
 
 
 @pytest.mark.parametrize("value", [True, False])
-def test_a_client_may_not_name_the_operators_flag(operator, acme, alice, value):
+def test_a_client_may_not_write_the_operators_flag(operator, acme, alice, value):
     before = operator.identities.update(alice, admin_disabled=not value)
     with refused("control-not-overridable", 403):
         acme.identities.update(alice, admin_disabled=value, metadata={"k": "v"})
@@ -97,7 +97,7 @@ def test_a_client_may_not_name_the_operators_flag(operator, acme, alice, value):
 
 
 @each_flag
-def test_a_control_made_the_new_way_shows_in_the_old_view(operator, acme, alice, flag):
+def test_a_created_control_shows_in_its_flag(operator, acme, alice, flag):
     maker = acme if flag == "user_disabled" else operator
     made = maker.controls.create(identity_id=alice, type="SELL_ONLY", reason_code="NEW_WAY")
     shown = maker.identities.get(alice)
@@ -107,7 +107,7 @@ def test_a_control_made_the_new_way_shows_in_the_old_view(operator, acme, alice,
 
 
 @each_flag
-def test_writing_false_deletes_a_control_made_the_new_way(operator, acme, alice, flag):
+def test_writing_false_deletes_a_created_control(operator, acme, alice, flag):
     maker = acme if flag == "user_disabled" else operator
     made = maker.controls.create(identity_id=alice, type="SELL_ONLY", reason_code="NEW_WAY")
     maker.identities.update(alice, **{flag: False})
@@ -115,7 +115,7 @@ def test_writing_false_deletes_a_control_made_the_new_way(operator, acme, alice,
 
 
 @each_flag
-def test_writing_true_where_the_control_stands_makes_no_second(operator, acme, alice, flag):
+def test_writing_true_with_an_active_control_creates_no_second(operator, acme, alice, flag):
     maker = acme if flag == "user_disabled" else operator
     made = maker.controls.create(identity_id=alice, type="SELL_ONLY", reason_code="NEW_WAY")
     shown = maker.identities.update(alice, **{flag: True})
@@ -123,7 +123,7 @@ def test_writing_true_where_the_control_stands_makes_no_second(operator, acme, a
 
 
 @pytest.mark.parametrize("type", ["CLOSED", "DORMANT", "FROZEN"])
-def test_other_types_show_in_neither_flag(operator, alice, type):
+def test_other_types_show_in_no_flag(operator, alice, type):
     operator.controls.create(identity_id=alice, type=type, reason_code="OTHER")
     shown = operator.identities.get(alice)
     assert (shown.user_disabled, shown.admin_disabled) == (False, False)
@@ -146,14 +146,14 @@ def test_a_control_with_the_other_overridable_is_no_flag(operator, alice, in_the
 
 
 @each_flag
-def test_writing_true_against_a_control_in_the_way_is_a_conflict(operator, alice, in_the_way, flag):
+def test_writing_true_with_a_conflicting_control_is_a_conflict(operator, alice, in_the_way, flag):
     with refused("already-exists", 409):
         operator.identities.update(alice, **{flag: True})
     assert {c.id for c in operator.controls.list(include_deleted=True)} == set(in_the_way.values())
 
 
 @each_flag
-def test_writing_false_leaves_a_control_in_the_way(operator, alice, in_the_way, flag):
+def test_writing_false_leaves_a_conflicting_control(operator, alice, in_the_way, flag):
     operator.identities.update(alice, **{flag: False})
     assert operator.controls.get(in_the_way[flag]).deleted_at is None
 
@@ -179,7 +179,7 @@ def test_loading_false_or_nothing_changes_no_control(operator, flag, value):
 
 
 @each_flag
-def test_loading_true_twice_makes_one_control(operator, flag):
+def test_loading_true_twice_creates_one_control(operator, flag):
     line = identity(id="old", **{flag: True})
     load(operator, "identities", line)
     load(operator, "identities", line)
@@ -187,7 +187,7 @@ def test_loading_true_twice_makes_one_control(operator, flag):
 
 
 @each_flag
-def test_loading_true_beside_one_of_that_type_and_setter_makes_none(operator, alice, flag):
+def test_loading_true_with_a_control_of_that_type_and_setter_creates_none(operator, alice, flag):
     type, set_by, overridable, _ = MEANING[flag]
     line = control(type=type, set_by=set_by, is_overridable=overridable, identity_id=alice)
     load(operator, "controls", line, customer_id="acme")
@@ -199,7 +199,7 @@ def test_loading_true_beside_one_of_that_type_and_setter_makes_none(operator, al
 
 
 @each_flag
-def test_a_loaded_control_takes_the_place_of_the_legacy_one(operator, flag):
+def test_a_loaded_control_replaces_that_of_a_flag(operator, flag):
     type, set_by, overridable, _ = MEANING[flag]
     load(operator, "identities", identity(id="old", **{flag: True}))
     line = control(type=type, set_by=set_by, is_overridable=overridable, identity_id="old")

@@ -1,4 +1,4 @@
-"""Lists: their order, their limits, and the parameters they take."""
+"""Lists: their order, their limits, and their parameters."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from lines import NOUNS, at, fill, ids, key_of, refused
 CREATED_NOUNS = ("identities", "controls", "orchestrations")
 each_noun = pytest.mark.parametrize("resource", NOUNS)
 
-# Seconds in the order of arrival: ties, and arrivals out of order.
+# Seconds in the order of arrival, with ties and unordered times.
 ARRIVALS = [3, 1, 1, 2, 1, 3, 0, 2, 1, 1]
 IN_ORDER = [6, 1, 2, 4, 8, 9, 3, 7, 0, 5]
 
 
 @pytest.fixture(scope="module")
 def filled(shared_open_as):
-    """For each resource its list, and the keys of its rows by created_at, ties by arrival."""
+    """Each list of a resource, and the keys of its rows by created_at, ties by arrival."""
     operator, lists = shared_open_as(), {}
     for resource in NOUNS:
         customer, times = f"of-{resource}", [at(second) for second in ARRIVALS]
@@ -27,7 +27,7 @@ def filled(shared_open_as):
 
 @each_noun
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 10, 1000])
-def test_rows_come_by_time_and_ties_by_arrival_in_the_direction_of_order(filled, resource, limit):
+def test_rows_are_sorted_by_time_and_ties_by_arrival(filled, resource, limit):
     listed, keys = filled[resource]
     assert [key_of(item) for item in listed.iter(order="ASC", limit=limit)] == keys
     assert [key_of(item) for item in listed.iter(limit=limit)] == keys[::-1]
@@ -35,7 +35,7 @@ def test_rows_come_by_time_and_ties_by_arrival_in_the_direction_of_order(filled,
 
 
 @each_noun
-def test_a_page_holds_one_hundred_rows_unless_told_otherwise(operator, resource):
+def test_a_page_has_one_hundred_rows_by_default(operator, resource):
     fill(operator, resource, [at(second // 2) for second in range(101)])
     listed = getattr(operator, resource)
     page = listed.list()
@@ -56,7 +56,7 @@ def test_an_empty_list_has_no_items_and_an_empty_cursor(operator, resource):
 
 @each_noun
 @pytest.mark.parametrize("limit", [1, 1000])
-def test_a_limit_from_1_to_1000_is_taken(shared_operator, resource, limit):
+def test_a_limit_from_1_to_1000_is_accepted(shared_operator, resource, limit):
     assert len(getattr(shared_operator, resource).list(limit=limit)) <= limit
 
 
@@ -72,7 +72,7 @@ def test_any_other_limit_is_refused(shared_operator, resource, limit):
 
 
 @pytest.mark.parametrize("limit", [0, 1001, -1])
-def test_a_walk_refuses_the_same_limits(shared_operator, limit):
+def test_iter_refuses_the_same_limits(shared_operator, limit):
     with refused("invalid-request", 400):
         list(shared_operator.claims.iter(limit=limit))
 
@@ -107,7 +107,7 @@ def test_each_bound_of_created_at(operator, resource, bound, expected):
 
 
 @pytest.mark.parametrize("resource", CREATED_NOUNS)
-def test_bounds_that_cross_give_an_empty_list(operator, resource):
+def test_crossed_bounds_give_an_empty_list(operator, resource):
     fill(operator, resource, [at(0), at(1)])
     listed = getattr(operator, resource)
     for bounds in (

@@ -1,4 +1,4 @@
-"""A load over HTTP shows that it goes on, so that its client waits for as long as it does."""
+"""A load over HTTP reports progress, so that its client keeps waiting."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _there(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, 
 
 
 @pytest.mark.parametrize("body", [ndjson([short_line("claims")]), b"{}\n"])
-def test_a_load_that_waits_sends_white_space_and_then_its_account(
+def test_a_waiting_load_sends_white_space_and_then_its_result(
     there: tuple[Serving, Path], body: bytes
 ) -> None:
     server, store = there
@@ -77,7 +77,7 @@ def test_a_load_that_waits_sends_white_space_and_then_its_account(
     assert json.loads(content)["read"] == 1
 
 
-def test_a_load_that_does_not_ask_has_one_answer(there: tuple[Serving, Path]) -> None:
+def test_a_load_without_prefer_has_one_response(there: tuple[Serving, Path]) -> None:
     server, _ = there
     headers = {"content-type": ASKING["content-type"]}
     told = server.ask("POST", "/operator/load/claims", headers=headers, content=b"{}")
@@ -86,7 +86,7 @@ def test_a_load_that_does_not_ask_has_one_answer(there: tuple[Serving, Path]) ->
     assert told.headers["content-length"] == str(len(told.content))
 
 
-def test_a_client_waits_for_as_long_as_there_are_signs(there: tuple[Serving, Path]) -> None:
+def test_a_client_waits_as_long_as_there_is_progress(there: tuple[Serving, Path]) -> None:
     server, store = there
     with writing(store) as end:
 
@@ -95,7 +95,7 @@ def test_a_client_waits_for_as_long_as_there_are_signs(there: tuple[Serving, Pat
                 assert request.extensions["timeout"]["read"] == 5
                 response = super().handle_request(request)
                 assert response.headers["preference-applied"] == "progress"
-                end.set()  # the head came with the first sign
+                end.set()  # the head was sent with the first white space
                 return response
 
         with comptroller.connect(server.address, timeout_s=5, transport=Watched()) as service:
@@ -103,7 +103,7 @@ def test_a_client_waits_for_as_long_as_there_are_signs(there: tuple[Serving, Pat
     assert result.inserted == 1
 
 
-def test_a_refusal_after_the_head_is_that_of_its_document() -> None:
+def test_an_error_after_the_head_is_that_of_its_document() -> None:
     problem = {"code": "unavailable", "status": 503, "detail": "it is stopping", "request_id": "r"}
     account = {**ACCOUNT, "committed": True}
     content = b"   " + json.dumps({**problem, "meta": {"load_result": account}}).encode()
@@ -115,8 +115,8 @@ def test_a_refusal_after_the_head_is_that_of_its_document() -> None:
     assert Elsewhere(httpx2.Response(200, content=content)).connect().load("claims", []).committed
 
 
-def test_an_export_has_the_timeout_of_every_answer(tmp_path: Path) -> None:
+def test_an_export_has_the_usual_timeout(tmp_path: Path) -> None:
     there = Elsewhere(answer(403), balances=lambda _request: page())
     with there.connect(timeout_s=7) as service, pytest.raises(errors.Forbidden):
         service.export("claims", tmp_path / "rows")
-    assert {request.extensions["timeout"]["read"] for request in there.asked} == {7}
+    assert {request.extensions["timeout"]["read"] for request in there.requests} == {7}

@@ -1,8 +1,8 @@
-"""A bulk load that ends anywhere leaves the store as it was, or whole.
+"""A bulk load that fails at any point leaves the store unchanged, or completely loaded.
 
-A limit on the size of files stands in for the end of the disk: what is written past it fails, or
-with the default action of SIGXFSZ kills the process right there. The limits are met by the
-temporary files of a load, by the private copy with the new tables, and by the log.
+A limit on the size of files simulates a full disk: a write beyond it fails, or kills the process by
+the default action of SIGXFSZ. The limits affect the temporary files of a load, the private copy
+with the new tables, and the write-ahead log.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from examples import LINES
 
 ROWS = 4000
 
-# Loads into a store for each limit, in a process of its own, and prints how each ended.
+# Loads into a store for each limit, in a separate process, and prints the outcomes.
 PROGRAM = """
 import json, os, resource, signal, sys, comptroller
 ways, source = json.loads(sys.argv[1]), sys.argv[2]
@@ -64,7 +64,9 @@ def furnish(path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where the signal of the limit has this number")
 @pytest.mark.parametrize("kills", [True, False], ids=["killed", "full disk"])
-def test_it_leaves_nothing_or_everything(tmp_path: Path, source: Path, kills: bool) -> None:
+def test_a_failed_load_leaves_nothing_or_everything(
+    tmp_path: Path, source: Path, kills: bool
+) -> None:
     original = tmp_path / "original.db"
     furnish(original)
     size = original.stat().st_size
@@ -91,7 +93,7 @@ def test_it_leaves_nothing_or_everything(tmp_path: Path, source: Path, kills: bo
                 assert svc.check()["ok"]
 
 
-def test_what_a_killed_process_left_is_removed(store_path: Path, source: Path) -> None:
+def test_files_of_a_killed_process_are_removed(store_path: Path, source: Path) -> None:
     furnish(store_path)
     left = store_path.with_name(store_path.name + "-filling")
     left.write_bytes(b"half a copy")

@@ -1,4 +1,4 @@
-"""NDJSON, arrays and saved answers, plain or packed: each fault is found at its line."""
+"""NDJSON, arrays and saved responses, also gzipped: each error is found at its line."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def good(number: int) -> bytes:
 
 
 def padded(size: int) -> bytes:
-    """A good line of exactly so many bytes."""
+    """Returns a valid line of exactly this many bytes."""
     text = claim(unknown="")
     return text.replace(b'"unknown": ""', b'"unknown": "%s"' % (b"x" * (size - len(text))))
 
 
-# Every kind of fault, as one line of a file, and the code it is rejected with.
+# Every kind of error as one line of a file, and the code of its rejection.
 FAULTS: dict[str, tuple[bytes, str]] = {
     "cut short": (b'{"id":"c"', "malformed-json"),
     "junk": (bytes(range(128, 256)), "malformed-json"),
@@ -72,7 +72,7 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     "addresses that are no list": (claim(addresses="0x"), "invalid-request"),
     "a line too long": (padded(MIB + 1), "content-too-large"),
 }
-# What a line of NDJSON may be and an item of an array may not: it would be the array's own fault.
+# Lines that are valid NDJSON, but would be an error of the array as its items.
 NOT_AN_ITEM = {"cut short", "junk", "no value", "a trailing comma", "two values", "single quotes"}
 
 Packing = Callable[[list[bytes]], bytes]
@@ -106,7 +106,7 @@ def faults_at(result: LoadResult) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("form", LINE_FORMS)
-def test_planted_faults_are_found_at_their_lines(shared_operator: Service, form: str) -> None:
+def test_errors_are_found_at_their_lines(shared_operator: Service, form: str) -> None:
     lines: list[bytes] = []
     expected = []
     for number, (fault, code) in enumerate(FAULTS.values()):
@@ -120,9 +120,7 @@ def test_planted_faults_are_found_at_their_lines(shared_operator: Service, form:
 
 
 @pytest.mark.parametrize("form", ITEM_FORMS)
-def test_planted_faults_are_found_in_arrays_and_answers(
-    shared_operator: Service, form: str
-) -> None:
+def test_errors_are_found_in_arrays_and_responses(shared_operator: Service, form: str) -> None:
     items: list[bytes] = []
     expected = []
     for name, (fault, code) in FAULTS.items():
@@ -136,7 +134,7 @@ def test_planted_faults_are_found_in_arrays_and_answers(
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_each_fault_alone_keeps_its_file_out(operator: Service, name: str) -> None:
+def test_each_error_alone_prevents_the_commit(operator: Service, name: str) -> None:
     fault, code = FAULTS[name]
     result = accounted(operator.load("claims", io.BytesIO(good(1) + b"\n" + fault)))
     assert faults_at(result) == [(2, code)]
@@ -144,7 +142,7 @@ def test_each_fault_alone_keeps_its_file_out(operator: Service, name: str) -> No
     assert len(operator.claims.list()) == 0
 
 
-def test_a_line_may_hold_a_mebibyte(shared_operator: Service) -> None:
+def test_a_line_may_have_a_mebibyte(shared_operator: Service) -> None:
     for end in (b"", b"\n", b"\r\n"):
         assert dry(shared_operator, padded(MIB) + end).inserted == 1
         assert faults_at(dry(shared_operator, padded(MIB + 1) + end)) == [(1, "content-too-large")]
@@ -164,7 +162,7 @@ def test_a_line_may_hold_a_mebibyte(shared_operator: Service) -> None:
         (b'{"items":[\n' + good(1) + b",\n" + good(2) + b'\n],"next', 4),
     ],
 )
-def test_a_file_that_ends_too_early_is_found_out(
+def test_a_truncated_file_is_detected(
     shared_operator: Service, data: bytes, line_number: int
 ) -> None:
     result = dry(shared_operator, data)
@@ -175,7 +173,7 @@ def test_a_file_that_ends_too_early_is_found_out(
 
 
 @pytest.mark.parametrize("options", [{}, {"keep_going": True}])
-def test_a_gzip_file_cut_short_is_refused(
+def test_a_truncated_gzip_file_is_refused(
     operator: Service, tmp_path: Path, options: dict[str, bool]
 ) -> None:
     whole = gzip.compress(ndjson(json.loads(good(n)) for n in range(500)), 1)
@@ -190,9 +188,9 @@ def test_a_gzip_file_cut_short_is_refused(
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_binary_junk_is_accounted_for(shared_operator: Service, seed: int) -> None:
+def test_binary_data_is_rejected_line_by_line(shared_operator: Service, seed: int) -> None:
     chance = random.Random(seed)
-    # Not the two bytes that begin a gzip file.
+    # Without the two bytes that begin a gzip file.
     data = b"\0" * (seed % 2) + chance.randbytes(50_000).replace(b"\x1f\x8b", b"")
     result = dry(shared_operator, data)
     assert result.inserted == result.updated == result.unchanged == 0
@@ -207,7 +205,7 @@ def answer(kind: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("gap", ["", "\n", "\n\n", " \r\n "])
-def test_saved_answers_may_follow_each_other(shared_operator: Service, gap: str) -> None:
+def test_saved_responses_may_be_concatenated(shared_operator: Service, gap: str) -> None:
     pages = [
         json.dumps(
             {"next_page_cursor": "x", "items": [json.loads(good(n)), json.loads(good(n + 1))]}
@@ -218,7 +216,7 @@ def test_saved_answers_may_follow_each_other(shared_operator: Service, gap: str)
     assert (result.read, result.inserted, result.rejected) == (6, 6, 0)
 
 
-def test_the_deprecated_twin_of_items_is_not_read_twice(shared_operator: Service) -> None:
+def test_the_deprecated_copy_of_items_is_not_read(shared_operator: Service) -> None:
     items = [line("orchestrations")]
     saved = json.dumps({"items": items, "next_page_cursor": "", "orchestrations": items}).encode()
     result = accounted(shared_operator.load("orchestrations", io.BytesIO(saved), dry_run=True))
@@ -227,7 +225,7 @@ def test_the_deprecated_twin_of_items_is_not_read_twice(shared_operator: Service
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("wrap", [lambda items: items, lambda items: {"items": items}])
-def test_items_may_be_laid_out_in_any_way(
+def test_items_may_have_any_layout(
     shared_operator: Service, indent: int | None, wrap: Callable[[list[Any]], Any]
 ) -> None:
     items = [json.loads(good(n)) for n in range(3)]
@@ -241,6 +239,6 @@ def test_items_may_be_laid_out_in_any_way(
 
 
 @pytest.mark.parametrize("data", [b"[]", b" [ ] ", b'{"items":[]}', b'{"items": []}\n{"items":[]}'])
-def test_nothing_in_many_words(shared_operator: Service, data: bytes) -> None:
+def test_empty_files_load_nothing(shared_operator: Service, data: bytes) -> None:
     result = dry(shared_operator, data)
     assert (result.read - result.blank, result.rejected) == (0, 0)

@@ -72,7 +72,7 @@ def test_a_stream_loads_back_to_an_equal_store(
         assert other.check()["ok"]
 
 
-def test_a_slice_of_a_table_is_read_as_such(filled: Service) -> None:
+def test_a_slice_of_a_table_is_read_correctly(filled: Service) -> None:
     table = filled.claims.stream().to_arrow()
     with comptroller.open(":memory:") as other:
         assert accounted(other.load("claims", table.slice(5, 7))).inserted == 7
@@ -81,7 +81,7 @@ def test_a_slice_of_a_table_is_read_as_such(filled: Service) -> None:
 
 
 def claims(**columns: Any) -> Any:
-    """One claim as a table of pyarrow, with these columns besides or instead."""
+    """Returns a pyarrow table of one claim, with additional or replaced columns."""
     row = {name: [value] for name, value in short_line("claims").items()}
     return pa.table({**row, **columns})
 
@@ -160,7 +160,9 @@ def test_lists_of_every_layout_are_read(operator: Service, array: Any) -> None:
         pa.array([[["a", "1"]]]),
     ],
 )
-def test_metadata_may_be_a_map_or_what_libraries_make_of_one(operator: Service, array: Any) -> None:
+def test_metadata_may_be_a_map_or_its_representation_in_a_library(
+    operator: Service, array: Any
+) -> None:
     row = {name: [value] for name, value in short_line("orchestrations").items()}
     accounted(operator.load("orchestrations", pa.table({**row, "metadata": array})))
     (found,) = operator.orchestrations.list().items
@@ -170,7 +172,7 @@ def test_metadata_may_be_a_map_or_what_libraries_make_of_one(operator: Service, 
 @pytest.mark.parametrize(
     "array", [pa.nulls(1), pa.array([None], pa.float64()), pa.array([None], pa.timestamp("ns"))]
 )
-def test_empty_cells_are_members_that_are_not_set(operator: Service, array: Any) -> None:
+def test_empty_cells_are_unset_members(operator: Service, array: Any) -> None:
     result = loaded(
         operator, claims(confirmed_at=array, error_message=pa.array([None], pa.large_string()))
     )
@@ -188,7 +190,7 @@ def test_empty_cells_are_members_that_are_not_set(operator: Service, array: Any)
         ("id", pa.array([b"a"]), "Arrow type"),
     ],
 )
-def test_a_column_without_an_exact_meaning_is_refused_by_name(
+def test_an_inexact_column_is_refused_by_name(
     operator: Service, column: str, array: Any, why: str
 ) -> None:
     with pytest.raises(InvalidRequest, match=why) as refused:
@@ -197,7 +199,7 @@ def test_a_column_without_an_exact_meaning_is_refused_by_name(
     assert operator.claims.list().items == []
 
 
-def test_a_line_that_the_rules_refuse_is_rejected_alone(operator: Service) -> None:
+def test_an_invalid_line_is_rejected_alone(operator: Service) -> None:
     times = pa.array([2**62, 0], pa.timestamp("ms", "UTC"))
     huge = pa.array([Decimal(10**75), Decimal(1)], pa.decimal256(76, 0))
     for column, array in (("created_at", times), ("amount", huge), ("id", pa.array([1, 2]))):
@@ -211,7 +213,7 @@ def test_a_line_that_the_rules_refuse_is_rejected_alone(operator: Service) -> No
         assert result.inserted == (0 if column == "id" else 1)
 
 
-def test_columns_that_are_not_known_are_counted_whatever_their_type(operator: Service) -> None:
+def test_unknown_columns_of_any_type_are_counted(operator: Service) -> None:
     extra = {"ratio": [1.5], "day": [NOON_TIME.date()], "raw": [b"x"], "empty": pa.nulls(1)}
     result = loaded(operator, claims(**extra))
     assert (result.inserted, result.unknown_members) == (1, {"ratio": 1, "day": 1, "raw": 1})
@@ -227,7 +229,7 @@ def test_a_frame_of_pandas_is_read_by_its_rows(operator: Service) -> None:
     assert accounted(operator.load("claims", frame.set_index("id"))).unchanged == 16
 
 
-def test_what_is_no_table_or_fails_is_refused(operator: Service) -> None:
+def test_an_invalid_or_failing_table_is_refused(operator: Service) -> None:
     def failing() -> Any:
         yield claims().to_batches()[0]
         raise OSError("the cable is cut")
@@ -243,7 +245,7 @@ def test_what_is_no_table_or_fails_is_refused(operator: Service) -> None:
         operator.load("claim", claims())
 
 
-def test_a_load_in_many_pieces_reports_its_rows(operator: Service) -> None:
+def test_a_load_in_pieces_reports_its_rows(operator: Service) -> None:
     count = 20_000
     ids = [f"c-{number}" for number in range(count)]
     row = short_line("claims")
@@ -256,9 +258,7 @@ def test_a_load_in_many_pieces_reports_its_rows(operator: Service) -> None:
 # ---- folders -------------------------------------------------------------------------------------
 
 
-def test_a_folder_loads_each_kind_with_an_account_of_its_own(
-    operator: Service, tmp_path: Path
-) -> None:
+def test_a_folder_loads_each_kind_with_its_own_result(operator: Service, tmp_path: Path) -> None:
     comptroller.sample("all", rows=40, out=tmp_path)
     (tmp_path / "README.md").write_text("not a record")
     (tmp_path / "payout-groups.ndjson").rename(tmp_path / "payout_groups.jsonl")
@@ -270,7 +270,7 @@ def test_a_folder_loads_each_kind_with_an_account_of_its_own(
     }
 
 
-def test_a_folder_ends_with_the_kind_of_which_nothing_was_kept(
+def test_a_folder_load_ends_after_a_kind_that_stored_nothing(
     operator: Service, tmp_path: Path
 ) -> None:
     comptroller.sample("all", rows=40, out=tmp_path)
@@ -288,12 +288,12 @@ def test_a_folder_ends_with_the_kind_of_which_nothing_was_kept(
     [
         ([], "no file of a kind"),
         (["notes.txt"], "no file of a kind"),
-        (["claim.ndjson"], "named after no kind"),
-        (["claims.ndjson", "claims.json"], "both of claims"),
-        (["reward-addresses.ndjson", "reward_addresses.ndjson.gz"], "both of reward-addresses"),
+        (["claim.ndjson"], "not named after a kind"),
+        (["claims.ndjson", "claims.json"], "both have claims"),
+        (["reward-addresses.ndjson", "reward_addresses.ndjson.gz"], "both have reward-addresses"),
     ],
 )
-def test_a_folder_that_is_not_clear_is_refused(
+def test_an_ambiguous_folder_is_refused(
     operator: Service, tmp_path: Path, names: list[str], why: str
 ) -> None:
     for name in names:

@@ -1,4 +1,4 @@
-"""Loads of identities and controls: whichever comes first, and the deprecated booleans."""
+"""Loads of identities and controls in any order, and the deprecated booleans."""
 
 from __future__ import annotations
 
@@ -30,16 +30,14 @@ def controls(operator: Service) -> list[Any]:
     return list(operator.controls.iter(identity_id="alice", include_deleted=True))
 
 
-def test_a_control_brings_its_unknown_identity(operator: Service) -> None:
+def test_a_control_implies_its_unknown_identity(operator: Service) -> None:
     assert outcome(operator, "controls", line("controls", customer_id="acme")) == "inserted"
     alice = operator.identities.get("alice")
     assert (alice.customer_id, alice.status) == ("acme", "DISABLED")
     assert operator.check()["ok"]
 
 
-def test_an_identity_that_a_control_brought_takes_its_own_line(
-    operator: Service, tmp_path: Path
-) -> None:
+def test_an_implied_identity_gets_its_own_line(operator: Service, tmp_path: Path) -> None:
     loaded(operator, "controls", line("controls"))
     row = line("identities", created_at=EARLIER, updated_at=NOON)
     result = loaded(operator, "identities", row)
@@ -52,7 +50,7 @@ def test_an_identity_that_a_control_brought_takes_its_own_line(
 
 
 @pytest.mark.parametrize("flag", FLAGS)
-def test_a_flag_makes_its_control_once(operator: Service, flag: str) -> None:
+def test_a_flag_creates_its_control_once(operator: Service, flag: str) -> None:
     assert outcome(operator, "identities", line("identities", **{flag: True})) == "inserted"
     (control,) = controls(operator)
     assert {name: getattr(control, name) for name in FLAGS[flag]} == FLAGS[flag]
@@ -75,7 +73,7 @@ def test_a_flag_that_is_not_true_changes_nothing(
 
 @pytest.mark.parametrize("flag", FLAGS)
 @pytest.mark.parametrize("is_overridable", [False, True])
-def test_a_flag_makes_no_control_beside_one_that_stands(
+def test_a_flag_creates_no_control_beside_an_active_one(
     operator: Service, flag: str, is_overridable: bool
 ) -> None:
     standing = line("controls", **FLAGS[flag]) | {
@@ -97,7 +95,7 @@ def test_a_flag_makes_no_control_beside_one_that_stands(
         ({"type": "CLOSED"}, {"control-1", "legacy"}),
     ],
 )
-def test_a_loaded_control_takes_the_place_of_the_one_a_flag_made(
+def test_a_loaded_control_replaces_that_of_a_flag_in_a_load(
     operator: Service, flag: str, changes: dict[str, object], ids: set[str]
 ) -> None:
     loaded(operator, "identities", line("identities", **{flag: True}))
@@ -111,7 +109,7 @@ def test_a_loaded_control_takes_the_place_of_the_one_a_flag_made(
 
 
 @pytest.mark.parametrize("controls_first", [False, True])
-def test_controls_that_stand_both_ways_around_end_the_same(
+def test_active_controls_in_any_order_give_the_same_result(
     operator: Service, tmp_path: Path, controls_first: bool
 ) -> None:
     row = line("controls", **FLAGS["user_disabled"])
@@ -146,7 +144,7 @@ def test_updated_at_defaults_to_created_at(operator: Service, tmp_path: Path, ki
         ("globex", "acme", "globex"),
     ],
 )
-def test_whose_a_line_is(
+def test_the_customer_of_a_line(
     operator: Service, kind: str, in_line: Any, of_load: str | None, expected: str
 ) -> None:
     row = line(kind, customer_id=in_line)

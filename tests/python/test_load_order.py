@@ -1,4 +1,4 @@
-"""What becomes of a line that is there already, or that comes before what it names."""
+"""Loads of lines whose record exists, or that refer to later lines."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from examples import (
 
 
 def ready(operator: Service, kind: str) -> None:
-    """Loads the one thing that must be there before a line that names it."""
+    """Loads the record that must exist before a line that refers to it."""
     if kind == "balances":
         assert outcome(operator, "reward-addresses", line("reward-addresses")) == "inserted"
 
 
 TIMED = ("identities", "orchestrations", "payout-groups", "claims")
 
-# A second line of the same id: what changes in it, and what becomes of it.
+# A second line of the same id: its changes, and its outcome.
 SECOND_LINES: list[tuple[str, dict[str, object], str]] = [
     *((kind, {}, "unchanged") for kind in KINDS),
     *((kind, {"updated_at": LATER}, "updated") for kind in TIMED),
@@ -123,7 +123,7 @@ def test_a_second_line_of_the_same_file(
         first["address_id"] = group_id(50)
         other = {"id": group_id(50), "address": EVM_ADDRESSES[0]}
         loaded(shared_operator, "reward-addresses", short_line("reward-addresses", **other))
-    # A dry run sees its own earlier lines, and leaves the store as it is.
+    # A dry run sees its own earlier lines, and does not change the store.
     second = {name: value for name, value in (first | changes).items() if value is not ...}
     result = loaded(shared_operator, kind, first, second, dry_run=True)
     counts = {"inserted": 1, "updated": 0, "unchanged": 0, "rejected": 0}
@@ -133,7 +133,7 @@ def test_a_second_line_of_the_same_file(
     assert told == ([] if expected in counts else [(2, expected)])
 
 
-def test_the_first_text_of_an_amount_stays(operator: Service, tmp_path: Path) -> None:
+def test_the_first_text_of_an_amount_is_kept(operator: Service, tmp_path: Path) -> None:
     ready(operator, "balances")
     loaded(operator, "balances", line("balances"), line("balances", balance="12.5"))
     assert exported(operator, "balances", tmp_path)[0]["balance"] == "12.50"
@@ -151,7 +151,7 @@ CLAIM_MOVES = {
 
 @pytest.mark.parametrize("stored", CLAIM_STATES)
 @pytest.mark.parametrize("arriving", CLAIM_STATES)
-def test_a_claim_only_ever_moves_forward(operator: Service, stored: str, arriving: str) -> None:
+def test_a_claim_only_advances(operator: Service, stored: str, arriving: str) -> None:
     first = short_line("claims", onchain_status=stored)
     assert outcome(operator, "claims", first) == "inserted"
     second = first | {"onchain_status": arriving}
@@ -164,7 +164,7 @@ def test_a_claim_only_ever_moves_forward(operator: Service, stored: str, arrivin
     assert operator.claims.get("claim-1").onchain_status == (arriving if may_move else stored)
 
 
-def test_a_deleted_control_stays_as_it_was_deleted(operator: Service) -> None:
+def test_a_deleted_control_is_unchanged(operator: Service) -> None:
     loaded(operator, "controls", line("controls", deleted_at=LATER, deleted_by="bob"))
     for changes in (
         {"deleted_at": None},
@@ -195,7 +195,7 @@ def test_a_deleted_control_stays_as_it_was_deleted(operator: Service) -> None:
         ),
     ],
 )
-def test_a_confirmed_claim_of_all_is_noted_at_its_group(
+def test_a_confirmed_claim_all_updates_its_group(
     operator: Service,
     tmp_path: Path,
     claims_first: bool,
@@ -216,7 +216,7 @@ def test_a_confirmed_claim_of_all_is_noted_at_its_group(
     )
 
 
-def test_a_claim_that_gets_confirmed_is_noted_at_its_group(operator: Service) -> None:
+def test_a_claim_that_becomes_confirmed_updates_its_group(operator: Service) -> None:
     loaded(operator, "payout-groups", short_line("payout-groups"))
     claims = [short_line("claims", id=name) for name in ("a", "b")]
     loaded(operator, "claims", *claims)
@@ -226,7 +226,7 @@ def test_a_claim_that_gets_confirmed_is_noted_at_its_group(operator: Service) ->
     assert noted == operator.claims.get("a").confirmed_at
 
 
-def test_a_claim_has_no_jurisdiction_until_its_group_arrives(operator: Service) -> None:
+def test_a_claim_gets_its_jurisdiction_with_its_group(operator: Service) -> None:
     def ids(jurisdiction: str) -> list[str]:
         return [claim.id for claim in operator.claims.list(jurisdiction=jurisdiction)]
 
@@ -250,7 +250,7 @@ FOREIGN_PAIRS = [
 
 @pytest.mark.parametrize(("first", "second"), FOREIGN_PAIRS)
 @pytest.mark.parametrize("named_by", ["line", "load"])
-def test_the_second_of_two_that_belong_to_different_customers_is_rejected(
+def test_a_reference_to_another_customer_is_rejected(
     operator: Service, first: str, second: str, named_by: str
 ) -> None:
     rows = {kind: short_line(kind) for kind in (first, second)}
@@ -278,7 +278,7 @@ def test_an_address_and_its_group_are_on_one_ledger(operator: Service, group_fir
     assert operator.check()["ok"]
 
 
-def test_an_address_of_an_unknown_group_is_kept(operator: Service) -> None:
+def test_an_address_of_an_unknown_group_is_stored(operator: Service) -> None:
     assert outcome(operator, "reward-addresses", line("reward-addresses")) == "inserted"
     assert operator.reward_addresses.get(ADDRESS).payout_group_id == GROUP
     assert outcome(operator, "payout-groups", line("payout-groups")) == "inserted"

@@ -1,4 +1,4 @@
-"""A load from a slow source, and writers beside it."""
+"""A load from a slow source, and concurrent writers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import comptroller
 from examples import short_line
 
 
-def test_a_load_that_waits_for_input_holds_up_nobody(store_path: Path) -> None:
+def test_a_load_that_waits_for_input_blocks_nobody(store_path: Path) -> None:
     reading, writing = os.pipe()
     with (
         comptroller.open(store_path) as loading,
@@ -25,7 +25,7 @@ def test_a_load_that_waits_for_input_holds_up_nobody(store_path: Path) -> None:
         for number in range(rows):
             sender.write(line.replace(b"?", b"%d" % number))
         sender.flush()
-        while not other.identities.list(limit=1).items:  # until a part is committed
+        while not other.identities.list(limit=1).items:  # until a batch is committed
             assert not load.done()
         for number in range(20):
             assert other.identities.put(id=f"other-{number}").id == f"other-{number}"

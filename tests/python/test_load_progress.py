@@ -1,4 +1,4 @@
-"""Whoever watches a load, and ends it."""
+"""Progress callbacks of a load, and interruptions."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ ROWS = 12_000
 
 @pytest.fixture(name="data", scope="module")
 def _data() -> bytes:
-    """Claims of several megabytes, so that a load comes up for air more than once."""
+    """Claims of several megabytes, so that a load calls its callback more than once."""
     note = "x" * 600
     return ndjson(short_line("claims", id=f"claim-{n}", error_message=note) for n in range(ROWS))
 
 
 class Slow(io.RawIOBase):
-    """A source that takes its time, so that a tenth of a second passes again and again."""
+    """A slow source, so that a tenth of a second passes between calls."""
 
     def __init__(self, data: bytes) -> None:
         self._data = io.BytesIO(data)
@@ -42,7 +42,7 @@ class Slow(io.RawIOBase):
         return self._data.readinto(memoryview(buffer)[: 1 << 19])
 
 
-def test_progress_is_told_ten_times_a_second_at_the_most(operator: Service, data: bytes) -> None:
+def test_progress_is_reported_at_most_ten_times_a_second(operator: Service, data: bytes) -> None:
     told: list[tuple[float, int, int | None, int]] = []
     started = time.monotonic()
     result = accounted(
@@ -63,7 +63,7 @@ def test_progress_is_told_ten_times_a_second_at_the_most(operator: Service, data
     assert {total for _, _, total, _ in told} == {None}
 
 
-def test_progress_knows_the_size_of_a_file(operator: Service, data: bytes) -> None:
+def test_progress_has_the_size_of_a_file(operator: Service, data: bytes) -> None:
     told: list[tuple[int, int | None, int]] = []
     operator.load("claims", io.BytesIO(data), progress=lambda *figures: told.append(figures))
     assert told
@@ -74,7 +74,7 @@ def test_progress_knows_the_size_of_a_file(operator: Service, data: bytes) -> No
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, LookupError, BrokenPipeError])
-def test_what_progress_raises_ends_the_load_and_nothing_is_kept(
+def test_an_exception_of_progress_ends_the_load_and_nothing_is_stored(
     operator: Service, data: bytes, raised: type[BaseException]
 ) -> None:
     def stop(_done: int, _total: int | None, rows: int) -> None:
@@ -84,12 +84,12 @@ def test_what_progress_raises_ends_the_load_and_nothing_is_kept(
     with pytest.raises(raised, match="enough"):
         operator.load("claims", Slow(data), progress=stop)
     assert len(operator.claims.list()) == 0
-    # The store is free for the next.
+    # The store accepts the next load.
     operator.identities.put(id="next")
     assert operator.load("claims", io.BytesIO(data)).inserted == ROWS
 
 
-def test_an_interrupted_load_that_keeps_going_keeps_and_counts_what_was_committed(
+def test_an_interrupted_load_that_keeps_going_counts_the_committed_lines(
     operator: Service,
 ) -> None:
     row = ndjson([short_line("claims", id="?")])
@@ -113,7 +113,7 @@ def test_an_interrupted_load_that_keeps_going_keeps_and_counts_what_was_committe
     assert [rejection.line for rejection in result.rejections] == [1]
 
 
-def test_what_progress_raises_is_no_fault_of_the_file(
+def test_an_exception_of_progress_is_not_an_error_of_the_file(
     operator: Service, data: bytes, tmp_path: Path
 ) -> None:
     def stop(_done: int, _total: int | None, _rows: int) -> None:
@@ -127,7 +127,7 @@ def test_what_progress_raises_is_no_fault_of_the_file(
 
 
 class Failing(io.BytesIO):
-    """A file that cannot be read to its end, in a way no file has."""
+    """A file whose read fails in an unusual way."""
 
     def readinto(self, buffer: Any, /) -> int:
         size = super().readinto(buffer)
@@ -143,7 +143,7 @@ def endless_fault(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("how", ["gzip", "rows", "file"])
 @pytest.mark.parametrize("count", [150_000, 100])
-def test_a_load_that_keeps_going_accounts_for_what_it_kept_whatever_ends_it(
+def test_a_load_that_keeps_going_counts_its_lines_however_it_ends(
     operator: Service, how: str, count: int
 ) -> None:
     row = ndjson([short_line("claims", id="?")])
@@ -166,10 +166,10 @@ def test_a_load_that_keeps_going_accounts_for_what_it_kept_whatever_ends_it(
         assert (result.committed, result.read, result.inserted) == (True, kept, kept)
 
 
-def test_a_ctrl_c_before_the_commit_undoes_it_and_one_after_it_is_told_the_truth(
+def test_ctrl_c_before_or_after_the_commit_reports_the_truth(
     operator: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # At the very end of the input: too soon after the last look for another one to be due.
+    # At the very end of the input, too soon for another check for signals.
     class LastMoment(io.BytesIO):
         def readinto(self, buffer: Any, /) -> int:
             size = super().readinto(buffer)
@@ -178,7 +178,7 @@ def test_a_ctrl_c_before_the_commit_undoes_it_and_one_after_it_is_told_the_truth
             return size
 
     line = ndjson([short_line("claims", id="1")])
-    # A job in the background ignores it, and Python then does too.
+    # A background job ignores SIGINT, and so does Python.
     earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt) as before:
@@ -188,7 +188,7 @@ def test_a_ctrl_c_before_the_commit_undoes_it_and_one_after_it_is_told_the_truth
     assert "load_result" not in vars(before.value)
     assert len(operator.claims.list()) == 0
 
-    # Python meets what comes after the commit when the core has returned.
+    # Python handles a later signal when the core has returned.
     def interrupted(*_arguments: Any) -> Any:
         monkeypatch.undo()
         raise KeyboardInterrupt
@@ -200,7 +200,7 @@ def test_a_ctrl_c_before_the_commit_undoes_it_and_one_after_it_is_told_the_truth
     assert len(operator.claims.list()) == 1
 
 
-def test_a_bar_may_be_asked_for(
+def test_a_bar_may_be_requested(
     operator: Service, data: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("tqdm")
@@ -228,7 +228,7 @@ QUICK = """
 import comptroller
 import comptroller.display.progress
 
-comptroller.display.progress._SOON_S = 0.0  # what is over at once has one too
+comptroller.display.progress._DELAY_S = 0.0  # what is over at once has one too
 with comptroller.open("rows.db") as svc:
     svc.load("claims", comptroller.sample("claims", rows=20_000), progress=False)
     svc.export("claims", "claims.csv", format="csv")
@@ -237,14 +237,14 @@ with comptroller.open("rows.db") as svc:
 
 
 @pytest.mark.parametrize("seconds", [0.1, 2.5])
-def test_in_a_notebook_a_load_that_takes_a_while_has_a_bar(
+def test_a_long_load_in_a_notebook_has_a_bar(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     shown = printed(NOTEBOOK.replace("SECONDS", str(seconds)), tmp_path, monkeypatch)
     assert ("loading claims" in shown) == (seconds > 1)
 
 
-def test_in_a_notebook_exports_and_reports_tell_how_long_they_take(
+def test_exports_and_reports_in_a_notebook_show_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("sqlglot")
@@ -255,7 +255,7 @@ def test_in_a_notebook_exports_and_reports_tell_how_long_they_take(
 
 
 def printed(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What a notebook with this code shows."""
+    """Returns what a notebook with this code shows."""
     for name in ("tqdm", "nbclient", "ipykernel"):
         pytest.importorskip(name)
     import nbformat
@@ -271,6 +271,6 @@ def printed(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.mark.parametrize("progress", ["yes", "", [], 2.5])
-def test_what_cannot_hear_is_refused(operator: Service, data: bytes, progress: Any) -> None:
-    with pytest.raises(InvalidRequest, match="progress: it must be something to call"):
+def test_an_invalid_progress_is_refused(operator: Service, data: bytes, progress: Any) -> None:
+    with pytest.raises(InvalidRequest, match="progress: not a callback"):
         operator.load("claims", io.BytesIO(data), progress=progress)

@@ -1,4 +1,4 @@
-"""Bulk loads build b-trees; the way of statements gives the same account and the same store."""
+"""Loads that build b-trees and loads by statements give the same result and store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from examples import GROUP, LATER, LINES, NOON
 
 BY_STATEMENTS = "COMPTROLLER_LOAD_BY_STATEMENTS"
 MIB = 1 << 20
-ROWS = 3000  # more than 1 MiB, below which statements load anyway
+ROWS = 3000  # more than 1 MiB, below which a load always uses statements
 
 FOREIGN_GROUP = "00000000-0000-4000-8000-00000000ffff"
 EVM = "0x" + "ab" * 20
@@ -61,7 +61,7 @@ def of(make: Callable[..., Line], rows: int = ROWS, **members: Any) -> Iterator[
 
 
 def duplicates() -> Iterator[Line]:
-    """Equal lines, and changes, one of them of a CLAIM_ALL that is no longer confirmed."""
+    """Equal lines, and changes, one of a CLAIM_ALL that is no longer confirmed."""
     for number in range(ROWS):
         yield claim(number)
         if number % 5 == 0 and number:
@@ -73,7 +73,7 @@ def duplicates() -> Iterator[Line]:
 
 
 def refusals() -> Iterator[Line | str]:
-    """More than are listed, before and after lines that wait for the end of the filling."""
+    """More rejections than are listed, before and after lines that wait for the end."""
     for number in range(ROWS):
         yield claim(number)
         yield claim(number, id=f"taken-{number}", payout_group_id=FOREIGN_GROUP)
@@ -84,14 +84,14 @@ def refusals() -> Iterator[Line | str]:
 
 
 def early_refusals_that_wait() -> Iterator[Line | str]:
-    """More than are listed, those that wait for the end of the filling before all others."""
+    """More rejections than are listed, those of waiting lines first."""
     yield from of(claim)
     yield from of(claim, 600, amount="7", error_message="of the same age")
     yield from ["{"] * 600
 
 
 def sizes() -> Iterator[Line]:
-    """Records of all sizes around the limits of a page, and up to 1 MiB."""
+    """Records of sizes around the limits of a page, and up to 1 MiB."""
     for number in range(1000):
         yield claim(number, addresses=[EVM] * 150, error_message="n" * (1 + number))
     for count in (200, 3_000, 15_000, 20_000):
@@ -146,7 +146,7 @@ def file_of(lines: Iterable[Line | str], path: Path) -> Path:
 
 
 def furnished(path: Path) -> Service:
-    """A store that knows some of the groups, one of another customer."""
+    """A store that has some of the groups, one of another customer."""
     svc = comptroller.open(path)
     groups = [
         {**LINES["payout-groups"], "id": f"00000000-0000-4000-8000-{number:012}"}
@@ -181,7 +181,7 @@ def everything(path: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 
 class Ways:
-    """Loads one file both ways and compares what they leave."""
+    """Loads one file both ways and compares the stores."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
@@ -197,7 +197,7 @@ class Ways:
             before = schema_changes(path)
             result = svc.load(kind, source, **options)
             if result.committed:
-                # Statements drop and make every index; a copy that is adopted counts once.
+                # Statements drop and create every index; adopting a copy counts once.
                 assert (schema_changes(path) - before == 1) == (way == "trees")
             assert svc.check()["ok"]
             svc.export(kind, self.folder / f"{way}.out")
@@ -225,12 +225,12 @@ def test_both_ways_leave_the_same_store(ways: Ways, tmp_path: Path, case: str) -
     assert result.read > 0
 
 
-def test_a_dry_run_gives_the_same_account(ways: Ways, tmp_path: Path) -> None:
+def test_a_dry_run_gives_the_same_result(ways: Ways, tmp_path: Path) -> None:
     source = file_of(duplicates(), tmp_path / "lines.ndjson")
     assert not ways.compare("claims", source, dry_run=True).committed
 
 
-def test_lines_that_wait_have_a_limit(ways: Ways, tmp_path: Path) -> None:
+def test_waiting_lines_have_a_limit(ways: Ways, tmp_path: Path) -> None:
     """Changes of more than 32 MiB are applied before the end of the file is read."""
 
     def lines() -> Iterator[Line]:
@@ -256,7 +256,7 @@ def test_a_table_with_rows_is_filled_by_statements(tmp_path: Path) -> None:
         assert svc.check()["ok"]
 
 
-def test_an_open_reader_keeps_its_state_and_follows(tmp_path: Path) -> None:
+def test_an_open_reader_keeps_its_snapshot_and_follows(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with furnished(path) as svc:
         reader = sqlite3.connect(path, isolation_level=None)
@@ -271,12 +271,12 @@ def test_an_open_reader_keeps_its_state_and_follows(tmp_path: Path) -> None:
         reader.close()
 
 
-def test_a_foreign_write_during_the_load_undoes_it(tmp_path: Path) -> None:
+def test_a_foreign_write_during_the_load_rolls_it_back(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     source = file_of(of(claim, 20_000), tmp_path / "lines.ndjson")
 
     class Foreign:
-        """A file during whose reading another program writes."""
+        """A file during whose read another program writes."""
 
         def __init__(self) -> None:
             self._file = source.open("rb")

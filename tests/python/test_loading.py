@@ -1,4 +1,4 @@
-"""Every line of a load is accounted for, and all is kept or nothing."""
+"""The outcome of every line of a load; a load stores everything or nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def ids(operator: Service) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_line_needs_only_what_is_required(operator: Service, kind: str) -> None:
+def test_a_line_needs_only_the_required_members(operator: Service, kind: str) -> None:
     if kind == "balances":
         loaded(operator, "reward-addresses", line("reward-addresses"))
     assert outcome(operator, kind, short_line(kind)) == "inserted"
@@ -79,7 +79,7 @@ def test_a_line_without_a_required_member_is_rejected(
         ({"keep_going": True}, True, {"claim-0", "claim-1", "claim-2"}),
     ],
 )
-def test_what_is_kept_of_a_file_with_a_bad_line(
+def test_a_file_with_a_bad_line_stores_nothing_or_the_valid_lines(
     operator: Service, options: dict[str, bool], committed: bool, kept: set[str]
 ) -> None:
     rows = [*claims(1), short_line("claims", amount="a lot"), *claims(2, first=1), *claims(1)]
@@ -90,7 +90,7 @@ def test_what_is_kept_of_a_file_with_a_bad_line(
     assert ids(operator) == kept
 
 
-def test_a_dry_run_of_a_good_file_keeps_nothing(operator: Service) -> None:
+def test_a_dry_run_of_a_valid_file_stores_nothing(operator: Service) -> None:
     result = loaded(operator, "claims", *claims(3), dry_run=True)
     assert (result.committed, result.inserted) == (False, 3)
     assert ids(operator) == set()
@@ -112,7 +112,7 @@ def test_the_first_thousand_rejections_are_listed_and_all_are_counted(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_unknown_members_are_counted_and_left_out(operator: Service, kind: str) -> None:
+def test_unknown_members_are_counted_and_ignored(operator: Service, kind: str) -> None:
     if kind == "balances":
         loaded(operator, "reward-addresses", line("reward-addresses"))
     row = short_line(kind)
@@ -135,7 +135,7 @@ def test_the_same_files_twice_insert_and_update_nothing(operator: Service, tmp_p
 # ---- rows of Python ------------------------------------------------------------------------------
 
 
-def test_rows_of_python_are_taken_as_they_are(operator: Service) -> None:
+def test_rows_of_python_are_accepted(operator: Service) -> None:
     moment = datetime(2026, 1, 31, 13, tzinfo=timezone(timedelta(hours=1)))
     row = short_line("claims", amount=Decimal("1E-18"), payout_group_id=UUID(GROUP))
     assert outcome(operator, "claims", row | {"created_at": moment}) == "inserted"
@@ -159,7 +159,7 @@ def test_rows_of_python_are_taken_as_they_are(operator: Service) -> None:
         {"claim_type": "\ud800"},
     ],
 )
-def test_a_row_of_python_that_is_not_exact_is_rejected_at_its_line(
+def test_an_inexact_row_of_python_is_rejected_at_its_line(
     shared_operator: Service, changes: dict[str, object]
 ) -> None:
     rows = [*claims(1), short_line("claims", **changes)]
@@ -169,26 +169,26 @@ def test_a_row_of_python_that_is_not_exact_is_rejected_at_its_line(
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "expected"),
     [
         ({"tx_hash": object()}, "tx_hash: an object cannot be written as JSON"),
-        ({1: "a"}, "1 is no member's name"),
+        ({1: "a"}, "1 is not a member name"),
         ({"amount": 10**5000}, "the number is too long"),
         ({"addresses": ENDLESS}, "nested deeper than 32"),
     ],
 )
-def test_a_row_that_cannot_be_kept_is_rejected_and_the_others_are_kept(
-    operator: Service, changes: dict[Any, object], told: str
+def test_an_unrepresentable_row_is_rejected_and_the_others_are_stored(
+    operator: Service, changes: dict[Any, object], expected: str
 ) -> None:
     rows = [*claims(1), {**short_line("claims", id="bad"), **changes}, *claims(1, first=1)]
     result = operator.load("claims", rows, keep_going=True)
     assert (result.committed, result.inserted, result.rejected) == (True, 2, 1)
     (rejection,) = result.rejections
     assert (rejection.line, rejection.code) == (2, "malformed-json")
-    assert told in rejection.message
+    assert expected in rejection.message
 
 
-def test_an_error_of_the_source_comes_through_and_nothing_is_kept(operator: Service) -> None:
+def test_an_exception_of_the_source_is_raised_and_nothing_is_stored(operator: Service) -> None:
     class Breaking(io.RawIOBase):
         def __init__(self) -> None:
             self.left = [ndjson(claims(2)), ndjson(claims(2, first=2))]
@@ -214,7 +214,7 @@ def test_an_error_of_the_source_comes_through_and_nothing_is_kept(operator: Serv
         assert ids(operator) == set()
 
 
-# ---- who may, and what ---------------------------------------------------------------------------
+# ---- permissions and arguments -------------------------------------------------------------------
 
 
 def test_a_client_may_not_load(acme: Service) -> None:
@@ -233,7 +233,7 @@ def test_a_client_may_not_load(acme: Service) -> None:
         ("claims", {"customer_id": "x" * 129}, "customer_id"),
     ],
 )
-def test_a_load_of_nonsense_is_refused(
+def test_invalid_arguments_of_a_load_are_refused(
     shared_operator: Service, kind: str, options: dict[str, str], field: str
 ) -> None:
     with pytest.raises(comptroller.InvalidRequest) as refused:
@@ -242,13 +242,15 @@ def test_a_load_of_nonsense_is_refused(
 
 
 @pytest.mark.parametrize("kind", ["payout-groups", "payout_groups"])
-def test_a_kind_is_spelled_with_dashes_or_underscores(shared_operator: Service, kind: str) -> None:
+def test_a_kind_may_have_dashes_or_underscores(shared_operator: Service, kind: str) -> None:
     result = shared_operator.load(kind, [line("payout-groups")], dry_run=True)
     assert (result.inserted, NOON in str(result)) == (1, False)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "balances"])
-def test_a_rejected_line_makes_no_customer(operator: Service, store_path: Path, kind: str) -> None:
+def test_a_rejected_line_creates_no_customer(
+    operator: Service, store_path: Path, kind: str
+) -> None:
     for needed in KINDS[: KINDS.index(kind) + 1]:
         loaded(operator, needed, LINES[needed])
     line = LINES[kind] | {"customer_id": "ghost"}
@@ -258,17 +260,17 @@ def test_a_rejected_line_makes_no_customer(operator: Service, store_path: Path, 
     assert rows == [("default",)]
 
 
-def test_a_name_of_any_length_is_told_in_a_few_bytes(operator: Service) -> None:
+def test_a_long_name_is_shortened(operator: Service) -> None:
     name = "a" + "\u00e9" * 200_000
     rows = [short_line("claims", id=str(n)) | {name + str(n): 1} for n in range(2)]
     result = operator.load("claims", rows)
     assert result.unknown_members == {"a" + "\u00e9" * 39 + "...": 2}
     many = ndjson({"id": "1", "x" * 900_000 + str(number): 1} for number in range(3))
-    (told,) = operator.load("claims", io.BytesIO(many)).unknown_members.items()
-    assert told == ("x" * 80 + "...", 3)
+    (expected,) = operator.load("claims", io.BytesIO(many)).unknown_members.items()
+    assert expected == ("x" * 80 + "...", 3)
 
 
-def test_a_member_that_is_there_twice_is_named_in_a_few_bytes(operator: Service) -> None:
+def test_a_long_duplicate_member_is_shortened(operator: Service) -> None:
     name = b'"' + b"x" * 300_000 + b'"'
     data = b'{"id":"1","metadata":{' + name + b":1}," + name + b":2," + name + b":3}\n"
     for kind in ("claims", "orchestrations"):
@@ -299,9 +301,9 @@ except comptroller.Unavailable as error:
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="where memory can be told and bounded")
-def test_a_lack_of_memory_is_no_fault_of_a_line(store_path: Path) -> None:
-    # One arena, so that no thread has a reserve of its own.
+@pytest.mark.skipif(sys.platform != "linux", reason="where memory can be expected and bounded")
+def test_out_of_memory_is_not_an_error_of_a_line(store_path: Path) -> None:
+    # One arena, so that no thread has reserved memory.
     loading = subprocess.run(
         [sys.executable, "-c", STARVED, str(store_path)],
         env={**os.environ, "MALLOC_ARENA_MAX": "1"},

@@ -1,4 +1,4 @@
-"""Without credentials a server is for its own machine, and not for the web pages that it shows."""
+"""A server without credentials accepts only its own machine, and no foreign web pages."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ask(shared_operator: comptroller.Service) -> Iterator[Asked]:
         "[::1]",
     ],
 )
-def test_a_name_of_the_machine_itself_is_taken(ask: Asked, host: str) -> None:
+def test_a_loopback_name_is_accepted(ask: Asked, host: str) -> None:
     assert ask("GET", LIST, headers={"Host": host}).status_code == 200
 
 
@@ -47,7 +47,7 @@ def test_a_name_of_the_machine_itself_is_taken(ask: Asked, host: str) -> None:
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_another_name_that_leads_there_is_refused(ask: Asked, method: str, host: str) -> None:
+def test_another_name_of_the_machine_is_refused(ask: Asked, method: str, host: str) -> None:
     path = "/operator/load/claims" if method == "POST" else LIST
     answer = ask(method, path, headers={"Host": host})
     assert answer.status_code == 400
@@ -109,7 +109,7 @@ def test_a_page_of_another_origin_is_refused(
     ],
     ids=str,
 )
-def test_a_program_and_the_servers_own_page_are_taken(ask: Asked, sent: dict[str, str]) -> None:
+def test_a_program_and_the_servers_own_page_are_accepted(ask: Asked, sent: dict[str, str]) -> None:
     path = "/operator/rewards/claims/nobody/confirm"
     assert ask("POST", path, headers={"Host": HERE, **sent}).status_code == 404
     assert ask("GET", LIST, headers={"Host": HERE, **sent}).status_code == 200
@@ -132,7 +132,7 @@ def test_a_link_of_another_page_may_be_followed(ask: Asked) -> None:
         ("", 415),
     ],
 )
-def test_a_write_without_a_body_has_no_other_type_than_json(
+def test_a_write_without_a_body_accepts_only_json(
     ask: Asked, sent: str | None, status: int
 ) -> None:
     headers = {} if sent is None else {"Content-Type": sent}

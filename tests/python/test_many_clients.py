@@ -1,4 +1,4 @@
-"""Many clients at once are all answered, and leave nothing behind when they have gone."""
+"""Many concurrent clients are all answered, and leave no resources behind."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from crowd import Place, act
 CLIENTS = 64
 SECONDS = float(os.environ.get("COMPTROLLER_SOAK_SECONDS", "3"))
 SOON_S = 60
-KEPT = 8  # descriptors of connections to the store, which are kept for whoever reads next
+KEPT = 8  # descriptors of connections to the store, which are pooled
 
-# What `comptroller serve` serves, with a page that tells what the process holds.
+# The server of `comptroller serve`, with a page that shows its resources.
 PROGRAM = """
 import asyncio, json, os, sys, tempfile, threading
 from pathlib import Path
@@ -62,7 +62,7 @@ with comptroller.open(path) as service, server.listen("127.0.0.1", 0) as bound:
 
 
 class Running:
-    """A server in a process of its own."""
+    """Starts a server in a separate process."""
 
     def __init__(self, process: subprocess.Popen[str], store: Path, log: Path) -> None:
         assert process.stdout
@@ -73,7 +73,7 @@ class Running:
         self._store = store
 
     def place(self) -> Place:
-        """Where it is, for an operator's client."""
+        """Returns the address, for an operator's client."""
         client, secret = clients.add(clients.file_of(str(self._store)), "crowd", None, None)
         answer = httpx2.post(
             self.address + "/oauth2/token",
@@ -83,12 +83,12 @@ class Running:
         return Place(self.port, answer.json()["access_token"])
 
     def held(self) -> dict[str, int]:
-        """How many tasks, descriptors and threads it has while one request is answered."""
+        """Returns the numbers of tasks, descriptors and threads while one request is answered."""
         told: dict[str, int] = httpx2.get(self.address + "/held", timeout=SOON_S).json()
         return told
 
     def is_as(self, before: dict[str, int]) -> bool:
-        """Whether it holds no more than it did."""
+        """Whether the server has no more resources than before."""
         told = self.held()
         return (
             told["tasks"] <= before["tasks"]
@@ -115,10 +115,10 @@ def running(store: Path) -> Iterator[Running]:
             process.kill()
 
 
-def test_all_are_answered_and_nothing_is_left(tmp_path: Path) -> None:
+def test_all_clients_are_answered_and_nothing_is_left(tmp_path: Path) -> None:
     with running(tmp_path / "store.db") as server:
         place = server.place()
-        asyncio.run(act(place, CLIENTS, 0))  # what is made once is made
+        asyncio.run(act(place, CLIENTS, 0))  # creates the resources that stay
         before = server.held()
         done = asyncio.run(act(place, CLIENTS, SECONDS))
         assert {status for _what, status in done} == {0, 200}

@@ -1,4 +1,4 @@
-"""The numbers of a server: what is counted, under which labels, and what is not."""
+"""The metrics of a server: counts and labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REQUESTS = "comptroller_requests_total"
 
 
 def served(service: comptroller.Service, **options: Any) -> app:
-    # Each look at this clock is a second after the one before, so that no numbers are kept.
+    # Each call of this clock is a second after the one before, so that nothing is cached.
     clock = itertools.count().__next__
     return app(service, authenticator=EveryoneIsOperator(), clock=clock, **options)
 
@@ -35,7 +35,7 @@ def ask(operator: comptroller.Service) -> Iterator[Asked]:
 
 
 def numbers(ask: Asked) -> dict[tuple[str, ...], float]:
-    """The samples of the page, by name and label values."""
+    """Returns the samples of the page, by name and label values."""
     return {
         (sample.name, *(sample.labels[name] for name in sorted(sample.labels))): sample.value
         for family in text_string_to_metric_families(ask("GET", "/metrics").text)
@@ -44,12 +44,12 @@ def numbers(ask: Asked) -> dict[tuple[str, ...], float]:
 
 
 def requests(ask: Asked) -> dict[tuple[str, ...], float]:
-    """Requests by method, route and status."""
+    """Returns requests by method, route and status."""
     return {key[1:]: count for key, count in numbers(ask).items() if key[0] == REQUESTS}
 
 
 def commits(ask: Asked) -> dict[str, float]:
-    """The histogram of writes a commit: its sum, its count and its buckets."""
+    """Returns the histogram of writes by commit: its sum, its count and its buckets."""
     name = "comptroller_commit_writes"
     told = numbers(ask)
     buckets = {key[1]: count for key, count in told.items() if key[0] == f"{name}_bucket"}
@@ -71,18 +71,18 @@ def test_requests_are_counted_by_the_template_of_their_path(ask: Asked) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/v2", "/metrics/x", "/secret-7f3a", "/rewards/claims/"])
-def test_a_path_that_is_none_has_no_label_of_its_own(ask: Asked, path: str) -> None:
+def test_an_unknown_path_has_no_label(ask: Asked, path: str) -> None:
     ask("GET", path)
     assert requests(ask) == {("GET", "none", "404"): 1}
 
 
-def test_a_method_that_is_none_has_no_label_of_its_own(ask: Asked) -> None:
+def test_an_unknown_method_has_no_label(ask: Asked) -> None:
     ask("BREW", "/rewards/claims")
     ask("PROPFIND", "/rewards/claims")
     assert requests(ask) == {("other", "/rewards/claims", "405"): 2}
 
 
-def test_the_time_of_answers_is_counted_by_route(ask: Asked) -> None:
+def test_response_times_are_counted_by_route(ask: Asked) -> None:
     ask("GET", "/rewards/claims")
     told = numbers(ask)
     assert told["comptroller_request_seconds_count", "/rewards/claims"] == 1
@@ -91,7 +91,7 @@ def test_the_time_of_answers_is_counted_by_route(ask: Asked) -> None:
     assert len(buckets) <= 8 * 2
 
 
-def test_commits_tell_how_many_writes_they_made_durable(operator: comptroller.Service) -> None:
+def test_commits_count_their_writes(operator: comptroller.Service) -> None:
     application = served(operator)
 
     async def write(count: int) -> None:
@@ -111,7 +111,7 @@ def test_commits_tell_how_many_writes_they_made_durable(operator: comptroller.Se
     assert (after["count"] - before["count"] == 64) == (alone == 64)
 
 
-def test_neither_a_refused_write_nor_a_load_is_a_commit_of_writes(ask: Asked) -> None:
+def test_a_rejected_write_or_a_load_is_not_counted_as_a_commit(ask: Asked) -> None:
     before = commits(ask)
     ask("PUT", IDENTITY, json={})
     ask("POST", "/v2/identity/controls", json={"identity_id": "nobody", "type": "FROZEN"})
@@ -140,12 +140,12 @@ def test_the_size_of_the_store_is_that_of_its_files(ask: Asked, store_path: Any)
     assert told["comptroller_store_bytes", "wal"] == wal.stat().st_size > 0
 
 
-def test_a_store_that_is_kept_nowhere_has_no_size() -> None:
+def test_a_store_in_memory_has_no_size() -> None:
     with comptroller.open(":memory:") as service, Asked(served(service)) as ask:
         assert "comptroller_store_bytes" not in {key[0] for key in numbers(ask)}
 
 
-def test_applications_count_for_themselves(open_as: Any) -> None:
+def test_each_application_has_its_own_counts(open_as: Any) -> None:
     with Asked(served(open_as())) as first:
         first("GET", "/rewards/claims")
         with Asked(served(open_as())) as second:
@@ -153,14 +153,14 @@ def test_applications_count_for_themselves(open_as: Any) -> None:
         assert requests(first)["GET", "/rewards/claims", "200"] == 1
 
 
-def test_nothing_of_a_customer_is_in_them(ask: Asked) -> None:
+def test_metrics_have_no_text_of_a_customer(ask: Asked) -> None:
     ask("PUT", IDENTITY, json={"id": "alice-7f3a", "customer_id": "acme-7f3a"})
     ask("GET", "/v2/identity/identities/alice-7f3a?customer_id=acme-7f3a")
     ask("GET", "/nothing-7f3a")
     assert "7f3a" not in ask("GET", "/metrics").text
 
 
-def test_the_page_is_what_prometheus_reads(ask: Asked) -> None:
+def test_the_metrics_parse_as_prometheus_text(ask: Asked) -> None:
     page = ask("GET", "/metrics")
     assert page.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert ask("POST", "/metrics").status_code == 405

@@ -1,4 +1,4 @@
-"""Money is exact: no float between a file and a sum, whatever the order."""
+"""Amounts are exact from a file to a sum, in any order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from comptroller import InvalidRequest, Service
 from examples import ADDRESS, LATER, exported, line, loaded, outcome, short_line
 
-# As they may be written: what is shown is the text that came, what counts is the number.
+# Accepted spellings: the text is shown unchanged, sums use the number.
 AMOUNTS = (
     "0",
     "0.0",
@@ -31,7 +31,7 @@ NOT_AMOUNTS = ("", "1e3", "NaN", "Infinity", "+1", ".5", "1.", " 1", "1 ", "1,0"
 
 
 @pytest.mark.parametrize("amount", AMOUNTS)
-def test_an_amount_is_shown_as_it_came_everywhere(
+def test_an_amount_is_shown_unchanged_everywhere(
     operator: Service, tmp_path: Path, amount: str
 ) -> None:
     pa = pytest.importorskip("pyarrow")
@@ -46,7 +46,7 @@ def test_an_amount_is_shown_as_it_came_everywhere(
 
 
 @pytest.mark.parametrize("amount", NOT_AMOUNTS)
-def test_what_is_no_amount_is_refused(shared_operator: Service, amount: str) -> None:
+def test_an_invalid_amount_is_refused(shared_operator: Service, amount: str) -> None:
     assert outcome(shared_operator, "claims", short_line("claims", amount=amount)) == (
         "invalid-request"
     )
@@ -98,7 +98,7 @@ def test_python_values_are_written_plainly(
 
 @pytest.fixture(name="purse", scope="module")
 def _purse() -> Iterator[tuple[Service, Decimal]]:
-    """Ten thousand amounts of every size, and what Python's Decimal says they come to."""
+    """Ten thousand amounts of every size, and their sum by Python's Decimal."""
     chance = random.Random(17)
     amounts = [
         f"{chance.randrange(10 ** chance.randint(0, 16))}.{chance.randrange(10**18):018}"
@@ -119,7 +119,7 @@ def test_a_thousand_orders_give_one_total(purse: tuple[Service, Decimal]) -> Non
     assert {amounts.shuffle(seed).sum() for seed in range(1000)} == {total}
 
 
-def test_every_engine_gives_the_total_of_python(purse: tuple[Service, Decimal]) -> None:
+def test_every_engine_gives_the_sum_of_python(purse: tuple[Service, Decimal]) -> None:
     service, total = purse
     stream = service.claims.stream("amount")
     compute = pytest.importorskip("pyarrow.compute")

@@ -1,4 +1,4 @@
-"""The notebooks run from scratch, and are kept without what running them leaves."""
+"""The notebooks run from scratch, and are stored without outputs."""
 
 from __future__ import annotations
 
@@ -45,6 +45,6 @@ def test_a_notebook_runs_and_draws(
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda each: each.stem)
-def test_a_notebook_is_kept_without_outputs(notebook: Path) -> None:
+def test_a_notebook_is_stored_without_outputs(notebook: Path) -> None:
     code = [cell for cell in read(notebook).cells if cell.cell_type == "code"]
     assert all(cell.outputs == [] and cell.execution_count is None for cell in code)

@@ -1,4 +1,4 @@
-"""The token endpoint does what the OpenAPI document says, whatever schemathesis asks of it."""
+"""The token endpoint matches the OpenAPI document, tested with schemathesis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from comptroller.routes import TOKEN_PATH
 from schemathesis.config import SchemathesisConfig
 from schemathesis.python import asgi
 
-# schemathesis joins the server's URL with the path, and resolves nothing.
+# schemathesis joins the URL of the server and the path as text.
 DOCUMENT = json.loads(openapi.document("local")) | {"servers": [{"url": "/"}]}
 CONFIG = {"seed": 7, "phases": {"fuzzing": {"error-feedback": {"enabled": False}}}}
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT, config=SchemathesisConfig.from_dict(CONFIG))
@@ -30,14 +30,14 @@ RESPONSES = DOCUMENT["paths"][TOKEN_PATH]["post"]["responses"]
 
 @pytest.fixture(scope="module")
 def asked(served: Served) -> Iterator[dict[str, Any]]:
-    """How a case reaches the application."""
+    """Sends a case to the application."""
     with asgi.get_client(served.application) as client:
         yield {"app": served.application, "session": client}
 
 
 @pytest.fixture
 def with_tokens() -> Iterator[Counter[int]]:
-    """Counts the statuses of a client's cases; some must have been granted, and some refused."""
+    """Counts the statuses of a client's cases; some must succeed, and some fail."""
     counts: Counter[int] = Counter()
     yield counts
     assert counts[200] >= 5, counts
@@ -46,7 +46,7 @@ def with_tokens() -> Iterator[Counter[int]]:
 
 @ENDPOINT.parametrize()
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
-def test_a_client_is_answered_as_documented(
+def test_requests_of_a_client_match_the_document(
     case: Any, asked: dict[str, Any], known: Known, with_tokens: Counter[int]
 ) -> None:
     case.headers["Authorization"] = known.basic
@@ -57,13 +57,13 @@ def test_a_client_is_answered_as_documented(
 
 @ENDPOINT.parametrize()
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
-def test_nobody_is_answered_as_documented(case: Any, asked: dict[str, Any]) -> None:
+def test_requests_without_a_client_match_the_document(case: Any, asked: dict[str, Any]) -> None:
     response = case.call(**asked)
     assert response.status_code in (400, 401, 405)
     case.validate_response(response)
 
 
-def test_a_form_that_is_too_large_is_answered_as_documented(asked: dict[str, Any]) -> None:
+def test_a_form_that_is_too_large_matches_the_document(asked: dict[str, Any]) -> None:
     form = {"grant_type": "client_credentials", "scope": "x" * LARGEST_BODY}
     media_type = "application/x-www-form-urlencoded"
     case = SCHEMA[TOKEN_PATH]["POST"].Case(body=form, media_type=media_type)
@@ -72,9 +72,9 @@ def test_a_form_that_is_too_large_is_answered_as_documented(asked: dict[str, Any
     case.validate_response(response)
 
 
-def test_whatever_it_answers_is_documented() -> None:
+def test_every_error_is_documented() -> None:
     assert RESPONSES.keys() == {"200", "400", "401", "413", "500", "503"}
     errors = DOCUMENT["components"]["schemas"]["TokenError"]["properties"]["error"]["enum"]
-    assert "temporarily_unavailable" not in errors  # RFC 6749 has it for another endpoint
+    assert "temporarily_unavailable" not in errors  # RFC 6749 defines it for another endpoint
     for status in ("500", "503"):
         assert RESPONSES[status] == {"$ref": f"#/components/responses/Problem{status}"}

@@ -1,4 +1,4 @@
-"""The files of keys and clients beside a store: whose they are, and how keys come and go."""
+"""The files of keys and clients beside a store: permissions, damage and rotation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.usefixtures("no_umask")
-def test_what_is_secret_is_its_owners_alone(
+def test_secret_files_are_private(
     served: Served, registry: SecretFile, key_file: SecretFile
 ) -> None:
     known = served.register()
@@ -52,7 +52,9 @@ def test_what_is_secret_is_its_owners_alone(
 
 @pytest.mark.parametrize("permissions", [0o640, 0o604, 0o620, 0o660, 0o644])
 @pytest.mark.parametrize("name", [".keys", ".clients"])
-def test_what_others_may_read_is_refused(served: Served, name: str, permissions: int) -> None:
+def test_files_that_other_users_may_read_are_refused(
+    served: Served, name: str, permissions: int
+) -> None:
     served.register()
     path = Path(f"{served.store}{name}")
     path.chmod(permissions)
@@ -83,7 +85,7 @@ def damaged_keys(data: bytes) -> Iterator[bytes]:
     yield json.dumps({"keys": [{name: it for name, it in entry.items() if name != "d"}]}).encode()
 
 
-def test_damaged_keys_are_refused_and_left_alone(served: Served, key_file: SecretFile) -> None:
+def test_damaged_keys_are_refused_and_unchanged(served: Served, key_file: SecretFile) -> None:
     secret = json.loads(key_file.path.read_bytes())["keys"][0]["d"]
     for damaged in damaged_keys(key_file.path.read_bytes()):
         key_file.path.write_bytes(damaged)
@@ -94,7 +96,7 @@ def test_damaged_keys_are_refused_and_left_alone(served: Served, key_file: Secre
             with pytest.raises(comptroller.Unusable) as refused:
                 use()
             assert str(key_file.path) in refused.value.detail
-            assert "put it back from a copy" in refused.value.detail
+            assert "restore a backup of it" in refused.value.detail
             assert secret not in str(refused.value)
         assert key_file.path.read_bytes() == damaged
 
@@ -123,7 +125,7 @@ def test_damaged_clients_are_refused(
         clients.read(registry)
 
 
-def test_what_is_no_file_is_refused(store_path: Path, key_file: SecretFile) -> None:
+def test_a_folder_or_pipe_is_refused(store_path: Path, key_file: SecretFile) -> None:
     os.mkfifo(key_file.path, 0o600)
     with pytest.raises(comptroller.Unusable, match="is not a file"):
         local_authority(str(store_path), issuer=ISSUER)
@@ -133,13 +135,13 @@ def test_what_is_no_file_is_refused(store_path: Path, key_file: SecretFile) -> N
         local_authority(str(store_path), issuer=ISSUER)
 
 
-def test_a_store_has_one_file_by_whatever_link(store_path: Path, registry: SecretFile) -> None:
+def test_links_to_a_store_share_one_file(store_path: Path, registry: SecretFile) -> None:
     link = store_path.with_name("link.db")
     link.symlink_to(store_path)
     assert clients.file_of(str(link)).path == registry.path
 
 
-def test_changes_at_once_are_all_kept(registry: SecretFile, key_file: SecretFile) -> None:
+def test_concurrent_changes_are_all_stored(registry: SecretFile, key_file: SecretFile) -> None:
     with ThreadPoolExecutor(8) as threads:
         added = list(threads.map(lambda n: clients.add(registry, f"n{n}", "acme", None), range(8)))
         made = list(threads.map(lambda _: keys.open_or_make(key_file).signing.kid, range(8)))
@@ -156,7 +158,7 @@ def test_tokens_outlive_the_server(served: Served, operator: comptroller.Service
     assert again.show(token).status_code == 200
 
 
-def test_a_retired_key_verifies_until_its_tokens_have_ended(
+def test_a_retired_key_verifies_until_its_tokens_expire(
     served: Served, key_file: SecretFile
 ) -> None:
     known = served.register()
@@ -173,7 +175,7 @@ def test_a_retired_key_verifies_until_its_tokens_have_ended(
     new = keys.rotate(key_file, served.clock()).signing.kid
     entries = json.loads(key_file.path.read_bytes())["keys"]
     assert ["d" in entry for entry in entries] == [True, False]
-    # What a server signs before it looks at the file again.
+    # A token that a server signs before it reads the file again.
     late = served.token(known)
     served.clock.go(1)
     assert published() == [new, old]
@@ -187,7 +189,7 @@ def test_a_retired_key_verifies_until_its_tokens_have_ended(
     assert len(json.loads(key_file.path.read_bytes())["keys"]) == 2
 
 
-def test_a_key_that_is_dropped_ends_its_tokens(served: Served, key_file: SecretFile) -> None:
+def test_a_removed_key_ends_its_tokens(served: Served, key_file: SecretFile) -> None:
     token = served.token(served.register())
     assert served.show(token).status_code == 200
     key_file.path.unlink()
@@ -196,7 +198,7 @@ def test_a_key_that_is_dropped_ends_its_tokens(served: Served, key_file: SecretF
     assert served.show(token).status_code == 401
 
 
-def test_what_changed_is_read_at_once_where_that_is_asked_for(served: Served) -> None:
+def test_fresh_reads_a_change_immediately(served: Served) -> None:
     known = served.register()
     token = served.token(known)
     assert served.show(token).status_code == 200
@@ -209,12 +211,12 @@ def test_what_changed_is_read_at_once_where_that_is_asked_for(served: Served) ->
     assert served.show(token).status_code == 401
 
 
-def test_rotating_makes_the_first_key_too(key_file: SecretFile) -> None:
+def test_rotating_creates_the_first_key(key_file: SecretFile) -> None:
     made = keys.rotate(key_file, 0)
     assert (made.retired, keys.open_or_make(key_file).signing.kid) == ((), made.signing.kid)
 
 
-def test_what_one_server_knows_its_twin_takes_at_once(
+def test_a_second_server_accepts_new_keys_and_clients_immediately(
     served: Served, operator: comptroller.Service, key_file: SecretFile
 ) -> None:
     twin = Served(served.store, operator)
@@ -225,7 +227,7 @@ def test_what_one_server_knows_its_twin_takes_at_once(
 
 
 @pytest.mark.parametrize("with_keys", [False, True])
-def test_a_backup_has_the_secrets_only_when_asked_for(
+def test_a_backup_has_the_secrets_only_on_request(
     run: Run, tmp_path: Path, with_keys: bool
 ) -> None:
     comptroller.open(tmp_path / "store.db").close()

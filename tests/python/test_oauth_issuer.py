@@ -1,4 +1,4 @@
-"""Tokens of an issuer elsewhere: which are taken, and for whom."""
+"""Tokens of an external issuer: which are accepted, and for whom."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from issuing import Guest, Place, a_key
 
 
 @pytest.mark.parametrize("kind", ["Ed25519", "ES256", "RS256", "PS256"])
-def test_the_usual_algorithms_are_taken(guest: Guest, place: Place, kind: str) -> None:
+def test_the_usual_algorithms_are_accepted(guest: Guest, place: Place, kind: str) -> None:
     key = a_key(kind)
     place.publish(a_key("ES256", "another"), key)
     assert guest.show(guest.token(key, kind)).status_code == 200
 
 
-def test_only_what_is_configured_is_taken(operator: comptroller.Service, place: Place) -> None:
+def test_only_configured_algorithms_are_accepted(
+    operator: comptroller.Service, place: Place
+) -> None:
     usual, rare = a_key("ES256"), a_key("ES384", "k2")
     place.publish(usual, rare)
     guest = Guest(operator, place.url)
@@ -28,7 +30,7 @@ def test_only_what_is_configured_is_taken(operator: comptroller.Service, place: 
 
 
 @pytest.mark.parametrize("algorithms", [[], ["none"], ["HS256"], ["Ed25519", "HS512"], ["EdDSA"]])
-def test_what_has_no_public_key_cannot_be_configured(
+def test_symmetric_algorithms_cannot_be_configured(
     operator: comptroller.Service, algorithms: list[str]
 ) -> None:
     with pytest.raises(comptroller.InvalidRequest, match="algorithms"):
@@ -74,7 +76,7 @@ SCOPES = [
 
 
 @pytest.mark.parametrize(("claims", "status", "operators"), SCOPES)
-def test_scopes_that_are_known_are_taken(
+def test_known_scopes_are_granted(
     guest: Guest, place: Place, claims: dict[str, Any], status: int, operators: int
 ) -> None:
     key = a_key()
@@ -101,7 +103,7 @@ NOBODY = [
 
 
 @pytest.mark.parametrize("claims", NOBODY)
-def test_a_token_that_names_nobody_is_refused(
+def test_a_token_without_a_customer_or_operator_is_refused(
     guest: Guest, place: Place, claims: dict[str, Any]
 ) -> None:
     key = a_key()
@@ -111,9 +113,7 @@ def test_a_token_that_names_nobody_is_refused(
     assert answer.headers["www-authenticate"].startswith('Bearer error="invalid_token"')
 
 
-def test_the_claims_have_the_names_that_are_configured(
-    operator: comptroller.Service, place: Place
-) -> None:
+def test_the_claims_have_the_configured_names(operator: comptroller.Service, place: Place) -> None:
     key = a_key()
     place.publish(key)
     guest = Guest(operator, place.url, customer_claim="https://x/tenant", operator_claim="admin")

@@ -1,4 +1,4 @@
-"""The keys of an issuer elsewhere: from where they are fetched, and when."""
+"""The keys of an external issuer: where and when they are fetched."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def test_keys_are_fetched_once_and_again_after_ten_minutes(guest: Guest, place: 
     place.publish(key)
     token = guest.token(key)
     assert guest.show_all(*[token] * 20) == [200] * 20
-    assert len(place.asked) == 1
+    assert len(place.requests) == 1
     guest.clock.go(599)
     guest.show(token)
-    assert len(place.asked) == 1
+    assert len(place.requests) == 1
     guest.clock.go(1)
     assert guest.show(token).status_code == 200
-    # A key that is not there is waited for.
+    # A request waits for an unknown key.
     assert guest.show(guest.token(a_key(kid="k2"))).status_code == 401
-    assert len(place.asked) == 2
+    assert len(place.requests) == 2
 
 
-def test_keys_at_hand_serve_while_others_are_fetched(guest: Guest, place: Place) -> None:
+def test_cached_keys_are_used_during_a_refresh(guest: Guest, place: Place) -> None:
     old, new = a_key(), a_key(kid="k2")
     place.publish(old)
     token = guest.token(old)
@@ -47,12 +47,10 @@ def test_keys_at_hand_serve_while_others_are_fetched(guest: Guest, place: Place)
     place.may_answer.set()
     assert guest.show(guest.token(new)).status_code == 200
     assert guest.show(token).status_code == 401
-    assert len(place.asked) == 2
+    assert len(place.requests) == 2
 
 
-def test_a_new_key_is_fetched_when_it_is_met_but_not_all_the_time(
-    guest: Guest, place: Place
-) -> None:
+def test_an_unknown_key_triggers_a_refresh_with_a_limit(guest: Guest, place: Place) -> None:
     first, second, unknown = a_key(), a_key(kid="k2"), a_key(kid="k3")
     place.publish(first)
     assert guest.show(guest.token(first)).status_code == 200
@@ -60,16 +58,16 @@ def test_a_new_key_is_fetched_when_it_is_met_but_not_all_the_time(
     assert guest.show(guest.token(second)).status_code == 401
     guest.clock.go(30)
     assert guest.show_all(*[guest.token(second)] * 5) == [200] * 5
-    assert len(place.asked) == 2
+    assert len(place.requests) == 2
     for number in range(10):
         assert guest.show(guest.token(unknown, jti=str(number))).status_code == 401
-    assert len(place.asked) == 2
+    assert len(place.requests) == 2
     guest.clock.go(30)
     assert guest.show(guest.token(unknown)).status_code == 401
-    assert len(place.asked) == 3
+    assert len(place.requests) == 3
 
 
-def test_a_token_that_was_taken_ends_with_its_key(guest: Guest, place: Place) -> None:
+def test_a_verified_token_ends_with_its_key(guest: Guest, place: Place) -> None:
     old, new = a_key(), a_key(kid="k2")
     place.publish(old)
     token = guest.token(old)
@@ -94,7 +92,7 @@ def test_a_token_that_was_taken_ends_with_its_key(guest: Guest, place: Place) ->
         (200, b" " * ((1 << 20) + 1)),
     ],
 )
-def test_without_keys_it_cannot_be_told_and_with_them_the_old_ones_stay(
+def test_without_keys_tokens_are_unavailable_and_cached_keys_stay(
     guest: Guest, place: Place, caplog: pytest.LogCaptureFixture, status: int, body: bytes
 ) -> None:
     key = a_key()
@@ -104,9 +102,9 @@ def test_without_keys_it_cannot_be_told_and_with_them_the_old_ones_stay(
         answer = guest.show(token)
     assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
     assert answer.headers["retry-after"] == "1"
-    assert "were not renewed" in caplog.text
+    assert "were not refreshed" in caplog.text
     assert guest.show(token).status_code == 503
-    assert len(place.asked) == 1
+    assert len(place.requests) == 1
     guest.clock.go(30)
     place.status = 200
     place.publish(key)
@@ -114,10 +112,10 @@ def test_without_keys_it_cannot_be_told_and_with_them_the_old_ones_stay(
     guest.clock.go(1200)
     place.status, place.body = status, body
     assert guest.show(token).status_code == 200
-    assert len(place.asked) == 3
+    assert len(place.requests) == 3
 
 
-def test_nobody_answers(operator: comptroller.Service, place: Place) -> None:
+def test_an_unreachable_issuer_is_unavailable(operator: comptroller.Service, place: Place) -> None:
     guest = Guest(operator, "http://127.0.0.1:1/keys")
     assert guest.show_all(*[guest.token(a_key())] * 3) == [503] * 3
 
@@ -125,7 +123,7 @@ def test_nobody_answers(operator: comptroller.Service, place: Place) -> None:
 @pytest.mark.parametrize(
     "begins", [b"HTTP/1.1 200 ", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n"]
 )
-def test_who_answers_drip_by_drip_is_not_waited_for(begins: bytes) -> None:
+def test_a_slow_issuer_times_out(begins: bytes) -> None:
     ended = Event()
 
     def drip() -> None:
@@ -154,10 +152,10 @@ def test_a_redirection_is_not_followed(guest: Guest, place: Place) -> None:
         other.publish(key)
         place.status, place.location = 302, other.url
         assert guest.show(guest.token(key)).status_code == 503
-        assert other.asked == []
+        assert other.requests == []
 
 
-def test_nothing_in_a_token_is_fetched(guest: Guest, place: Place) -> None:
+def test_urls_in_a_token_are_not_fetched(guest: Guest, place: Place) -> None:
     ours, theirs = a_key(), a_key()
     place.publish(ours)
     with a_place() as other:
@@ -176,7 +174,7 @@ def test_nothing_in_a_token_is_fetched(guest: Guest, place: Place) -> None:
         assert guest.show(unknown).status_code == 401
         elsewhere = guest.token(theirs, iss=other.url, jku=other.url)
         assert guest.show(elsewhere).status_code == 401
-        assert other.asked == []
+        assert other.requests == []
 
 
 def publish(file: Path, key: OKPKey) -> None:
@@ -201,11 +199,11 @@ def test_a_file_without_keys_is_refused_at_once(
     file = tmp_path / "keys.json"
     if held is not None:
         file.write_text(held)
-    with pytest.raises(comptroller.Unusable, match=r"keys\.json, which should hold the keys"):
+    with pytest.raises(comptroller.Unusable, match=r"keys\.json cannot be used for the keys"):
         Guest(operator, str(file))
 
 
-def test_a_shared_secret_among_the_keys_is_of_no_use(guest: Guest, place: Place) -> None:
+def test_a_symmetric_key_in_the_set_is_ignored(guest: Guest, place: Place) -> None:
     shared = OctKey.import_key({"kty": "oct", "k": "c2VjcmV0LXNlY3JldC1zZWNyZXQ", "kid": "k2"})
     place.body = json.dumps(
         {"keys": [a_key().as_dict(private=False), shared.as_dict(private=True)]}
@@ -225,13 +223,13 @@ def test_a_shared_secret_among_the_keys_is_of_no_use(guest: Guest, place: Place)
         "://",
     ],
 )
-def test_keys_do_not_travel_in_clear(operator: comptroller.Service, source: str) -> None:
+def test_keys_are_not_fetched_over_plain_http(operator: comptroller.Service, source: str) -> None:
     with pytest.raises(comptroller.InvalidRequest, match="jwks") as refused:
         Guest(operator, source)
     assert "password" not in str(refused.value)
 
 
 @pytest.mark.parametrize("name", ["issuer", "audience", "customer_claim", "operator_claim"])
-def test_nothing_that_is_compared_may_be_empty(operator: comptroller.Service, name: str) -> None:
+def test_configured_values_must_not_be_empty(operator: comptroller.Service, name: str) -> None:
     with pytest.raises(comptroller.InvalidRequest, match=name):
         Guest(operator, "keys.json", **{name: ""})

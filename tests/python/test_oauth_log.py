@@ -1,4 +1,4 @@
-"""What the log says of a token request that was refused: who, from where, why, and no secret."""
+"""The log line of a rejected token request: client, peer, error, and no secret."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PEER = "203.0.113.9"
 
 
 class Logged:
-    """A token endpoint, and what it logs."""
+    """A token endpoint, and its log."""
 
     def __init__(self, store: Path, service: comptroller.Service) -> None:
         self.stream = io.BytesIO()
@@ -39,7 +39,7 @@ class Logged:
         )
 
     def ask(self, body: str, **headers: str) -> Any:
-        """The answer to a form, and the one line that was logged."""
+        """Sends a form; returns the response and its log line."""
 
         async def asked() -> Any:
             transport = httpx2.ASGITransport(app=self.application, client=(PEER, 1))
@@ -72,7 +72,9 @@ def credentials(known: Known, client: str, place: str) -> tuple[str, dict[str, s
 
 @pytest.mark.parametrize("place", ["form", "header"])
 @pytest.mark.parametrize("client", ["known", "unknown"])
-def test_a_refused_client_is_named_if_it_is_known(logged: Logged, client: str, place: str) -> None:
+def test_a_rejected_client_is_named_if_it_is_registered(
+    logged: Logged, client: str, place: str
+) -> None:
     body, headers = credentials(logged.known, client, place)
     answer, line = logged.ask(body, **headers)
     assert answer.json()["error"] == "invalid_client"
@@ -91,13 +93,13 @@ def test_a_refused_client_is_named_if_it_is_known(logged: Logged, client: str, p
         (CANARY * 1000, "invalid_request"),
     ],
 )
-def test_other_refusals_are_told_apart(logged: Logged, body: str, error: str) -> None:
+def test_other_errors_are_logged(logged: Logged, body: str, error: str) -> None:
     answer, line = logged.ask(body, Authorization=logged.known.basic)
     assert answer.json()["error"] == error
     assert (line["client_id"], line["peer"], line["error"]) == (logged.known.id, PEER, error)
 
 
-def test_what_is_granted_is_a_line_like_any_other(logged: Logged) -> None:
+def test_a_granted_request_is_logged_as_usual(logged: Logged) -> None:
     answer, line = logged.ask(urlencode(GRANT), Authorization=logged.known.basic)
     assert answer.status_code == 200
     assert (line["client_id"], line["customer"]) == (logged.known.id, "acme")
@@ -109,7 +111,7 @@ def test_what_is_granted_is_a_line_like_any_other(logged: Logged) -> None:
     [((), "127.0.0.1"), (("--behind-proxy", "--issuer", ISSUER), "198.51.100.2")],
     ids=["reached", "behind a proxy"],
 )
-def test_the_peer_is_that_of_a_trusted_proxy_alone(
+def test_the_peer_is_that_of_a_trusted_proxy(
     tmp_path: Path, words: tuple[str, ...], peer: str
 ) -> None:
     with serving("--empty", *words, cwd=tmp_path) as server:

@@ -1,4 +1,4 @@
-"""What an authorization server tells of itself: RFC 8414, RFC 7517."""
+"""The metadata of the authorization server: RFC 8414, RFC 7517."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starlette.routing import Mount, Router
 DOCS = Path(__file__).parents[2] / "docs" / "http.md"
 
 
-def test_the_metadata_leads_to_the_rest(served: Served) -> None:
+def test_the_metadata_has_the_other_urls(served: Served) -> None:
     answer = served.ask("GET", METADATA_PATH)
     told = answer.json()
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")

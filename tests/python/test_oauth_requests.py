@@ -1,4 +1,4 @@
-"""RFC 6750 to the letter: what a request with a good, a bad or no token is answered."""
+"""RFC 6750: the responses to requests with a valid, an invalid or no token."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("header", "query", "status", "code", "challenge"), REFUSED)
-def test_what_is_no_good_token_is_refused(
+def test_an_invalid_token_is_refused(
     served: Served,
     good: str,
     header: str | None,
@@ -81,14 +81,14 @@ def test_what_is_no_good_token_is_refused(
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER ", "Bearer   "])
-def test_a_good_token_is_taken(served: Served, good: str, scheme: str) -> None:
+def test_a_valid_token_is_accepted(served: Served, good: str, scheme: str) -> None:
     answer = served.ask("GET", LIST, headers={"Authorization": scheme + good})
     assert answer.status_code == 200
     assert "www-authenticate" not in answer.headers
 
 
 @pytest.mark.parametrize("query", ["?limit=1", "?id=access_token", "?id=%61"])
-def test_an_access_token_may_be_a_value(served: Served, good: str, query: str) -> None:
+def test_the_text_access_token_may_be_a_value(served: Served, good: str, query: str) -> None:
     assert served.show(good, LIST + query).status_code == 200
 
 
@@ -101,7 +101,7 @@ def test_a_missing_scope_is_named(served: Served, good: str) -> None:
     assert answer.json()["code"] == "insufficient-scope"
 
 
-def test_who_asks_comes_before_what_is_asked(served: Served) -> None:
+def test_authentication_precedes_validation(served: Served) -> None:
     answer = served.ask("POST", "/rewards/addresses?nonsense=%ff", content=b"{", headers={})
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"] == "Bearer"
@@ -110,7 +110,7 @@ def test_who_asks_comes_before_what_is_asked(served: Served) -> None:
 # ---- the limit of a client -----------------------------------------------------------------------
 
 
-def test_one_too_many_is_told_when_to_come_again(
+def test_a_request_above_the_limit_gets_retry_after(
     open_as: Callable[..., comptroller.Service], store_path: Path
 ) -> None:
     served = Served(store_path, open_as(), rate=0.5)
@@ -127,7 +127,7 @@ def test_one_too_many_is_told_when_to_come_again(
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf")])
-def test_a_rate_that_is_none_is_refused(served: Served, rate: float) -> None:
+def test_an_invalid_rate_is_refused(served: Served, rate: float) -> None:
     with pytest.raises(comptroller.InvalidRequest):
         local_authority(str(served.store), issuer=ISSUER, rate=rate)
 
@@ -138,7 +138,7 @@ def test_two_tokens_in_two_headers_are_refused(served: Served, good: str) -> Non
     assert (answer.status_code, answer.headers["www-authenticate"]) == (400, INVALID_REQUEST)
 
 
-def test_a_clock_that_is_set_back_stops_nothing() -> None:
+def test_a_clock_that_is_set_back_blocks_nobody() -> None:
     clock = Clock()
     rate = Rate(1, clock)
     assert [rate.wait_s("a") for _ in range(3)] == [0, 0, 1]
@@ -148,7 +148,7 @@ def test_a_clock_that_is_set_back_stops_nothing() -> None:
     assert rate.wait_s("a") == 0
 
 
-def test_a_limit_remembers_a_bounded_number_of_clients() -> None:
+def test_a_limit_stores_a_bounded_number_of_clients() -> None:
     rate = Rate(0.1, Clock())
     assert rate.wait_s("first") == 0
     assert rate.wait_s("first") == 10

@@ -1,4 +1,4 @@
-"""Scopes are exact over HTTP: each operation passes with its own scope, and with no other."""
+"""Scopes over HTTP: each operation accepts only its own scope."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from comptroller.routes import ROWS, Row
 
 SCOPES: list[str] = list(described()["scopes"])
 
-# What no operation takes: whoever passes the scope is told of it, and nothing is written.
+# A parameter that no operation accepts: a request with the scope is invalid and writes nothing.
 NONSENSE = "?nonsense=x"
 
 
 @pytest.fixture(scope="module")
 def tokens(served: Served) -> dict[str, str]:
-    """A token for each scope alone."""
+    """Returns a token for each scope alone."""
     client = served.register("client", "acme")
     operator = served.register("operator", None)
     return {
@@ -28,7 +28,7 @@ def tokens(served: Served) -> dict[str, str]:
 
 
 def needed(row: Row, scope: str) -> str:
-    """The scope that the holder of a scope needs here, told by the specification's table."""
+    """Returns the required scope, from the table of the specification."""
     operation = operations()[row.operation]
     if scope.startswith("operator:") or row.path.startswith("/operator/"):
         return "operator:write" if operation.is_write else "operator:read"
@@ -36,7 +36,7 @@ def needed(row: Row, scope: str) -> str:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
-def test_an_operation_takes_its_own_scope_alone(
+def test_an_operation_accepts_only_its_own_scope(
     served: Served, tokens: dict[str, str], row: Row
 ) -> None:
     path = row.path.replace("{id}", "nothing") + NONSENSE
@@ -58,14 +58,14 @@ def test_an_operation_takes_its_own_scope_alone(
     assert 1 <= len(passed) <= 2
 
 
-def test_a_scope_is_compared_whole(served: Served) -> None:
+def test_a_scope_must_match_completely(served: Served) -> None:
     client = served.register("whole", "acme", ["identity:read_identity"])
     token = served.token(client)
     assert served.show(token, "/v2/identity/identities").status_code == 200
     assert served.show(token, "/v2/identity/controls").status_code == 403
 
 
-def test_who_registers_without_scopes_has_those_of_its_kind(served: Served) -> None:
+def test_a_client_without_scopes_has_all_client_scopes(served: Served) -> None:
     for customer in ("acme", None):
         told = served.ask_token(served.register("all", customer)).json()["scope"].split(" ")
         assert told == [
@@ -73,7 +73,7 @@ def test_who_registers_without_scopes_has_those_of_its_kind(served: Served) -> N
         ]
 
 
-def test_a_client_sees_its_own_customer_alone(
+def test_a_client_sees_only_its_own_customer(
     served: Served, shared_operator: comptroller.Service
 ) -> None:
     shared_operator.identities.put(id="of-globex", customer_id="globex")

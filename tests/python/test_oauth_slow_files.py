@@ -1,4 +1,4 @@
-"""Keys and clients on a disk that answers slowly: nobody waits for it on the event loop."""
+"""Keys and clients on a slow disk: the event loop never waits for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOON_S = 5
 
 
 class Disk:
-    """Calls a function before it tells anything of the files of keys and clients."""
+    """A file system that calls a function before each access to the files of keys and clients."""
 
     def __init__(self) -> None:
         self.before: Callable[[], object] = lambda: None
@@ -60,14 +60,14 @@ def served(store_path: Path, operator: comptroller.Service) -> Served:
     return Served(store_path, operator)
 
 
-def test_a_disk_slower_than_a_second_is_asked_once(served: Served, disk: Disk) -> None:
+def test_a_disk_slower_than_a_second_is_read_once(served: Served, disk: Disk) -> None:
     token = served.token(served.register())
     disk.before = lambda: served.clock.go(1.5)
     for _ in range(3):
         assert served.show(token).status_code == 200
 
 
-def test_the_last_good_state_serves_while_a_disk_hangs(
+def test_the_last_valid_state_is_used_while_a_disk_hangs(
     served: Served, disk: Disk, may_answer: threading.Event
 ) -> None:
     token = served.token(served.register())
@@ -89,7 +89,7 @@ def test_the_last_good_state_serves_while_a_disk_hangs(
     assert disk.most_at_once <= 2  # one for each file
 
 
-def test_what_changed_meanwhile_is_known_when_the_disk_answers(
+def test_changes_are_known_when_the_disk_responds(
     served: Served, disk: Disk, may_answer: threading.Event
 ) -> None:
     known = served.register()
@@ -103,7 +103,7 @@ def test_what_changed_meanwhile_is_known_when_the_disk_answers(
     may_answer.set()
     disk.before = lambda: None
     ends = time.monotonic() + SOON_S
-    while served.show(token).status_code == 200:  # the look that hung has not ended yet
+    while served.show(token).status_code == 200:  # the read that hung has not ended yet
         assert time.monotonic() < ends
         served.clock.go(1)
     assert served.show(token).status_code == 401

@@ -1,4 +1,4 @@
-"""On which terms tokens are taken, how long, and how many are remembered."""
+"""Requirements of tokens: lifetime, audience, issuer, and the cache of verified tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from joserfc import jwt
 from joserfc.jwk import OKPKey
 
 
-def test_a_token_that_was_taken_ends_all_the_same(
+def test_a_verified_token_expires(
     open_as: Callable[..., comptroller.Service], store_path: Path
 ) -> None:
     served = Served(store_path, open_as())
@@ -50,7 +50,7 @@ def test_an_issuer_is_a_url(served: Served, issuer: str) -> None:
         local_authority(str(served.store), issuer=issuer)
 
 
-def test_a_token_of_one_audience_is_none_of_another(
+def test_a_token_is_valid_for_one_audience(
     open_as: Callable[..., comptroller.Service], store_path: Path
 ) -> None:
     service = open_as()
@@ -62,12 +62,12 @@ def test_a_token_of_one_audience_is_none_of_another(
 
 
 @pytest.mark.parametrize("issuer", ["http://127.0.0.1:8080", "http://[::1]", "https://a/books"])
-def test_an_issuer_may_have_a_path_and_be_this_machine(served: Served, issuer: str) -> None:
+def test_an_issuer_may_have_a_path_and_be_local(served: Served, issuer: str) -> None:
     local_authority(str(served.store), issuer=issuer)
 
 
 class Trusting:
-    """Trusts one key and everybody, and counts how often a signature was looked at."""
+    """Trusts one key and every client, and counts the verified signatures."""
 
     def __init__(self, key: OKPKey) -> None:
         self.looked = 0
@@ -84,7 +84,7 @@ class Trusting:
         return True
 
 
-def test_the_tokens_that_came_last_are_remembered_and_no_more() -> None:
+def test_the_most_recent_tokens_are_cached() -> None:
     clock, key = Clock(), OKPKey.generate_key("Ed25519")
     trust = Trusting(key)
     verifier = Verifier(Terms("i", "a", frozenset({"Ed25519"})), trust, clock)
@@ -96,10 +96,10 @@ def test_the_tokens_that_came_last_are_remembered_and_no_more() -> None:
         return jwt.encode(header, told, key, algorithms=["Ed25519"]).encode()
 
     async def show(*numbers: int) -> int:
-        """How many of these tokens were looked at."""
+        """Returns how many of these tokens were verified."""
         before = trust.looked
         for number in numbers:
-            assert (await verifier.taken(token(number))).caller.customer == "acme"
+            assert (await verifier.verify(token(number))).caller.customer == "acme"
         return trust.looked - before
 
     async def showing() -> None:

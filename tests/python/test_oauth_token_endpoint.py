@@ -116,7 +116,7 @@ def test_the_token_endpoint_refuses(
         (FORM, GRANT + "&x=" + "a" * (16 << 10), 413),
     ],
 )
-def test_the_token_endpoint_takes_small_forms_alone(
+def test_the_token_endpoint_accepts_only_small_forms(
     served: Served, known: Known, type: str, body: str, status: int
 ) -> None:
     is_error(post(served, known.basic, body, type), status, "invalid_request")
@@ -156,7 +156,7 @@ def test_the_token_endpoint_grants(
 
 
 @given(st.binary(max_size=30), st.binary(max_size=30))
-def test_nonsense_is_refused(served: Served, header: bytes, body: bytes) -> None:
+def test_malformed_tokens_are_refused(served: Served, header: bytes, body: bytes) -> None:
     given = [(b"content-type", FORM.encode()), (b"authorization", header)]
     for content in (body, GRANT.encode() + b"&" + body):
         answer = served.ask("POST", TOKEN_PATH, content=content, headers=given)
@@ -172,19 +172,19 @@ def test_basic_credentials_are_form_encoded_first(served: Served, known: Known) 
     assert post(served, lower, GRANT).status_code == 200
 
 
-def test_credentials_in_the_url_are_not_looked_at(served: Served, known: Known) -> None:
+def test_credentials_in_the_url_are_ignored(served: Served, known: Known) -> None:
     query = urlencode({"client_id": known.id, "client_secret": known.secret})
     form = {"grant_type": "client_credentials"}
     is_error(served.ask("POST", f"{TOKEN_PATH}?{query}", data=form), 400, "invalid_client")
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "DELETE", "PATCH"])
-def test_the_token_endpoint_takes_post_alone(served: Served, method: str) -> None:
+def test_the_token_endpoint_accepts_only_post(served: Served, method: str) -> None:
     answer = served.ask(method, TOKEN_PATH)
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
-def test_a_revoked_clients_secret_is_as_wrong_as_any(
+def test_a_revoked_client_gets_the_error_of_a_wrong_secret(
     open_as: Callable[..., comptroller.Service], store_path: Path
 ) -> None:
     from comptroller.http import clients
@@ -201,7 +201,9 @@ def test_a_revoked_clients_secret_is_as_wrong_as_any(
     assert len({answer.text for answer in answers}) == 1
 
 
-def test_others_are_served_while_a_secret_is_checked(served: Served, known: Known) -> None:
+def test_other_requests_are_answered_while_a_secret_is_checked(
+    served: Served, known: Known
+) -> None:
     ended: list[str] = []
 
     async def note(name: str, *asked: str, **how: Any) -> None:
@@ -221,7 +223,7 @@ def test_others_are_served_while_a_secret_is_checked(served: Served, known: Know
 
 
 @pytest.mark.parametrize("is_known", [False, True])
-def test_too_many_at_once_are_told_to_come_again_and_keep_nobody_else_out(
+def test_too_many_requests_of_a_client_are_refused_and_block_no_other(
     served: Served, is_known: bool
 ) -> None:
     named, other = served.register(), served.register()
@@ -240,7 +242,7 @@ def test_too_many_at_once_are_told_to_come_again_and_keep_nobody_else_out(
     *answers, others = asyncio.run(crowd())
     assert others.status_code == 200
     counts = Counter(answer.status_code for answer in answers)
-    assert counts[401] >= 8  # more where one was refused before the last came
+    assert counts[401] >= 8  # more, if one was refused before the last request arrived
     assert counts[503] == 20 - counts[401] > 0
     busy = next(answer for answer in answers if answer.status_code == 503)
     assert (busy.json()["code"], busy.headers["retry-after"]) == ("unavailable", "1")

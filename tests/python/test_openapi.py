@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, whole, and in agreement with the core and with what is served."""
+"""The OpenAPI document: valid, complete, and consistent with the core and the server."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PARAMETERS = "#/components/parameters/"
 
 
 def documented(document: dict[str, Any] = DOCUMENT) -> dict[tuple[str, str], dict[str, Any]]:
-    """The operations of a document by path and method."""
+    """Returns the operations of a document by path and method."""
     return {
         (path, method.upper()): operation
         for path, methods in document["paths"].items()
@@ -40,7 +40,7 @@ def documented(document: dict[str, Any] = DOCUMENT) -> dict[tuple[str, str], dic
 
 
 def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Everything in a document, with where it is."""
+    """Yields everything in a document with its location."""
     yield path, value
     members = value.items() if isinstance(value, dict) else []
     members = enumerate(value) if isinstance(value, list) else members
@@ -49,7 +49,7 @@ def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ..
 
 
 def parameters(operation: dict[str, Any], place: str) -> dict[str, dict[str, Any]]:
-    """The parameters of an operation by name, those of a path, a query or its headers."""
+    """Returns the parameters of an operation by name, by location."""
     resolved = [
         DOCUMENT["components"]["parameters"][each["$ref"].removeprefix(PARAMETERS)]
         if "$ref" in each
@@ -61,7 +61,7 @@ def parameters(operation: dict[str, Any], place: str) -> dict[str, dict[str, Any
 
 @pytest.mark.parametrize("drop_deprecated", [False, True])
 @pytest.mark.parametrize("authority", AUTHORITIES)
-def test_it_is_valid(authority: str, drop_deprecated: bool) -> None:
+def test_the_document_is_valid(authority: str, drop_deprecated: bool) -> None:
     validator = pytest.importorskip("openapi_spec_validator")
     document = json.loads(openapi.document(authority, drop_deprecated=drop_deprecated))
     validator.validate(document)
@@ -71,7 +71,7 @@ def test_it_is_valid(authority: str, drop_deprecated: bool) -> None:
 
 
 @pytest.mark.parametrize("authority", AUTHORITIES)
-def test_what_it_refers_to_is_there(authority: str) -> None:
+def test_all_references_exist(authority: str) -> None:
     document = json.loads(openapi.document(authority))
     operations = documented(document).values()
     ids = [operation["operationId"] for operation in operations]
@@ -89,7 +89,7 @@ def test_what_it_refers_to_is_there(authority: str) -> None:
     assert schemes == set(document["components"]["securitySchemes"])
 
 
-def test_nothing_is_there_for_no_use() -> None:
+def test_every_component_is_used() -> None:
     used = {value for path, value in walk(DOCUMENT) if path[-1:] == ("$ref",)}
     there = {
         f"#/components/{kind}/{name}"
@@ -100,12 +100,12 @@ def test_nothing_is_there_for_no_use() -> None:
     assert there - used <= refusals | {"#/components/schemas/Identity"}
 
 
-def test_every_path_and_method_of_the_interface_is_in_it_and_no_other() -> None:
+def test_the_document_has_exactly_the_paths_of_the_interface() -> None:
     rows = {(row.path, row.method) for row in ROWS}
     assert set(documented()) == rows | BULK | {TOKEN}
 
 
-def test_the_application_takes_what_is_in_it(operator: comptroller.Service) -> None:
+def test_the_application_accepts_the_documented_requests(operator: comptroller.Service) -> None:
     document = json.loads(openapi.document("off"))
     with Asked(app(operator, authenticator=EveryoneIsOperator())) as ask:
         for path, methods in document["paths"].items():
@@ -115,7 +115,7 @@ def test_the_application_takes_what_is_in_it(operator: comptroller.Service) -> N
             assert answer.headers.get("allow") == ", ".join(allowed), path
 
 
-def test_an_operation_is_named_once_and_its_other_paths_after_it() -> None:
+def test_an_operation_has_its_name_at_its_first_path() -> None:
     for row in ROWS:
         told = documented()[row.path, row.method]
         name = row.operation.replace(".", "_")
@@ -128,7 +128,7 @@ def test_an_operation_is_named_once_and_its_other_paths_after_it() -> None:
 
 
 @pytest.mark.parametrize("name", DESCRIPTION["records"])
-def test_an_answer_has_the_members_of_its_record_and_may_gain_others(name: str) -> None:
+def test_a_response_has_the_members_of_its_record_and_may_have_others(name: str) -> None:
     told, record = SCHEMAS[name], DESCRIPTION["records"][name]["members"]
     assert list(told["properties"]) == list(record)
     assert told["required"] == [member for member, said in record.items() if said["required"]]
@@ -138,12 +138,12 @@ def test_an_answer_has_the_members_of_its_record_and_may_gain_others(name: str) 
 
 
 @pytest.mark.parametrize("name", DESCRIPTION["enums"])
-def test_a_closed_set_has_its_words(name: str) -> None:
+def test_a_closed_set_has_its_values(name: str) -> None:
     assert SCHEMAS[name]["enum"] == list(DESCRIPTION["enums"][name])
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
-def test_a_request_says_all_that_the_core_reads(row: Any) -> None:
+def test_a_request_has_all_parameters_of_the_core(row: Any) -> None:
     told, operation = documented()[row.path, row.method], OPERATIONS[row.operation]
     request = operation["request"]
     described = DESCRIPTION["requests"].get(request) or DESCRIPTION["records"][request]
@@ -180,7 +180,7 @@ def test_arrays_of_a_query_are_repeated_keys_and_bounded() -> None:
         assert array["schema"]["maxItems"] == 100
 
 
-def test_what_is_deprecated_says_so() -> None:
+def test_deprecated_members_are_marked() -> None:
     marked = {path[:-1] for path, _ in walk(DOCUMENT) if path[-1:] == ("deprecated",)}
     flags = {
         (schema, flag)
@@ -204,7 +204,7 @@ def test_an_operation_needs_its_scope_or_the_operators(row: Any) -> None:
     assert {"401", "403", "429"} <= set(told["responses"])
 
 
-def test_who_tells_callers_apart_decides_what_credentials_there_are() -> None:
+def test_the_authority_decides_the_security_schemes() -> None:
     schemes = {
         authority: json.loads(openapi.document(authority))["components"]["securitySchemes"]
         for authority in AUTHORITIES
@@ -227,11 +227,11 @@ def test_writes_and_only_writes_take_an_idempotency_key() -> None:
         assert list(taken) == ["X-Request-Id", *(["Idempotency-Key"] if is_write else [])]
 
 
-def test_every_refusal_is_a_problem_with_its_codes() -> None:
+def test_every_error_response_is_a_problem_with_its_codes() -> None:
     codes = [problem["code"] for problem in DESCRIPTION["problems"]]
     assert SCHEMAS["Problem"]["properties"]["code"]["enum"] == codes
     responses = DOCUMENT["components"]["responses"]
-    by_clients = {"unsupported", "outcome-unknown"}  # a server answers with neither
+    by_clients = {"unsupported", "outcome-unknown"}  # a server never returns these
     for problem in DESCRIPTION["problems"]:
         if problem["code"] in by_clients:
             assert f"Problem{problem['status']}" not in responses
@@ -241,6 +241,6 @@ def test_every_refusal_is_a_problem_with_its_codes() -> None:
         assert list(told["content"]) == ["application/problem+json"]
 
 
-def test_the_server_is_where_the_document_is() -> None:
+def test_the_server_url_is_relative_to_the_document() -> None:
     assert DOCUMENT["servers"] == [{"url": "."}]
     assert not any("://" in value for _, value in walk(DOCUMENT) if isinstance(value, str))

@@ -1,4 +1,4 @@
-"""A value is valid by the OpenAPI document exactly where the service takes it."""
+"""A value is valid by the OpenAPI document exactly if the service accepts it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def validator(schema: dict[str, Any]) -> jsonschema.Draft202012Validator:
 
 UUID = "0190163D-8694-739b-aea5-966c26f8ad91"
 VALUES = [
-    # operation, parameter, what it takes, what it refuses
+    # operation, parameter, accepted values, rejected values
     ("claims.list", "id", ["a", "~" * 128, UUID, "a/b?"], ["", "a b", "é", "a" * 129]),
     ("claims.list", "payout_group_id", [UUID, UUID.lower()], ["", "a", UUID[1:], UUID + "0"]),
     ("claims.list", "chain", ["INK", " ", "é" * 128, "\x7f"], ["", "\x1f", "a\tb", "é" * 129]),
@@ -45,24 +45,24 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("operation", "name", "good", "bad"), VALUES)
-def test_a_value_is_valid_where_the_service_takes_it(
-    shared_door: Any, operation: str, name: str, good: list[str], bad: list[str]
+def test_a_value_is_valid_if_the_service_accepts_it(
+    shared_core_client: Any, operation: str, name: str, good: list[str], bad: list[str]
 ) -> None:
     path = next(row.path for row in ROWS if row.operation == operation)
     told = DOCUMENT["paths"][path]["get"]["parameters"]
     (schema,) = [parameter["schema"] for parameter in told if parameter.get("name") == name]
     judge = validator(schema["items"] if schema.get("type") == "array" else schema)
     for value in good:
-        shared_door(operation, {name: value})
+        shared_core_client(operation, {name: value})
         judge.validate(value)
     for value in bad:
         with pytest.raises(comptroller.InvalidRequest):
-            shared_door(operation, {name: value})
+            shared_core_client(operation, {name: value})
         assert not judge.is_valid(value), value
 
 
 METADATA = [
-    # metadata, whether it may be
+    # metadata, whether it is valid
     ({}, True),
     ({"a" * 64: "b" * 512, "é": ""}, True),
     ({str(number): "" for number in range(50)}, True),
@@ -79,20 +79,20 @@ METADATA = [
 
 
 @pytest.mark.parametrize(("metadata", "is_valid"), METADATA, ids=str)
-def test_metadata_is_valid_where_the_service_takes_it(
-    shared_door: Any, metadata: Any, is_valid: bool
+def test_metadata_is_valid_if_the_service_accepts_it(
+    shared_core_client: Any, metadata: Any, is_valid: bool
 ) -> None:
     put = {"id": "alice", "metadata": metadata}
     assert validator(SCHEMAS["PutIdentity"]).is_valid(put) is is_valid
     if is_valid:
-        shared_door("identities.put", body=put)
+        shared_core_client("identities.put", body=put)
     else:
         with pytest.raises(comptroller.InvalidRequest):
-            shared_door("identities.put", body=put)
+            shared_core_client("identities.put", body=put)
 
 
 AMOUNTS = [
-    # text, whether it is an amount, and whether one that may be negative
+    # text, whether it is an amount, and whether it is a signed amount
     *((text, True, True) for text in ["0", "1.50", "9" * 20 + "." + "9" * 18, "007"]),
     *((text, False, True) for text in ["-1", "-0.5"]),
     *((text, False, False) for text in ["", "+1", ".5", "1.", "1e3", "NaN", "1_0", "٣"]),
@@ -101,8 +101,8 @@ AMOUNTS = [
 
 
 @pytest.mark.parametrize(("text", "is_amount", "is_signed"), AMOUNTS)
-def test_an_amount_is_valid_where_the_service_takes_it(
-    shared_door: Any, text: str, is_amount: bool, is_signed: bool
+def test_an_amount_is_valid_if_the_service_accepts_it(
+    shared_core_client: Any, text: str, is_amount: bool, is_signed: bool
 ) -> None:
     told = {"id": "a", "status": "PENDING", "created_at": "2026-01-31T23:59:59Z"}
     for schema, operation, record, expected in [
@@ -112,7 +112,7 @@ def test_an_amount_is_valid_where_the_service_takes_it(
         assert validator(SCHEMAS[schema]).is_valid(record) is expected
         path = {"id": UUID} if "id" not in record else {}
         with pytest.raises(comptroller.Error) as refused:
-            shared_door(operation, path, {**record, "nothing": 1})
+            shared_core_client(operation, path, {**record, "nothing": 1})
         assert any("amount" in e.field or e.field == "balance" for e in refused.value.errors) is (
             not expected
         )

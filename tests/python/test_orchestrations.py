@@ -1,4 +1,4 @@
-"""Orchestrations: every filter with every bound, and what putting one does."""
+"""Orchestrations: every filter with every bound, and put."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ ARRAYS = (
 
 
 def members(value: Any) -> Any:
-    """A record as the dict it was made of."""
+    """Returns a record as a dict of its members."""
     if hasattr(value, "__struct_fields__"):
         pairs = ((name, members(getattr(value, name))) for name in value.__struct_fields__)
         return {name: found for name, found in pairs if found is not None}
     return value
 
 
-def test_every_member_is_kept_and_shown(operator, acme):
+def test_every_member_is_stored_and_shown(operator, acme):
     made = operator.orchestrations.put(WHOLE)
     assert members(made) == WHOLE
     assert str(made.source_amount) == "-12.50"
@@ -64,14 +64,14 @@ def test_every_member_is_kept_and_shown(operator, acme):
     assert acme.orchestrations.list().items == [made]
 
 
-def test_a_record_that_was_shown_can_be_put_back(operator):
+def test_a_returned_record_can_be_put_again(operator):
     made = operator.orchestrations.put(WHOLE)
     assert operator.orchestrations.put(made) == made
 
 
-def test_members_that_were_not_given_are_not_shown(operator, door):
+def test_unset_members_are_not_shown(operator, core_client):
     operator.orchestrations.put({"id": "bare", "status": "PENDING", "created_at": at(0)})
-    shown = door("orchestrations.get", {"id": "bare"})
+    shown = core_client("orchestrations.get", {"id": "bare"})
     assert sorted(shown) == ["created_at", "customer_id", "id", "status", "updated_at"]
     assert shown["customer_id"] == "default"
     assert shown["updated_at"] == shown["created_at"] == "2026-01-01T00:00:00.000000Z"
@@ -100,7 +100,7 @@ def test_id_status_and_created_at_are_required(operator, missing):
     ],
     ids=repr,
 )
-def test_the_same_id_again(operator, change, outcome):
+def test_a_put_with_the_same_id(operator, change, outcome):
     before = operator.orchestrations.put(WHOLE)
     if outcome == "already-exists":
         with refused(outcome, 409):
@@ -125,7 +125,7 @@ def test_an_unknown_or_malformed_id_is_not_found(shared_operator, id):
 
 @pytest.fixture(scope="module")
 def listed(shared_open_as):
-    """Five of acme's, a second apart, that differ in each member; one of globex's."""
+    """Five orchestrations of acme, a second apart, that differ in each member; one of globex."""
     operator = shared_open_as()
     lines = [
         orchestration(profile_id="p0", source_asset="USD", destination_asset="BTC", ref_id="a,b"),
@@ -195,7 +195,7 @@ def test_the_list_filters(listed, filters, expected):
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_an_array_takes_one_hundred_values_and_no_more(listed, name):
+def test_an_array_accepts_at_most_one_hundred_values(listed, name):
     values = ["V" + str(number) for number in range(101)]
     assert listed.orchestrations.list(**{name: values[:100]}).items == []
     with refused("invalid-request", 400) as caught:
@@ -217,7 +217,7 @@ def test_all_arrays_may_be_full_at_once(operator):
 
 
 @pytest.mark.parametrize("name", ["source_asset", "status", "orchestration_id"])
-def test_one_hundred_values_find_what_each_would(operator, name):
+def test_one_hundred_values_find_the_union(operator, name):
     lines = [
         orchestration(id=f"o{n}", source_asset=f"A{n}", status=f"S{n}", created_at=at(n % 7))
         for n in range(120)
@@ -241,7 +241,7 @@ def test_one_hundred_values_find_what_each_would(operator, name):
         ("order", "asc"),
     ],
 )
-def test_the_list_refuses_what_is_malformed(listed, name, value):
+def test_the_list_of_addresses_refuses_malformed_values(listed, name, value):
     with refused("invalid-request", 400) as caught:
         listed.orchestrations.list(**{name: value})
     assert [error.field for error in caught.value.errors] == [name.replace("_at_", "_at.")]

@@ -1,4 +1,4 @@
-"""The application that docs/http.md shows is served by every ASGI server that it names."""
+"""Every ASGI server of docs/http.md serves the application shown there."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ODD = "a/b%2F?#"
 
 
 def program() -> str:
-    """The application of one's own, as it is shown; it serves the store rewards.db."""
+    """The application of docs/http.md, which serves the store rewards.db."""
     if not DOCS.exists():
         pytest.skip("the source distribution carries no docs")
     blocks = re.findall(
@@ -53,7 +53,7 @@ def free_port() -> int:
 
 @contextmanager
 def running(server: str, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """The application under a server of that name, and where it is mounted, once it answers."""
+    """Yields the application under a server, and its mount path, when it answers."""
     (folder / "books.py").write_text(program())
     port = free_port()
     words = [word.format(port=port) for word in COMMANDS[server]]
@@ -80,7 +80,7 @@ def running(server: str, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes]
 
 
 def has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it ends within a moment, which is left to it."""
+    """Whether a server stops within a short time."""
     try:
         process.wait(0.05)
     except subprocess.TimeoutExpired:
@@ -96,7 +96,7 @@ def is_ready(address: str) -> bool:
 
 
 @pytest.mark.parametrize("server", COMMANDS)
-def test_it_reads_writes_loads_exports_and_ends(server: str, tmp_path: Path) -> None:
+def test_a_server_reads_writes_loads_exports_and_stops(server: str, tmp_path: Path) -> None:
     if importlib.util.find_spec(server) is None:
         pytest.skip(f"{server} is not installed")
     store = tmp_path / "rewards.db"
@@ -106,7 +106,7 @@ def test_it_reads_writes_loads_exports_and_ends(server: str, tmp_path: Path) -> 
         with comptroller.connect(
             address, client_id=client.client_id, client_secret=secret
         ) as service:
-            # What a path does not hold reaches it as it was sent.
+            # An encoded slash reaches the application unchanged.
             service.identities.put(id=ODD)
             assert service.identities.get(ODD).id == ODD
             sent = tmp_path / "sent.ndjson"

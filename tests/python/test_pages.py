@@ -1,4 +1,4 @@
-"""Pages of lists: what they hold, how they show it, and the walk over all of them."""
+"""Pages of lists: their content, their display, and the iteration over all pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Pages:
 
     def __init__(self, answers: dict[str, bytes]) -> None:
         self.answers = answers
-        self.asked: list[list[tuple[str, str]]] = []
+        self.requests: list[list[tuple[str, str]]] = []
 
     def call(
         self,
@@ -40,7 +40,7 @@ class Pages:
         body: bytes | None,
         idempotency_key: str | None,
     ) -> bytes:
-        self.asked.append(parameters)
+        self.requests.append(parameters)
         return self.answers[dict(parameters).get("page_cursor", "")]
 
     def stream(self, *asked: object) -> Any:
@@ -80,14 +80,14 @@ def test_its_table_escapes_what_it_shows() -> None:
     assert '""' not in long
 
 
-def test_its_table_shows_twenty_rows_and_counts_the_rest() -> None:
+def test_its_table_shows_twenty_rows_and_counts_the_others() -> None:
     shown = Page(items=[balance(n) for n in range(50)], next_page_cursor="x")._repr_html_()
     assert shown.count("<tr>") == 21
     assert "30 more rows" in shown
     assert "more columns" not in shown
 
 
-def test_its_table_leaves_out_columns_without_a_value() -> None:
+def test_its_table_omits_columns_without_a_value() -> None:
     claim = Claim(
         id="c1",
         payout_group_id="g1",
@@ -102,7 +102,7 @@ def test_its_table_leaves_out_columns_without_a_value() -> None:
     assert "tx_hash" not in shown
 
 
-def test_its_table_joins_what_a_member_lists() -> None:
+def test_its_table_joins_the_values_of_an_array() -> None:
     claim = Claim(
         id="c1",
         payout_group_id="g1",
@@ -124,25 +124,25 @@ def test_an_empty_page_has_no_table() -> None:
     assert "<table" not in shown
 
 
-def test_a_list_answers_a_page() -> None:
+def test_a_list_returns_a_page() -> None:
     transport = Pages({"": page_json([1, 2], "next")})
     page = operations.Balances(transport).list(limit=2)
     assert page.items == [balance(1), balance(2)]
     assert page.next_page_cursor == "next"
-    assert transport.asked == [[("limit", "2")]]
+    assert transport.requests == [[("limit", "2")]]
 
 
-def test_iter_walks_all_pages_and_asks_for_one_when_it_is_wanted() -> None:
+def test_iter_fetches_a_page_when_it_is_needed() -> None:
     transport = Pages(
         {"": page_json([1, 2], "p2"), "p2": page_json([], "p3"), "p3": page_json([3], "")}
     )
     walk = operations.Balances(transport).iter(address_id="a1", order="ASC")
-    assert transport.asked == []
+    assert transport.requests == []
     assert next(walk).balance == 1
-    assert len(transport.asked) == 1
+    assert len(transport.requests) == 1
     assert [item.balance for item in walk] == [2, 3]
     asked = [("address_id", "a1"), ("order", "ASC"), ("limit", "1000")]
-    assert transport.asked == [
+    assert transport.requests == [
         asked,
         [*asked, ("page_cursor", "p2")],
         [*asked, ("page_cursor", "p3")],
@@ -157,7 +157,7 @@ def test_iter_walks_all_pages_and_asks_for_one_when_it_is_wanted() -> None:
         page_json([1], "").replace(b'"1"', b'"\xff"'),
     ],
 )
-def test_an_answer_that_is_no_page_tells_of_a_damaged_store(answer: bytes) -> None:
+def test_an_invalid_page_is_reported_as_a_damaged_store(answer: bytes) -> None:
     with pytest.raises(Unusable, match=r"the store is damaged, .* balances\.list"):
         operations.Balances(Pages({"": answer})).list()
 

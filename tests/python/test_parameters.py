@@ -1,4 +1,4 @@
-"""The parameters of lists: repeated, unknown, or not of their type."""
+"""The parameters of lists: repeated, unknown, or of a wrong type."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPEATED = [
 
 @pytest.fixture(scope="module")
 def one_of_each(shared_open_as):
-    """A row of each resource that the filters of REPEATED find."""
+    """A row of each resource that the filters of REPEATED match."""
     operator = shared_open_as()
     operator.identities.put(id="one", customer_id="once")
     for type in ("CLOSED", "SELL_ONLY"):
@@ -40,7 +40,7 @@ def one_of_each(shared_open_as):
 
 
 @pytest.mark.parametrize(("resource", "name", "value"), REPEATED)
-def test_a_value_that_is_there_twice_finds_no_row_twice(one_of_each, resource, name, value):
+def test_a_repeated_value_finds_a_row_once(one_of_each, resource, name, value):
     asked = getattr(one_of_each, resource)
     once = asked.list(**{name: value})
     twice = asked.list(**{name: [value, value]})
@@ -62,14 +62,14 @@ def test_a_value_that_is_there_twice_finds_no_row_twice(one_of_each, resource, n
         ("balances", "adress_id", "address_id"),
     ],
 )
-def test_an_unknown_filter_is_refused_and_the_nearest_is_named(
-    shared_operator, shared_door, resource, name, nearest
+def test_an_unknown_filter_is_refused_and_the_nearest_is_suggested(
+    shared_operator, shared_core_client, resource, name, nearest
 ):
     with refused("invalid-request", 400) as caught:
         getattr(shared_operator, resource).list(**{name: "x"})
     assert nearest in caught.value.detail
     with refused("invalid-request", 400) as caught:
-        shared_door(f"{resource}.list", {name: "x"})
+        shared_core_client(f"{resource}.list", {name: "x"})
     assert nearest in caught.value.detail
     assert [error.field for error in caught.value.errors] == [name]
 
@@ -84,25 +84,25 @@ def test_an_unknown_filter_is_refused_and_the_nearest_is_named(
         ("reward_addresses", "include_balance", "true"),
     ],
 )
-def test_a_single_valued_parameter_may_not_be_repeated(shared_door, resource, name, value):
-    assert shared_door(f"{resource}.list", [(name, value)])["next_page_cursor"] == ""
+def test_a_single_valued_parameter_may_not_be_repeated(shared_core_client, resource, name, value):
+    assert shared_core_client(f"{resource}.list", [(name, value)])["next_page_cursor"] == ""
     with refused("invalid-request", 400) as caught:
-        shared_door(f"{resource}.list", [(name, value), (name, value)])
+        shared_core_client(f"{resource}.list", [(name, value), (name, value)])
     assert [error.field for error in caught.value.errors] == [name]
 
 
 @pytest.mark.parametrize("value", ["True", "1", "yes", "", "FALSE"])
-def test_a_boolean_is_true_or_false(shared_door, value):
+def test_a_boolean_is_true_or_false(shared_core_client, value):
     with refused("invalid-request", 400):
-        shared_door("controls.list", {"include_deleted": value})
+        shared_core_client("controls.list", {"include_deleted": value})
 
 
-def test_a_read_takes_no_body(shared_door):
+def test_a_read_accepts_no_body(shared_core_client):
     with refused("invalid-request", 400):
-        shared_door("claims.list", {}, {"limit": 5})
+        shared_core_client("claims.list", {}, {"limit": 5})
 
 
-def test_several_faults_are_told_at_once(shared_door):
+def test_several_errors_are_reported_at_once(shared_core_client):
     with refused("invalid-request", 400) as caught:
-        shared_door("claims.list", {"limit": "0", "order": "UP", "nonsense": "1"})
+        shared_core_client("claims.list", {"limit": "0", "order": "UP", "nonsense": "1"})
     assert {error.field for error in caught.value.errors} == {"limit", "order", "nonsense"}

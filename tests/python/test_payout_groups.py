@@ -1,4 +1,4 @@
-"""Payout groups: made, renamed, observed and listed."""
+"""Payout groups: creation, updates, observations and lists."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_a_new_group_begins_unregistered_with_balance_zero(acme, ledger):
     assert acme.payout_groups.get(made.id) == made
 
 
-def test_an_id_made_here_is_a_lower_case_uuid_of_version_7(acme):
+def test_a_generated_id_is_a_lower_case_uuid_of_version_7(acme):
     made = made_group(acme)
     assert UUID(made.id).version == 7
     assert made.id == str(UUID(made.id))
 
 
-def test_the_schedule_type_is_kept_and_shown(acme):
+def test_the_schedule_type_is_stored_and_shown(acme):
     made = made_group(acme, schedule_type="DAILY")
     assert made.schedule_type == "DAILY"
     assert acme.payout_groups.get(made.id).schedule_type == "DAILY"
@@ -63,7 +63,7 @@ def test_the_schedule_type_is_kept_and_shown(acme):
         ("claimer_address", "So11111111111111111111111111111111111111112"),
     ],
 )
-def test_create_refuses_what_is_malformed_and_names_it(acme, member, value):
+def test_create_refuses_a_malformed_member_and_names_it(acme, member, value):
     with refused("invalid-request", 400) as caught:
         acme.payout_groups.create(**WHOLE | {member: value})
     assert [error.field for error in caught.value.errors] == [member]
@@ -71,10 +71,10 @@ def test_create_refuses_what_is_malformed_and_names_it(acme, member, value):
 
 
 @pytest.mark.parametrize("missing", WHOLE)
-def test_create_requires_five_members(acme_door, missing):
+def test_create_requires_five_members(acme_core_client, missing):
     body = {name: value for name, value in WHOLE.items() if name != missing}
     with refused("invalid-request", 400) as caught:
-        acme_door("payout_groups.create", body=body)
+        acme_core_client("payout_groups.create", body=body)
     assert [error.field for error in caught.value.errors] == [missing]
 
 
@@ -94,24 +94,24 @@ SERVER_OWNED = OBSERVED | {
 
 
 @pytest.mark.parametrize("member", SERVER_OWNED)
-def test_create_refuses_members_that_are_the_servers(acme_door, member):
+def test_create_refuses_members_that_the_server_sets(acme_core_client, member):
     with refused("invalid-request", 400) as caught:
-        acme_door("payout_groups.create", body=WHOLE | {member: SERVER_OWNED[member]})
+        acme_core_client("payout_groups.create", body=WHOLE | {member: SERVER_OWNED[member]})
     assert member in caught.value.detail
-    assert acme_door("payout_groups.list")["items"] == []
+    assert acme_core_client("payout_groups.list")["items"] == []
 
 
 @pytest.mark.parametrize("member", [*OBSERVED, "ledger", "claimer_address", "created_at"])
-def test_update_refuses_members_that_are_not_its_own(acme_door, acme, member):
+def test_update_refuses_other_members(acme_core_client, acme, member):
     made = made_group(acme)
     value = (SERVER_OWNED | WHOLE)[member]
     with refused("invalid-request", 400):
-        acme_door("payout_groups.update", {"id": made.id}, {"name": "South", member: value})
+        acme_core_client("payout_groups.update", {"id": made.id}, {"name": "South", member: value})
     assert acme.payout_groups.get(made.id) == made
 
 
 @pytest.mark.parametrize("given", [{"name": "South"}, {"jurisdiction": "LI"}])
-def test_update_sets_what_is_given_and_leaves_the_rest(acme, given):
+def test_update_changes_only_the_given_members(acme, given):
     before = made_group(acme)
     after = acme.payout_groups.update(before.id, **given)
     expected = {"name": before.name, "jurisdiction": before.jurisdiction} | given
@@ -121,7 +121,7 @@ def test_update_sets_what_is_given_and_leaves_the_rest(acme, given):
     assert acme.payout_groups.get(before.id) == after
 
 
-def test_an_update_with_no_member_changes_nothing(acme):
+def test_an_update_without_members_changes_nothing(acme):
     before = made_group(acme)
     assert acme.payout_groups.update(before.id) == before
 
@@ -133,14 +133,14 @@ def test_an_unknown_or_malformed_id_is_not_found(shared_acme, operation, id):
         getattr(shared_acme.payout_groups, operation)(id)
 
 
-def test_a_uuid_is_taken_in_any_case(acme):
+def test_a_uuid_is_accepted_in_any_case(acme):
     made = made_group(acme)
     assert acme.payout_groups.get(made.id.upper()) == made
     assert acme.payout_groups.get(UUID(made.id)) == made
     assert ids(acme.payout_groups.list(id=made.id.upper())) == [made.id]
 
 
-def test_the_operator_observes_what_clients_only_see(operator, acme):
+def test_the_operator_observes_and_clients_only_read(operator, acme):
     made = made_group(acme)
     operator.payout_groups.observe(
         made.id,
@@ -159,7 +159,7 @@ def test_the_operator_observes_what_clients_only_see(operator, acme):
     assert (seen.name, seen.jurisdiction) == (made.name, made.jurisdiction)
 
 
-def test_observing_one_thing_leaves_the_others(operator):
+def test_observing_one_member_changes_no_other(operator):
     made = made_group(operator)
     operator.payout_groups.observe(made.id, balance="5", balance_at=at(1))
     seen = operator.payout_groups.observe(made.id, onchain_status="REGISTERED")
@@ -167,7 +167,7 @@ def test_observing_one_thing_leaves_the_others(operator):
 
 
 @pytest.mark.parametrize("balance", ["-1", "1e3", "NaN", "", "1."])
-def test_a_balance_that_is_no_amount_is_refused(operator, balance):
+def test_an_invalid_balance_of_a_group_is_refused(operator, balance):
     made = made_group(operator)
     with refused("invalid-request", 400):
         operator.payout_groups.observe(made.id, balance=balance)
@@ -217,7 +217,7 @@ SUN = "So11111111111111111111111111111111111111112"
 
 @pytest.fixture(scope="module")
 def listed(shared_open_as):
-    """Four of acme's, a second apart, and one of globex's that would match as well."""
+    """Four groups of acme, a second apart, and one of globex that also matches."""
     operator = shared_open_as()
     lines = [
         group(asset_type="ETH", jurisdiction="CH", claimer_address=MIXED, name="a%_1"),
@@ -276,7 +276,7 @@ def test_the_list_filters(listed, filters, expected):
     ("name", "value"),
     [("id", "no-uuid"), ("ledger", "BITCOIN"), ("onchain_status", "no word"), ("name_prefix", "")],
 )
-def test_the_list_refuses_what_is_malformed(listed, name, value):
+def test_the_list_of_addresses_refuses_malformed_values(listed, name, value):
     with refused("invalid-request", 400) as caught:
         listed.payout_groups.list(**{name: value})
     assert [error.field for error in caught.value.errors] == [name]

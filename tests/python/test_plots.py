@@ -1,4 +1,4 @@
-"""Pictures: every report has one, also of nothing, of very much and of very uneven figures."""
+"""Pictures: every report has one, for no rows, for many rows and for extreme values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 import polars
-from comptroller.analysis.plots.frames import MOST_ROWS
+from comptroller.analysis.plots.frames import MAX_ROWS
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from furnished import NAMES, reported
@@ -29,7 +29,9 @@ EMPTY = [name for name in NAMES if name not in ("group_statement", "history")]
 
 @pytest.mark.parametrize("theme", ["light", "dark", "page"])
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_saved_without_a_network(reports: dict[str, Report], name: str, theme: str) -> None:
+def test_a_picture_is_saved_without_a_network(
+    reports: dict[str, Report], name: str, theme: str
+) -> None:
     report = reports[name]
     assert len(report)
     svg = svg_of(report.plot(theme))
@@ -41,18 +43,18 @@ def test_it_is_saved_without_a_network(reports: dict[str, Report], name: str, th
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_same_rows_make_the_same_picture(reports: dict[str, Report], name: str) -> None:
+def test_equal_rows_give_equal_pictures(reports: dict[str, Report], name: str) -> None:
     assert len({reports[name].plot().to_json() for _ in range(4)}) == 1
 
 
-def test_it_is_a_png_too(reports: dict[str, Report], tmp_path: Any) -> None:
+def test_a_picture_is_saved_as_png(reports: dict[str, Report], tmp_path: Any) -> None:
     path = tmp_path / "picture.png"
     reports["claims_summary"].plot().save(str(path))
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("name", EMPTY)
-def test_of_nothing_it_says_so(operator: comptroller.Service, name: str) -> None:
+def test_an_empty_report_has_a_message(operator: comptroller.Service, name: str) -> None:
     report = reported(operator, name)
     assert not len(report)
     svg = svg_of(report.plot())
@@ -72,15 +74,15 @@ def test_of_nothing_it_says_so(operator: comptroller.Service, name: str) -> None
         ("claim_type", "month"),
     ],
 )
-def test_claims_are_drawn_by_any_keys(furnished: comptroller.Service, by: tuple[str, ...]) -> None:
+def test_claims_are_drawn_for_any_keys(furnished: comptroller.Service, by: tuple[str, ...]) -> None:
     for name in ("claims_summary", "confirmation_times", "failures"):
         picture = reported(furnished, name, by=by).plot()
-        assert 0 < drawn_rows(picture) <= MOST_ROWS
+        assert 0 < drawn_rows(picture) <= MAX_ROWS
         assert width_of(svg_of(picture)) <= 650
 
 
 def summary(rows: dict[str, Any], keys: tuple[str, ...]) -> Report:
-    """A summary of claims that nobody counted."""
+    """Returns a summary of generated claims."""
     amounts = polars.col("claims").cast(polars.Decimal(38, 18))
     counted = {"confirmed": polars.col("claims"), "failed": polars.lit(0)}
     asset = {"asset": polars.lit("ETH")}
@@ -89,7 +91,7 @@ def summary(rows: dict[str, Any], keys: tuple[str, ...]) -> Report:
 
 
 @pytest.mark.parametrize(
-    ("name", "measure", "told"),
+    ("name", "measure", "expected"),
     [
         ("claims_summary", "claims", "log scale"),
         ("failures", "failures", "log scale"),
@@ -103,10 +105,10 @@ def summary(rows: dict[str, Any], keys: tuple[str, ...]) -> Report:
         ("cohort", "groups", "<1%"),
     ],
 )
-def test_one_row_that_dwarfs_the_rest_leaves_them_readable(
-    reports: dict[str, Report], name: str, measure: str, told: str
+def test_a_dominant_row_leaves_the_others_readable(
+    reports: dict[str, Report], name: str, measure: str, expected: str
 ) -> None:
-    # The last row of a statement is of the whole month, and its key is null.
+    # The last row of a statement is the whole month, with a null key.
     known = [polars.col(key).is_not_null() for key in reports[name].keys] or [polars.lit(True)]
     number = polars.selectors.numeric() - polars.selectors.by_name(
         *("age_months", "step"), require_all=False
@@ -121,19 +123,19 @@ def test_one_row_that_dwarfs_the_rest_leaves_them_readable(
         return frame.with_columns((number * times).cast(polars.Float64))
 
     picture = rewritten(reports[name], dwarfed).plot()
-    assert told in json.dumps(picture.to_dict())
+    assert expected in json.dumps(picture.to_dict())
     assert width_of(svg_of(picture)) <= 650
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_of_ten_rows_there_is_a_picture(reports: dict[str, Report], name: str) -> None:
+def test_every_report_with_ten_rows_has_a_picture(reports: dict[str, Report], name: str) -> None:
     report = rewritten(reports[name], lambda frame: frame.tail(10))
     svg = svg_of(report.plot())
     assert "Nothing to show" not in svg
     assert width_of(svg) <= 650
 
 
-def test_what_is_drawn_adds_up_to_the_rows(reports: dict[str, Report]) -> None:
+def test_the_drawn_values_sum_to_the_rows(reports: dict[str, Report]) -> None:
     def rows(name: str) -> polars.DataFrame:
         return reports[name].to_polars()
 
@@ -157,7 +159,7 @@ def test_what_is_drawn_adds_up_to_the_rows(reports: dict[str, Report]) -> None:
         assert len(drawn(name, member)) == len(rows(name))
 
 
-def test_days_without_a_score_hide_none_that_has_one(reports: dict[str, Report]) -> None:
+def test_days_without_a_score_hide_no_scored_day(reports: dict[str, Report]) -> None:
     def crowded(frame: polars.DataFrame) -> polars.DataFrame:
         scored = frame.filter(polars.col("score").is_not_null()).head(10)
         unscored = scored.head(1).with_columns(score=polars.lit(None, polars.Float64))
@@ -170,19 +172,19 @@ def test_days_without_a_score_hide_none_that_has_one(reports: dict[str, Report])
     assert sum(point["known"] for point in points) == scored > 0
 
 
-def test_of_a_million_rows_few_thousand_are_drawn_and_none_is_lost() -> None:
+def test_a_million_rows_are_reduced_and_counted() -> None:
     hours = polars.datetime_range(at(), at() + timedelta(hours=9_999), "1h", eager=True)
     groups = polars.DataFrame({"group": [f"g{number}" for number in range(100)]})
     frame = groups.join(polars.DataFrame({"hour": hours.dt.replace_time_zone("UTC")}), how="cross")
     report = summary({**frame.to_dict(), "claims": [1] * len(frame)}, ("group", "hour"))
     picture = report.plot()
-    assert drawn_rows(picture) <= MOST_ROWS
+    assert drawn_rows(picture) <= MAX_ROWS
     piled = max(picture.to_dict()["datasets"].values(), key=lambda rows: len(rows[0]))
     assert sum(row["top"] - row["bottom"] for row in piled) == 1_000_000
     assert {"94 others", "g0"} < {row["series"] for row in piled}
 
 
-def test_of_many_stuck_claims_the_oldest_are_drawn_and_the_others_counted() -> None:
+def test_the_oldest_stuck_claims_are_drawn_and_the_others_counted() -> None:
     count = 20_000
     rows = {
         "id": [str(number) for number in range(count)],
@@ -195,39 +197,39 @@ def test_of_many_stuck_claims_the_oldest_are_drawn_and_the_others_counted() -> N
         "threshold_seconds": -1.0,
     }
     picture = Report(REPORTS["stuck_claims"], (), polars.DataFrame(rows)).plot()
-    assert drawn_rows(picture) <= MOST_ROWS
+    assert drawn_rows(picture) <= MAX_ROWS
     assert "18,000 others" in json.dumps(picture.to_dict())
 
 
-def test_counts_are_drawn_over_all_assets_and_amounts_one_by_one(
+def test_counts_are_drawn_over_all_assets_and_amounts_by_asset(
     operator: comptroller.Service,
 ) -> None:
     for number, asset in enumerate(("ETH", "RPL", "LDO", "ETH")):
         made = {"onchain_status": "PENDING", "amount": f"{10**number}", "asset_type": asset}
         load(operator, "claims", claim(**made))
     for by in (("status",), ("status", "day"), ("status", "asset")):
-        told = json.dumps(operator.reports.claims_summary(by).plot().to_dict())
+        expected = json.dumps(operator.reports.claims_summary(by).plot().to_dict())
         for asset in ("ETH", "RPL", "LDO"):
-            assert f"amount ({asset})" in told
+            assert f"amount ({asset})" in expected
     picture = operator.reports.claims_summary(("status",)).plot()
     assert [row["claims"] for row in data_of(picture, "claims")] == [4]
     assert sorted(row["amount"] for row in data_of(picture, "amount")) == [10, 100, 1001]
 
 
 @pytest.mark.parametrize("by", [("chain",), ("chain", "day")])
-def test_one_that_dwarfs_the_rest_does_not_hide_it(by: tuple[str, ...]) -> None:
+def test_a_dominant_series_does_not_hide_the_others(by: tuple[str, ...]) -> None:
     chains = ["BIG", "A", "B", "C"]
     rows: dict[str, Any] = {"chain": chains, "day": [at()] * 4, "claims": [10**9, 1, 2, 3]}
-    told = json.dumps(summary(rows, by).plot().to_dict())
-    assert '"symlog"' in told
-    assert "log scale" in told
-    assert ("one has 100.0%" in told) == (len(by) == 2)
+    expected = json.dumps(summary(rows, by).plot().to_dict())
+    assert '"symlog"' in expected
+    assert "log scale" in expected
+    assert ("one has 100.0%" in expected) == (len(by) == 2)
 
 
 @pytest.mark.parametrize(
     "amount", ["99999999999999999999.999999999999999999", "0.000000000000000001"]
 )
-def test_amounts_at_the_ends_of_their_range_are_drawn(
+def test_amounts_at_the_limits_of_their_range_are_drawn(
     operator: comptroller.Service, amount: str
 ) -> None:
     moments = {"submitted_at": at(10), "confirmed_at": at(5), "updated_at": at(days=9)}
@@ -244,7 +246,7 @@ def test_amounts_at_the_ends_of_their_range_are_drawn(
         svg_of(operator.reports.claims_summary(by).plot())
 
 
-def test_times_at_the_ends_of_their_range_are_drawn(operator: comptroller.Service) -> None:
+def test_times_at_the_limits_of_their_range_are_drawn(operator: comptroller.Service) -> None:
     first, last = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"
     ended = {"onchain_status": "CONFIRMED", "submitted_at": last, "confirmed_at": first}
     load(operator, "claims", claim(created_at=first, **ended), claim(created_at=last, **ended))
@@ -253,7 +255,7 @@ def test_times_at_the_ends_of_their_range_are_drawn(operator: comptroller.Servic
         svg_of(operator.reports.confirmation_times(by).plot())
 
 
-def test_groups_named_as_the_others_are_not_added_to_them() -> None:
+def test_groups_with_equal_labels_are_not_merged() -> None:
     names = [f"c{number}" for number in range(100)] + ["95 others"]
     report = summary(
         {"chain": names, "day": [at()] * 101, "claims": [1] * 100 + [50]}, ("chain", "day")
@@ -263,13 +265,13 @@ def test_groups_named_as_the_others_are_not_added_to_them() -> None:
     assert drawn["(2) 95 others"] == 95
 
 
-def test_a_theme_that_is_none_is_refused(operator: comptroller.Service) -> None:
+def test_an_unknown_theme_is_refused(operator: comptroller.Service) -> None:
     with pytest.raises(comptroller.InvalidRequest, match="theme: must be one of light, dark"):
         operator.reports.claims_summary().plot("sepia")
 
 
 @pytest.mark.parametrize("missing", ["altair", "vl_convert"])
-def test_what_is_missing_is_named(
+def test_missing_modules_are_named(
     operator: comptroller.Service, monkeypatch: pytest.MonkeyPatch, missing: str
 ) -> None:
     report = operator.reports.claims_summary()
@@ -279,7 +281,7 @@ def test_what_is_missing_is_named(
             act()
 
 
-def test_lines_replace_a_pile_only_where_one_series_would_hide_others(
+def test_lines_replace_a_stack_only_if_one_series_would_hide_others(
     operator: comptroller.Service,
 ) -> None:
     months = [at(days=0), at(days=40)]
@@ -293,4 +295,4 @@ def test_lines_replace_a_pile_only_where_one_series_would_hide_others(
     assert not any("lines" in note for note in notes_of(alone))
     beside = operator.reports.claims_summary(by=["month", "claim_type", "asset"]).plot()
     (note,) = (note for note in notes_of(beside) if "lines" in note)
-    assert note == "amount (RPL): one has 100.0%, so lines instead of a pile."
+    assert note == "amount (RPL): one has 100.0%, so lines instead of a stack."

@@ -1,4 +1,4 @@
-"""The picture of what was claimed against what was held leaves out no group without saying so."""
+"""The picture of the reconciliation draws or counts every group."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from comptroller.analysis.report import Report
 from pictures import data_of, notes_of, svg_of
 
 RECONCILED = [
-    # Average holdings, annual rate, median rate, deviation and whether that is within tolerance.
+    # Average holdings, annual rate, median rate, deviation, and whether within the tolerance.
     (100.0, 0.05, 0.05, 0.0, True),
     (100.0, 0.50, 0.05, 9.0, False),
     (0.0, None, 0.05, None, False),
@@ -47,7 +47,7 @@ def reconciled(rows: list[tuple[Any, ...]]) -> Report:
     return Report(REPORTS["reconciliation"], ("group", "month"), frame, {"tolerance": 0.05})
 
 
-def test_groups_that_no_rate_compares_are_drawn_at_the_edge_or_counted() -> None:
+def test_groups_without_a_deviation_are_drawn_at_the_edge_or_counted() -> None:
     picture = reconciled(RECONCILED).plot()
     strips = data_of(picture, "within")
     assert [(row["deviation"], row["within"]) for row in strips] == [
@@ -72,13 +72,13 @@ def test_groups_that_no_rate_compares_are_drawn_at_the_edge_or_counted() -> None
 
 
 @pytest.mark.parametrize("row", RECONCILED)
-def test_a_group_alone_is_drawn_or_counted_too(row: tuple[Any, ...]) -> None:
+def test_a_single_group_is_drawn_or_counted(row: tuple[Any, ...]) -> None:
     picture = reconciled([row]).plot()
     svg_of(picture)
     assert len(data_of(picture, "within")) == ("Not drawn: 1" not in "".join(notes_of(picture)))
 
 
-def test_a_claim_on_nothing_held_is_named(operator: comptroller.Service) -> None:
+def test_a_claim_on_no_holdings_is_named(operator: comptroller.Service) -> None:
     mine, place = group(id="0" * 8 + "-0000-4000-8000-" + "0" * 12), address()
     load(operator, "payout-groups", mine)
     load(operator, "reward-addresses", {**place, "payout_group_id": mine["id"]})

@@ -1,4 +1,4 @@
-"""The picture of how long claims take: a distribution, its percentiles, and what it cannot show."""
+"""The picture of confirmation times: distribution, percentiles and notes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_times_are_drawn_as_a_distribution(operator: comptroller.Service) -> Non
     assert highest[3] == pytest.approx(3 * highest[1])
     told = notes_of(picture)
     assert "Drawn as 1 ms: 1 shorter times, 0 of them negative." in told
-    assert "Drawn at 1 ms: 2 claims, with those that took less or none." in told
+    assert "Drawn at 1 ms: 2 claims that took 1 ms or less." in told
     shown = texts_of(svg_of(picture))
     assert {"INK", "(none)", "p50", "p90", "p99"} < shown
 
@@ -73,7 +73,7 @@ def test_without_a_distribution_the_percentiles_are_drawn(furnished: comptroller
     svg_of(picture)
 
 
-def test_by_a_period_there_are_lines_and_no_distribution(furnished: comptroller.Service) -> None:
+def test_a_period_gives_lines_and_no_distribution(furnished: comptroller.Service) -> None:
     report = furnished.reports.confirmation_times(("chain", "day"))
     assert report.distribution is None
     picture = report.plot()
@@ -82,7 +82,7 @@ def test_by_a_period_there_are_lines_and_no_distribution(furnished: comptroller.
 
 
 @pytest.mark.parametrize("by", [("chain",), ("chain", "day")])
-def test_claims_that_all_wait_have_no_times_to_draw(
+def test_waiting_claims_alone_have_no_times_to_draw(
     operator: comptroller.Service, by: tuple[str, ...]
 ) -> None:
     waits = {"onchain_status": "SUBMITTED", "submitted_at": at(), "updated_at": at(9)}

@@ -1,4 +1,4 @@
-"""Pictures and pages show words from outside as words, and as many of them as there is room for."""
+"""Pictures and pages escape and shorten text from outside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from furnished import HOSTILE, NAMES
 from pictures import data_of, rewritten, svg_in, svg_of, texts_of
 
 
-def test_words_from_outside_stay_words(reports: dict[str, Report]) -> None:
+def test_text_from_outside_is_escaped_in_pages(reports: dict[str, Report]) -> None:
     svg = svg_of(reports["failures"].plot())
     assert "&lt;script&gt;alert" in svg
     assert "\u202e" in HOSTILE
@@ -28,8 +28,8 @@ def test_words_from_outside_stay_words(reports: dict[str, Report]) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_word_breaks_a_picture(reports: dict[str, Report], name: str) -> None:
-    """What XML has no character for would end the process that draws it."""
+def test_no_text_breaks_a_picture(reports: dict[str, Report], name: str) -> None:
+    """A character that is invalid in XML would end the renderer's process."""
     unfit = "\x00\x1f\x7f\u200f\u2028\u202e\ufffe\uffff"
     words = [
         name for name, type in reports[name].to_polars().schema.items() if type == polars.String
@@ -42,14 +42,14 @@ def test_no_word_breaks_a_picture(reports: dict[str, Report], name: str) -> None
     ElementTree.fromstring(svg)
 
 
-def test_a_stored_message_of_no_characters_is_drawn(operator: comptroller.Service) -> None:
+def test_a_stored_message_of_invalid_characters_is_drawn(operator: comptroller.Service) -> None:
     load(operator, "claims", claim(onchain_status="FAILED", error_message="bad \uffff \u202e"))
     html = operator.reports.failures().html()
     assert "bad \\uffff \\u202e" in "".join(texts_of(svg_in(html)))
     assert "<td>bad \\uffff \\u202e</td>" in html
 
 
-def test_messages_that_begin_alike_are_not_one(operator: comptroller.Service) -> None:
+def test_messages_with_a_common_prefix_are_distinct(operator: comptroller.Service) -> None:
     long = "transaction reverted: " + "x" * 500
     messages = [f"{long}1", f"{long}2", f"{long}2", None, "(none)"]
     load(
@@ -70,7 +70,7 @@ def test_messages_that_begin_alike_are_not_one(operator: comptroller.Service) ->
 
 
 @pytest.mark.parametrize("letter", ["x", "W", "\u6f22"])
-def test_a_label_is_cut_where_it_would_leave_the_picture(
+def test_a_label_is_cut_at_the_edge_of_the_picture(
     operator: comptroller.Service, letter: str
 ) -> None:
     load(operator, "claims", claim(onchain_status="FAILED", error_message=letter * 300))

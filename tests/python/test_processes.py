@@ -1,4 +1,4 @@
-"""Several processes, and many threads, on one store."""
+"""Several processes and many threads on one store."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ for number in range(25):
         svc.identities.put(id=f"{sys.argv[2]}-{number}")
 """
 
-# In a process of its own: Python warns of a fork where there are threads.
+# In a separate process, because Python warns of a fork with threads.
 FORKER = """
 import json, os, sys, comptroller
 print("ready", flush=True)
@@ -91,7 +91,7 @@ svc.identities.put(id="carol")
 assert svc.check()["ok"]
 """
 
-# A child for each try: what a library prepares at the first call is prepared by many at once.
+# A child for each attempt, because libraries initialize at the first call.
 FIRST_CALLS = """
 import os, sys, threading, comptroller
 from writing import write_one
@@ -118,7 +118,7 @@ for child in range(30):
 
 
 def run_together(program: str, arguments: list[list[str]], start: str = "go") -> list[str]:
-    """What processes print that run this program and start at the same moment."""
+    """Returns the outputs of processes that run this program and start at the same time."""
     environment = dict(os.environ)
     places = [str(Path(__file__).parent), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(places)
@@ -162,7 +162,7 @@ def test_four_processes_write_one_file(store_path: Path) -> None:
         assert svc.check()["ok"]
 
 
-def test_processes_may_make_and_open_one_file_at_once(tmp_path: Path) -> None:
+def test_processes_may_create_and_open_one_file_at_once(tmp_path: Path) -> None:
     store = tmp_path / "new.db"
     run_together(OPENER, [[str(store), f"p{n}"] for n in range(PROCESSES)])
     with comptroller.open(store) as svc:
@@ -170,7 +170,7 @@ def test_processes_may_make_and_open_one_file_at_once(tmp_path: Path) -> None:
         assert svc.check()["ok"]
 
 
-def test_of_many_deletes_of_one_control_exactly_one_succeeds(store_path: Path) -> None:
+def test_exactly_one_of_many_deletes_succeeds(store_path: Path) -> None:
     with comptroller.open(store_path) as svc:
         rows = [short_line("controls", id=f"c{n}", identity_id=f"i{n}") for n in range(40)]
         loaded(svc, "controls", *rows)
@@ -188,7 +188,7 @@ def test_the_first_calls_of_a_process_may_come_from_many_threads(store_path: Pat
 
 
 def in_threads(count: int, work: Callable[[int], Any]) -> list[Any]:
-    """What the same work gives, done by so many threads that start at the same moment."""
+    """Returns the results of the same work in threads that start at the same time."""
     results: list[Any] = [None] * count
     barrier = threading.Barrier(count)
 
@@ -207,7 +207,7 @@ def in_threads(count: int, work: Callable[[int], Any]) -> list[Any]:
     return results
 
 
-def test_of_many_creates_of_one_control_exactly_one_succeeds(operator: Service) -> None:
+def test_exactly_one_of_many_creates_succeeds(operator: Service) -> None:
     for number in range(10):
         operator.identities.put(id=f"i{number}")
 
@@ -233,7 +233,7 @@ def test_threads_write_and_read_their_own_writes(operator: Service) -> None:
     assert len(list(operator.claims.iter(limit=7))) == 320
 
 
-def test_readers_go_on_during_a_load(operator: Service) -> None:
+def test_readers_continue_during_a_load(operator: Service) -> None:
     operator.identities.put(id="alice")
     seen: set[int] = set()
     rows = [short_line("claims", id=f"c{n}") for n in range(4000)]
@@ -256,7 +256,7 @@ def test_readers_go_on_during_a_load(operator: Service) -> None:
         lambda svc: svc.load("claims", [short_line("claims", id="inner")]),
     ],
 )
-def test_who_is_loading_is_refused_to_write_beside_it(
+def test_a_thread_that_loads_may_not_write(
     operator: Service, write: Callable[[Service], object]
 ) -> None:
     def rows() -> Any:
@@ -286,7 +286,7 @@ with comptroller.open(sys.argv[1]) as svc:
 
 
 @pytest.mark.parametrize("write", ["svc.identities.put(id='bob')", "svc.load('claims', [])"])
-def test_who_waits_for_another_process_can_be_interrupted(store_path: Path, write: str) -> None:
+def test_a_wait_for_another_process_can_be_interrupted(store_path: Path, write: str) -> None:
     with comptroller.open(store_path) as svc:
         command = [sys.executable, "-c", WAITER, str(store_path), write]
 
@@ -295,7 +295,7 @@ def test_who_waits_for_another_process_can_be_interrupted(store_path: Path, writ
                 assert waiter.stdout
                 assert waiter.stdout.readline() == "ready\n"
                 with suppress(subprocess.TimeoutExpired):
-                    waiter.wait(timeout=0.5)  # it waits, rather than ends
+                    waiter.wait(timeout=0.5)  # it waits, and does not end
                 waiter.send_signal(signal.SIGINT)
                 assert waiter.communicate(timeout=10)[0] == "interrupted\n"
             yield short_line("claims", id="c")
@@ -304,7 +304,7 @@ def test_who_waits_for_another_process_can_be_interrupted(store_path: Path, writ
         assert len(svc.identities.list()) == 0
 
 
-# Holds the lock of writers, with a forked child that is idle, until it is killed.
+# Holds the lock of writers, with an idle forked child, until it is killed.
 HOLDER = """
 import os, sys, comptroller
 svc = comptroller.open(sys.argv[1])
@@ -329,13 +329,13 @@ def test_a_killed_process_leaves_no_lock_to_its_forked_child(store_path: Path) -
         assert ready == b"ready"
         holder.kill()
         holder.wait()
-        os.kill(int(child), 0)  # it lives
+        os.kill(int(child), 0)  # the child is alive
         (printed,) = run_together(WRITE_ONE, [[str(store_path)]])
         os.kill(int(child), 0)
     assert printed == "written\n"
 
 
-# Gives up after ten seconds, and does not wait for the thirty that a writer has.
+# Gives up after ten seconds; a writer would wait for thirty.
 WRITE_ONE = """
 import signal, sys, comptroller
 print("ready", flush=True)

@@ -1,4 +1,4 @@
-"""What goes to this machine goes there, whatever proxy the environment names."""
+"""Requests to this machine bypass the proxy of the environment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEYS = {"keys": [OKPKey.generate_key("Ed25519", {"kid": "k"}).as_dict(private=Fa
 
 
 class Listener(ThreadingHTTPServer):
-    """Answers everything with one document, and remembers what it was asked."""
+    """A server that returns one document, and records its requests."""
 
     def __init__(self, document: object) -> None:
         heard: list[tuple[str, str, str | None]] = []
@@ -42,7 +42,7 @@ class Listener(ThreadingHTTPServer):
             do_GET = do_POST = do_CONNECT = _answer  # noqa: N815
 
             def log_message(self, *_: object) -> None:
-                """Says nothing."""
+                """Logs nothing."""
 
         super().__init__(("127.0.0.1", 0), Handler)
         self.heard = heard
@@ -79,7 +79,7 @@ def listed_by_a_task(address: str) -> Page[Claim]:
 
 @pytest.mark.parametrize("ask", [listed, listed_by_a_task])
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "LOCALHOST"])
-def test_a_connection_to_this_machine_takes_no_proxy(
+def test_a_connection_to_this_machine_bypasses_the_proxy(
     listeners: tuple[Listener, Listener], host: str, ask: Callable[[str], Page[Claim]]
 ) -> None:
     there, proxy = listeners
@@ -92,7 +92,9 @@ def test_a_connection_to_this_machine_takes_no_proxy(
     assert proxy.heard == []
 
 
-def test_a_connection_elsewhere_takes_the_proxy(listeners: tuple[Listener, Listener]) -> None:
+def test_a_connection_to_another_machine_uses_the_proxy(
+    listeners: tuple[Listener, Listener],
+) -> None:
     there, proxy = listeners
     with comptroller.connect("http://books.example", token="t", allow_http=True) as service:
         assert service.claims.list().items == []

@@ -1,4 +1,4 @@
-"""Pulling: what a service elsewhere shows comes to be in a store here, and stays up to date."""
+"""Pulls: a store copies the records of a remote service, and stays up to date."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ SHOWN = [kind for kind in values.KINDS if kind != "balances"]
 
 
 @pytest.fixture
-def afar(store_path: Path) -> Iterator[Opener]:
-    """Connects to the store that is pulled from."""
+def remote_as(store_path: Path) -> Iterator[Opener]:
+    """Connects to the source store."""
     with ExitStack() as closing:
         yield opener(store_path, closing)
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[comptroller.Service]:
-    """The store that is pulled into."""
+    """The target store."""
     with comptroller.open(tmp_path / "here.db") as service:
         yield service
 
 
 @pytest.fixture
 def sampled(operator: comptroller.Service, tmp_path: Path) -> comptroller.Service:
-    """The operator of the store that is pulled from, which has a sample of acme's."""
+    """The operator of the source store, which has a sample of acme."""
     comptroller.sample("all", 300, seed=5, customer="acme", out=tmp_path / "sample")
     for kind in values.KINDS:
         load_from = tmp_path / "sample" / f"{kind}.ndjson"
@@ -53,7 +53,7 @@ def sampled(operator: comptroller.Service, tmp_path: Path) -> comptroller.Servic
 
 
 def pulled(source: comptroller.Service, target: comptroller.Service, **how: Any) -> Any:
-    """The account of a pull of every kind that is shown."""
+    """Pulls every readable kind; returns the results."""
     return {
         kind: pulling.pull(source, target, kind, **how)
         for kind in values.KINDS
@@ -72,20 +72,20 @@ def listed(service: comptroller.Service, kind: str) -> list[Any]:
 
 
 def test_the_operator_pulls_everything(
-    sampled: comptroller.Service, afar: Opener, here: comptroller.Service
+    sampled: comptroller.Service, remote_as: Opener, here: comptroller.Service
 ) -> None:
-    results = pulled(afar(), here)
+    results = pulled(remote_as(), here)
     assert list(results) == list(values.KINDS)
     for kind in values.KINDS:
         assert counts(results[kind]) == (len(listed(sampled, kind)), 0, 0, 0)
         assert listed(here, kind) == listed(sampled, kind)
 
 
-def test_a_client_pulls_what_it_is_shown(
-    sampled: comptroller.Service, afar: Opener, here: comptroller.Service, tmp_path: Path
+def test_a_client_pulls_what_it_may_read(
+    sampled: comptroller.Service, remote_as: Opener, here: comptroller.Service, tmp_path: Path
 ) -> None:
     load(sampled, "claims", claim(), customer_id="globex")
-    acme = afar(customer="acme")
+    acme = remote_as(customer="acme")
     customer = pulling.customer_of(acme)
     assert customer == "acme"
     assert list(pulled(acme, here, customer_id=customer)) == SHOWN
@@ -95,11 +95,11 @@ def test_a_client_pulls_what_it_is_shown(
 
 
 def test_a_second_pull_changes_nothing_and_reads_less(
-    sampled: comptroller.Service, afar: Opener, here: comptroller.Service
+    sampled: comptroller.Service, remote_as: Opener, here: comptroller.Service
 ) -> None:
-    first = pulled(afar(), here)
-    again = pulled(afar(), here)
-    afresh = pulled(afar(), here, afresh=True)
+    first = pulled(remote_as(), here)
+    again = pulled(remote_as(), here)
+    afresh = pulled(remote_as(), here, afresh=True)
     for kind in values.KINDS:
         assert counts(again[kind])[:2] == counts(afresh[kind])[:2] == (0, 0)
         assert again[kind].rejected == 0
@@ -108,8 +108,8 @@ def test_a_second_pull_changes_nothing_and_reads_less(
     assert 0 < again["orchestrations"].read < first["orchestrations"].read
 
 
-def test_what_has_changed_arrives(
-    operator: comptroller.Service, afar: Opener, here: comptroller.Service
+def test_changed_records_arrive(
+    operator: comptroller.Service, remote_as: Opener, here: comptroller.Service
 ) -> None:
     home = group(jurisdiction="CH")
     waiting = claim(payout_group_id=home["id"])
@@ -119,26 +119,28 @@ def test_what_has_changed_arrives(
     load(operator, "orchestrations", moving, customer_id="acme")
     load(operator, "identities", identity(id="alice"), customer_id="acme")
     control = operator.controls.create(identity_id="alice", type="CLOSED", reason_code="X")
-    pulled(afar(), here)
+    pulled(remote_as(), here)
 
     operator.claims.submit(waiting["id"], tx_hash="0x1")
-    operator.claims.confirm(waiting["id"])  # which the group learns of
+    operator.claims.confirm(waiting["id"])  # which changes the group, too
     done = {"status": "COMPLETED", "updated_at": at(1), "customer_id": "acme"}
     operator.orchestrations.put(moving | done)
     operator.controls.delete(control.id, reason="over")
     operator.identities.update("alice", user_disabled=True, metadata={"tier": "gold"})
-    again = pulled(afar(), here)
+    again = pulled(remote_as(), here)
 
     assert all(result.rejected == 0 for result in again.values()), again
     for kind in values.KINDS:
         assert listed(here, kind) == listed(operator, kind)
 
 
-def test_whose_the_records_are_is_found_out(afar: Opener, operator: comptroller.Service) -> None:
-    assert pulling.customer_of(afar(customer="acme")) is None  # nothing there tells
+def test_the_customer_of_the_records_is_determined(
+    remote_as: Opener, operator: comptroller.Service
+) -> None:
+    assert pulling.customer_of(remote_as(customer="acme")) is None  # no record shows the customer
     load(operator, "orchestrations", orchestration(), customer_id="acme")
-    assert pulling.customer_of(afar(customer="acme")) == "acme"
-    assert pulling.customer_of(afar(customer="acme", scopes=["rewards:read_claims"])) is None
+    assert pulling.customer_of(remote_as(customer="acme")) == "acme"
+    assert pulling.customer_of(remote_as(customer="acme", scopes=["rewards:read_claims"])) is None
 
 
 @pytest.mark.parametrize(
@@ -151,15 +153,15 @@ def test_whose_the_records_are_is_found_out(afar: Opener, operator: comptroller.
         ("opaque", None),
     ],
 )
-def test_a_token_that_is_a_jwt_tells_whose_its_client_is(token: str, customer: Any) -> None:
+def test_a_jwt_names_the_customer_of_its_client(token: str, customer: Any) -> None:
     from elsewhere import Elsewhere, page
 
     service = Elsewhere(page()).connect(token=token)
     assert pulling.customer_of(service) == customer
 
 
-def test_what_may_not_be_read_is_refused(afar: Opener, here: comptroller.Service) -> None:
-    acme = afar(customer="acme", scopes=["rewards:read_claims"])
+def test_a_kind_without_permission_is_refused(remote_as: Opener, here: comptroller.Service) -> None:
+    acme = remote_as(customer="acme", scopes=["rewards:read_claims"])
     assert [kind for kind in values.KINDS if pulling.is_shown(acme, kind)] == ["claims"]
     with pytest.raises(errors.Forbidden):
         pulling.pull(acme, here, "payout-groups")
@@ -168,7 +170,7 @@ def test_what_may_not_be_read_is_refused(afar: Opener, here: comptroller.Service
 # ---- at the command line -------------------------------------------------------------------------
 
 
-def test_pull_copies_a_server_and_says_what_it_did(run: Run, tmp_path: Path) -> None:
+def test_pull_copies_from_a_server_and_prints_the_counts(run: Run, tmp_path: Path) -> None:
     from serving import serving
 
     with serving("--sample", "200", cwd=tmp_path) as there:
@@ -191,7 +193,7 @@ def test_pull_copies_a_server_and_says_what_it_did(run: Run, tmp_path: Path) -> 
     assert not (tmp_path / "never.db").exists()
 
 
-def test_lines_that_are_rejected_are_shown_and_are_no_success(run: Run, tmp_path: Path) -> None:
+def test_rejected_lines_are_shown_and_set_the_exit_code(run: Run, tmp_path: Path) -> None:
     from serving import serving
 
     with comptroller.open(tmp_path / "there.db") as service:
@@ -236,7 +238,7 @@ def test_a_secret_comes_from_a_file_or_standard_input(run: Run, tmp_path: Path) 
     assert absent.err.startswith("comptroller: invalid-request: --client-secret-file: absent")
 
 
-def test_a_terminal_is_asked_for_a_secret_and_does_not_show_it() -> None:
+def test_a_terminal_prompts_for_a_secret_without_echo() -> None:
     words = ["pull", "--from", "http://elsewhere.invalid", "--client-id", "a"]
     child, terminal = pty.fork()
     if child == 0:
@@ -246,23 +248,23 @@ def test_a_terminal_is_asked_for_a_secret_and_does_not_show_it() -> None:
         while b"Client secret: " not in shown:
             shown += file.read(1000)
         file.write(b"canary\n")
-        with suppress(OSError):  # the end of a terminal
+        with suppress(OSError):  # the terminal was closed
             while piece := file.read(1000):
                 shown += piece
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
-    assert b"credentials would travel in clear" in shown
+    assert b"credentials would be sent unencrypted" in shown
     assert b"canary" not in shown
 
 
-def test_pull_must_know_where_from(run: Run) -> None:
+def test_pull_needs_a_url(run: Run) -> None:
     ended = run("pull", "claims")
     assert ended.code == 2
     assert "--from" in ended.err
     assert run("pull", "--from", "ftp://x").err.startswith("comptroller: invalid-request: base_url")
 
 
-def test_pull_must_know_whose_the_records_are(run: Run, place: Any) -> None:
-    place.status = 404  # so nothing tells
+def test_pull_needs_the_customer_of_the_records(run: Run, place: Any) -> None:
+    place.status = 404  # so the service does not show it
     ended = run("pull", "--from", place.url, "claims")
     assert ended.code == 1
     assert ended.err.startswith("comptroller: invalid-request: --customer: ")
@@ -270,10 +272,10 @@ def test_pull_must_know_whose_the_records_are(run: Run, place: Any) -> None:
     assert "comptroller: not-found: " in named.err
 
 
-def test_pull_sends_no_secret_in_clear_unless_that_is_allowed(run: Run) -> None:
+def test_pull_sends_no_secret_over_plain_http_by_default(run: Run) -> None:
     words = ["pull", "--from", "http://elsewhere.invalid", "--client-id", "a"]
     words += ["--client-secret", "canary"]
     ended = run(*words)
     assert ended.code == 1
-    assert ended.err.startswith("comptroller: invalid-request: base_url: credentials would travel")
+    assert ended.err.startswith("comptroller: invalid-request: base_url: credentials would be sent")
     assert "canary" not in ended.err

@@ -1,4 +1,4 @@
-"""Pulling again: it begins where something may have changed, or was rejected, and no later."""
+"""Repeated pulls start at the oldest record that may have changed or was rejected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DONE = {"claims": "CONFIRMED", "orchestrations": "COMPLETED"}
 
 @pytest.fixture
 def here(tmp_path: Path) -> Iterator[comptroller.Service]:
-    """The store that is pulled into."""
+    """The target store."""
     with comptroller.open(tmp_path / "here.db") as service:
         yield service
 
@@ -37,7 +37,7 @@ def counts(result: LoadResult) -> tuple[int, int, int, int]:
 
 
 def lines(kind: str, *statuses: str) -> list[dict[str, Any]]:
-    """A line for each status, each a second after the one before."""
+    """Returns a line for each status, each a second after the one before."""
     return [MAKE[kind](word, created_at=at(n)) for n, word in enumerate(statuses)]
 
 
@@ -55,7 +55,7 @@ def lines(kind: str, *statuses: str) -> list[dict[str, Any]]:
         ("orchestrations", ["ON_HOLD", "COMPLETED", "PENDING"], 0),
     ],
 )
-def test_it_begins_at_the_oldest_that_was_not_final(
+def test_it_starts_at_the_oldest_record_that_was_not_final(
     operator: comptroller.Service,
     here: comptroller.Service,
     kind: str,
@@ -70,7 +70,7 @@ def test_it_begins_at_the_oldest_that_was_not_final(
     assert counts(pulling.pull(operator, here, kind, afresh=True)) == (1, 0, 4, 0)
 
 
-def test_what_has_a_word_that_is_newer_is_followed_to_its_end(
+def test_an_unknown_status_is_not_final(
     operator: comptroller.Service, here: comptroller.Service
 ) -> None:
     waiting, done = lines("orchestrations", "AWAITING_FUNDS", "COMPLETED")
@@ -82,7 +82,7 @@ def test_what_has_a_word_that_is_newer_is_followed_to_its_end(
     assert counts(pulling.pull(operator, here, "orchestrations")) == (0, 0, 1, 0)
 
 
-def test_what_was_rejected_is_rejected_again_until_it_is_taken(
+def test_a_rejected_record_is_tried_again_until_it_is_stored(
     operator: comptroller.Service, here: comptroller.Service
 ) -> None:
     sent = lines("orchestrations", *["COMPLETED"] * 2500)
@@ -102,7 +102,7 @@ def test_what_was_rejected_is_rejected_again_until_it_is_taken(
 
 
 @pytest.mark.parametrize("customer_id", [None, "acme"])
-def test_what_is_here_of_others_does_not_hide_where_it_begins(
+def test_records_of_others_do_not_change_the_start(
     operator: comptroller.Service, here: comptroller.Service, customer_id: str | None
 ) -> None:
     load(here, "claims", claim(created_at=at(99)), customer_id="globex")
@@ -113,7 +113,7 @@ def test_what_is_here_of_others_does_not_hide_where_it_begins(
     assert counts(again) == (0, 0, 1, 0)
 
 
-def test_each_source_and_customer_begins_on_its_own(
+def test_each_source_and_customer_has_its_own_start(
     operator: comptroller.Service, here: comptroller.Service, tmp_path: Path
 ) -> None:
     load(operator, "claims", *lines("claims", "CONFIRMED", "CONFIRMED"))
@@ -125,7 +125,7 @@ def test_each_source_and_customer_begins_on_its_own(
     assert pulling.pull(operator, here, "claims").read == 1
 
 
-def test_a_store_that_takes_the_name_of_another_gets_everything(
+def test_a_new_store_of_the_same_name_gets_everything(
     operator: comptroller.Service, tmp_path: Path
 ) -> None:
     path = tmp_path / "here.db"
@@ -134,9 +134,9 @@ def test_a_store_that_takes_the_name_of_another_gets_everything(
         with comptroller.open(path) as here:
             assert pulling.pull(operator, here, "claims").inserted == 2
         for file in tmp_path.glob("here.db*"):
-            if file.suffix != pulling.ENDING:
+            if file.suffix != pulling.SUFFIX:
                 file.unlink()
-    with comptroller.open(path) as here:  # one that others pulled into since
+    with comptroller.open(path) as here:  # one that others have pulled into
         with comptroller.open(tmp_path / "other.db") as other:
             load(other, "claims", claim())
             assert pulling.pull(other, here, "claims").inserted == 1
@@ -151,7 +151,7 @@ def test_a_store_without_a_file_gets_everything_again(operator: comptroller.Serv
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"claims": {"x": "2026-01-01"}}', b"\xff"])
-def test_a_file_that_does_not_tell_where_to_begin_is_named(
+def test_an_unusable_checkpoint_file_is_named(
     operator: comptroller.Service, here: comptroller.Service, tmp_path: Path, content: bytes
 ) -> None:
     load(here, "claims", claim())
@@ -165,8 +165,8 @@ def test_a_file_that_does_not_tell_where_to_begin_is_named(
 
 
 class Long:
-    """Carries to a service elsewhere, which has so many orchestrations, a millisecond apart. The
-    way there is interrupted before a page.
+    """A transport to a service with this many orchestrations, a millisecond apart, which is
+    interrupted before a page.
     """
 
     def __init__(self, count: int) -> None:
@@ -195,7 +195,7 @@ class Long:
         )
 
 
-def test_a_pull_that_was_interrupted_goes_on(here: comptroller.Service) -> None:
+def test_an_interrupted_pull_continues(here: comptroller.Service) -> None:
     there = Long(131_000)
     source = comptroller.Service(cast("Host", there), "there")
     there.interrupted_at = 2_000

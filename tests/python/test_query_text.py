@@ -1,4 +1,4 @@
-"""The text of a query's rows is the same whether the core or Python writes it."""
+"""The core and the Python code write the same text of a query's rows."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ IN_PYTHON = "COMPTROLLER_TEXT_IN_PYTHON"
 
 
 def texts(store: comptroller.Service, sql: str, *, is_json: bool) -> tuple[bytes, bytes]:
-    """The text that the core writes, and the one that Python writes."""
+    """Returns the texts that the core and the Python code write."""
     with pytest.MonkeyPatch.context() as patch, open_query(store, sql) as query:
         patch.delenv(IN_PYTHON, raising=False)
         in_core = b"".join(text for _, text in query.text(is_json=is_json))
@@ -138,7 +138,7 @@ def test_many_rows_stay_in_order(store: comptroller.Service, is_json: bool) -> N
         "FROM (SHOW TABLES)",
     ],
 )
-def test_answers_of_any_shape(store: comptroller.Service, sql: str, is_json: bool) -> None:
+def test_results_of_any_shape(store: comptroller.Service, sql: str, is_json: bool) -> None:
     in_core, in_python = texts(store, sql, is_json=is_json)
     assert in_core == in_python
     if is_json:
@@ -158,7 +158,7 @@ def decimals(precision: int, scale: int) -> st.SearchStrategy[str]:
 
 
 def times(type: str) -> st.SearchStrategy[str]:
-    """Also years before 1 and behind 9999."""
+    """Generates times, also before the year 1 and after 9999."""
     microseconds = st.integers(-(2**63) + 10**16, 2**63 - 2) | st.integers(-(10**17), 10**17)
     return microseconds.map(lambda number: f"make_timestamp({number}::BIGINT)::{type}")
 
@@ -186,7 +186,7 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
 
 @st.composite
 def tables(draw: st.DrawFn) -> str:
-    """A query with some rows of columns of any types."""
+    """Generates a query with some rows of columns of any types."""
     types = draw(st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=6))
     row = st.tuples(*(NULL | VALUES[type] for type in types))
     rows = draw(st.lists(row, min_size=1, max_size=8))
@@ -219,7 +219,7 @@ def connection() -> Iterator[Any]:
         yield connection
 
 
-def test_readers_get_the_texts_back(connection: Any) -> None:
+def test_readers_get_the_original_texts(connection: Any) -> None:
     values = ["", " ", "a,b", 'a"b', "a\r\nb", "é😀", "\0\1\x1f\x7f", "\\", "x" * 100_000]
     connection.execute("CREATE TABLE t AS SELECT unnest($values) AS x", {"values": values})
     text = core_text(connection, "FROM t", ["x"], is_json=True)
@@ -242,13 +242,13 @@ def test_slices_of_a_frame_are_read() -> None:
     assert bytes(piece or b"") == b',b,[]\r\n3,,\r\n4,four,"[""b"",null]"\r\n'
 
 
-def test_a_failure_in_the_middle_is_that_of_the_query(store: comptroller.Service) -> None:
+def test_a_failure_during_the_rows_is_that_of_the_query(store: comptroller.Service) -> None:
     sql = "SELECT CASE WHEN i < 500_000 THEN i ELSE error('no') END AS x FROM range(600_000) r(i)"
     with open_query(store, sql) as query, pytest.raises(InvalidRequest, match=r"sql: .*no"):
         list(query.text(is_json=False))
 
 
-def test_what_cannot_be_read_is_refused(store: comptroller.Service, connection: Any) -> None:
+def test_an_unreadable_stream_is_refused(store: comptroller.Service, connection: Any) -> None:
     def refused(sql: str, names: list[str], why: str) -> None:
         with pytest.raises(InvalidRequest, match=why):
             core_text(connection, sql, names, is_json=False)
@@ -265,7 +265,7 @@ def test_what_cannot_be_read_is_refused(store: comptroller.Service, connection: 
         TextRows(store.claims.stream().__arrow_c_schema__(), [("x", False, False)], False)
 
 
-def test_rows_that_are_given_up_end_their_threads(connection: Any) -> None:
+def test_abandoned_rows_end_their_threads(connection: Any) -> None:
     stream = connection.sql("SELECT range AS x FROM range(10_000_000)").__arrow_c_stream__()
     rows = TextRows(stream, [("x", False, False)], True)
     piece = rows.next()

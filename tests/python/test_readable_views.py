@@ -1,4 +1,4 @@
-"""The store for people with SQLite: a view of each table in words, ids and ISO times."""
+"""The readable views of a store: one for each table, with names, ids and ISO times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RECORDS = {
     "claims": records.Claim,
     "balances": records.Balance,
 }
-# What follows from other records, and so is in no column.
+# Members that are derived from other records have no column.
 DERIVED = {
     "identities": {"status", "status_details", "user_disabled", "admin_disabled"},
     "reward-addresses": {"balance"},
@@ -30,7 +30,7 @@ DERIVED = {
 
 
 def rows(path: Path, kind: str) -> list[dict[str, Any]]:
-    """What a stranger reads, with nothing but the file."""
+    """Reads the views with SQLite alone."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
         connection.row_factory = sqlite3.Row
         view = f"readable_{kind.replace('-', '_')}"
@@ -90,7 +90,7 @@ def test_the_values_are_those_of_the_line(full: Path, kind: str) -> None:
         *(("payout-groups", {"ledger": ledger}) for ledger in ("INK", "XLAYER", "ARBITRUM_ONE")),
     ],
 )
-def test_every_shape_of_a_value_is_readable(
+def test_every_form_of_a_value_is_readable(
     operator: Service, store_path: Path, kind: str, changes: dict[str, Any]
 ) -> None:
     loaded(operator, kind, line(kind, **changes))
@@ -99,14 +99,16 @@ def test_every_shape_of_a_value_is_readable(
         assert (json.loads(row[name]) if isinstance(value, list) else row[name]) == value
 
 
-def test_what_is_not_set_is_null(operator: Service, store_path: Path) -> None:
+def test_an_unset_member_is_null(operator: Service, store_path: Path) -> None:
     loaded(operator, "claims", short_line("claims"))
     (row,) = rows(store_path, "claims")
     expected = set(short_line("claims")) | {"updated_at", "customer_id"}
     assert {name for name, value in row.items() if value is not None} == expected
 
 
-def test_a_sample_reads_like_its_lists(operator: Service, store_path: Path, tmp_path: Path) -> None:
+def test_the_views_of_a_sample_equal_its_lists(
+    operator: Service, store_path: Path, tmp_path: Path
+) -> None:
     comptroller.sample("all", rows=300, out=tmp_path / "sample")
     for kind in KINDS:
         count = operator.load(kind, tmp_path / "sample" / f"{kind}.ndjson").inserted
@@ -119,18 +121,18 @@ def test_a_sample_reads_like_its_lists(operator: Service, store_path: Path, tmp_
                 assert not isinstance(value, bytes)
 
 
-def test_a_reader_sees_what_is_written_while_it_is_open(full: Path, operator: Service) -> None:
+def test_a_reader_sees_writes_while_it_is_open(full: Path, operator: Service) -> None:
     with closing(sqlite3.connect(f"file:{full}?mode=ro", uri=True)) as connection:
         count = "SELECT count(*) FROM readable_claims"
         assert connection.execute(count).fetchone() == (1,)
         operator.claims.put(short_line("claims", id="other"))
         assert connection.execute(count).fetchone() == (2,)
-    # Its leaving takes no lock of ours along.
+    # Closing the other connection releases no lock of this process.
     operator.claims.put(short_line("claims", id="third"))
     assert operator.check()["ok"]
 
 
-def test_views_that_somebody_changed_are_made_again(store_path: Path) -> None:
+def test_changed_views_are_created_again(store_path: Path) -> None:
     comptroller.open(store_path).close()
     with closing(sqlite3.connect(store_path)) as connection:
         connection.execute("DROP VIEW readable_claims")

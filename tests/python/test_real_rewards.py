@@ -1,4 +1,4 @@
-"""Six intervals of real rewards: each sum is the published one, to the last of 18 digits."""
+"""Six intervals of real rewards: every sum equals the published one, to 18 digits."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_the_sums_survive_an_export_and_a_load(rewards: Service, tmp_path: Path,
         assert other.check()["ok"]
 
 
-def test_all_claims_load_whole(rewards: Service) -> None:
+def test_all_claims_load_completely(rewards: Service) -> None:
     claims = list(rewards.claims.iter())
     assert len(claims) == sum(COUNTS.values()) == 16_233
     assert Counter((c.created_at.isoformat(), c.asset_type) for c in claims) == COUNTS

@@ -1,4 +1,4 @@
-"""Records: what they read from JSON, and what they refuse."""
+"""Records: decoding from JSON, and rejected values."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def test_a_record_has_typed_values() -> None:
     assert claim.tx_hash is None
 
 
-def test_a_member_it_does_not_know_is_left_out() -> None:
+def test_an_unknown_member_is_ignored() -> None:
     assert decoding.read(claim_json(more=',"colour":"red"'), Claim).id == "c1"
 
 
-def test_a_record_is_frozen_and_prints_only_what_is_set() -> None:
+def test_a_record_is_frozen_and_prints_only_set_members() -> None:
     claim = decoding.read(claim_json(), Claim)
     with pytest.raises(AttributeError):
         claim.amount = Decimal(2)  # type: ignore[misc]
@@ -104,7 +104,7 @@ def test_an_amount_keeps_its_digits(amount: str) -> None:
         "true",
     ],
 )
-def test_what_is_no_plain_decimal_is_no_amount(amount: str) -> None:
+def test_only_a_plain_decimal_is_an_amount(amount: str) -> None:
     with pytest.raises(msgspec.ValidationError, match="amount"):
         decoding.read(claim_json(amount), Claim)
 
@@ -113,13 +113,13 @@ def test_what_is_no_plain_decimal_is_no_amount(amount: str) -> None:
     "time",
     ['"2026-01-31T23:59:59"', '"2026-02-30T00:00:00Z"', '"yesterday"', "0", "null"],
 )
-def test_a_time_without_zone_or_sense_is_no_time(time: str) -> None:
+def test_an_invalid_time_or_one_without_a_zone_is_refused(time: str) -> None:
     with pytest.raises(msgspec.ValidationError, match="created_at"):
         decoding.read(claim_json(created_at=time), Claim)
 
 
 @pytest.mark.parametrize("missing", ["id", "amount", "created_at", "updated_at"])
-def test_a_required_member_must_be_there(missing: str) -> None:
+def test_a_missing_required_member_is_an_error(missing: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=missing):
         decoding.read(claim_json().replace(missing.encode(), b"x"), Claim)
 
@@ -194,7 +194,7 @@ def optional(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         st.builds(RewardAddress, id=texts, ledger=texts, address=texts, created_at=times),
     )
 )
-def test_a_record_written_and_read_is_the_same(record: msgspec.Struct) -> None:
+def test_encoding_and_decoding_give_an_equal_record(record: msgspec.Struct) -> None:
     assert decoding.read(arguments.record(record), type(record)) == record
 
 
@@ -205,7 +205,7 @@ def test_a_record_is_read_by_msgspec_itself() -> None:
 
 
 @pytest.mark.parametrize("amount", ["0.000000000000000000", "0.0000001", "1.50", "1000"])
-def test_a_record_is_a_dict_that_json_writes_and_a_load_takes(amount: str) -> None:
+def test_to_dict_gives_values_for_json_and_load(amount: str) -> None:
     claim = decoding.read(claim_json(f'"{amount}"'), Claim)
     told = claim.to_dict()
     assert told["amount"] == amount
@@ -216,7 +216,7 @@ def test_a_record_is_a_dict_that_json_writes_and_a_load_takes(amount: str) -> No
         assert service.load("claims", [told]).inserted == 1
 
 
-def test_the_dict_of_a_record_has_those_within_it() -> None:
+def test_to_dict_includes_nested_records() -> None:
     with comptroller.open(":memory:") as service:
         service.identities.put(id="alice", metadata={"a": "1"}, user_disabled=True)
         told = json.loads(json.dumps(service.identities.get("alice").to_dict()))

@@ -1,4 +1,4 @@
-"""A service connected by `connect_async`: the same answers, attempts, tokens and errors."""
+"""The asyncio client: the same results, retries, tokens and errors."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def served(
     store_path: Path,
     start: Callable[..., AbstractContextManager[str]],  # noqa: F811
 ) -> Any:
-    """Connects to a server of this test's store, on loopback, as the operator or a client."""
+    """Connects to a server of the test's store, on loopback, as the operator or a client."""
     with ExitStack() as closing:
         address = closing.enter_context(start(store_path))
 
@@ -56,7 +56,7 @@ def served(
         yield connected
 
 
-def test_operations_of_every_kind_are_those_of_an_opened_store(
+def test_operations_of_every_kind_equal_those_of_an_opened_store(
     served: Open, operator: comptroller.Service
 ) -> None:
     async def work() -> None:
@@ -101,7 +101,7 @@ def test_iter_gives_all_records_in_pages_and_tasks_share_a_service(
     asyncio.run(work())
 
 
-def test_refusals_are_the_exceptions_of_an_opened_store(served: Open) -> None:
+def test_errors_equal_those_of_an_opened_store(served: Open) -> None:
     async def work() -> None:
         async with served("acme") as svc:
             with pytest.raises(errors.NotFound):
@@ -131,20 +131,20 @@ async def observe(svc: comptroller.AsyncService) -> Any:
 
 @pytest.mark.parametrize("failure", [LOST, answer(429), answer(502), answer(503)])
 @pytest.mark.parametrize("ask", [read, create])
-def test_what_may_pass_is_attempted_again_under_the_same_key(
+def test_a_temporary_failure_is_retried_with_the_same_key(
     failure: Any, ask: Callable[[comptroller.AsyncService], Awaitable[Any]]
 ) -> None:
     there = Elsewhere(failure, failure, page() if ask is read else ok(GROUP), openapi=LISTED)
     asyncio.run(ask(there.connect_async()))
-    asked = [request for request in there.asked if "openapi" not in request.url.path]
+    asked = [request for request in there.requests if "openapi" not in request.url.path]
     assert len(asked) == 3
     assert 0.25 <= there.clock.sleeps[0] <= 0.5 <= there.clock.sleeps[1] <= 1
     assert len({request.headers.get("idempotency-key") for request in asked}) == 1
 
 
-def test_a_write_that_takes_no_key_is_sent_once_and_a_pause_is_waited_for() -> None:
+def test_a_write_without_a_key_is_sent_once() -> None:
     there = Elsewhere(LOST, openapi=LISTED)
-    with pytest.raises(errors.Error, match="is not known"):
+    with pytest.raises(errors.Error, match="may have been executed"):
         asyncio.run(observe(there.connect_async()))
     assert [path for path in there.paths() if "openapi" not in path] == [
         f"/operator/rewards/payout-groups/{UUID}/observe"
@@ -154,7 +154,7 @@ def test_a_write_that_takes_no_key_is_sent_once_and_a_pause_is_waited_for() -> N
     assert patient.clock.sleeps == [7.0]
 
 
-def test_tasks_share_one_token_and_a_refused_one_is_replaced() -> None:
+def test_tasks_share_one_token_and_a_rejected_one_is_replaced() -> None:
     there = Elsewhere(page(), token=tokens("first"))
 
     async def many() -> None:
@@ -166,14 +166,14 @@ def test_tasks_share_one_token_and_a_refused_one_is_replaced() -> None:
 
     refusing = Elsewhere(answer(401, "unauthenticated"), page(), token=tokens("old", "new"))
     asyncio.run(read(refusing.connect_async(client_id="a", client_secret="b")))
-    sent = [request.headers.get("authorization") for request in refusing.asked]
+    sent = [request.headers.get("authorization") for request in refusing.requests]
     assert [each for each in sent if each and each.startswith("Bearer")] == [
         "Bearer old",
         "Bearer new",
     ]
 
 
-def test_a_cancelled_task_ends_its_request_and_the_service_goes_on() -> None:
+def test_a_cancelled_task_ends_its_request_and_the_service_stays_usable() -> None:
     began = asyncio.Event()
 
     async def hang(request: httpx2.Request) -> httpx2.Response:
@@ -213,19 +213,19 @@ def test_a_closed_service_refuses() -> None:
     ("how", "what"),
     [
         ({"base_url": "ftp://there.test"}, "base_url"),
-        ({"base_url": "http://there.test", "token": "t"}, "in clear"),
+        ({"base_url": "http://there.test", "token": "t"}, "unencrypted"),
         ({"base_url": "https://there.test", "client_id": "a"}, "client_secret"),
         ({"base_url": "https://there.test", "timeout_s": 0}, "timeout_s"),
         ({"base_url": "https://there.test", "attempts": -1}, "attempts"),
     ],
 )
-def test_arguments_are_refused_as_those_of_connect(how: dict[str, Any], what: str) -> None:
+def test_arguments_are_validated_as_by_connect(how: dict[str, Any], what: str) -> None:
     for connect in (comptroller.connect, comptroller.connect_async):
         with pytest.raises(errors.InvalidRequest, match=what):
             connect(**how)
 
 
-def test_an_answer_that_is_not_as_promised_is_an_error() -> None:
+def test_an_invalid_response_is_an_error() -> None:
     there = Elsewhere(httpx2.Response(200, content=json.dumps({"items": [{}]})))
-    with pytest.raises(errors.Error, match="not as promised"):
+    with pytest.raises(errors.Error, match="is invalid"):
         asyncio.run(read(there.connect_async()))

@@ -1,4 +1,4 @@
-"""A connected service asks again where that is safe, and as often as is sensible."""
+"""The client retries requests where that is safe, up to a limit."""
 
 from __future__ import annotations
 
@@ -44,17 +44,17 @@ LASTING = [answer(status) for status in (400, 403, 404, 409, 422, 500, 501)]
 
 @pytest.mark.parametrize("failure", PASSING)
 @pytest.mark.parametrize("ask", [read, create, update])
-def test_what_may_pass_is_asked_again(failure: Any, ask: Callable[..., Any]) -> None:
+def test_a_temporary_failure_is_retried(failure: Any, ask: Callable[..., Any]) -> None:
     good = page() if ask is read else ok(GROUP)
     there = Elsewhere(failure, failure, good, openapi=LISTED)
     ask(there.connect())
-    asked = [request for request in there.asked if "openapi" not in request.url.path]
+    asked = [request for request in there.requests if "openapi" not in request.url.path]
     assert len(asked) == 3
     assert 0.25 <= there.clock.sleeps[0] <= 0.5 <= there.clock.sleeps[1] <= 1
     (key,) = {request.headers.get("idempotency-key") for request in asked}
     if ask is read:
         assert key is None
-        assert len(there.asked) == 3
+        assert len(there.requests) == 3
     else:
         assert key == "mine" if ask is update else len(key or "") == 36
         assert len({request.content for request in asked}) == 1
@@ -62,11 +62,11 @@ def test_what_may_pass_is_asked_again(failure: Any, ask: Callable[..., Any]) -> 
 
 @pytest.mark.parametrize("failure", LASTING)
 @pytest.mark.parametrize("ask", [read, create])
-def test_what_will_not_pass_is_not_asked_again(failure: Any, ask: Callable[..., Any]) -> None:
+def test_a_permanent_failure_is_not_retried(failure: Any, ask: Callable[..., Any]) -> None:
     there = Elsewhere(failure, openapi=LISTED)
     with pytest.raises(comptroller.Error):
         ask(there.connect())
-    assert len(there.asked) == 1
+    assert len(there.requests) == 1
     assert there.clock.sleeps == []
 
 
@@ -83,7 +83,7 @@ def test_what_will_not_pass_is_not_asked_again(failure: Any, ask: Callable[..., 
     ],
 )
 @pytest.mark.parametrize("failure", [LOST, answer(503)])
-def test_a_write_is_not_asked_again_where_no_key_makes_that_safe(
+def test_a_write_without_a_key_is_not_retried(
     ask: Callable[..., Any], document: Callable[..., Any], failure: Any
 ) -> None:
     there = Elsewhere(failure, openapi=document)
@@ -92,10 +92,10 @@ def test_a_write_is_not_asked_again_where_no_key_makes_that_safe(
         with pytest.raises(errors.OutcomeUnknown if failure is LOST else errors.Unavailable):
             ask(service)
     assert [path for path in there.paths() if path == "/openapi.json"] == ["/openapi.json"]
-    assert len(there.asked) == 3
+    assert len(there.requests) == 3
 
 
-def test_the_document_may_name_the_header_itself_and_for_a_whole_path() -> None:
+def test_the_document_may_declare_the_header_inline_and_for_a_path() -> None:
     key = {"name": "idempotency-key", "in": "header"}
     document = {"paths": {"/rewards/payout-groups": {"parameters": [key], "post": {}}}}
     there = Elsewhere(LOST, ok(GROUP), openapi=lambda _request: ok(document))
@@ -103,11 +103,11 @@ def test_the_document_may_name_the_header_itself_and_for_a_whole_path() -> None:
 
 
 @pytest.mark.parametrize("failure", [LOST, *(answer(n) for n in (401, 403, 429, 500, 503))])
-def test_a_document_that_cannot_be_had_now_is_asked_for_another_time(failure: Any) -> None:
+def test_an_unavailable_document_is_fetched_again(failure: Any) -> None:
     document = failure
     there = Elsewhere(LOST, LOST, ok(GROUP), openapi=lambda _request: document)
     service = there.connect()
-    with pytest.raises(errors.OutcomeUnknown, match="not known"):
+    with pytest.raises(errors.OutcomeUnknown, match="may have been executed"):
         create(service)
     document = LISTED(None)
     assert create(service).id == UUID
@@ -126,15 +126,13 @@ def test_a_document_that_cannot_be_had_now_is_asked_for_another_time(failure: An
     ],
 )
 @pytest.mark.parametrize("first", [LOST, SLOW, answer(502), answer(504)])
-def test_a_write_that_got_no_answer_may_have_been_done_whatever_came_after(
-    first: Any, last: Any
-) -> None:
+def test_a_write_without_a_response_has_an_unknown_outcome(first: Any, last: Any) -> None:
     there = Elsewhere(first, last, openapi=LISTED)
-    with pytest.raises(errors.OutcomeUnknown, match="whether it was done is not known"):
+    with pytest.raises(errors.OutcomeUnknown, match="the write may have been executed"):
         create(there.connect())
     with pytest.raises(comptroller.Error) as refused:
         read(Elsewhere(first, last).connect())
-    assert "not known" not in refused.value.detail
+    assert "may have been executed" not in refused.value.detail
 
 
 @pytest.mark.parametrize(
@@ -149,45 +147,45 @@ def test_a_write_that_got_no_answer_may_have_been_done_whatever_came_after(
         httpx2.LocalProtocolError("Illegal header value"),
     ],
 )
-def test_a_write_that_never_left_the_client_was_not_done(failure: Exception) -> None:
+def test_a_write_that_was_not_sent_has_a_known_outcome(failure: Exception) -> None:
     there = Elsewhere(failure, openapi=LISTED)
-    for ask in (create, observe):  # with and without further attempts
+    for ask in (create, observe):  # with and without retries
         with pytest.raises(errors.Unavailable) as refused:
             ask(there.connect())
-        assert "whether it was done" not in refused.value.detail
+        assert "may have been executed" not in refused.value.detail
 
 
 @pytest.mark.parametrize("failure", [LOST, SLOW, httpx2.WriteError("broken pipe")])
-def test_a_load_that_got_no_answer_may_have_been_done(failure: Exception) -> None:
+def test_a_load_without_a_response_has_an_unknown_outcome(failure: Exception) -> None:
     with pytest.raises(errors.OutcomeUnknown) as refused:
         Elsewhere(failure).connect().load("claims", [])
     assert (refused.value.code, refused.value.status) == ("outcome-unknown", 504)
 
 
-def test_a_write_that_got_no_answer_may_have_been_done_when_there_is_no_token_after_it() -> None:
-    issue = tokens("t-1", expires_in=0.1)  # which the first pause outlasts
+def test_the_outcome_stays_unknown_if_the_next_token_fails() -> None:
+    issue = tokens("t-1", expires_in=0.1)  # the token expires during the first pause
     issued = [issue, lambda _request: answer(401)]
     there = Elsewhere(LOST, openapi=LISTED, token=lambda request: issued.pop(0)(request))
     service = there.connect(client_id="a", client_secret="b")
-    with pytest.raises(errors.OutcomeUnknown, match="whether it was done is not known"):
+    with pytest.raises(errors.OutcomeUnknown, match="the write may have been executed"):
         update(service)
 
 
-def test_a_first_attempt_that_is_still_at_work_is_waited_for() -> None:
+def test_an_attempt_in_flight_is_waited_for() -> None:
     in_flight = answer(409, "idempotency-in-flight")
     there = Elsewhere(LOST, in_flight, in_flight, ok(GROUP), openapi=LISTED)
     assert create(there.connect()).id == UUID
     there = Elsewhere(in_flight, ok(GROUP), openapi=LISTED)
-    with pytest.raises(errors.Conflict):  # somebody else's
+    with pytest.raises(errors.Conflict):  # a key of another caller
         update(there.connect())
 
 
 @pytest.mark.parametrize(("attempts", "asked"), [(0, 1), (1, 1), (2, 2), (4, 4), (7, 7)])
-def test_attempts_have_an_end(attempts: int, asked: int) -> None:
+def test_attempts_are_limited(attempts: int, asked: int) -> None:
     there = Elsewhere(answer(503, "unavailable"))
     with pytest.raises(errors.Unavailable):
         read(there.connect(attempts=attempts))
-    assert len(there.asked) == asked
+    assert len(there.requests) == asked
     assert len(there.clock.sleeps) == asked - 1
     assert all(sleep <= 30 for sleep in there.clock.sleeps)
 
@@ -205,7 +203,7 @@ def test_attempts_have_an_end(attempts: int, asked: int) -> None:
         ("Sat, 31 Jan 1970 12:00:00 GMT", 0, 0),
     ],
 )
-def test_a_server_says_how_long_to_wait(given: str, least: float, most: float) -> None:
+def test_retry_after_sets_the_pause(given: str, least: float, most: float) -> None:
     there = Elsewhere(answer(503, retry_after=given), page())
     read(there.connect())
     (slept,) = there.clock.sleeps
@@ -214,23 +212,23 @@ def test_a_server_says_how_long_to_wait(given: str, least: float, most: float) -
 
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "expected"),
     [("31", "31 s"), ("86400", "86,400 s"), ("Sat, 31 Jan 2070 12:00:00 GMT", " s")],
 )
-def test_who_wants_a_long_pause_is_not_asked_again_and_the_error_tells(
-    status: int, given: str, told: str
+def test_a_long_retry_after_is_not_waited_for_and_is_in_the_error(
+    status: int, given: str, expected: str
 ) -> None:
     there = Elsewhere(answer(status, retry_after=given))
     with pytest.raises(comptroller.Error) as refused:
         read(there.connect())
     assert refused.value.status == status
-    assert re.search(f"ask again in [0-9,]*{told}$", refused.value.detail)
+    assert re.search(f"try again in [0-9,]*{expected}$", refused.value.detail)
     assert (refused.value.retry_after or 0) > 30
     assert isinstance(refused.value, errors.RateLimited if status == 429 else errors.Unavailable)
-    assert len(there.asked) == 1
+    assert len(there.requests) == 1
 
 
-def test_a_server_may_say_it_with_a_date() -> None:
+def test_retry_after_may_be_a_date() -> None:
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=20), usegmt=True)
     there = Elsewhere(answer(429, retry_after=soon), page())
     read(there.connect())

@@ -1,4 +1,4 @@
-"""What a connected service streams, exports and loads is what an opened one does."""
+"""Streams, exports and loads of a remote service equal those of an opened store."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def here(shared_path: Path) -> Iterator[Opener]:
-    """Opens the store as whoever the arguments say."""
+    """Opens the store for a caller."""
     with ExitStack() as closing:
         yield lambda **how: closing.enter_context(comptroller.open(shared_path, **how))
 
 
 @pytest.fixture(scope="module")
-def afar(shared_path: Path) -> Iterator[Opener]:
-    """Connects to it."""
+def remote_as(shared_path: Path) -> Iterator[Opener]:
+    """Connects to the store."""
     with ExitStack() as closing:
         yield opener(shared_path, closing)
 
@@ -76,16 +76,16 @@ def in_order(rows: Any) -> list[Any]:
 
 @pytest.mark.parametrize("how", [{}, {"customer": "acme"}], ids=["operator", "client"])
 @pytest.mark.parametrize(("kind", "filters"), CASES)
-def test_a_stream_shows_the_same(
-    here: Opener, afar: Opener, how: Any, kind: str, filters: Any
+def test_a_stream_has_the_same_rows(
+    here: Opener, remote_as: Opener, how: Any, kind: str, filters: Any
 ) -> None:
     if how and kind == "balances":
         with refused("insufficient-scope", 403):
-            resource(afar(**how), kind).stream()
+            resource(remote_as(**how), kind).stream()
         return
     for columns in (None, COLUMNS.get(kind, ["created_at", "id"])):
         near = table(here(**how), kind, filters, columns)
-        far = table(afar(**how), kind, filters, columns)
+        far = table(remote_as(**how), kind, filters, columns)
         assert far.schema == near.schema
         assert in_order(far) == in_order(near)
         assert near.num_rows
@@ -94,34 +94,34 @@ def test_a_stream_shows_the_same(
 @pytest.mark.parametrize("how", [{}, {"customer": "acme"}], ids=["operator", "client"])
 @pytest.mark.parametrize("format", ["ndjson", "csv"])
 @pytest.mark.parametrize(("kind", "filters"), CASES)
-def test_an_export_writes_the_same(
-    here: Opener, afar: Opener, tmp_path: Path, how: Any, format: str, kind: str, filters: Any
+def test_an_export_has_the_same_content(
+    here: Opener, remote_as: Opener, tmp_path: Path, how: Any, format: str, kind: str, filters: Any
 ) -> None:
     if how and kind == "balances":
         with refused("insufficient-scope", 403):
-            afar(**how).export(kind, tmp_path / "never")
+            remote_as(**how).export(kind, tmp_path / "never")
         assert list(tmp_path.iterdir()) == []
         return
     near, far = tmp_path / "near", tmp_path / "far"
     rows = here(**how).export(kind, near, format, **filters)
-    assert afar(**how).export(kind, far, format, **filters) == rows > 0
-    if how:  # in the order of the list, not in that of arrival
+    assert remote_as(**how).export(kind, far, format, **filters) == rows > 0
+    if how:  # in the order of the list, not of arrival
         assert sorted(far.read_bytes().splitlines()) == sorted(near.read_bytes().splitlines())
     else:
         assert far.read_bytes() == near.read_bytes()
 
 
 @pytest.mark.parametrize("kind", ["controls", "payout-groups", "reward-addresses", "claims"])
-def test_a_client_is_shown_no_column_that_is_the_operators(afar: Opener, kind: str) -> None:
-    acme = afar(customer="acme")
+def test_a_client_gets_no_operator_columns(remote_as: Opener, kind: str) -> None:
+    acme = remote_as(customer="acme")
     assert "customer_id" not in table(acme, kind, {}).column_names
     with refused("invalid-request", 400):
         resource(acme, kind).stream(["customer_id"])
 
 
-def test_a_stream_is_read_again_and_again_and_shows_the_same(open_afar: Opener) -> None:
+def test_a_stream_can_be_read_repeatedly(open_remote: Opener) -> None:
     arrow = pytest.importorskip("pyarrow")
-    operator = open_afar()
+    operator = open_remote()
     before = operator.claims.stream(["id"])
     operator.claims.put(claim(id="later"))
     first, second = arrow.table(before), arrow.table(before)
@@ -130,23 +130,23 @@ def test_a_stream_is_read_again_and_again_and_shows_the_same(open_afar: Opener) 
     assert "later" in arrow.table(operator.claims.stream())["id"].to_pylist()
 
 
-def test_a_stream_ends_with_its_service(open_afar: Opener) -> None:
+def test_a_stream_ends_with_its_service(open_remote: Opener) -> None:
     arrow = pytest.importorskip("pyarrow")
-    operator = open_afar()
+    operator = open_remote()
     stream = operator.claims.stream()
     operator.close()
     with pytest.raises(errors.Closed, match="closed"):
         arrow.table(stream)
 
 
-def test_a_copy_ends_when_nobody_holds_it(open_afar: Opener) -> None:
+def test_an_unreferenced_copy_is_removed(open_remote: Opener) -> None:
     def open_files() -> int:
         gc.collect()
         return len(list(Path("/proc/self/fd").iterdir()))
 
     if not Path("/proc/self/fd").exists():
         pytest.skip("this system does not show its open files")
-    operator = open_afar()
+    operator = open_remote()
     operator.claims.stream()
     before = open_files()
     for _ in range(5):
@@ -155,15 +155,15 @@ def test_a_copy_ends_when_nobody_holds_it(open_afar: Opener) -> None:
 
 
 @pytest.fixture
-def open_afar(store_path: Path) -> Iterator[Opener]:
+def open_remote(store_path: Path) -> Iterator[Opener]:
     with ExitStack() as closing:
         yield opener(store_path, closing)
 
 
-def test_progress_tells_of_bytes_and_rows(open_afar: Opener, tmp_path: Path) -> None:
+def test_progress_reports_bytes_and_rows(open_remote: Opener, tmp_path: Path) -> None:
     path = comptroller.sample("claims", 20_000, out=tmp_path / "claims.ndjson")
     told: list[tuple[int, int | None, int]] = []
-    result = open_afar().load("claims", path, progress=lambda *each: told.append(each))
+    result = open_remote().load("claims", path, progress=lambda *each: told.append(each))
     assert result.inserted == 20_000
     for done, total, rows in told:
         assert 0 <= done <= path.stat().st_size == total
@@ -171,9 +171,9 @@ def test_progress_tells_of_bytes_and_rows(open_afar: Opener, tmp_path: Path) -> 
     assert told == sorted(told)
 
 
-def test_what_progress_raises_ends_a_load_and_nothing_is_kept(open_afar: Opener) -> None:
+def test_an_exception_of_progress_ends_a_remote_load(open_remote: Opener) -> None:
     class Endless(io.RawIOBase):
-        """Bytes that come for as long as anybody wants them."""
+        """Yields bytes without end."""
 
         def readable(self) -> bool:
             return True
@@ -186,15 +186,15 @@ def test_what_progress_raises_ends_a_load_and_nothing_is_kept(open_afar: Opener)
     def stop(*_told: object) -> None:
         raise KeyboardInterrupt
 
-    operator = open_afar()
+    operator = open_remote()
     before = len(list(operator.claims.iter()))
     with pytest.raises(KeyboardInterrupt):
         operator.load("claims", Endless(), keep_going=False, progress=stop)
     assert len(list(operator.claims.iter())) == before
-    assert operator.claims.put(claim()).id  # nobody holds the store any more
+    assert operator.claims.put(claim()).id  # the store is not locked
 
 
-def test_a_path_that_no_file_can_have_is_unusable(open_afar: Opener, tmp_path: Path) -> None:
+def test_an_invalid_path_is_unusable(open_remote: Opener, tmp_path: Path) -> None:
     for path in (tmp_path / "absent" / "x", tmp_path):
         with pytest.raises(errors.Unusable, match="cannot be written"):
-            open_afar().export("claims", path)
+            open_remote().export("claims", path)

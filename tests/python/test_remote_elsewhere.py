@@ -1,4 +1,4 @@
-"""A connected service talks to another deployment of the interface."""
+"""The client works with other implementations of the interface."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from elsewhere import (
     page,
 )
 
-# ---- what is asked -------------------------------------------------------------------------------
+# ---- requests ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_the_documented_paths_follow_the_base_url(
     there = Elsewhere(page())
     ask(there.connect(base_url))
     assert there.paths() == [path]
-    assert there.asked[0].method == method
-    assert "authorization" not in there.asked[0].headers
+    assert there.requests[0].method == method
+    assert "authorization" not in there.requests[0].headers
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_the_documented_paths_follow_the_base_url(
 def test_an_address_is_sent_as_it_is_documented(ask: Any, body: object) -> None:
     there = Elsewhere(ok({"address": ADDRESS}))
     ask(there.connect())
-    (asked,) = there.asked
+    (asked,) = there.requests
     assert asked.headers["content-type"] == "application/json"
     assert json.loads(asked.content) == body
 
@@ -111,7 +111,7 @@ def test_an_address_is_sent_as_it_is_documented(ask: Any, body: object) -> None:
         7,
     ],
 )
-def test_what_is_no_plain_url_is_refused_and_not_repeated(name: str, url: Any) -> None:
+def test_an_invalid_url_is_refused_and_not_quoted(name: str, url: Any) -> None:
     given = {"base_url": BASE, "client_id": "a", "client_secret": "b", name: url}
     with pytest.raises(errors.InvalidRequest) as refused:
         comptroller.connect(**given)
@@ -133,7 +133,7 @@ def test_what_is_no_plain_url_is_refused_and_not_repeated(name: str, url: Any) -
         ({"attempts": -1}, "attempts"),
     ],
 )
-def test_credentials_and_numbers_that_cannot_be_are_refused(given: Any, field: str) -> None:
+def test_invalid_credentials_and_numbers_are_refused(given: Any, field: str) -> None:
     with pytest.raises(errors.InvalidRequest) as refused:
         comptroller.connect(BASE, **given)
     assert refused.value.errors[0].field == field
@@ -141,23 +141,23 @@ def test_credentials_and_numbers_that_cannot_be_are_refused(given: Any, field: s
 
 
 @pytest.mark.parametrize("key", ["", "é", "a\nb", " a", "a ", "x" * 256])
-def test_an_idempotency_key_that_no_header_carries_is_refused(key: str) -> None:
+def test_an_invalid_idempotency_key_is_refused(key: str) -> None:
     there = Elsewhere(ok(GROUP))
     with pytest.raises(errors.InvalidRequest, match="Idempotency-Key"):
         there.connect().payout_groups.update(UUID, name="n", idempotency_key=key)
-    assert there.asked == []
+    assert there.requests == []
 
 
 def nobody(_request: httpx2.Request) -> httpx2.Response:
-    """What the operator alone is shown, to others."""
+    """Returns the error of an operator's path for other callers."""
     return answer(404)
 
 
-# ---- what is answered ----------------------------------------------------------------------------
+# ---- responses -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("ask", "told"),
+    ("ask", "expected"),
     [
         (lambda s: s.payout_groups.create(**NEW_GROUP), GROUP),
         (lambda s: s.payout_groups.create(**NEW_GROUP), {"group": GROUP}),
@@ -170,13 +170,13 @@ def nobody(_request: httpx2.Request) -> httpx2.Response:
         (lambda s: s.claims.get("c-1"), {"claim": CLAIM}),
     ],
 )
-def test_a_record_may_be_wrapped_or_not(ask: Any, told: Any) -> None:
-    record = ask(Elsewhere(ok(told)).connect())
+def test_a_record_may_be_wrapped_or_not(ask: Any, expected: Any) -> None:
+    record = ask(Elsewhere(ok(expected)).connect())
     assert record.id in (UUID, "c-1")
 
 
 @pytest.mark.parametrize(
-    ("told", "ids", "cursor"),
+    ("expected", "ids", "cursor"),
     [
         ({"items": [ORDER], "next_page_cursor": "x"}, ["o-1"], "x"),
         ({"items": [ORDER]}, ["o-1"], ""),
@@ -190,15 +190,15 @@ def test_a_record_may_be_wrapped_or_not(ask: Any, told: Any) -> None:
         ({"items": [ORDER], "total": 7, "next_page_cursor": "y"}, ["o-1"], "y"),
     ],
 )
-def test_a_page_may_leave_out_its_items_or_its_cursor(
-    told: Any, ids: list[str], cursor: str
+def test_a_page_may_omit_its_items_or_its_cursor(
+    expected: Any, ids: list[str], cursor: str
 ) -> None:
-    shown = Elsewhere(ok(told)).connect().orchestrations.list()
+    shown = Elsewhere(ok(expected)).connect().orchestrations.list()
     assert [each.id for each in shown] == ids
     assert shown.next_page_cursor == cursor
 
 
-def test_pages_are_walked_by_their_cursors() -> None:
+def test_pages_are_followed_by_their_cursors() -> None:
     pages = [
         {"items": [CLAIM | {"id": "1"}], "next_page_cursor": "next/one"},
         {"items": [CLAIM | {"id": "2"}]},
@@ -212,16 +212,16 @@ def test_pages_are_walked_by_their_cursors() -> None:
 
 @pytest.mark.parametrize("items", [[], [CLAIM]])
 @pytest.mark.parametrize("read", ["iter", "stream"])
-def test_a_page_that_is_followed_by_itself_ends_the_walk(read: str, items: Any) -> None:
+def test_a_page_that_repeats_its_cursor_ends_the_iteration(read: str, items: Any) -> None:
     there = Elsewhere(ok({"items": items, "next_page_cursor": "/same"}), balances=nobody)
-    with pytest.raises(errors.Unusable, match="next_page_cursor is that of the page itself"):
+    with pytest.raises(errors.Unusable, match="next_page_cursor repeats the cursor of this page"):
         list(getattr(there.connect().claims, read)())
     assert len([path for path in there.paths() if "claims" in path]) == 2
 
 
-def test_words_and_members_that_are_newer_are_taken() -> None:
-    told = CLAIM | {"onchain_status": "REPLACED", "claim_type": "CLAIM_SOME", "newer": [{}]}
-    (claim,) = Elsewhere(page(told)).connect().claims.list()
+def test_unknown_values_and_members_are_accepted() -> None:
+    expected = CLAIM | {"onchain_status": "REPLACED", "claim_type": "CLAIM_SOME", "newer": [{}]}
+    (claim,) = Elsewhere(page(expected)).connect().claims.list()
     assert (claim.onchain_status, claim.claim_type) == ("REPLACED", "CLAIM_SOME")
 
 
@@ -244,7 +244,7 @@ def test_a_time_is_utc_to_the_microsecond_and_never_rounded(shown: str, meant: A
     (found,) = Elsewhere(page(order)).connect().orchestrations.list()
     assert found.created_at == datetime(2026, 1, 31, *meant, tzinfo=UTC)
     assert found.created_at.tzinfo is UTC
-    assert found.metadata == metadata  # a text, though it looks like a time
+    assert found.metadata == metadata  # a text that looks like a time
 
 
 @pytest.mark.parametrize(
@@ -257,7 +257,7 @@ def test_a_time_is_utc_to_the_microsecond_and_never_rounded(shown: str, meant: A
         {"id": None},
     ],
 )
-def test_what_no_record_can_hold_is_refused(changes: dict[str, Any]) -> None:
+def test_an_invalid_member_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(errors.Unusable) as refused:
         Elsewhere(page(CLAIM | changes)).connect().claims.list()
     assert next(iter(changes)) in refused.value.detail
@@ -267,12 +267,12 @@ def test_what_no_record_can_hold_is_refused(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"<html>", b"null", b'{"items":[', b'{"items":["\xff"]}']
 )
-def test_what_is_no_object_is_refused(content: bytes) -> None:
+def test_a_response_that_is_not_an_object_is_refused(content: bytes) -> None:
     with pytest.raises(errors.Unusable, match=r"claims\.list"):
         Elsewhere(httpx2.Response(200, content=content)).connect().claims.list()
 
 
-def test_a_control_is_that_of_the_identity_asked_about() -> None:
+def test_a_control_without_an_identity_gets_the_requested_one() -> None:
     service = Elsewhere(ok(CONTROL)).connect()
     assert service.controls.create(**NEW_CONTROL).identity_id == "alice"
     assert service.controls.delete("k-1", identity_id="alice").identity_id == "alice"

@@ -1,4 +1,4 @@
-"""Identities from afar: what holds of an opened store holds of a connected one."""
+"""Runs the tests of identities with a remote service."""
 
 from in_process import open_as, shared_open_as  # noqa: F401
 from test_identities import *  # noqa: F403

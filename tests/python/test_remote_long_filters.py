@@ -1,4 +1,4 @@
-"""Filters that are too long for a URL: what an opened store answers, a served one does too."""
+"""Filters that are too long for a URL work for a served store as for an opened one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORM = {
     "content-type": "application/x-www-form-urlencoded",
     "x-http-method-override": "GET",
 }
-# Of the longest that are allowed, each character three when it is percent-encoded.
+# The longest permitted texts, of characters that have three bytes percent-encoded.
 RULES = [f"{number:03}/" + "<" * 124 for number in range(100)]
 PROFILES = [f"{number:03}&" + ">" * 124 for number in range(100)]
 FILTERS: dict[str, Any] = {"orchestration_rule_id": RULES, "profile_id": PROFILES}
@@ -37,7 +37,7 @@ def furnish(service: comptroller.Service) -> None:
 
 
 @pytest.mark.parametrize("customer", [None, "default"])
-def test_a_served_store_takes_what_an_opened_one_takes(
+def test_a_served_store_accepts_the_filters_of_an_opened_one(
     store_path: Path,
     tmp_path: Path,
     served_as: Callable[..., comptroller.Service],  # noqa: F811
@@ -45,24 +45,24 @@ def test_a_served_store_takes_what_an_opened_one_takes(
 ) -> None:
     with comptroller.open(store_path) as operator:
         furnish(operator)
-    afar = served_as(customer=customer)
+    remote_as = served_as(customer=customer)
     with comptroller.open(store_path, customer=customer) as here:
         expected = ids(here.orchestrations.list(**FILTERS))
         assert len(expected) == 1
-        assert ids(afar.orchestrations.list(**FILTERS)) == expected
-        assert ids(afar.orchestrations.iter(**FILTERS, order="ASC")) == expected
-        for service in (here, afar):
+        assert ids(remote_as.orchestrations.list(**FILTERS)) == expected
+        assert ids(remote_as.orchestrations.iter(**FILTERS, order="ASC")) == expected
+        for service in (here, remote_as):
             stream = service.orchestrations.stream(columns=["id"], **FILTERS)
             assert stream.to_polars()["id"].to_list() == expected
-        files = [tmp_path / "here.csv", tmp_path / "afar.csv"]
-        for service, file in zip((here, afar), files, strict=True):
+        files = [tmp_path / "here.csv", tmp_path / "remote_as.csv"]
+        for service, file in zip((here, remote_as), files, strict=True):
             assert service.export("orchestrations", file, "csv", **FILTERS) == 1
         assert files[0].read_bytes() == files[1].read_bytes()
-        # A filter may still be refused, and alike.
+        # Both may refuse a filter, with the same error.
         with pytest.raises(comptroller.InvalidRequest) as refused:
             here.orchestrations.list(**FILTERS, status=["x"] * 101)
         with pytest.raises(comptroller.InvalidRequest) as refused_afar:
-            afar.orchestrations.list(**FILTERS, status=["x"] * 101)
+            remote_as.orchestrations.list(**FILTERS, status=["x"] * 101)
         assert refused.value.detail == refused_afar.value.detail
 
 
@@ -114,7 +114,7 @@ def test_a_form_is_read_as_a_query(ask: Any, path: str) -> None:
         ("/operator/rewards/claims/c-1/confirm", "", {}, 405),
     ],
 )
-def test_what_is_no_such_form_is_refused(
+def test_an_invalid_form_is_refused(
     ask: Any, path: str, content: Any, headers: dict[str, str], status: int
 ) -> None:
     answer = ask("POST", path, content=content, headers=FORM | headers)
@@ -123,6 +123,6 @@ def test_what_is_no_such_form_is_refused(
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE"])
-def test_no_other_method_is_read_as_a_get(ask: Any, method: str) -> None:
+def test_no_other_override_is_accepted(ask: Any, method: str) -> None:
     answer = ask(method, "/v2/identity/controls", content="limit=1", headers=FORM)
     assert answer.status_code in (405, 415)

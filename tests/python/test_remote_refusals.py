@@ -1,4 +1,4 @@
-"""What a service elsewhere refuses, or cannot answer, is an error of comptroller."""
+"""Error responses of a remote service become exceptions of comptroller."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from elsewhere import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
 
 
 @pytest.mark.parametrize(
-    ("status", "told", "kind", "code", "detail"),
+    ("status", "expected", "kind", "code", "detail"),
     [
         (
             400,
@@ -30,8 +30,8 @@ from elsewhere import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
         (400, {"code": 7, "detail": "x"}, "InvalidRequest", "invalid-request", "x"),
         (401, {}, "Unauthenticated", "unauthenticated", "GET https://elsewhere.test"),
         (401, {"error": "invalid_token"}, "Unauthenticated", "unauthenticated", "invalid_token"),
-        (403, "<html>", "Forbidden", "insufficient-scope", "was answered 403"),
-        (404, b"", "NotFound", "not-found", "was answered 404"),
+        (403, "<html>", "Forbidden", "insufficient-scope", "returned status 403"),
+        (404, b"", "NotFound", "not-found", "returned status 404"),
         (405, {}, "Error", "method-not-allowed", ""),
         (409, {"code": "quite-new", "detail": "?"}, "Conflict", "quite-new", "?"),
         (409, {}, "Conflict", "already-exists", ""),
@@ -40,66 +40,71 @@ from elsewhere import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
         (429, {"code": "rate-limited"}, "RateLimited", "rate-limited", ""),
         (500, {"detail": "a defect"}, "Error", "internal", "a defect"),
         (501, {}, "Unsupported", "unsupported", ""),
-        (502, "<html>bad gateway", "Unavailable", "unavailable", "was answered 502"),
+        (502, "<html>bad gateway", "Unavailable", "unavailable", "returned status 502"),
         (503, {"code": "unavailable", "detail": "full"}, "Unavailable", "unavailable", "full"),
         (504, {}, "Unavailable", "unavailable", ""),
     ],
 )
-def test_a_refusal_is_that_of_its_problem_or_its_status(
-    status: int, told: Any, kind: str, code: str, detail: str
+def test_an_error_follows_its_problem_or_its_status(
+    status: int, expected: Any, kind: str, code: str, detail: str
 ) -> None:
-    form = "content" if isinstance(told, (bytes, str)) else "json"
-    answer = httpx2.Response(status, **{form: told})
+    form = "content" if isinstance(expected, (bytes, str)) else "json"
+    answer = httpx2.Response(status, **{form: expected})
     with pytest.raises(comptroller.Error) as refused:
         Elsewhere(answer).connect(attempts=1).claims.list(chain="canary")
     assert type(refused.value) is getattr(errors, kind)
     assert refused.value.code == code
     assert detail in refused.value.detail
-    assert "canary" not in str(refused.value)  # nor what else a query may hold
+    assert "canary" not in str(refused.value)  # nor any other part of a query
 
 
-def test_a_problem_names_fields_and_what_is_there_already() -> None:
-    told = {
+def test_a_problem_names_fields_and_the_existing_record() -> None:
+    expected = {
         "code": "already-exists",
         "detail": "it is there",
         "errors": [{"field": "address.name", "message": "no"}, {"field": 1}, "x"],
         "meta": {"existing": "a-1"},
     }
     with pytest.raises(errors.Conflict) as refused:
-        Elsewhere(httpx2.Response(409, json=told)).connect().reward_addresses.create(**NEW_ADDRESS)
-    assert refused.value.errors == [("name", "no")]  # as it was given
+        Elsewhere(httpx2.Response(409, json=expected)).connect().reward_addresses.create(
+            **NEW_ADDRESS
+        )
+    assert refused.value.errors == [("name", "no")]  # as given
     assert refused.value.existing == "a-1"
 
 
-def test_a_load_that_ended_early_tells_what_was_kept() -> None:
+def test_an_interrupted_load_reports_the_stored_lines() -> None:
     account = {"committed": True, "read": 7, "inserted": 7, "updated": 0, "unchanged": 0}
-    told = {"code": "unavailable", "meta": {"load_result": {**account, "rejected": 0, "blank": 0}}}
-    there = Elsewhere(httpx2.Response(503, json=told))
+    expected = {
+        "code": "unavailable",
+        "meta": {"load_result": {**account, "rejected": 0, "blank": 0}},
+    }
+    there = Elsewhere(httpx2.Response(503, json=expected))
     with pytest.raises(errors.Unavailable) as ended:
         there.connect().load("claims", [], keep_going=True)
     assert vars(ended.value)["load_result"].inserted == 7
-    assert len(there.asked) == 1  # it is no read
+    assert len(there.requests) == 1  # a load is not retried
 
 
-def test_a_load_that_is_answered_with_something_else_is_refused() -> None:
-    with pytest.raises(errors.Unusable, match="no account"):
+def test_a_load_with_an_invalid_response_is_refused() -> None:
+    with pytest.raises(errors.Unusable, match="not its result"):
         Elsewhere(page()).connect().load("claims", [])
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_a_redirect_is_not_followed(status: int) -> None:
     there = Elsewhere(httpx2.Response(status, headers={"location": "https://evil.test/?a=b"}))
-    with pytest.raises(errors.Unusable, match=r"elsewhere, at https://evil\.test/") as refused:
+    with pytest.raises(errors.Unusable, match=r"redirects to https://evil\.test/") as refused:
         there.connect(token="canary").claims.list()
-    assert len(there.asked) == 1
+    assert len(there.requests) == 1
     assert "canary" not in str(refused.value)
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 429, 500, 501, 502, 503, 504])
 def test_an_error_keeps_the_id_of_its_request(status: int) -> None:
     header = {"x-request-id": "of-the-header"}
-    told = {"request_id": "of-the-document"}
-    for document, wanted in ((told, "of-the-document"), ({}, "of-the-header")):
+    expected = {"request_id": "of-the-document"}
+    for document, wanted in ((expected, "of-the-document"), ({}, "of-the-header")):
         answer = httpx2.Response(status, json=document, headers=header)
         with pytest.raises(comptroller.Error) as refused:
             Elsewhere(answer).connect(attempts=1).claims.list()
@@ -109,23 +114,23 @@ def test_an_error_keeps_the_id_of_its_request(status: int) -> None:
     assert refused.value.request_id is None
 
 
-def test_an_error_of_a_body_in_an_envelope_keeps_what_it_says() -> None:
-    told = {"code": "rate-limited", "errors": [{"field": "address.name", "message": "is long"}]}
+def test_an_error_of_an_enveloped_body_keeps_its_message() -> None:
+    expected = {"code": "rate-limited", "errors": [{"field": "address.name", "message": "is long"}]}
     header = {"x-request-id": "one", "retry-after": "40"}
-    there = Elsewhere(httpx2.Response(429, json=told, headers=header)).connect(attempts=1)
+    there = Elsewhere(httpx2.Response(429, json=expected, headers=header)).connect(attempts=1)
     with pytest.raises(comptroller.RateLimited) as refused:
         there.reward_addresses.create(**NEW_ADDRESS)
     assert refused.value.errors == [("name", "is long")]
     assert (refused.value.request_id, refused.value.retry_after) == ("one", 40)
 
 
-def test_a_store_that_was_closed_there_may_be_open_again_later() -> None:
+def test_a_remote_closed_store_is_unavailable() -> None:
     answer = httpx2.Response(503, json={"code": "closed"}, headers={"retry-after": "0"})
     there = Elsewhere(answer, page())
     assert list(there.connect().claims.iter()) == []
 
 
-def test_a_store_that_only_reads_there_is_told_as_here() -> None:
+def test_a_remote_read_only_store_is_read_only() -> None:
     answer = httpx2.Response(403, json={"code": "read-only", "detail": "no"})
     with pytest.raises(errors.ReadOnly):
         Elsewhere(answer).connect().identities.put(id="alice")
@@ -140,24 +145,24 @@ def test_a_store_that_only_reads_there_is_told_as_here() -> None:
         httpx2.DecodingError("incorrect header check"),
     ],
 )
-def test_a_service_that_does_not_answer_is_unavailable(failure: Exception) -> None:
+def test_an_unreachable_service_is_unavailable(failure: Exception) -> None:
     with pytest.raises(errors.Unavailable, match=r"https://elsewhere\.test/api/v3/rewards/claims"):
         Elsewhere(failure).connect(token="t").claims.list()
 
 
-def test_what_cannot_be_a_url_is_an_invalid_request() -> None:
+def test_an_invalid_url_is_an_invalid_request() -> None:
     with pytest.raises(errors.InvalidRequest, match="too long"):
         Elsewhere(page()).connect().orchestrations.get("x" * 100_000)
 
 
-def test_filters_that_are_too_long_for_a_url_are_a_form_and_still_a_read() -> None:
+def test_long_filters_are_sent_as_a_form_and_retried_as_a_read() -> None:
     there = Elsewhere(LOST, page())
     there.connect().orchestrations.list(ref_id=["x" * 128] * 100)
-    assert [(each.method, each.url.query) for each in there.asked] == [("POST", b"")] * 2
-    assert {each.headers["x-http-method-override"] for each in there.asked} == {"GET"}
+    assert [(each.method, each.url.query) for each in there.requests] == [("POST", b"")] * 2
+    assert {each.headers["x-http-method-override"] for each in there.requests} == {"GET"}
 
 
-def test_a_closed_service_says_so() -> None:
+def test_a_closed_remote_service_raises_closed() -> None:
     there = Elsewhere(page())
     with there.connect() as service:
         service.claims.list()
@@ -165,7 +170,7 @@ def test_a_closed_service_says_so() -> None:
     service.close()
     with pytest.raises(errors.Closed, match="closed"):
         service.claims.list()
-    assert len(there.asked) == 1
+    assert len(there.requests) == 1
 
 
 def test_a_forked_child_is_refused() -> None:
@@ -181,21 +186,21 @@ def test_a_forked_child_is_refused() -> None:
     assert service.claims.list().items == []
 
 
-def test_what_is_done_where_the_store_is_is_refused() -> None:
+def test_backup_and_check_are_unsupported() -> None:
     service = Elsewhere(page()).connect()
     for work in (service.check, lambda: service.backup("copy.db")):
-        with pytest.raises(errors.Unsupported, match="where the store is"):
+        with pytest.raises(errors.Unsupported, match="a remote store cannot be"):
             work()
 
 
 def paged(request: httpx2.Request) -> httpx2.Response:
-    """Pages for a client; the operator's paths are not there."""
+    """Returns pages for a client; the operator's paths do not exist."""
     if "/operator/" in request.url.path:
         return httpx2.Response(404)
     return page(CLAIM | {"amount": "2", "customer_id": "theirs", "newer": "x"})
 
 
-def test_what_the_operator_has_no_path_for_is_read_page_by_page(tmp_path: Any) -> None:
+def test_a_client_reads_page_by_page(tmp_path: Any) -> None:
     arrow = pytest.importorskip("pyarrow")
     service = Elsewhere(claims=paged, balances=paged).connect()
     table = arrow.table(service.claims.stream(["id", "amount"]))
@@ -204,7 +209,7 @@ def test_what_the_operator_has_no_path_for_is_read_page_by_page(tmp_path: Any) -
     assert "theirs" not in (tmp_path / "claims.csv").read_text()
 
 
-def test_a_record_that_cannot_be_kept_here_is_not_passed_over() -> None:
+def test_a_record_that_cannot_be_copied_is_an_error() -> None:
     def worse(request: httpx2.Request) -> httpx2.Response:
         answer = paged(request)
         return (

@@ -1,4 +1,4 @@
-"""A write whose answer is lost on the way is asked for again, and done once."""
+"""A write whose response is lost is retried, and executed once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WRITES = {
 
 
 class Losing(InProcess):
-    """Loses the first answer to each write, when all of it was done."""
+    """Drops the first response to each write, after its execution."""
 
     def __init__(self, application: Any) -> None:
         super().__init__(application)
@@ -81,7 +81,7 @@ def everything(service: comptroller.Service) -> dict[str, list[Any]]:
 
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_a_write_whose_answer_is_lost_is_done_once(
+def test_a_write_with_a_lost_response_is_executed_once(
     operator: comptroller.Service, losing: comptroller.Service, write: Any
 ) -> None:
     before = everything(operator)

@@ -1,4 +1,4 @@
-"""Streams from afar: what holds of an opened store holds of a connected one."""
+"""Runs the tests of streams with a remote service."""
 
 from in_process import open_as, shared_open_as  # noqa: F401
 from test_streams_end_to_end import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""A connected service fetches its access tokens, and keeps them as long as they are good."""
+"""The client fetches access tokens, and uses each until shortly before it expires."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def observe(service: comptroller.Service) -> Any:
 
 
 def shown(there: Elsewhere) -> list[str]:
-    """The credentials of all that was asked, in order."""
-    return [request.headers.get("authorization", "") for request in there.asked]
+    """Returns the credentials of all requests, in order."""
+    return [request.headers.get("authorization", "") for request in there.requests]
 
 
-def test_a_token_is_asked_for_as_rfc_6749_has_it() -> None:
+def test_a_token_is_requested_according_to_rfc_6749() -> None:
     there = Elsewhere(page(), token=tokens("t-1"))
     service = there.connect(client_id="a b", client_secret="p:%+ü", scopes=["x:1", "x:2"])
     read(service)
-    first, second = there.asked
+    first, second = there.requests
     assert str(first.url) == f"{BASE}/oauth2/token"
     assert first.method == "POST"
     assert first.headers["content-type"] == "application/x-www-form-urlencoded"
@@ -49,10 +49,10 @@ def test_a_token_is_asked_for_as_rfc_6749_has_it() -> None:
     assert second.headers["authorization"] == "Bearer t-1"
 
 
-def test_tokens_may_be_elsewhere() -> None:
+def test_the_token_endpoint_may_be_another_server() -> None:
     there = Elsewhere(page(), issue=tokens("t-1"))
     read(there.connect(token_url="https://issuer.test/issue", **CLIENT))
-    assert [str(request.url) for request in there.asked] == [
+    assert [str(request.url) for request in there.requests] == [
         "https://issuer.test/issue",
         f"{BASE}/rewards/claims",
     ]
@@ -62,7 +62,7 @@ def test_tokens_may_be_elsewhere() -> None:
     ("lifetime", "kept_s"),
     [(3600, 3540), (120, 60), (61, 30.5), (10, 5), ("3600", 3540), (None, 10**9)],
 )
-def test_a_token_is_kept_until_shortly_before_it_ends(lifetime: Any, kept_s: float) -> None:
+def test_a_token_is_used_until_shortly_before_it_expires(lifetime: Any, kept_s: float) -> None:
     there = Elsewhere(page(), token=tokens("t-1", "t-2", expires_in=lifetime))
     service = there.connect(**CLIENT)
     for moment in (0, kept_s - 0.1, kept_s):
@@ -73,7 +73,7 @@ def test_a_token_is_kept_until_shortly_before_it_ends(lifetime: Any, kept_s: flo
 
 
 @pytest.mark.parametrize("ask", [read, observe])
-def test_a_token_that_is_refused_is_replaced_once(ask: Callable[..., Any]) -> None:
+def test_a_rejected_token_is_replaced_once(ask: Callable[..., Any]) -> None:
     good = page() if ask is read else ok(GROUP)
     there = Elsewhere(answer(401), good, token=tokens("t-1", "t-2"))
     ask(there.connect(**CLIENT))
@@ -84,7 +84,7 @@ def test_a_token_that_is_refused_is_replaced_once(ask: Callable[..., Any]) -> No
     assert shown(there)[1::2] == ["Bearer t-1", "Bearer t-2"]
 
 
-def test_a_token_that_was_given_is_used_as_it_is() -> None:
+def test_a_given_token_is_used_unchanged() -> None:
     there = Elsewhere(answer(401))
     with pytest.raises(errors.Unauthenticated):
         read(there.connect(token="canary"))
@@ -102,7 +102,7 @@ def test_one_thread_fetches_a_token_for_all() -> None:
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(at_once, range(8)))
-    assert len(there.asked) == 9
+    assert len(there.requests) == 9
 
 
 @pytest.mark.parametrize(
@@ -115,15 +115,15 @@ def test_one_thread_fetches_a_token_for_all() -> None:
             "InvalidRequest",
             "invalid_scope: not yours",
         ),
-        ({}, 404, "NotFound", f"POST {BASE}/oauth2/token was answered 404"),
-        ({}, 503, "Unavailable", "was answered 503"),
+        ({}, 404, "NotFound", f"POST {BASE}/oauth2/token returned status 404"),
+        ({}, 503, "Unavailable", "returned status 503"),
         ({"access_token": "t", "token_type": "mac"}, 200, "Unusable", "no bearer token"),
         ({"access_token": "canary\n"}, 200, "Unusable", "no bearer token"),
         ({"access_token": 7}, 200, "Unusable", "no bearer token"),
         ({}, 200, "Unusable", "no bearer token"),
     ],
 )
-def test_a_client_that_gets_no_token_learns_why(
+def test_a_client_without_a_token_gets_the_error(
     told: Any, status: int, kind: str, detail: str
 ) -> None:
     there = Elsewhere(page(), token=lambda _request: httpx2.Response(status, json=told))
@@ -134,7 +134,7 @@ def test_a_client_that_gets_no_token_learns_why(
     assert not any("claims" in path for path in there.paths())
 
 
-def test_a_token_endpoint_that_fails_for_a_while_is_asked_again() -> None:
+def test_a_temporary_failure_of_the_token_endpoint_is_retried() -> None:
     left = [LOST, answer(503, retry_after="3"), tokens("t-1")(None)]
 
     def issued(_request: httpx2.Request) -> httpx2.Response:
@@ -148,11 +148,11 @@ def test_a_token_endpoint_that_fails_for_a_while_is_asked_again() -> None:
     assert there.clock.sleeps[1:] == [3]
 
 
-def test_that_a_token_did_not_come_leaves_no_doubt_about_a_write() -> None:
+def test_a_failed_token_request_leaves_the_outcome_of_a_write_known() -> None:
     there = Elsewhere(ok(GROUP), token=lambda _request: answer(504))
     with pytest.raises(errors.Unavailable) as refused:
         observe(there.connect(**CLIENT))
-    assert "not known" not in refused.value.detail
+    assert "may have been executed" not in refused.value.detail
 
 
 CLEAR = "http://elsewhere.test"
@@ -170,10 +170,10 @@ CLEAR = "http://elsewhere.test"
         ("http://[2001:db8::1]", CLIENT, "base_url"),
     ],
 )
-def test_credentials_do_not_travel_in_clear_unless_that_is_allowed(
+def test_credentials_are_not_sent_over_plain_http_by_default(
     base_url: str, given: Any, field: str
 ) -> None:
-    with pytest.raises(errors.InvalidRequest, match="in clear") as refused:
+    with pytest.raises(errors.InvalidRequest, match="unencrypted") as refused:
         comptroller.connect(base_url, **given)
     assert refused.value.errors[0].field == field
     assert "canary" not in str(refused.value)
@@ -192,7 +192,9 @@ def test_credentials_do_not_travel_in_clear_unless_that_is_allowed(
         (BASE, {"token": "t"}),
     ],
 )
-def test_what_stays_here_or_is_no_secret_may_travel_in_clear(base_url: str, given: Any) -> None:
+def test_local_requests_and_those_without_secrets_may_use_plain_http(
+    base_url: str, given: Any
+) -> None:
     there = Elsewhere(page(), token=tokens("t-1"))
     read(there.connect(base_url, **given))
 

@@ -1,4 +1,4 @@
-"""Reports as HTML: for a cell, for a page, and all of them in one file that needs nothing else."""
+"""Reports as HTML: for a notebook, for a page, and all of them in one file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from furnished import HOSTILE, NAMES
 
 
 class Seen(HTMLParser):
-    """What there is in a document."""
+    """Collects the tags, links and texts of a document."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ def test_a_document_has_all_reports_and_a_table_of_contents(
             assert f"{name}{column.meaning} ({column.unit})" in seen.text
 
 
-def test_it_needs_nothing_from_anywhere(whole: str) -> None:
+def test_a_document_refers_to_no_other_host(whole: str) -> None:
     seen = Seen(whole)
     assert not {"link", "img", "iframe", "object", "embed", "image"} & seen.tags.keys()
     assert seen.tags["script"] == seen.tags["style"] == 1
@@ -85,24 +85,24 @@ def test_it_needs_nothing_from_anywhere(whole: str) -> None:
     assert any("default-src 'none'" in each for each in seen.all("content"))
 
 
-def test_words_from_outside_stay_words(whole: str) -> None:
+def test_text_from_outside_is_escaped_in_pages(whole: str) -> None:
     assert "<script>alert" not in whole
     assert "&lt;script&gt;alert" in whole
 
 
-def test_it_is_for_light_and_dark_and_for_paper(whole: str) -> None:
+def test_a_document_has_styles_for_light_dark_and_print(whole: str) -> None:
     for expected in ("prefers-color-scheme: dark", "@media print", "currentColor"):
         assert expected in whole
 
 
-def test_pictures_of_one_page_do_not_share_their_names(whole: str) -> None:
+def test_pictures_of_one_page_have_distinct_ids(whole: str) -> None:
     sections = whole.split("<section")[1:]
     defined = [set(re.findall(r'\bid="([^"]+)"', each)) for each in sections]
     for number, each in enumerate(sections):
         assert set(re.findall(r"url\(#([^)]+)\)", each)) <= defined[number]
 
 
-def test_only_names_are_made_a_pages_own(operator: comptroller.Service) -> None:
+def test_only_ids_and_references_are_prefixed(operator: comptroller.Service) -> None:
     said = 'id="q1" url(#z) href="#k" >'
     load(operator, "claims", claim(onchain_status="FAILED", error_message=said))
     html = operator.reports.failures().html()
@@ -111,7 +111,7 @@ def test_only_names_are_made_a_pages_own(operator: comptroller.Service) -> None:
     assert Seen(page).text.count(said) >= 4
 
 
-def test_characters_that_steer_are_shown_as_escapes(operator: comptroller.Service) -> None:
+def test_control_characters_are_escaped(operator: comptroller.Service) -> None:
     load(operator, "claims", claim(onchain_status="FAILED", error_message="a\u202eb\uffff"))
     report = operator.reports.failures()
     for shown in (report.html(), report._repr_html_(), document([report], "One")):
@@ -119,7 +119,7 @@ def test_characters_that_steer_are_shown_as_escapes(operator: comptroller.Servic
         assert "<td>a\\u202eb\\uffff</td>" in shown
 
 
-def test_a_section_brings_its_style_and_counts_what_it_does_not_show(
+def test_a_section_has_its_style_and_counts_the_hidden_rows(
     reports: dict[str, Report],
 ) -> None:
     report = reports["claims_summary"]
@@ -132,7 +132,7 @@ def test_a_section_brings_its_style_and_counts_what_it_does_not_show(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_report_fits_a_cell(reports: dict[str, Report], name: str) -> None:
+def test_a_report_is_shown_in_a_notebook(reports: dict[str, Report], name: str) -> None:
     report = reports[name]
     shown = report._repr_html_()
     seen = Seen(shown)
@@ -143,7 +143,7 @@ def test_a_report_fits_a_cell(reports: dict[str, Report], name: str) -> None:
     assert repr(report).startswith(f"<Report {name}: {report.title}, ")
 
 
-def test_amounts_are_shown_to_the_last_digit(operator: comptroller.Service) -> None:
+def test_amounts_are_shown_with_all_digits(operator: comptroller.Service) -> None:
     amounts = ("12345678901234567890.000000000000000001", "1.5")
     moments = ({"created_at": at(days=day)} for day in (0, 1))
     lines = (claim(amount=each, **moment) for each, moment in zip(amounts, moments, strict=True))
@@ -154,14 +154,14 @@ def test_amounts_are_shown_to_the_last_digit(operator: comptroller.Service) -> N
     assert "<td>2026-01-02</td>" in shown
 
 
-def test_a_report_of_nothing_is_a_section_too(operator: comptroller.Service) -> None:
+def test_an_empty_report_is_a_section(operator: comptroller.Service) -> None:
     report = operator.reports.failures()
     assert f"Nothing to show: {report.definition.empty}" in report.html()
     assert report._repr_html_()
     assert Seen(document([report], "Nothing")).tags["table"] == 0
 
 
-def test_it_says_what_it_was_asked_for() -> None:
+def test_a_section_names_its_arguments() -> None:
     import polars
 
     frame = polars.DataFrame({"day": [at(), at(days=40), None], "claims": [1, 2, 3]})
@@ -172,7 +172,7 @@ def test_it_says_what_it_was_asked_for() -> None:
     )
 
 
-def test_a_service_fits_a_cell_also_when_it_is_closed(open_as: Any) -> None:
+def test_a_service_is_shown_in_a_notebook_even_when_closed(open_as: Any) -> None:
     service = open_as(customer="<b>acme")
     service.close()
     shown = service._repr_html_()
@@ -181,7 +181,7 @@ def test_a_service_fits_a_cell_also_when_it_is_closed(open_as: Any) -> None:
     assert "payout_groups" in shown
 
 
-def test_an_account_of_a_load_fits_a_cell(operator: comptroller.Service) -> None:
+def test_a_load_result_is_shown_in_a_notebook(operator: comptroller.Service) -> None:
     good, bad = claim(**{HOSTILE: 1}), claim(amount=HOSTILE)
     result = operator.load("claims", [good, *[bad] * 30])
     seen = Seen(result._repr_html_())
@@ -194,7 +194,7 @@ def test_an_account_of_a_load_fits_a_cell(operator: comptroller.Service) -> None
     assert "1 inserted" in fine._repr_html_()
 
 
-def test_where_not_all_rows_are_shown_they_are_the_newest(operator: comptroller.Service) -> None:
+def test_the_newest_rows_are_shown(operator: comptroller.Service) -> None:
     load(operator, "claims", *(claim(created_at=at(days=n)) for n in range(30)))
     report = operator.reports.claims_summary("day")
     rows = Seen(report._repr_html_()).text

@@ -1,4 +1,4 @@
-"""The page of all reports in a browser: it asks for nothing, fits its window, and copies tables."""
+"""The page of all reports in a browser: no requests, no overflow, copied tables."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def whole(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_asks_for_nothing_and_fits_its_window(context: Any, whole: Path, scheme: str) -> None:
+def test_the_page_sends_no_request_and_fits_its_window(
+    context: Any, whole: Path, scheme: str
+) -> None:
     visit = Visit(context.new_page(), whole.as_uri())
     visit.page.emulate_media(color_scheme=scheme)
     for width in (400, 1100, 1600):
@@ -66,8 +68,8 @@ def test_every_link_leads_to_a_section(context: Any, whole: Path) -> None:
     assert page.locator(".findings a").count() >= 3
 
 
-def test_no_name_is_cut_by_the_edge_of_a_picture(context: Any, whole: Path) -> None:
-    """Also where the font that Vega measured is not installed."""
+def test_no_label_is_cut_at_the_edge_of_a_picture(context: Any, whole: Path) -> None:
+    """Also if the font that Vega measured is not installed."""
     page = Visit(context.new_page(), whole.as_uri()).page
     cut = page.locator("svg text").evaluate_all(
         """texts => texts.filter(text => {
@@ -79,7 +81,7 @@ def test_no_name_is_cut_by_the_edge_of_a_picture(context: Any, whole: Path) -> N
     assert cut == []
 
 
-def test_paper_has_no_buttons_and_no_navigation(context: Any, whole: Path) -> None:
+def test_print_has_no_buttons_and_no_navigation(context: Any, whole: Path) -> None:
     page = Visit(context.new_page(), whole.as_uri()).page
     assert page.get_by_role("button").count() > 10
     page.emulate_media(media="print")
@@ -112,7 +114,7 @@ def test_a_table_is_copied_as_exact_csv(
 
 
 def pasted(page: Any) -> str:
-    """What the clipboard holds, as a person would paste it."""
+    """Returns the text of the clipboard after a paste."""
     page.evaluate("document.body.append(document.createElement('textarea'))")
     page.locator("textarea").focus()
     page.keyboard.press("Control+V")

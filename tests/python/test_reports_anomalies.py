@@ -1,4 +1,4 @@
-"""Anomalies: which days are unlike the others, exactly, and those on which nothing happened."""
+"""Anomalies: unusual days, exactly, including days without claims."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reporting import MONEY, only, over, ran
 
 FIGURES = ("day", "measure", "value", "median", "mad", "score")
 LARGEST = "99999999999999999999.999999999999999999"
-#: The day of each claim and its amount, counted from the first.
+#: The day of each claim, counted from the first, and its amount.
 Made = Sequence[tuple[int, Decimal]]
 
 
@@ -28,7 +28,7 @@ def lower_middle(values: Sequence[Decimal]) -> Decimal:
 
 
 def unlike(made: Made, last: int, band: float) -> list[tuple[Any, ...]]:
-    """The definition, in fractions: of the claims of one series and the last day of any."""
+    """The definition in fractions, from the claims of one series and the last day of all."""
     first = min(day for day, _ in made)
     days = range(first, last + 1)
     told = []
@@ -52,7 +52,7 @@ def made(days: Made, **members: Any) -> list[dict[str, Any]]:
 
 
 def both(svc: comptroller.Service, *given: Any, **named: Any) -> list[dict[str, Any]]:
-    """The rows of both measures, as `unlike` orders them."""
+    """Returns the rows of both measures, in the order of `unlike`."""
     rows = [
         {**row, "measure": measure}
         for measure in ("amount", "claims")
@@ -73,7 +73,7 @@ def test_days_far_from_the_median_are_listed_with_their_score(
     load(operator, "claims", *made(usual(20, but={4: 8, 5: 7, 11: 0}), blockchain="INK"))
     rows = both(operator, band=4)
     assert list(rows[0]) == ["chain", "asset", "day", *FIGURES[2:], "measure"]
-    # Of 0, nine 2s, eight 3s, 7 and 8 the middle is 2; of nine 0s, eight 1s, 2, 5 and 6 it is 1.
+    # Of 0, nine 2s, eight 3s, 7 and 8 the median is 2; of nine 0s, eight 1s, 2, 5 and 6 it is 1.
     assert only(rows, *FIGURES) == [
         (at(days=4), "amount", 80, 20, 10, 6.0),
         (at(days=4), "claims", 8, 2, 1, 6.0),
@@ -88,7 +88,7 @@ def test_a_score_is_the_distance_in_mads(operator: comptroller.Service) -> None:
     days = [(day, Decimal(amount)) for day, amount in enumerate(amounts)]
     load(operator, "claims", *made(days))
     rows = both(operator, (), band=2.5)
-    # Median 10; distances 2 1 0 1 2 5 6 5 6, of which the middle is 2.
+    # Median 10; distances 2 1 0 1 2 5 6 5 6, whose median is 2.
     assert only(rows, *FIGURES) == [
         (at(days=6), "amount", Decimal(16), Decimal(10), Decimal(2), 3.0),
         (at(days=8), "amount", Decimal(4), Decimal(10), Decimal(2), -3.0),
@@ -106,11 +106,11 @@ def test_days_without_a_claim_are_zero_and_may_be_the_anomaly(
     stopped = [at(days=day) for day in (3, 7, 10, 11, 12)]
     assert [row["day"] for row in rows if row["measure"] == "claims"] == stopped
     assert [row["day"] for row in rows if row["measure"] == "amount"] == stopped
-    assert {row["chain"] for row in rows} == {"INK"}  # the other began on its only day
+    assert {row["chain"] for row in rows} == {"INK"}  # the other series began on its only day
     assert {row["value"] for row in rows} == {0}
 
 
-def test_where_the_days_hardly_vary_any_other_value_is_listed(
+def test_in_a_constant_series_any_other_value_is_listed(
     operator: comptroller.Service,
 ) -> None:
     days = [(day, Decimal(1)) for day in range(5)]
@@ -122,7 +122,7 @@ def test_where_the_days_hardly_vary_any_other_value_is_listed(
     ]
 
 
-def test_every_key_makes_series_of_its_own(operator: comptroller.Service) -> None:
+def test_each_key_has_its_own_series(operator: comptroller.Service) -> None:
     known = group(jurisdiction="CH")
     load(operator, "payout-groups", known)
     steady = [(day, Decimal(1)) for day in range(5)]
@@ -137,14 +137,14 @@ def test_every_key_makes_series_of_its_own(operator: comptroller.Service) -> Non
         assert list(ran(operator, "anomalies", by)[0]) == [by, "day", *FIGURES[2:]]
 
 
-def test_of_nothing_or_one_claim_there_is_nothing(operator: comptroller.Service) -> None:
+def test_no_claims_or_one_claim_have_no_anomaly(operator: comptroller.Service) -> None:
     assert both(operator) == []
     load(operator, "claims", claim(onchain_status="FAILED", amount=LARGEST))
     for by in ((), ("chain",), ("jurisdiction", "group")):
         assert both(operator, by) == []
 
 
-def test_days_before_1970_and_at_the_ends_of_time_are_days(operator: comptroller.Service) -> None:
+def test_days_before_1970_and_at_the_limits_are_supported(operator: comptroller.Service) -> None:
     early = ["0001-01-01T00:00:00Z", "0001-01-02T00:00:00Z", "0001-01-02T23:59:59.999999Z"]
     load(operator, "claims", *(claim(created_at=each, blockchain="INK") for each in early))
     (first, _) = both(operator)
@@ -154,7 +154,7 @@ def test_days_before_1970_and_at_the_ends_of_time_are_days(operator: comptroller
     assert days == {datetime(*day, tzinfo=UTC) for day in ((1, 1, 1), (1, 1, 2), (9999, 12, 31))}
 
 
-def test_a_period_is_one_of_creation(operator: comptroller.Service) -> None:
+def test_a_period_bounds_the_creation(operator: comptroller.Service) -> None:
     load(operator, "claims", *made([(day, Decimal(1 + (day == 3))) for day in range(9)]))
     assert len(both(operator, (), since=START, until=at(days=9))) == 1
     assert both(operator, (), since=at(days=4)) == []
@@ -187,7 +187,7 @@ def test_every_series_has_the_days_of_the_definition(
         assert sorted(figures) == [each for each in expected if each[1] == measure]
 
 
-def test_a_sample_is_told_as_plain_python_tells_it(operator: comptroller.Service) -> None:
+def test_a_sample_matches_plain_python(operator: comptroller.Service) -> None:
     operator.load("claims", comptroller.sample("claims", rows=3_000, seed=6))
     series: dict[Any, list[tuple[int, Decimal]]] = defaultdict(list)
     for each in operator.claims.iter():
@@ -202,7 +202,7 @@ def test_a_sample_is_told_as_plain_python_tells_it(operator: comptroller.Service
     assert found
 
 
-def test_a_sum_that_no_column_holds_is_left_empty(operator: comptroller.Service) -> None:
+def test_an_oversized_sum_is_null(operator: comptroller.Service) -> None:
     load(operator, "claims", *made([(0, Decimal(LARGEST)), (1, Decimal(LARGEST))]))
     load(operator, "claims", *made([(2, Decimal(0))]))
     (row,) = operator.reports.anomalies(measure="amount").to_dicts()
@@ -210,7 +210,7 @@ def test_a_sum_that_no_column_holds_is_left_empty(operator: comptroller.Service)
     load(operator, "claims", *made([(0, Decimal("0.000000000000000001"))]))
     report = operator.reports.anomalies(measure="amount")
     assert only(report.to_dicts(), "day", "value", "median", "score") == [(START, *[None] * 3)]
-    assert len(operator.reports.anomalies()) == 1  # claims can be counted all the same
+    assert len(operator.reports.anomalies()) == 1  # the count of claims is known
 
 
 def test_columns_have_their_types(operator: comptroller.Service) -> None:
@@ -229,7 +229,7 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
     ("given", "message"),
     [
         ({"by": ("day",)}, "by: must be some of status, chain, .*, claim_type$"),
-        ({"by": ("chain", "chain")}, "by: names chain twice"),
+        ({"by": ("chain", "chain")}, "by: duplicate value chain"),
         ({"band": -1}, "band: must be a finite number"),
         ({"band": float("nan")}, "band: must be a finite number"),
         ({"band": float("inf")}, "band: must be a finite number"),
@@ -237,7 +237,7 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
         ({"band": True}, "band: must be a number"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
+def test_invalid_arguments_of_the_summary_are_refused(
     operator: comptroller.Service, given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(comptroller.InvalidRequest, match=message):

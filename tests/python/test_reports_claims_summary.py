@@ -1,4 +1,4 @@
-"""The summary of claims: what it counts, by which keys, how exactly, and what it refuses."""
+"""The summary of claims: counts, keys, exact sums, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def claims(operator: comptroller.Service) -> comptroller.Service:
     return operator
 
 
-def test_it_counts_sums_and_compares(claims: comptroller.Service) -> None:
+def test_it_counts_sums_and_computes_shares(claims: comptroller.Service) -> None:
     rows = ran(claims, "claims_summary", ("chain",))
     assert list(rows[0]) == [
         *("chain", "asset", "claims", "amount", "claims_share", "amount_share"),
@@ -72,7 +72,7 @@ def test_it_counts_sums_and_compares(claims: comptroller.Service) -> None:
         ("month", [day("2026-01-01"), day("2026-02-01")]),
     ],
 )
-def test_every_key_takes_the_claims_apart(
+def test_every_key_groups_the_claims(
     claims: comptroller.Service, by: str, keys: list[object]
 ) -> None:
     rows = ran(claims, "claims_summary", (by,))
@@ -91,7 +91,7 @@ def test_keys_combine_in_the_order_they_are_given(claims: comptroller.Service) -
     ]
 
 
-def test_without_keys_there_is_one_row_of_all(claims: comptroller.Service) -> None:
+def test_without_keys_there_is_one_row(claims: comptroller.Service) -> None:
     (row,) = ran(claims, "claims_summary", ())
     assert (row["claims"], row["claims_share"], row["amount_share"]) == (4, 1.0, 1.0)
 
@@ -108,7 +108,7 @@ def test_without_keys_there_is_one_row_of_all(claims: comptroller.Service) -> No
         ("2026-02-01T14:00:00+01:30", None, 3),
     ],
 )
-def test_a_period_has_its_beginning_and_not_its_end(
+def test_a_period_includes_its_start_and_not_its_end(
     claims: comptroller.Service, since: Any, until: Any, found: int
 ) -> None:
     (row,) = ran(claims, "claims_summary", (), since=since, until=until)
@@ -121,7 +121,7 @@ def test_a_period_that_ends_before_it_begins_is_refused(claims: comptroller.Serv
     assert len(claims.reports.claims_summary(since="2026-02-01", until="2026-02-01")) == 0
 
 
-def test_of_nothing_there_is_nothing(operator: comptroller.Service) -> None:
+def test_no_claims_give_no_rows(operator: comptroller.Service) -> None:
     for by in ((), ("chain", "day"), ("week", "jurisdiction")):
         assert ran(operator, "claims_summary", by) == []
 
@@ -139,7 +139,7 @@ def test_a_client_has_reports_of_its_own(claims: comptroller.Service, open_as: A
     assert mine.reports.claims_summary(()).to_dicts()[0]["claims"] == 4
 
 
-def test_amounts_of_different_assets_are_never_added(operator: comptroller.Service) -> None:
+def test_amounts_of_different_assets_are_never_summed(operator: comptroller.Service) -> None:
     assets = ("ETH", "RPL", "ETH", None)
     load(
         operator,
@@ -156,7 +156,7 @@ def test_amounts_of_different_assets_are_never_added(operator: comptroller.Servi
     assert list(first)[:3] == ["asset", "chain", "claims"]
 
 
-def test_schedules_and_addresses_take_claims_apart(operator: comptroller.Service) -> None:
+def test_schedules_and_addresses_group_claims(operator: comptroller.Service) -> None:
     one, two = (f"0x{digit * 40}" for digit in "ab")
     load(
         operator,
@@ -167,7 +167,7 @@ def test_schedules_and_addresses_take_claims_apart(operator: comptroller.Service
     )
     rows = ran(operator, "claims_summary", "schedule")
     assert only(rows, "schedule", "claims") == [("daily", 2), (None, 1)]
-    rows = ran(operator, "claims_summary", "address")  # of two addresses it is at both
+    rows = ran(operator, "claims_summary", "address")  # a claim with two addresses counts for both
     assert only(rows, "address", "claims", "amount") == [
         (one, 2, Decimal(3)),
         (two, 1, Decimal(1)),
@@ -192,9 +192,7 @@ LARGEST = "99999999999999999999.999999999999999999"
 
 
 @pytest.mark.parametrize("amounts", [(LARGEST, "0.000000000000000001"), (LARGEST, LARGEST)])
-def test_a_sum_that_no_column_holds_is_left_empty(
-    operator: comptroller.Service, amounts: tuple[str, ...]
-) -> None:
+def test_an_oversized_sum_is_null(operator: comptroller.Service, amounts: tuple[str, ...]) -> None:
     large = (claim(id=str(n), amount=each, asset_type="ETH") for n, each in enumerate(amounts))
     ours = claim(amount="2", blockchain="INK", asset_type="ETH")
     load(operator, "claims", *large, ours, claim(amount="3", asset_type="LDO"))
@@ -216,7 +214,7 @@ def test_a_sum_that_no_column_holds_is_left_empty(
     assert "left empty" not in operator.reports.claims_summary("chain").over
 
 
-def test_shares_are_of_more_than_a_column_holds(operator: comptroller.Service) -> None:
+def test_shares_are_of_oversized_sums(operator: comptroller.Service) -> None:
     days = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z")
     load(operator, "claims", *(claim(amount=LARGEST, created_at=each) for each in days))
     rows = ran(operator, "claims_summary", "day")
@@ -232,7 +230,7 @@ def test_money_is_never_a_float(claims: comptroller.Service) -> None:
     ("given", "message"),
     [
         ({"by": ("colour",)}, "by: must be some of status, chain"),
-        ({"by": ("chain", "chain")}, "by: names chain twice"),
+        ({"by": ("chain", "chain")}, "by: duplicate value chain"),
         ({"by": None}, "by: must be some of status, chain"),
         ({"by": 5}, "by: must be some of status, chain"),
         ({"since": "2026-01-01 00:00:00Z"}, "since: must be a date such as"),
@@ -242,7 +240,7 @@ def test_money_is_never_a_float(claims: comptroller.Service) -> None:
         ({"since": datetime(2026, 2, 1)}, "since"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
+def test_invalid_arguments_of_the_summary_are_refused(
     operator: comptroller.Service, given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(comptroller.InvalidRequest, match=message):

@@ -1,4 +1,4 @@
-"""Cohorts: groups by the month in which they began to claim, and whether they still do."""
+"""Cohorts: groups by the month of their first claim, and whether they still claim."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def of(group: str, created_at: str, amount: str = "1", **members: Any) -> dict[s
 
 @pytest.fixture
 def claims(operator: comptroller.Service) -> comptroller.Service:
-    """Three groups that began in two months, across the end of a year."""
+    """Three groups whose first claims are in two months, across the end of a year."""
     load(
         operator,
         "claims",
@@ -46,18 +46,18 @@ def claims(operator: comptroller.Service) -> comptroller.Service:
     return operator
 
 
-def test_groups_age_from_the_month_of_their_first_claim(claims: comptroller.Service) -> None:
+def test_the_age_of_a_group_counts_from_its_first_claim(claims: comptroller.Service) -> None:
     rows = ran(claims, "cohort")
     assert list(rows[0]) == list(ALL)
     assert only(rows, *COLUMNS) == [
         (month(2025, 11), 0, 2, Decimal("6.000000000000000001")),
-        (month(2025, 11), 3, 1, Decimal(3)),  # nobody claimed in the months between
+        (month(2025, 11), 3, 1, Decimal(3)),  # no group claimed in the months between
         (month(2025, 12), 0, 1, Decimal(5)),
         (month(2025, 12), 1, 1, Decimal(13)),
     ]
 
 
-def test_within_a_period_the_first_claim_is_that_of_the_period(claims: comptroller.Service) -> None:
+def test_in_a_period_the_first_claim_is_that_of_the_period(claims: comptroller.Service) -> None:
     rows = ran(claims, "cohort", since="2025-12-01", until="2026-02-01")
     assert only(rows, *COLUMNS) == [
         (month(2025, 12), 0, 1, Decimal(5)),
@@ -65,7 +65,7 @@ def test_within_a_period_the_first_claim_is_that_of_the_period(claims: comptroll
     ]
 
 
-def test_each_asset_has_cohorts_of_its_own(operator: comptroller.Service) -> None:
+def test_each_asset_has_its_own_cohorts(operator: comptroller.Service) -> None:
     load(
         operator,
         "claims",
@@ -81,17 +81,17 @@ def test_each_asset_has_cohorts_of_its_own(operator: comptroller.Service) -> Non
     ]
 
 
-def test_of_nothing_there_is_nothing(operator: comptroller.Service) -> None:
+def test_no_claims_give_no_rows(operator: comptroller.Service) -> None:
     assert ran(operator, "cohort") == []
 
 
-def test_the_ends_of_time_are_months_apart(operator: comptroller.Service) -> None:
+def test_the_first_and_last_possible_months_are_supported(operator: comptroller.Service) -> None:
     load(operator, "claims", of(OLD, "0001-01-01T00:00:00Z"), of(OLD, "9999-12-31T23:59:59Z"))
     ages = only(ran(operator, "cohort"), "month", "age_months")
     assert ages == [(month(1, 1), 0), (month(1, 1), 9_999 * 12 - 1)]
 
 
-def test_many_claims_are_told_as_plain_python_tells_them(operator: comptroller.Service) -> None:
+def test_many_claims_match_plain_python(operator: comptroller.Service) -> None:
     chance = Random(9)
     groups = [str(uuid4()) for _ in range(40)]
     lines = [
@@ -122,7 +122,7 @@ def test_many_claims_are_told_as_plain_python_tells_them(operator: comptroller.S
     assert only(ran(operator, "cohort"), *COLUMNS) == expected
 
 
-def test_a_sum_that_no_column_holds_is_left_empty(operator: comptroller.Service) -> None:
+def test_an_oversized_sum_is_null(operator: comptroller.Service) -> None:
     load(
         operator,
         "claims",

@@ -1,4 +1,4 @@
-"""Time to confirmation: whom it counts, its percentiles with claims that wait, what it refuses."""
+"""Confirmation times: percentiles that include waiting claims, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ AS_OF = at(1_000)
 
 
 def confirmed(took: float, **members: Any) -> dict[str, Any]:
-    """A claim that took so many seconds."""
+    """Returns a claim that took so many seconds."""
     given = {"onchain_status": "CONFIRMED", "submitted_at": at(0), "confirmed_at": at(took)}
     return claim(**{**given, "created_at": START, "updated_at": at(0), **members})
 
 
 def waiting(age: float, **members: Any) -> dict[str, Any]:
-    """A claim that has waited for so many seconds as of AS_OF, the time of its last change."""
+    """Returns a claim that has waited for so many seconds at AS_OF, the time of its last change."""
     submitted = AS_OF - timedelta(seconds=age)
     given = {"onchain_status": "SUBMITTED", "submitted_at": submitted, "updated_at": AS_OF}
     return claim(**given, **members)
 
 
 def percentile(times: Sequence[tuple[int, bool]], percent: int) -> int | None:
-    """The definition of Kaplan and Meier, in fractions: of times and whether they ended."""
+    """The definition of Kaplan and Meier, in fractions, from times and whether they ended."""
     survivors = Fraction(1)
     for time in sorted({took for took, ended in times if ended}):
         at_risk = sum(took >= time for took, _ in times)
@@ -45,14 +45,14 @@ def percentile(times: Sequence[tuple[int, bool]], percent: int) -> int | None:
 
 
 def figures(times: Sequence[tuple[int, bool]]) -> tuple[float | None, ...]:
-    """What a row says of these times in microseconds."""
+    """Returns the percentiles of times in microseconds."""
     percentiles = (percentile(times, percent) for percent in (50, 90, 99))
     ended = sum(ended for _, ended in times)
     seconds = (None if each is None else each / 1_000_000 for each in percentiles)
     return (ended, len(times) - ended, *seconds)
 
 
-def test_claims_that_wait_are_known_to_take_longer(operator: comptroller.Service) -> None:
+def test_waiting_claims_count_as_longer_times(operator: comptroller.Service) -> None:
     load(
         operator,
         "claims",
@@ -60,7 +60,7 @@ def test_claims_that_wait_are_known_to_take_longer(operator: comptroller.Service
         *(confirmed(took, blockchain="INK") for took in (1, 2, 3, 4)),
         waiting(2.5, blockchain="INK"),
         *(confirmed(took, blockchain="SOLANA") for took in (1, 2)),
-        waiting(2, blockchain="SOLANA"),  # at risk still when the other was confirmed
+        waiting(2, blockchain="SOLANA"),  # still at risk when the other was confirmed
         waiting(7, blockchain="XLAYER"),
         confirmed(5),
         waiting(9),
@@ -76,7 +76,7 @@ def test_claims_that_wait_are_known_to_take_longer(operator: comptroller.Service
     ]
 
 
-def test_a_moment_may_be_named_until_which_they_waited(operator: comptroller.Service) -> None:
+def test_as_of_sets_the_end_of_the_wait(operator: comptroller.Service) -> None:
     load(operator, "claims", confirmed(3), confirmed(9), waiting(6))
     assert only(ran(operator, "confirmation_times", ()), *FIGURES) == [(2, 1, 9.0, 9.0, 9.0)]
     before = AS_OF - timedelta(seconds=4)  # when it had waited for two seconds
@@ -87,7 +87,7 @@ def test_a_moment_may_be_named_until_which_they_waited(operator: comptroller.Ser
     assert (row["p50_seconds"], row["p90_seconds"]) == (9.0, None)
 
 
-def test_what_has_no_times_or_an_end_without_confirmation_is_left_out(
+def test_claims_without_times_or_confirmation_are_omitted(
     operator: comptroller.Service,
 ) -> None:
     load(
@@ -103,7 +103,7 @@ def test_what_has_no_times_or_an_end_without_confirmation_is_left_out(
     assert only(ran(operator, "confirmation_times", ()), *FIGURES) == [(1, 0, 2.0, 2.0, 2.0)]
 
 
-def test_without_any_there_is_no_row(operator: comptroller.Service) -> None:
+def test_without_suitable_claims_there_is_no_row(operator: comptroller.Service) -> None:
     for by in ((), ("chain",), ("week", "jurisdiction")):
         assert ran(operator, "confirmation_times", by) == []
     load(operator, "claims", claim(onchain_status="FAILED"), claim())
@@ -111,7 +111,7 @@ def test_without_any_there_is_no_row(operator: comptroller.Service) -> None:
         assert ran(operator, "confirmation_times", by) == []
 
 
-def test_clocks_out_of_order_count_as_they_are(operator: comptroller.Service) -> None:
+def test_negative_times_count_unchanged(operator: comptroller.Service) -> None:
     load(operator, "claims", confirmed(-2.5), confirmed(4))
     (row,) = ran(operator, "confirmation_times", ())
     assert only([row], *FIGURES) == [(2, 0, -2.5, 4.0, 4.0)]
@@ -120,7 +120,7 @@ def test_clocks_out_of_order_count_as_they_are(operator: comptroller.Service) ->
     assert only([row], *FIGURES) == [(2, 1, -2.5, 4.0, 4.0)]
 
 
-def test_the_longest_time_there_is_fits(operator: comptroller.Service) -> None:
+def test_the_longest_possible_time_is_supported(operator: comptroller.Service) -> None:
     ends = {"submitted_at": "0001-01-01T00:00:00Z", "confirmed_at": "9999-12-31T23:59:59.999999Z"}
     load(operator, "claims", confirmed(0, **ends, created_at="0001-01-01T00:00:00Z"))
     (row,) = ran(operator, "confirmation_times", ("week",))
@@ -128,7 +128,7 @@ def test_the_longest_time_there_is_fits(operator: comptroller.Service) -> None:
     assert row["p50_seconds"] == pytest.approx(315_537_897_599.999999, rel=1e-15)
 
 
-def test_keys_may_be_unknown_words_and_missing_groups(operator: comptroller.Service) -> None:
+def test_keys_may_be_unknown_values_and_missing_groups(operator: comptroller.Service) -> None:
     known = group(jurisdiction="CH")
     load(operator, "payout-groups", known)
     load(
@@ -146,14 +146,14 @@ def test_keys_may_be_unknown_words_and_missing_groups(operator: comptroller.Serv
     ]
 
 
-def test_a_period_is_one_of_creation(operator: comptroller.Service) -> None:
+def test_a_period_bounds_the_creation(operator: comptroller.Service) -> None:
     load(operator, "claims", *(confirmed(n + 1, created_at=at(days=n)) for n in range(3)))
     rows = ran(operator, "confirmation_times", (), since="2026-01-02", until="2026-01-03")
     assert only(rows, *FIGURES) == [(1, 0, 2.0, 2.0, 2.0)]
 
 
 @pytest.mark.parametrize("by", [(), ("chain", "week"), ("status",)])
-def test_percentiles_of_a_sample_are_those_of_the_definition(
+def test_percentiles_of_a_sample_match_the_definition(
     operator: comptroller.Service, by: tuple[str, ...]
 ) -> None:
     operator.load("claims", comptroller.sample("claims", rows=2_000, seed=11))
@@ -183,7 +183,7 @@ def test_percentiles_of_a_sample_are_those_of_the_definition(
 @example([(1, True)] * 9 + [(1, False), (2, True), (3, False)])
 @example([(n, n % 3 > 0) for n in range(300)])
 @example([(n, True) for n in range(1, 1_001)])
-def test_every_mix_of_times_has_the_percentiles_of_the_definition(
+def test_every_mix_of_times_matches_the_definition(
     times: list[tuple[int, bool]],
 ) -> None:
     moment = polars.Series([START])
@@ -221,7 +221,7 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
         ({"as_of": "2026-02-01T00:00:00"}, "as_of: must be a date such as"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
+def test_invalid_arguments_of_the_summary_are_refused(
     operator: comptroller.Service, given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(comptroller.InvalidRequest, match=message):

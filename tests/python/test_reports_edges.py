@@ -1,4 +1,4 @@
-"""What is odd: every report and picture answers sensibly, and alike on DuckDB and Spark."""
+"""Unusual stores: every report and picture works, and DuckDB and Spark agree."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ EDGES: dict[str, Lines] = {
         ],
     },
 }
-#: What a report is of that nothing names.
+#: The subject of a report if no record exists.
 UNKNOWN = {
     "group_statement": "payout group",
     "history": "claim, identity, payout group or address",
@@ -94,7 +94,7 @@ UNKNOWN = {
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, comptroller.Service]]:
-    """A store for each oddity."""
+    """A store for each unusual case."""
     folder = tmp_path_factory.mktemp("edges")
     opened = {}
     for number, (edge, kinds) in enumerate(EDGES.items()):
@@ -107,7 +107,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, compt
 
 
 def outcome(svc: comptroller.Service, name: str, engine: str) -> Report | str:
-    """The report, or why there is none."""
+    """Returns the report, or its error."""
     given: dict[str, Any] = {}
     if name == "group_statement":
         given = {"group": GROUP, "month": "2026-01"}
@@ -124,7 +124,7 @@ def outcome(svc: comptroller.Service, name: str, engine: str) -> Report | str:
 
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_told_and_drawn(
+def test_every_report_is_computed_and_drawn(
     stores: dict[str, comptroller.Service], tmp_path: Path, name: str, edge: str
 ) -> None:
     told = outcome(stores[edge], name, "duckdb")
@@ -138,7 +138,7 @@ def test_it_is_told_and_drawn(
 
 
 @pytest.mark.parametrize("edge", [pytest.param(edge, marks=MARKS) for edge in EDGES])
-def test_every_engine_tells_the_same(
+def test_every_engine_gives_the_same_rows(
     stores: dict[str, comptroller.Service], edge: str, request: pytest.FixtureRequest
 ) -> None:
     pytest.importorskip("pyspark")
@@ -163,7 +163,7 @@ def test_money_is_exact_in_every_report(stores: dict[str, comptroller.Service]) 
                 assert type == polars.Decimal(38, 18), f"{name}: {column}"
 
 
-def test_a_damaged_store_is_told_as_such(tmp_path: Path) -> None:
+def test_a_damaged_store_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with comptroller.open(path) as svc:
         load(svc, "claims", claim())
@@ -181,7 +181,7 @@ def test_a_damaged_store_is_told_as_such(tmp_path: Path) -> None:
             next(asked.rows())
 
 
-def test_who_may_read_claims_alone_has_reports_of_them(
+def test_a_client_with_only_claims_has_reports_on_claims(
     open_as: Callable[..., comptroller.Service],
 ) -> None:
     reader = open_as(customer="default", scopes=["rewards:read_claims"])

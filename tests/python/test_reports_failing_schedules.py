@@ -1,4 +1,4 @@
-"""Failing schedules: since when, how often and why their claims fail."""
+"""Failing schedules: the number, time and reason of their failures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_failures_since_the_last_confirmed_claim_are_counted(operator: comptroll
         "claims",
         *(of("daily", n, error_message="old") for n in range(5)),
         of("daily", 6, "CONFIRMED"),
-        of("daily", 6, error_message="at once"),  # not after it
+        of("daily", 6, error_message="at once"),  # the claim is not after it
         of("daily", 7, error_message="gas"),
         of("daily", 8, error_message="gas", payout_group_id=TWO),
         of("daily", 9, error_message="nonce"),
@@ -46,7 +46,7 @@ def test_failures_since_the_last_confirmed_claim_are_counted(operator: comptroll
     ]
 
 
-def test_many_claims_are_told_as_a_walk_tells_them(operator: comptroller.Service) -> None:
+def test_many_claims_match_a_python_loop(operator: comptroller.Service) -> None:
     chance = Random(4)
     statuses = ("CONFIRMED", "FAILED", "FAILED", "FAILED", "PENDING")
     lines = [
@@ -69,6 +69,6 @@ def test_many_claims_are_told_as_a_walk_tells_them(operator: comptroller.Service
 
 
 @pytest.mark.parametrize("least", [0, -1, 1.5, "3", None, True])
-def test_a_number_that_is_none_is_refused(operator: comptroller.Service, least: Any) -> None:
+def test_an_invalid_number_is_refused(operator: comptroller.Service, least: Any) -> None:
     with pytest.raises(comptroller.InvalidRequest, match="least: must be a whole number"):
         operator.reports.failing_schedules(least)

@@ -1,4 +1,4 @@
-"""Failures: their causes, what was made good, the exactness of sums, and what is refused."""
+"""Failures: messages, failures made good, exact sums, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ LEAST = "0.000000000000000001"
 
 
 def failed(message: str | None, second: float, group_id: str = ONE, **members: Any) -> Any:
-    """A claim of a group, created then, that failed."""
+    """Returns a failed claim of a group, created at a time."""
     given = {"onchain_status": "FAILED", "error_message": message, "payout_group_id": group_id}
     return claim(**{**given, "created_at": at(second), "blockchain": "INK", **members})
 
 
 def confirmed(second: float, group_id: str = ONE, **members: Any) -> Any:
-    """A claim of a group, created then, that was confirmed."""
+    """Returns a confirmed claim of a group, created at a time."""
     return failed(None, second, group_id, onchain_status="CONFIRMED", **members)
 
 
-def test_failures_are_told_by_their_message(operator: comptroller.Service) -> None:
+def test_failures_are_grouped_by_message(operator: comptroller.Service) -> None:
     load(
         operator,
         "claims",
@@ -44,7 +44,7 @@ def test_failures_are_told_by_their_message(operator: comptroller.Service) -> No
         failed("nonce too low", 5, TWO, amount="16"),
         failed(None, 0, TWO, blockchain="BASE", amount="32"),
         failed("out of gas", 6, amount="64", blockchain=None),
-        confirmed(4, blockchain="SOLANA"),  # of whatever chain
+        confirmed(4, blockchain="SOLANA"),  # on any chain
         confirmed(5, TWO),
         claim(payout_group_id=ONE, created_at=at(60)),
         claim(payout_group_id=TWO, created_at=at(60), onchain_status="SUBMITTED"),
@@ -54,7 +54,7 @@ def test_failures_are_told_by_their_message(operator: comptroller.Service) -> No
     six, good = Decimal("6.000000000000000001"), Decimal(32)
     assert only(rows, "chain", *COLUMNS) == [
         ("BASE", None, 1, Decimal(32), 1, 1, good, at(0), at(0)),
-        # Nor does one that was created at the same moment make it good.
+        # A claim that was created at the same time does not make it good.
         ("INK", "nonce too low", 1, Decimal(16), 1, 0, Decimal(0), at(5), at(5)),
         ("INK", "out of gas", 4, six + 8, 2, 3, six, at(1), at(9)),
         (None, "out of gas", 1, Decimal(64), 1, 0, Decimal(0), at(6), at(6)),
@@ -70,13 +70,13 @@ def test_without_failures_there_is_no_row(
     assert ran(operator, "failures", by) == []
 
 
-def test_where_all_failed_nothing_is_made_good(operator: comptroller.Service) -> None:
+def test_without_confirmed_claims_nothing_is_made_good(operator: comptroller.Service) -> None:
     load(operator, "claims", *(failed("out of gas", n) for n in range(5)))
     rows = ran(operator, "failures", ())
     assert only(rows, "failures", "made_good", "made_good_amount") == [(5, 0, Decimal(0))]
 
 
-def test_keys_may_be_unknown_words_and_missing_groups(operator: comptroller.Service) -> None:
+def test_keys_may_be_unknown_values_and_missing_groups(operator: comptroller.Service) -> None:
     load(operator, "payout-groups", group(id=ONE, jurisdiction="CH"))
     load(
         operator,
@@ -92,7 +92,7 @@ def test_keys_may_be_unknown_words_and_missing_groups(operator: comptroller.Serv
     ]
 
 
-def test_of_a_period_what_was_created_outside_is_not_seen(operator: comptroller.Service) -> None:
+def test_a_period_omits_claims_created_outside(operator: comptroller.Service) -> None:
     load(operator, "claims", failed("gas", 0), failed("gas", 5), confirmed(9), failed("gas", 10))
     since, until = at(5).isoformat(), at(9)
     rows = ran(operator, "failures", (), since=since, until=until)
@@ -104,7 +104,7 @@ def test_of_a_period_what_was_created_outside_is_not_seen(operator: comptroller.
 @pytest.mark.parametrize(
     "by", [("asset",), ("asset", "month"), ("status", "jurisdiction", "asset")]
 )
-def test_a_sample_has_what_a_walk_finds(operator: comptroller.Service, by: tuple[str, ...]) -> None:
+def test_a_sample_matches_a_python_loop(operator: comptroller.Service, by: tuple[str, ...]) -> None:
     operator.load("payout-groups", comptroller.sample("payout-groups", rows=20, seed=3))
     operator.load("claims", comptroller.sample("claims", rows=4_000, seed=3))
     jurisdictions = {each.id: each.jurisdiction for each in operator.payout_groups.iter()}
@@ -145,7 +145,7 @@ def test_a_sample_has_what_a_walk_finds(operator: comptroller.Service, by: tuple
 
 @pytest.mark.parametrize("amounts", [(LARGEST, LEAST), (LARGEST, LARGEST)])
 @pytest.mark.parametrize("later", [0, 60])
-def test_a_sum_that_no_column_holds_is_left_empty(
+def test_an_oversized_sum_is_null(
     operator: comptroller.Service, amounts: tuple[str, ...], later: float
 ) -> None:
     load(operator, "claims", *(failed("gas", 1, amount=each) for each in amounts))
@@ -157,7 +157,7 @@ def test_a_sum_that_no_column_holds_is_left_empty(
     ]
 
 
-def test_amounts_at_both_ends_are_exact(operator: comptroller.Service) -> None:
+def test_amounts_at_both_limits_are_exact(operator: comptroller.Service) -> None:
     load(operator, "claims", failed("gas", 1, amount=LARGEST), failed("gas", 2, amount="0"))
     load(operator, "claims", failed("dust", 3, amount=LEAST), confirmed(4, amount=LARGEST))
     rows = ran(operator, "failures")
@@ -185,7 +185,7 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
     }
 
 
-def test_a_key_that_is_none_is_refused(operator: comptroller.Service) -> None:
+def test_an_unknown_key_is_refused(operator: comptroller.Service) -> None:
     with pytest.raises(comptroller.InvalidRequest, match="by: must be some of status, chain"):
         operator.reports.failures(("colour",))
     load(operator, "claims", failed("gas", 0, created_at=START))

@@ -1,4 +1,4 @@
-"""A statement of a group: what it held before and after each day, and what it claimed on it."""
+"""The statement of a group: its holdings before and after each day, and its claims."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def of(svc: comptroller.Service, month: str = "2026-02", **how: Any) -> list[dic
     return ran(svc, "group_statement", GROUP, month, **how)
 
 
-def test_each_day_opens_with_what_the_day_before_closed(furnished: comptroller.Service) -> None:
+def test_each_day_opens_with_the_closing_holdings_of_the_day_before(
+    furnished: comptroller.Service,
+) -> None:
     load(
         furnished,
         "balances",
@@ -81,7 +83,7 @@ def test_claims_are_those_confirmed_on_the_day(furnished: comptroller.Service) -
         confirmed("2026-01-31T23:59:59.999999Z"),
         confirmed("2026-02-03T00:00:00Z", "0.000000000000000001", id="a"),
         confirmed("2026-02-03T23:59:59.999999Z", "2", id="b"),
-        confirmed("2026-02-03T23:59:59.999999Z", "0", id="c"),  # of one moment the greatest id
+        confirmed("2026-02-03T23:59:59.999999Z", "0", id="c"),  # at equal times the greatest id
         confirmed("2026-02-28T23:59:59.999999Z", "4", id="d", created_at="2026-05-01T00:00:00Z"),
         confirmed("2026-03-01T00:00:00Z"),
         confirmed("2026-02-09T00:00:00Z", onchain_status="FAILED"),
@@ -100,7 +102,7 @@ def test_claims_are_those_confirmed_on_the_day(furnished: comptroller.Service) -
     assert (total["claims"], total["last_claim"]) == (3, "c")
 
 
-def test_a_group_with_nothing_has_days_of_nothing(operator: comptroller.Service) -> None:
+def test_a_group_without_records_has_days_of_zero(operator: comptroller.Service) -> None:
     load(operator, "payout-groups", group(id=GROUP))
     nothing = (Decimal(0), 0, Decimal(0), Decimal(0), None, None)
     for month, days in (("2024-02", 29), ("0001-01", 31), ("9999-12", 31), ("1969-04", 30)):
@@ -111,7 +113,7 @@ def test_a_group_with_nothing_has_days_of_nothing(operator: comptroller.Service)
         assert rows[-2]["day"] == day(days, number, year)
 
 
-def test_a_group_that_only_claims_or_addresses_name_has_a_statement(
+def test_a_group_known_only_from_claims_or_addresses_has_a_statement(
     operator: comptroller.Service,
 ) -> None:
     load(operator, "claims", confirmed("2026-02-03T00:00:00Z", "2"))
@@ -120,18 +122,18 @@ def test_a_group_that_only_claims_or_addresses_name_has_a_statement(
     assert len(ran(operator, "group_statement", OTHER.upper(), "2026-02")) == 29
 
 
-def test_a_group_that_nothing_names_is_not_found(operator: comptroller.Service) -> None:
+def test_an_unknown_group_is_not_found(operator: comptroller.Service) -> None:
     with pytest.raises(comptroller.NotFound, match="there is no payout group nobodys"):
         operator.reports.group_statement("nobodys", "2026-02")
 
 
-def test_clocks_out_of_order_change_nothing(furnished: comptroller.Service) -> None:
+def test_unordered_times_change_nothing(furnished: comptroller.Service) -> None:
     reversed = {"submitted_at": "2026-02-20T00:00:00Z", "created_at": "2026-03-20T00:00:00Z"}
     load(furnished, "claims", confirmed("2026-02-03T00:00:00Z", **reversed))
     assert only(of(furnished)[2:3], "day", "claims") == [(day(3), 1)]
 
 
-def test_what_it_claimed_of_another_asset_is_apart(operator: comptroller.Service) -> None:
+def test_claims_of_another_asset_are_separate(operator: comptroller.Service) -> None:
     load(operator, "payout-groups", group(id=GROUP, asset_type="ETH"))
     load(operator, "reward-addresses", address(id=FIRST, payout_group_id=GROUP))
     load(operator, "balances", stood(FIRST, "2026-01-01T00:00:00Z", "7"))
@@ -151,15 +153,13 @@ def test_what_it_claimed_of_another_asset_is_apart(operator: comptroller.Service
 
 
 def newest(snapshots: Sequence[Snapshot], before: datetime) -> Decimal:
-    """What stood on all addresses before a moment."""
+    """Returns the holdings of all addresses before a time."""
     standing = {owner: value for owner, at, value in sorted(snapshots) if at < before}
     with localcontext(prec=60):
         return sum(standing.values(), Decimal(0))
 
 
-def test_a_sample_is_told_as_plain_python_tells_it(
-    operator: comptroller.Service, tmp_path: Path
-) -> None:
+def test_a_sample_matches_plain_python(operator: comptroller.Service, tmp_path: Path) -> None:
     fill(operator, tmp_path, claims=2_000, seed=8)
     owners = {each.id: each.payout_group_id for each in operator.reward_addresses.iter()}
     snapshots: dict[str | None, list[Snapshot]] = defaultdict(list)
@@ -186,7 +186,7 @@ def test_a_sample_is_told_as_plain_python_tells_it(
 MONTH = (day(1, 6), day(1, 7))
 
 
-def test_a_sum_that_no_column_holds_is_left_empty(furnished: comptroller.Service) -> None:
+def test_an_oversized_sum_is_null(furnished: comptroller.Service) -> None:
     load(furnished, "balances", stood(FIRST, "2026-02-01T00:00:00Z", LARGEST))
     load(furnished, "balances", stood(FIRST, "2026-02-02T00:00:00Z", LARGEST))
     load(furnished, "claims", confirmed("2026-02-03T00:00:00Z", LARGEST))
@@ -221,11 +221,11 @@ def test_columns_have_their_types(furnished: comptroller.Service) -> None:
 @pytest.mark.parametrize(
     "month", ["2026", "2026-2", "2026-13", "2026-00", "0000-01", "2026-02-01", " 2026-02", 202602]
 )
-def test_what_is_no_month_is_refused(operator: comptroller.Service, month: Any) -> None:
+def test_an_invalid_month_is_refused(operator: comptroller.Service, month: Any) -> None:
     with pytest.raises(comptroller.InvalidRequest, match="month: must be a month such as 2026-05"):
         operator.reports.group_statement(GROUP, month)
 
 
-def test_a_client_may_not_read_what_stood_on_addresses(acme: comptroller.Service) -> None:
+def test_a_client_may_not_read_balances(acme: comptroller.Service) -> None:
     with pytest.raises(comptroller.Forbidden):
         acme.reports.group_statement(GROUP, "2026-02")

@@ -1,4 +1,4 @@
-"""The history of a claim, an identity, a group or an address: what happened, in order."""
+"""The history of a claim, an identity, a group or an address: its events in order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def of(svc: comptroller.Service, id: str, **bounds: Any) -> list[tuple[Any, ...]
 
 @pytest.fixture
 def store(operator: comptroller.Service) -> comptroller.Service:
-    """A group with an address, a failed claim, and the one that made it good."""
+    """A group with an address, a failed claim, and the claim that made it good."""
     load(
         operator, "payout-groups", group(id=GROUP, name="ours", created_at=at(0), asset_type="ETH")
     )
@@ -45,7 +45,7 @@ def store(operator: comptroller.Service) -> comptroller.Service:
     return operator
 
 
-def test_a_failed_claim_has_the_claim_that_made_it_good(store: comptroller.Service) -> None:
+def test_a_failed_claim_shows_the_claim_that_made_it_good(store: comptroller.Service) -> None:
     assert of(store, "failed") == [
         (at(10), "claim", "created", None),
         (at(12), "claim", "submitted", None),
@@ -55,7 +55,7 @@ def test_a_failed_claim_has_the_claim_that_made_it_good(store: comptroller.Servi
     assert [event for _, _, event, _ in of(store, "good")] == ["created", "submitted", "confirmed"]
 
 
-def test_a_group_has_its_addresses_balances_and_claims(store: comptroller.Service) -> None:
+def test_a_group_shows_its_addresses_balances_and_claims(store: comptroller.Service) -> None:
     rows = ran(store, "history", GROUP)
     assert only(rows[:3], "record", "event", "detail", "amount") == [
         ("group", "created", "ours", None),
@@ -67,15 +67,13 @@ def test_a_group_has_its_addresses_balances_and_claims(store: comptroller.Servic
 
 
 @pytest.mark.parametrize("named", [ADDRESS, PLACE, PLACE.upper().replace("X", "x")])
-def test_an_address_is_known_by_its_id_and_as_it_is_written(
-    store: comptroller.Service, named: str
-) -> None:
+def test_an_address_is_found_by_its_id_or_its_text(store: comptroller.Service, named: str) -> None:
     rows = ran(store, "history", named)
     assert {row["id"] for row in rows if row["record"] == "claim"} == {"failed", "good", "later"}
     assert [row["amount"] for row in rows if row["event"] == "balance"] == [Decimal(7)]
 
 
-def test_an_identity_has_its_controls_and_orchestrations(operator: comptroller.Service) -> None:
+def test_an_identity_shows_its_controls_and_orchestrations(operator: comptroller.Service) -> None:
     identity = operator.identities.put(id="someone", customer_id="acme")
     why = {"reason_code": "COURT_ORDER", "reason": "asked by a court"}
     control = operator.controls.create(identity_id=identity.id, type="FROZEN", **why)
@@ -95,7 +93,7 @@ def test_an_identity_has_its_controls_and_orchestrations(operator: comptroller.S
     assert told["control", "lifted"]["detail"] == "lifted"
 
 
-def test_events_of_one_time_are_in_the_order_of_a_life(operator: comptroller.Service) -> None:
+def test_events_of_one_time_are_in_logical_order(operator: comptroller.Service) -> None:
     times = dict.fromkeys(("created_at", "submitted_at", "confirmed_at", "updated_at"), at())
     load(operator, "claims", claim(id="tied", onchain_status="CONFIRMED", **times))
     rows = operator.reports.history("tied").to_dicts()
@@ -108,7 +106,7 @@ def test_the_case_of_a_uuid_does_not_matter(operator: comptroller.Service) -> No
         assert len(operator.reports.history(id)) == 1
 
 
-def test_of_what_exists_nothing_may_happen_in_a_period(store: comptroller.Service) -> None:
+def test_an_existing_subject_may_have_no_events_in_a_period(store: comptroller.Service) -> None:
     assert len(store.reports.history("failed", since="2030-01-01")) == 0
 
 
@@ -117,7 +115,7 @@ def test_a_period_bounds_the_events(store: comptroller.Service) -> None:
     assert [event for _, _, event, _ in rows] == ["submitted", "failed"]
 
 
-def test_what_nothing_names_is_not_found(store: comptroller.Service) -> None:
+def test_an_unknown_subject_is_not_found(store: comptroller.Service) -> None:
     with pytest.raises(comptroller.NotFound, match="no claim, identity, payout group or address x"):
         store.reports.history("x")
 
@@ -125,7 +123,7 @@ def test_what_nothing_names_is_not_found(store: comptroller.Service) -> None:
 @pytest.mark.parametrize(
     "bounds", [{"since": at()}, {"until": at()}, {"since": at(), "until": at()}]
 )
-def test_what_nothing_names_is_not_found_in_any_period(
+def test_an_unknown_subject_is_not_found_in_any_period(
     store: comptroller.Service, bounds: dict[str, Any]
 ) -> None:
     with pytest.raises(comptroller.NotFound, match="no claim, identity, payout group or address x"):
@@ -145,7 +143,7 @@ def test_a_client_without_any_scope_is_forbidden_everything(
         assert refused.value.code == "insufficient-scope"
 
 
-def test_a_client_has_no_history_of_what_it_has_no_scope_for(
+def test_a_history_omits_records_without_permission(
     store: comptroller.Service, open_as: Any
 ) -> None:
     reader = open_as(customer="default", scopes=["identity:read_identity"])
@@ -153,9 +151,7 @@ def test_a_client_has_no_history_of_what_it_has_no_scope_for(
         reader.reports.history(GROUP)
 
 
-def test_a_client_has_the_history_of_what_it_may_read(
-    store: comptroller.Service, open_as: Any
-) -> None:
+def test_a_client_has_the_history_of_its_records(store: comptroller.Service, open_as: Any) -> None:
     rows = open_as(customer="default").reports.history(GROUP).to_dicts()
     assert {row["event"] for row in rows} >= {"created", "confirmed", "failed", "made good"}
     assert "balance" not in {row["event"] for row in rows}

@@ -1,4 +1,4 @@
-"""The flow of orchestrations: how many from asset to asset, how much, and how long they took."""
+"""The flow of orchestrations between assets: counts, amounts and durations."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ LARGEST = "99999999999999999999.999999999999999999"
 
 
 def move(took: float = 0, amount: str | None = "1", **members: Any) -> dict[str, Any]:
-    """An orchestration from dollars to bitcoin that last changed so many seconds later."""
+    """Returns an orchestration from dollars to bitcoin that last changed so many seconds later."""
     given = {"source_asset": "USD", "destination_asset": "BTC", "status": "COMPLETED"}
     paid = {} if amount is None else {"source_amount": amount}
     return orchestration(**(given | paid | {"updated_at": at(took)} | members))
 
 
-def test_it_counts_sums_and_times_each_flow(operator: comptroller.Service) -> None:
+def test_it_counts_sums_and_measures_each_flow(operator: comptroller.Service) -> None:
     load(
         operator,
         "orchestrations",
@@ -41,13 +41,13 @@ def test_it_counts_sums_and_times_each_flow(operator: comptroller.Service) -> No
     assert only(rows, "destination_asset", "status", *FIGURES) == [
         ("BTC", "COMPLETED", 11, Decimal("0.000000000000000011"), 6.0, 10.0),
         ("BTC", "FAILED", 2, Decimal("1.5"), 1.0, 3.25),
-        ("ETH", "PAUSED", 1, Decimal(1), None, None),  # a word of a newer service
+        ("ETH", "PAUSED", 1, Decimal(1), None, None),  # a value of a newer service
         ("ETH", "PROCESSING", 1, Decimal(1), None, None),
         ("ETH", "REJECTED", 1, Decimal(1), 7.0, 7.0),
     ]
 
 
-def test_what_names_no_asset_or_amount_is_counted(operator: comptroller.Service) -> None:
+def test_orchestrations_without_asset_or_amount_are_counted(operator: comptroller.Service) -> None:
     load(
         operator,
         "orchestrations",
@@ -61,22 +61,22 @@ def test_what_names_no_asset_or_amount_is_counted(operator: comptroller.Service)
     ]
 
 
-def test_clocks_out_of_order_count_as_they_are(operator: comptroller.Service) -> None:
+def test_negative_times_count_unchanged(operator: comptroller.Service) -> None:
     load(operator, "orchestrations", move(-2.5), move(4))
     assert only(ran(operator, "orchestration_flow"), *FIGURES) == [(2, Decimal(2), -2.5, 4.0)]
 
 
-def test_a_period_is_one_of_creation(operator: comptroller.Service) -> None:
+def test_a_period_bounds_the_creation(operator: comptroller.Service) -> None:
     load(operator, "orchestrations", *(move(created_at=at(days=n)) for n in range(3)))
     rows = ran(operator, "orchestration_flow", since="2026-01-02", until="2026-01-03")
     assert only(rows, "orchestrations") == [(1,)]
 
 
-def test_of_nothing_there_is_nothing(operator: comptroller.Service) -> None:
+def test_no_claims_give_no_rows(operator: comptroller.Service) -> None:
     assert ran(operator, "orchestration_flow") == []
 
 
-def test_a_sample_is_told_as_plain_python_tells_it(operator: comptroller.Service) -> None:
+def test_a_sample_matches_plain_python(operator: comptroller.Service) -> None:
     operator.load("orchestrations", comptroller.sample("orchestrations", rows=2_000, seed=4))
     flows: dict[tuple[Any, ...], list[tuple[int, Decimal]]] = defaultdict(list)
     for each in operator.orchestrations.iter():
@@ -96,7 +96,7 @@ def test_a_sample_is_told_as_plain_python_tells_it(operator: comptroller.Service
     assert [row[:3] for row in only(rows, *KEYS)] == sorted(expected)
 
 
-def test_a_sum_that_no_column_holds_is_left_empty(operator: comptroller.Service) -> None:
+def test_an_oversized_sum_is_null(operator: comptroller.Service) -> None:
     load(operator, "orchestrations", move(0, LARGEST), move(0, "-" + LARGEST, status="FAILED"))
     assert len(operator.reports.orchestration_flow()) == 2
     load(operator, "orchestrations", move(0, "0.000000000000000001"))

@@ -1,4 +1,4 @@
-"""The overview: what there is at a glance, and what other reports consider unusual."""
+"""The overview: totals, and the unusual findings of other reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GROUPS = [f"00000000-0000-7000-8000-00000000000{n}" for n in range(3)]
 
 
 def made(day: int, number: int = 0, **members: Any) -> dict[str, Any]:
-    """A claim of a day, confirmed a minute later."""
+    """Returns a claim of a day, confirmed a minute later."""
     moments = {"created_at": at(days=day), "submitted_at": at(days=day)}
     given = {"onchain_status": "CONFIRMED", "confirmed_at": at(60, days=day), "blockchain": "INK"}
     owner = {"payout_group_id": GROUPS[number % 3], "updated_at": at(60, days=day)}
@@ -30,7 +30,7 @@ def steady() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def store(operator: comptroller.Service) -> comptroller.Service:
-    """Three groups that hold and claim alike."""
+    """Three groups with equal holdings and claims."""
     load(operator, "payout-groups", *(group(id=each, asset_type="ETH") for each in GROUPS))
     for owner in GROUPS:
         held = address(payout_group_id=owner)
@@ -44,7 +44,7 @@ def findings(svc: comptroller.Service) -> list[tuple[str, str]]:
     return [(each.report, each.text) for each in svc.reports.overview().findings]
 
 
-def test_where_all_is_as_ever_nothing_is_found(store: comptroller.Service) -> None:
+def test_usual_records_give_no_findings(store: comptroller.Service) -> None:
     overview = store.reports.overview()
     assert overview.findings == []
     answer = overview.to_dict()
@@ -102,14 +102,14 @@ def test_a_day_outside_the_band_is_found(store: comptroller.Service) -> None:
     assert days[1].command.endswith("--until 2026-02-01 --measure amount")
 
 
-def test_a_client_sees_what_it_may_read(store: comptroller.Service, open_as: Any) -> None:
+def test_a_client_sees_the_reports_it_may_read(store: comptroller.Service, open_as: Any) -> None:
     mine = open_as(customer="default").reports.overview()
     assert mine.to_dict()["claims"][0]["claims"] == 60
     reader = open_as(customer="default", scopes=["rewards:read_claims"])
     assert reader.reports.overview().to_dict() == mine.to_dict()
 
 
-def test_it_names_what_a_client_may_not_read(store: comptroller.Service, open_as: Any) -> None:
+def test_forbidden_reports_are_named(store: comptroller.Service, open_as: Any) -> None:
     client = open_as(customer="default", scopes=["rewards:read_payout_groups"])
     overview = client.reports.overview()
     assert "rewards:read_claims" in overview.left_out["claims_summary"]
@@ -128,7 +128,7 @@ def test_a_day_of_several_series_is_counted_once(store: comptroller.Service) -> 
     assert [text.partition(",")[0] for text in amounts] == ["1 day outside the band"]
 
 
-def test_it_fits_a_cell_and_escapes_what_is_not_ours(operator: comptroller.Service) -> None:
+def test_it_is_shown_in_a_notebook_with_escaped_text(operator: comptroller.Service) -> None:
     hostile = "<script>alert(1)</script>"
     failed = {"onchain_status": "FAILED", "error_message": hostile, "claim_schedule_id": hostile}
     load(operator, "claims", *(claim(**failed) for _ in range(3)))
@@ -140,7 +140,7 @@ def test_it_fits_a_cell_and_escapes_what_is_not_ours(operator: comptroller.Servi
     assert repr(overview).startswith("<Overview, 1 findings>")
 
 
-def test_of_nothing_there_is_nothing(operator: comptroller.Service) -> None:
+def test_no_claims_give_no_rows(operator: comptroller.Service) -> None:
     overview = operator.reports.overview()
     assert (overview.tables, overview.findings) == ({}, [])
     assert "There are no claims" in overview._repr_html_()

@@ -1,4 +1,4 @@
-"""Random stores: every report is its own query's answer, adds up, and is the same on Spark."""
+"""Random stores: every report equals its query, its sums add up, and Spark agrees."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ASKED: dict[str, list[dict[str, Any]]] = {
 
 
 def questions(group: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every report, with parameters of many kinds."""
+    """Runs every report, with various arguments."""
     own = {"group_statement": [{"group": group, "month": "2026-02"}], "history": [{"id": group}]}
     for name in NAMES:
         for given in (ASKED | own).get(name, [{}]):
@@ -40,7 +40,7 @@ def questions(group: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_a_report_is_the_answer_of_its_query(operator: comptroller.Service, seed: int) -> None:
+def test_a_report_equals_its_query(operator: comptroller.Service, seed: int) -> None:
     group = fill_randomly(operator, seed)
     for name, given in questions(group):
         ran(operator, name, **given)
@@ -58,9 +58,7 @@ def test_a_report_is_the_answer_of_its_query(operator: comptroller.Service, seed
 
 
 @pytest.mark.parametrize("seed", [pytest.param(seed, marks=MARKS) for seed in range(2)])
-def test_spark_answers_as_duckdb_does(
-    tmp_path: Path, seed: int, request: pytest.FixtureRequest
-) -> None:
+def test_spark_equals_duckdb(tmp_path: Path, seed: int, request: pytest.FixtureRequest) -> None:
     pytest.importorskip("pyspark")
     request.getfixturevalue("spark")
     with comptroller.open(tmp_path / "store.db") as svc:

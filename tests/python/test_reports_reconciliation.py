@@ -1,4 +1,4 @@
-"""Reconciliation: what was claimed against what stood on the addresses, month by month."""
+"""The reconciliation: claimed amounts and holdings by month."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def confirmed(at: datetime | None, amount: str = "1", **members: Any) -> dict[st
 def holds(
     svc: comptroller.Service, owner: str, *stood: tuple[datetime, str], ledger: str = "ETHEREUM"
 ) -> None:
-    """Loads an address of a group, and what stood on it from when on."""
+    """Loads an address of a group, and its balances by time."""
     held = address(payout_group_id=owner, ledger=ledger)
     load(svc, "reward-addresses", held)
     load(svc, "balances", *(balance(address_id=held["id"], at=at, balance=n) for at, n in stood))
@@ -47,9 +47,9 @@ def eth(id: str, **members: Any) -> dict[str, Any]:
     return group(id=id, asset_type="ETH", **members)
 
 
-def test_holdings_are_weighted_by_the_time_they_stood(operator: comptroller.Service) -> None:
+def test_holdings_are_weighted_by_time(operator: comptroller.Service) -> None:
     load(operator, "payout-groups", eth(GROUP))
-    # Nothing is known before the eleventh; then 10 for 9 days, 40 for 9 more.
+    # Unknown before the eleventh; then 10 for 9 days, 40 for 9 more.
     holds(operator, GROUP, (day(11), "10"), (day(20), "20"))
     holds(operator, GROUP, (day(20), "20"), (day(28, 3), "20"))
     load(operator, "claims", confirmed(day(28, 4), "3"), confirmed(day(12), "0.7"))
@@ -58,7 +58,7 @@ def test_holdings_are_weighted_by_the_time_they_stood(operator: comptroller.Serv
     assert only(rows, "month", "claimed", "average_holdings", "days") == [
         (day(1, 2), Decimal("0.7"), 25.0, 18),
         (day(1, 3), Decimal(0), 40.0, 31),
-        (day(1, 4), Decimal(3), 40.0, 28),  # of this month there is no more
+        (day(1, 4), Decimal(3), 40.0, 28),  # nothing more in this month
     ]
     first, second, third = (row["annual_rate"] for row in rows)
     assert first == pytest.approx(0.7 / 25 * 365 / 18)
@@ -72,7 +72,9 @@ def test_an_address_without_a_snapshot_yet_holds_nothing(operator: comptroller.S
     assert only(rows, "average_holdings", "days") == [(9.0, 28)]
 
 
-def test_a_rate_deviates_from_the_median_of_its_kind(operator: comptroller.Service) -> None:
+def test_a_rate_deviates_from_the_median_of_its_asset_and_ledger(
+    operator: comptroller.Service,
+) -> None:
     others = [str(uuid4()) for _ in range(3)]
     load(operator, "payout-groups", *(eth(each) for each in (GROUP, SECOND, THIRD)))
     load(operator, "payout-groups", group(id=others[0], asset_type="LDO"))
@@ -96,14 +98,14 @@ def test_a_rate_deviates_from_the_median_of_its_kind(operator: comptroller.Servi
         None,
         None,
         None,
-    )  # of no asset there is no median
+    )  # an unknown asset has no median
     (strict, *_) = only(ran(operator, "reconciliation", "2026-02", 0.047), "within_tolerance")
     assert strict == (False,)
     exact = ran(operator, "reconciliation", "2026-02", 0)
     assert {row["group"] for row in exact if row["within_tolerance"]} == {SECOND, *others[:2]}
 
 
-def test_the_limit_of_tolerance_is_within_it(operator: comptroller.Service) -> None:
+def test_the_limit_of_the_tolerance_is_within_it(operator: comptroller.Service) -> None:
     load(operator, "payout-groups", *(eth(each) for each in (GROUP, SECOND, THIRD)))
     for owner, amount in ((GROUP, "0.95"), (SECOND, "1"), (THIRD, "1.05")):
         holds(operator, owner, (day(1), "3"))
@@ -111,7 +113,7 @@ def test_the_limit_of_tolerance_is_within_it(operator: comptroller.Service) -> N
     assert [row["within_tolerance"] for row in ran(operator, "reconciliation")] == [True] * 3
 
 
-def test_without_holdings_or_claims_a_group_is_listed(operator: comptroller.Service) -> None:
+def test_groups_without_holdings_or_claims_are_listed(operator: comptroller.Service) -> None:
     unknown = "00000000-0000-7000-8000-000000000009"
     load(operator, "payout-groups", *(eth(each) for each in (GROUP, SECOND, THIRD)))
     load(operator, "claims", confirmed(day(10), "7"))
@@ -129,7 +131,7 @@ def test_without_holdings_or_claims_a_group_is_listed(operator: comptroller.Serv
     assert last == (Decimal(0), None, None, None, None, None)
 
 
-def test_what_was_claimed_on_nothing_does_not_fit(operator: comptroller.Service) -> None:
+def test_claims_without_holdings_are_outside_the_tolerance(operator: comptroller.Service) -> None:
     load(operator, "payout-groups", *(eth(each) for each in (GROUP, SECOND)))
     for owner in (GROUP, SECOND):
         holds(operator, owner, (day(1), "0"))
@@ -140,17 +142,17 @@ def test_what_was_claimed_on_nothing_does_not_fit(operator: comptroller.Service)
     ]
 
 
-def test_months_before_a_group_began_are_not_listed(operator: comptroller.Service) -> None:
+def test_months_before_the_first_record_are_not_listed(operator: comptroller.Service) -> None:
     load(operator, "payout-groups", *(eth(each) for each in (GROUP, SECOND)))
     load(operator, "claims", confirmed(day(31, 1)), confirmed(day(1, 4), payout_group_id=SECOND))
     assert only(ran(operator, "reconciliation"), *KEYS) == [
         (GROUP, day(1, 1)),
-        (GROUP, day(1, 4)),  # in a month between nothing happened at all
+        (GROUP, day(1, 4)),  # nothing happened in a month between
         (SECOND, day(1, 4)),
     ]
 
 
-def test_only_confirmed_claims_count_and_by_that_moment(operator: comptroller.Service) -> None:
+def test_only_confirmed_claims_count_by_their_confirmation(operator: comptroller.Service) -> None:
     load(
         operator,
         "claims",
@@ -166,7 +168,7 @@ def test_only_confirmed_claims_count_and_by_that_moment(operator: comptroller.Se
     assert only(rows, "month", "claimed") == [(day(1, 3), Decimal(4))]
 
 
-def test_of_nothing_there_is_nothing(operator: comptroller.Service) -> None:
+def test_no_claims_give_no_rows(operator: comptroller.Service) -> None:
     assert ran(operator, "reconciliation") == []
     assert ran(operator, "reconciliation", "2026-02") == []
     load(operator, "payout-groups", eth(GROUP))
@@ -175,7 +177,7 @@ def test_of_nothing_there_is_nothing(operator: comptroller.Service) -> None:
     assert (row["claimed"], row["average_holdings"], row["days"]) == (0, None, None)
 
 
-def test_the_ends_of_time_and_of_amounts_are_reconciled(operator: comptroller.Service) -> None:
+def test_extreme_times_and_amounts_are_reconciled(operator: comptroller.Service) -> None:
     load(operator, "payout-groups", *(eth(each) for each in (GROUP, SECOND)))
     last = datetime(9999, 12, 31, 23, 59, 59, 999999, UTC)
     holds(operator, GROUP, (day(1, 1, 1), LARGEST))
@@ -191,9 +193,7 @@ def test_the_ends_of_time_and_of_amounts_are_reconciled(operator: comptroller.Se
     ]
 
 
-def test_a_sample_is_told_as_fractions_tell_it(
-    operator: comptroller.Service, tmp_path: Path
-) -> None:
+def test_a_sample_matches_fractions(operator: comptroller.Service, tmp_path: Path) -> None:
     fill(operator, tmp_path, claims=3_000, seed=12)
     owners = {each.id: each.payout_group_id for each in operator.reward_addresses.iter()}
     stood: dict[str, list[tuple[datetime, Decimal]]] = defaultdict(list)
@@ -239,7 +239,7 @@ def test_a_sample_is_told_as_fractions_tell_it(
 
 
 def mean_of(addresses: list[list[tuple[datetime, Decimal]]], until: datetime) -> Fraction | None:
-    """What stood on the addresses from their first snapshot, or the first of June, on."""
+    """Returns the holdings by time, from the first balance or the first of June on."""
     begins = max(day(1, 6), min((at for told in addresses for at, _ in told), default=until))
     if begins >= until:
         return None
@@ -253,7 +253,7 @@ def mean_of(addresses: list[list[tuple[datetime, Decimal]]], until: datetime) ->
     return held / ((until - begins) // MICROSECOND)
 
 
-def test_a_sum_that_no_column_holds_is_left_empty(operator: comptroller.Service) -> None:
+def test_an_oversized_sum_is_null(operator: comptroller.Service) -> None:
     holds(operator, GROUP, (day(1), LARGEST))
     load(operator, "claims", confirmed(day(3), LARGEST))
     (row,) = operator.reports.reconciliation().to_dicts()
@@ -268,14 +268,14 @@ def test_a_sum_that_no_column_holds_is_left_empty(operator: comptroller.Service)
     assert rows[SECOND]["claimed"] == 1
 
 
-def test_holdings_that_no_column_holds_have_a_mean(operator: comptroller.Service) -> None:
+def test_oversized_holdings_have_a_mean(operator: comptroller.Service) -> None:
     for each in (LARGEST, "0.000000000000000001", LARGEST):
         holds(operator, GROUP, (day(1), each))
     (row,) = ran(operator, "reconciliation")
     assert row["average_holdings"] == pytest.approx(2e20, rel=1e-15)
 
 
-def test_what_was_claimed_of_another_asset_is_compared_apart(
+def test_claims_of_another_asset_are_compared_separately(
     operator: comptroller.Service,
 ) -> None:
     load(operator, "payout-groups", eth(GROUP))
@@ -319,7 +319,7 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
         ({"tolerance": "5%"}, "tolerance: must be a number"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
+def test_invalid_arguments_of_the_summary_are_refused(
     operator: comptroller.Service, given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(comptroller.InvalidRequest, match=message):

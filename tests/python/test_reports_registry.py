@@ -1,4 +1,4 @@
-"""The registry: what is written from it is up to date, and its SQL stays portable."""
+"""The registry: generated files are up to date, and the SQL is portable."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PROVEN = {
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_file_stays_inside_the_proven_subset(file: str) -> None:
+def test_a_file_uses_only_the_portable_subset(file: str) -> None:
     tree = assemble.parse(file)
     assert {type(node).__name__ for node in tree.walk()} <= PROVEN
     assert {each.name for each in tree.find_all(exp.Anonymous)} <= {"total", "approximate_total"}
@@ -46,9 +46,9 @@ def test_a_file_stays_inside_the_proven_subset(file: str) -> None:
         assert not (select.args.get("group") and select.args["group"].args.get("all"))
     assert not [join for join in tree.find_all(exp.Join) if join.method]  # ASOF
     text = (SQL / f"{file}.sql").read_text(encoding="utf-8")
-    assert text.startswith("-- ")  # what it answers
+    assert text.startswith("-- ")  # the result
     assert max(map(len, text.splitlines())) <= 100
-    assert "%" not in text  # a placeholder to drivers of PostgreSQL
+    assert "%" not in text  # a placeholder for drivers of PostgreSQL
 
 
 def test_every_file_is_used() -> None:
@@ -60,7 +60,7 @@ def test_every_file_is_used() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_entry_says_all_there_is_to_know(name: str) -> None:
+def test_an_entry_is_complete(name: str) -> None:
     definition = REPORTS[name]
     texts = (definition.title, definition.question, definition.formula, definition.empty)
     assert all(texts)
@@ -70,11 +70,11 @@ def test_an_entry_says_all_there_is_to_know(name: str) -> None:
         assert column.meaning
     amounts = {column.unit for column in definition.columns.values()} & {"amount"}
     has_asset = "asset" in definition.columns or definition.has_amounts
-    assert has_asset or not amounts or name == "orchestration_flow"  # it names two assets
+    assert has_asset or not amounts or name == "orchestration_flow"  # its rows have two assets
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_method_has_the_signature_and_the_docstring_of_its_entry(name: str) -> None:
+def test_a_method_has_the_signature_and_docstring_of_its_entry(name: str) -> None:
     definition = REPORTS[name]
     method = getattr(Reports, name)
     taken = list(inspect.signature(method).parameters)
@@ -86,19 +86,19 @@ def test_a_method_has_the_signature_and_the_docstring_of_its_entry(name: str) ->
         assert word in told
 
 
-def test_the_stub_is_that_of_the_registry() -> None:
+def test_the_stub_matches_the_registry() -> None:
     written = Path(assemble.__file__).with_name("reports.pyi").read_text(encoding="utf-8")
     assert written == reference.stub(), "run python -m comptroller.analysis.reference"
 
 
-def test_the_documentation_has_the_table_of_the_registry() -> None:
+def test_the_documentation_has_the_table_of_reports() -> None:
     page = (ROOT / "docs" / "how-to" / "analyse.md").read_text(encoding="utf-8")
     assert reference.table() in page
     for key in CLAIM_KEYS:
         assert f"`{key}`" in page
 
 
-def test_only_the_columns_that_are_needed_are_read(operator: comptroller.Service) -> None:
+def test_only_the_required_columns_are_read(operator: comptroller.Service) -> None:
     def reads(*keys: str) -> dict[str, set[str]]:
         columns = tuple((name, "BIGINT") for name in ("claims", "confirmed"))
         absent = frozenset({"since", "until"})
@@ -113,7 +113,7 @@ def test_only_the_columns_that_are_needed_are_read(operator: comptroller.Service
     assert reads("address")["claims"] == {"asset_type", "onchain_status", "id", "addresses"}
 
 
-def test_two_modules_know_the_syntax_tree() -> None:
+def test_only_two_modules_use_sqlglot() -> None:
     package = Path(assemble.__file__).parents[1]
     knowing = {path.stem for path in package.rglob("*.py") if "sqlglot import" in path.read_text()}
     assert knowing == {"assemble", "spark"}

@@ -1,4 +1,4 @@
-"""Restrictions: what was made, lifted and in force, how long it lasts, and what is refused."""
+"""Restrictions: controls created, lifted and in force, their durations, invalid arguments."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def day(text: str) -> datetime:
 
 
 def made(on: str, until: str | None = None, **members: Any) -> dict[str, Any]:
-    """A control of somebody, in force from one day to another."""
+    """Returns a control that is in force from one day to another."""
     given = {"created_at": day(on), "deleted_at": until and day(until)}
     return control(identity_id=fresh("owner"), **{**given, **members})
 
 
-def test_each_month_tells_what_changed_and_what_stands(operator: comptroller.Service) -> None:
+def test_each_month_counts_changes_and_controls_in_force(operator: comptroller.Service) -> None:
     load(
         operator,
         "controls",
@@ -58,12 +58,12 @@ def test_each_month_tells_what_changed_and_what_stands(operator: comptroller.Ser
     ]
 
 
-def test_those_in_force_are_known_to_last_longer(operator: comptroller.Service) -> None:
+def test_controls_in_force_count_as_longer_durations(operator: comptroller.Service) -> None:
     load(
         operator,
         "controls",
         *(made("2026-01-01", f"2026-01-0{n}") for n in (2, 3, 4, 5)),
-        made("2026-01-03"),  # for two days, when the newest thing happened
+        made("2026-01-03"),  # for two days, until the newest time of all controls
     )
     (row,) = ran(operator, "restrictions", ())
     assert only([row], *KINDS, *COUNTS) == [("SELL_ONLY", "CLIENT", "REQUESTED", 5, 4, 1, 3.0)]
@@ -78,7 +78,7 @@ def test_those_in_force_are_known_to_last_longer(operator: comptroller.Service) 
         ("month", ["2026-02-01"]),
     ],
 )
-def test_every_period_takes_them_apart(
+def test_every_period_groups_them(
     operator: comptroller.Service, by: str, periods: list[str]
 ) -> None:
     load(operator, "controls", made("2026-02-01T13:30", "2026-02-09T10:59:59"), made("2026-02-02"))
@@ -87,7 +87,7 @@ def test_every_period_takes_them_apart(
     assert rows[-1]["active"] == 1
 
 
-def test_customers_take_them_apart(operator: comptroller.Service) -> None:
+def test_customers_group_them(operator: comptroller.Service) -> None:
     load(operator, "controls", made("2026-01-01", "2026-01-02"))
     load(operator, "controls", made("2026-01-01"), customer_id="acme")
     rows = ran(operator, "restrictions", ("customer", "month"))
@@ -101,7 +101,7 @@ def test_without_controls_there_is_no_row(operator: comptroller.Service) -> None
         assert ran(operator, "restrictions", by) == []
 
 
-def test_clocks_out_of_order_leave_nothing_in_force_before_it_was_made(
+def test_a_control_is_never_in_force_before_its_creation(
     operator: comptroller.Service,
 ) -> None:
     load(operator, "controls", made("2026-02-10", "2026-01-01"))
@@ -109,7 +109,7 @@ def test_clocks_out_of_order_leave_nothing_in_force_before_it_was_made(
     assert only(rows, "month", *COUNTS) == [(day("2026-02-01"), 1, 1, 0, 0.0)]
 
 
-def test_what_was_made_outside_a_period_is_not_seen(operator: comptroller.Service) -> None:
+def test_controls_created_outside_a_period_are_omitted(operator: comptroller.Service) -> None:
     load(operator, "controls", *(made(f"2026-0{n}-01", f"2026-0{n + 1}-01") for n in (1, 2, 3)))
     rows = ran(operator, "restrictions", since="2026-02-01", until="2026-03-01")
     assert only(rows, "month", *COUNTS) == [
@@ -118,14 +118,14 @@ def test_what_was_made_outside_a_period_is_not_seen(operator: comptroller.Servic
     ]
 
 
-def test_the_longest_time_there_is_fits(operator: comptroller.Service) -> None:
+def test_the_longest_possible_time_is_supported(operator: comptroller.Service) -> None:
     load(operator, "controls", made("0001-01-01", "9999-12-31T23:59:59.999999"))
     first, last = ran(operator, "restrictions", "week")
     assert (first["week"], last["week"]) == (day("0001-01-01"), day("9999-12-27"))
     assert first["median_days"] == pytest.approx(3_652_059)
 
 
-def test_a_client_has_a_report_of_its_own_controls(
+def test_a_client_has_a_report_on_its_own_controls(
     operator: comptroller.Service, acme: comptroller.Service
 ) -> None:
     load(operator, "controls", made("2026-01-01"))
@@ -145,7 +145,7 @@ def median_days(several: list[comptroller.Control], newest: datetime) -> float |
     return None
 
 
-def test_a_sample_has_what_a_walk_finds(operator: comptroller.Service, tmp_path: Any) -> None:
+def test_a_sample_matches_a_python_loop(operator: comptroller.Service, tmp_path: Any) -> None:
     comptroller.sample("all", 4_000, seed=5, out=tmp_path / "lines")
     operator.load("controls", tmp_path / "lines" / "controls.ndjson")
     controls = list(operator.controls.iter(include_deleted=True))
@@ -188,11 +188,11 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
     [
         (("chain",), "by: must be some of customer, hour, day, week, month"),
         (("type",), "by: must be some of customer"),
-        (("day", "month"), "by: may name one period only"),
-        (("month", "month"), "by: names month twice"),
+        (("day", "month"), "by: several periods"),
+        (("month", "month"), "by: duplicate value month"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(
+def test_invalid_arguments_of_the_summary_are_refused(
     operator: comptroller.Service, by: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(comptroller.InvalidRequest, match=message):

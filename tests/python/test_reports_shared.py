@@ -1,4 +1,4 @@
-"""One reading for many reports: kept while the store is unchanged, whichever process writes."""
+"""Reports share the tables that were read, until any process changes the store."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ GROUP = "01900000-0000-7000-8000-0000000000aa"
 
 
 class Counted(Store):
-    """The tables of a service, with the names of those that were read, in order."""
+    """The tables of a service, which records the names of the tables that were read."""
 
     def __init__(self, svc: comptroller.Service) -> None:
         super().__init__({name: getattr(svc, name) for name in TABLES}, svc.host.version)
         self.brought: list[str] = []
 
-    def bring(self, engine: Any, table: str, columns: Any, filters: Any) -> None:
+    def copy_to(self, engine: Any, table: str, columns: Any, filters: Any) -> None:
         self.brought.append(table)
-        super().bring(engine, table, columns, filters)
+        super().copy_to(engine, table, columns, filters)
 
 
 @pytest.fixture
@@ -49,20 +49,20 @@ def counted(reports: Reports) -> int:
     return sum(row["claims"] for row in reports.claims_summary(()).to_dicts())
 
 
-def test_reports_of_an_unchanged_store_share_what_was_read(
+def test_reports_on_an_unchanged_store_share_the_tables(
     operator: comptroller.Service, reports: Reports, source: Counted
 ) -> None:
     load(operator, "claims", claim(), claim(onchain_status="FAILED"))
     assert counted(reports) == counted(reports) == 2
     assert source.brought == ["claims"]
-    reports.failures()  # which needs more columns
+    reports.failures()  # this report needs more columns
     assert source.brought == ["claims"] * 2
     for name in ("claims_summary", "failures"):
         getattr(reports, name)(())
     assert source.brought == ["claims"] * 2
 
 
-def test_after_a_write_it_is_read_again(
+def test_a_write_invalidates_the_tables(
     operator: comptroller.Service, reports: Reports, source: Counted
 ) -> None:
     for number in range(1, 4):
@@ -71,7 +71,7 @@ def test_after_a_write_it_is_read_again(
     assert len(source.brought) == 3
 
 
-def test_after_a_write_of_another_process_it_is_read_again(
+def test_a_write_of_another_process_invalidates_the_tables(
     operator: comptroller.Service, reports: Reports, source: Counted, store_path: Path
 ) -> None:
     load(operator, "claims", claim())
@@ -87,7 +87,7 @@ def test_after_a_write_of_another_process_it_is_read_again(
     assert len(source.brought) == 2
 
 
-def test_what_was_read_of_a_period_is_not_taken_for_all(
+def test_a_bounded_read_is_not_reused_for_all_rows(
     operator: comptroller.Service, reports: Reports, source: Counted
 ) -> None:
     load(
@@ -104,7 +104,7 @@ def test_what_was_read_of_a_period_is_not_taken_for_all(
     assert len(source.brought) == 2
 
 
-def test_what_was_read_whole_stays_whole(
+def test_a_complete_read_is_kept(
     operator: comptroller.Service, reports: Reports, source: Counted
 ) -> None:
     load(operator, "claims", claim())
@@ -114,7 +114,7 @@ def test_what_was_read_whole_stays_whole(
     assert len(source.brought) == 2
 
 
-def test_reports_that_are_taken_one_by_one_hold_up_nobody(
+def test_reports_that_are_iterated_block_nobody(
     operator: comptroller.Service, reports: Reports
 ) -> None:
     load(operator, "claims", claim())
@@ -135,7 +135,7 @@ def test_an_overview_reads_each_table_once(
     assert sorted(source.brought) == ["balances", "claims", "payout_groups", "reward_addresses"]
 
 
-def test_a_store_without_a_file_is_read_each_time() -> None:
+def test_a_store_in_memory_is_read_each_time() -> None:
     with comptroller.open(":memory:") as svc:
         load(svc, "claims", claim())
         assert counted(svc.reports) == 1
@@ -152,7 +152,7 @@ def test_a_closed_service_has_no_reports(operator: comptroller.Service) -> None:
         reports.claims_summary()
 
 
-def test_clients_do_not_share_with_each_other(
+def test_clients_do_not_share_tables(
     operator: comptroller.Service, acme: comptroller.Service, globex: comptroller.Service
 ) -> None:
     load(operator, "claims", claim(), customer_id="acme")

@@ -1,4 +1,4 @@
-"""Spark gives the answers that DuckDB gives, from a dataset that the command line wrote."""
+"""Spark gives the results of DuckDB, from a dataset written by the command line."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ REPORTS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "given"), REPORTS, ids=lambda each: str(each)[:60])
-def test_spark_answers_as_duckdb_does(
+def test_spark_equals_duckdb(
     sampled: comptroller.Service, exported: Reports, name: str, given: dict[str, Any]
 ) -> None:
     here, there = (getattr(each, name)(**given) for each in (sampled.reports, exported))
@@ -80,7 +80,7 @@ def test_spark_answers_as_duckdb_does(
 
 
 @pytest.mark.parametrize("name", ["group_statement", "history"])
-def test_spark_tells_of_a_group_as_duckdb_does(
+def test_spark_equals_duckdb_for_a_group(
     sampled: comptroller.Service, exported: Reports, name: str
 ) -> None:
     here = reported(sampled, name)
@@ -88,7 +88,7 @@ def test_spark_tells_of_a_group_as_duckdb_does(
     assert getattr(exported, name)(**given).to_dicts() == here.to_dicts()
 
 
-def test_a_service_reports_on_spark_too(sampled: comptroller.Service) -> None:
+def test_a_service_runs_reports_on_spark(sampled: comptroller.Service) -> None:
     asked = {"by": ("status",), "since": "2026-05-20", "until": "2026-06-01"}
     here, there = (
         sampled.reports.claims_summary(**asked, engine=engine) for engine in ("duckdb", "spark")
@@ -98,7 +98,7 @@ def test_a_service_reports_on_spark_too(sampled: comptroller.Service) -> None:
     assert "FROM store_claims AS c" in there.sql
 
 
-def test_services_on_spark_do_not_see_each_other(
+def test_services_on_spark_have_separate_views(
     sampled: comptroller.Service, tmp_path: Path
 ) -> None:
     with comptroller.open(tmp_path / "small.db") as small:
@@ -115,7 +115,7 @@ def test_services_on_spark_do_not_see_each_other(
     )
 
 
-def test_a_session_that_lets_sums_overflow_is_told_not_to(spark: Any, tmp_path: Path) -> None:
+def test_a_session_without_ansi_is_configured(spark: Any, tmp_path: Path) -> None:
     spark.conf.set("spark.sql.ansi.enabled", "false")
     with comptroller.open(tmp_path / "store.db") as svc:
         load(svc, "claims", claim(amount="99999999999999999999.999999999999999999"), claim())

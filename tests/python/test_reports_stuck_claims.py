@@ -1,4 +1,4 @@
-"""Stuck claims: which wait too long for their chain, since when, and what is refused."""
+"""Stuck claims: thresholds by chain, ages, and invalid arguments."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ NOW = at(days=1)
 
 
 def confirmed(took: float, chain: str | None, **members: Any) -> dict[str, Any]:
-    """A claim of a chain that took so many seconds."""
+    """Returns a claim of a chain that took so many seconds."""
     given = {"onchain_status": "CONFIRMED", "submitted_at": at(0), "confirmed_at": at(took)}
     return claim(**{**given, "blockchain": chain, "updated_at": at(0), **members})
 
 
 def submitted(id: str, second: float, chain: str | None, **members: Any) -> dict[str, Any]:
-    """A claim of a chain that was submitted then, and created long before."""
+    """Returns a claim of a chain that was submitted at a time, and created long before."""
     given = {"onchain_status": "SUBMITTED", "submitted_at": at(second), "payout_group_id": GROUP}
     return claim(**{**given, "id": id, "blockchain": chain, "updated_at": NOW, **members})
 
 
-def test_the_oldest_of_those_that_wait_too_long_come_first(operator: comptroller.Service) -> None:
+def test_the_oldest_stuck_claims_come_first(operator: comptroller.Service) -> None:
     day = 86_400
     load(
         operator,
@@ -42,7 +42,7 @@ def test_the_oldest_of_those_that_wait_too_long_come_first(operator: comptroller
         confirmed(5, None),
         submitted("no-chain", day - 6, None),
         submitted("b-same-age", day - 6, None),
-        submitted("new-here", 0, "SOLANA"),  # where nothing was confirmed
+        submitted("new-here", 0, "SOLANA"),  # on a chain without a confirmed claim
         confirmed(2, "BASE"),
         claim(id="pending", blockchain="BASE", payout_group_id=GROUP, updated_at=START),
         submitted("unknown", 0, "BASE", submitted_at=None, created_at=at(60)),
@@ -60,7 +60,7 @@ def test_the_oldest_of_those_that_wait_too_long_come_first(operator: comptroller
     ]
 
 
-def test_a_pending_claim_waits_since_it_was_created(operator: comptroller.Service) -> None:
+def test_a_pending_claim_waits_since_its_creation(operator: comptroller.Service) -> None:
     load(
         operator,
         "claims",
@@ -72,7 +72,7 @@ def test_a_pending_claim_waits_since_it_was_created(operator: comptroller.Servic
     assert only(rows, "id", "age_seconds") == [("a", 86_400.0), ("b", 400.0)]
 
 
-def test_claims_that_wait_do_not_move_what_they_are_measured_by(
+def test_waiting_claims_do_not_change_the_threshold(
     operator: comptroller.Service,
 ) -> None:
     stuck = [submitted(f"{n}", n, "INK") for n in range(10)]
@@ -83,7 +83,7 @@ def test_claims_that_wait_do_not_move_what_they_are_measured_by(
 
 
 @pytest.mark.parametrize("as_of", ["2026-01-01T00:00:10Z", at(10)])
-def test_ages_may_be_those_of_another_moment(operator: comptroller.Service, as_of: Any) -> None:
+def test_as_of_sets_the_ages(operator: comptroller.Service, as_of: Any) -> None:
     load(operator, "claims", confirmed(2, "INK"), *(submitted(f"{n}", n, "INK") for n in (5, 9)))
     assert only(ran(operator, "stuck_claims", as_of), "id", "age_seconds") == [("5", 5.0)]
 
@@ -99,7 +99,7 @@ def test_the_threshold_is_the_nearest_rank_exactly(
     assert row["threshold_seconds"] == ceil(Fraction(str(share)) * count)
 
 
-def test_of_nothing_that_waits_there_is_nothing(operator: comptroller.Service) -> None:
+def test_without_waiting_claims_there_is_no_row(operator: comptroller.Service) -> None:
     assert ran(operator, "stuck_claims") == []
     load(operator, "claims", claim(onchain_status="FAILED", blockchain="INK"))
     assert ran(operator, "stuck_claims") == []
@@ -111,13 +111,13 @@ def test_of_nothing_that_waits_there_is_nothing(operator: comptroller.Service) -
     assert len(ran(operator, "stuck_claims")) == 1
 
 
-def test_clocks_out_of_order_count_as_they_are(operator: comptroller.Service) -> None:
+def test_negative_times_count_unchanged(operator: comptroller.Service) -> None:
     load(operator, "claims", confirmed(-5, "INK"), submitted("future", 86_403, "INK"))
     rows = ran(operator, "stuck_claims")
     assert only(rows, "age_seconds", "threshold_seconds") == [(-3.0, -5.0)]
 
 
-def test_a_period_bounds_both_what_waits_and_what_it_is_measured_by(
+def test_a_period_bounds_waiting_and_confirmed_claims(
     operator: comptroller.Service,
 ) -> None:
     load(
@@ -169,13 +169,11 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
 
 
 @pytest.mark.parametrize("percentile", [0, -0.5, 1.01, 99, 0.1234567, "much", None, float("nan")])
-def test_a_percentile_that_is_none_is_refused(
-    operator: comptroller.Service, percentile: Any
-) -> None:
+def test_an_invalid_percentile_is_refused(operator: comptroller.Service, percentile: Any) -> None:
     with pytest.raises(comptroller.InvalidRequest, match="percentile: must be above 0"):
         operator.reports.stuck_claims(percentile=percentile)
 
 
-def test_a_moment_that_is_none_is_refused(operator: comptroller.Service) -> None:
+def test_an_invalid_time_is_refused(operator: comptroller.Service) -> None:
     with pytest.raises(comptroller.InvalidRequest, match="as_of: must be a date such as"):
         operator.reports.stuck_claims("now")

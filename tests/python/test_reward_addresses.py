@@ -1,4 +1,4 @@
-"""Reward addresses: registered once, attributed to a group of the same owner and ledger."""
+"""Reward addresses: registration, and attribution to a group of the same owner and ledger."""
 
 from __future__ import annotations
 
@@ -37,26 +37,28 @@ def test_an_address_with_a_group_is_pending(acme, ledger):
 
 @pytest.mark.parametrize("missing", ["ledger", "address"])
 @pytest.mark.parametrize("wrapped", [True, False])
-def test_create_requires_ledger_and_address(acme_door, missing, wrapped):
+def test_create_requires_ledger_and_address(acme_core_client, missing, wrapped):
     members = {"ledger": "INK", "address": MIXED}
     del members[missing]
     with refused("invalid-request", 400) as caught:
-        acme_door("reward_addresses.create", body={"address": members} if wrapped else members)
+        acme_core_client(
+            "reward_addresses.create", body={"address": members} if wrapped else members
+        )
     (error,) = caught.value.errors
     assert error.field.split(".")[-1] == missing
 
 
 @pytest.mark.parametrize("member", ["id", "status", "balance", "created_at"])
-def test_create_and_update_refuse_members_that_are_the_servers(acme_door, acme, member):
+def test_create_and_update_refuse_members_that_the_server_sets(acme_core_client, acme, member):
     values = {"id": UNKNOWN, "status": "REGISTERED", "balance": "1"}
     value = values.get(member, "2026-01-01T00:00:00Z")
     with refused("invalid-request", 400):
         body = {"address": {"ledger": "INK", "address": MIXED, member: value}}
-        acme_door("reward_addresses.create", body=body)
+        acme_core_client("reward_addresses.create", body=body)
     assert acme.reward_addresses.list().items == []
     made = acme.reward_addresses.create(ledger="INK", address=MIXED)
     with pytest.raises(comptroller.InvalidRequest):
-        acme_door("reward_addresses.update", {"id": made.id}, {"address": {member: value}})
+        acme_core_client("reward_addresses.update", {"id": made.id}, {"address": {member: value}})
     assert acme.reward_addresses.get(made.id) == made
 
 
@@ -88,7 +90,7 @@ def test_an_address_is_registered_once_on_a_ledger(acme, spelled):
     assert ids(acme.reward_addresses.list()) == [made.id]
 
 
-def test_another_customers_address_is_taken_without_saying_by_whom(acme, globex):
+def test_a_taken_address_does_not_reveal_its_customer(acme, globex):
     made = acme.reward_addresses.create(ledger="INK", address=MIXED)
     with refused("already-exists", 409) as caught:
         globex.reward_addresses.create(ledger="INK", address=MIXED)
@@ -104,7 +106,7 @@ def test_one_address_may_be_on_several_ledgers(acme):
     assert len(acme.reward_addresses.list(address=MIXED)) == 4
 
 
-def test_a_new_group_makes_the_address_pending_again(operator, acme):
+def test_a_new_group_sets_the_address_to_pending(operator, acme):
     first, second = made_group(acme), made_group(acme)
     made = acme.reward_addresses.create(ledger="ETHEREUM", address=MIXED, payout_group_id=first.id)
     operator.reward_addresses.observe(made.id, status="REGISTERED")
@@ -125,19 +127,19 @@ def test_an_address_without_group_gains_one(acme):
 @pytest.mark.parametrize(
     "body", [{"payout_group_id": None}, {"address": {"payout_group_id": None}}]
 )
-def test_an_update_cannot_clear_the_group(acme_door, acme, body):
+def test_an_update_cannot_clear_the_group(acme_core_client, acme, body):
     group = made_group(acme)
     made = acme.reward_addresses.create(ledger="ETHEREUM", address=MIXED, payout_group_id=group.id)
     with refused("invalid-request", 400):
-        acme_door("reward_addresses.update", {"id": made.id}, body)
+        acme_core_client("reward_addresses.update", {"id": made.id}, body)
     assert acme.reward_addresses.get(made.id) == made
 
 
-def test_an_update_cannot_change_the_ledger_or_the_address(acme_door, acme):
+def test_an_update_cannot_change_the_ledger_or_the_address(acme_core_client, acme):
     made = acme.reward_addresses.create(ledger="ETHEREUM", address=MIXED)
     for body in ({"ledger": "INK"}, {"address": {"address": evm()}}, {"address": evm()}):
         with refused("invalid-request", 400):
-            acme_door("reward_addresses.update", {"id": made.id}, body)
+            acme_core_client("reward_addresses.update", {"id": made.id}, body)
     assert acme.reward_addresses.get(made.id) == made
 
 
@@ -156,31 +158,31 @@ def test_an_unknown_or_malformed_id_is_not_found(shared_operator, id):
             ask(id)
 
 
-def test_both_forms_of_a_body_say_the_same(acme_door):
-    flat = acme_door("reward_addresses.create", body={"ledger": "INK", "address": MIXED})
+def test_both_forms_of_a_body_are_equal(acme_core_client):
+    flat = acme_core_client("reward_addresses.create", body={"ledger": "INK", "address": MIXED})
     members = {"ledger": "XLAYER", "address": MIXED}
-    wrapped = acme_door("reward_addresses.create", body={"address": members})
+    wrapped = acme_core_client("reward_addresses.create", body={"address": members})
     assert flat["address"] == wrapped["address"] == MIXED
     for body in ({"name": "n"}, {"address": {"name": "m"}}, {"address": {"id": flat["id"]}}, {}):
-        answer = acme_door("reward_addresses.update", {"id": flat["id"]}, body)
+        answer = acme_core_client("reward_addresses.update", {"id": flat["id"]}, body)
         assert answer["id"] == flat["id"]
     assert answer["name"] == "m"
 
 
 @pytest.mark.parametrize("other", [UNKNOWN, NUMBERED + "0"])
-def test_an_id_in_the_body_must_match_the_path(acme_door, other):
-    made = acme_door("reward_addresses.create", body={"ledger": "INK", "address": MIXED})
+def test_an_id_in_the_body_must_match_the_path(acme_core_client, other):
+    made = acme_core_client("reward_addresses.create", body={"ledger": "INK", "address": MIXED})
     with refused("id-mismatch", 400):
         body = {"address": {"id": other, "name": "n"}}
-        acme_door("reward_addresses.update", {"id": made["id"]}, body)
-    assert acme_door("reward_addresses.get", {"id": made["id"]}) == made
+        acme_core_client("reward_addresses.update", {"id": made["id"]}, body)
+    assert acme_core_client("reward_addresses.get", {"id": made["id"]}) == made
     same = {"address": {"id": made["id"].upper(), "name": "n"}}
-    assert acme_door("reward_addresses.update", {"id": made["id"]}, same)["name"] == "n"
+    assert acme_core_client("reward_addresses.update", {"id": made["id"]}, same)["name"] == "n"
 
 
 @pytest.fixture(scope="module")
 def listed(shared_open_as):
-    """Four of acme's, a second apart, the first two in a group; one of globex's."""
+    """Four addresses of acme, a second apart, the first two in a group; one of globex."""
     operator = shared_open_as()
     home = NUMBERED + "a"
     load(operator, "payout-groups", group(id=home), customer_id="acme")
@@ -233,7 +235,7 @@ def test_the_list_filters(listed, filters, expected):
         ("include_balance", "yes"),
     ],
 )
-def test_the_list_refuses_what_is_malformed(listed, name, value):
+def test_the_list_of_addresses_refuses_malformed_values(listed, name, value):
     with refused("invalid-request", 400) as caught:
         listed.reward_addresses.list(**{name: value})
     assert [error.field for error in caught.value.errors] == [name]

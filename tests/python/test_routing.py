@@ -1,4 +1,4 @@
-"""Which function answers a path and a method."""
+"""Routing of requests by path and method."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def test_a_path_leads_to_its_resource(
 @pytest.mark.parametrize(
     "path", ["", "a", "/a/", "//", "/a//b", "/a/1/", "/a/1/c", "/a/new/b", "/a/1/2", "/a/1/2/c/d"]
 )
-def test_another_path_leads_nowhere(router: Router, path: str) -> None:
+def test_an_unknown_path_is_not_found(router: Router, path: str) -> None:
     asked = exchange()
     with pytest.raises(NotFound):
         router.find(asked, path)
     assert asked.route == ""
 
 
-def test_a_method_has_a_function_of_its_own(router: Router) -> None:
+def test_each_method_has_its_own_function(router: Router) -> None:
     assert router.find(exchange("PUT"), "/a") == "PUT /a"
     assert router.find(exchange("HEAD"), "/a") == "/a"
     refused = exchange("DELETE")

@@ -1,4 +1,4 @@
-"""Sample data: the same for the same seed, whole, and with all that reports want to see."""
+"""Sample data: reproducible, with valid references, and suitable for all reports."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def test_the_same_seed_gives_the_same_bytes(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_row_is_of_the_customer_that_was_asked_for(kind: str) -> None:
-    # A line without a customer is of the customer of its load, `default` if none is named.
+def test_every_row_has_the_requested_customer(kind: str) -> None:
+    # A line without a customer gets the customer of its load, by default `default`.
     for customer, expected in ((None, {None, "default"}), ("acme", {"acme"})):
         rows = records(read(kind, rows=50, customer=customer))
         if kind != "balances":
@@ -50,7 +50,7 @@ def test_every_row_is_of_the_customer_that_was_asked_for(kind: str) -> None:
         assert len({row.get("id", (row.get("address_id"), row.get("at"))) for row in rows}) == 50
 
 
-def test_all_kinds_load_whole_and_belong_together(operator: Service, folder: Path) -> None:
+def test_all_kinds_load_with_valid_references(operator: Service, folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {f"{kind}.ndjson" for kind in KINDS}
     for kind in KINDS:
         result = accounted(operator.load(kind, folder / f"{kind}.ndjson"))
@@ -72,7 +72,7 @@ def test_all_kinds_load_whole_and_belong_together(operator: Service, folder: Pat
     assert {c.identity_id for c in operator.controls.iter(include_deleted=True)} <= identities
 
 
-def test_a_sample_looks_like_life(operator: Service, folder: Path) -> None:
+def test_a_sample_is_realistic(operator: Service, folder: Path) -> None:
     for kind in KINDS:
         operator.load(kind, folder / f"{kind}.ndjson")
     claims = list(operator.claims.iter())
@@ -123,7 +123,7 @@ def test_a_sample_may_be_written_to_a_file(tmp_path: Path) -> None:
         ("claims", {"customer": "a b"}, "customer"),
     ],
 )
-def test_nonsense_is_refused(kind: str, how: dict[str, Any], field: str) -> None:
+def test_malformed_tokens_are_refused(kind: str, how: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
         comptroller.sample(kind, **how)
     assert [error.field for error in refused.value.errors] == [field]
@@ -131,7 +131,7 @@ def test_nonsense_is_refused(kind: str, how: dict[str, Any], field: str) -> None
 
 @pytest.mark.parametrize(("kind", "place"), [("claims", "absent/rows"), ("claims", "folder"),
                                              ("all", "file"), ("all", "file/rows")])  # fmt: skip
-def test_a_place_that_cannot_be_written_is_unusable(tmp_path: Path, kind: str, place: str) -> None:
+def test_an_unwritable_destination_is_unusable(tmp_path: Path, kind: str, place: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("mine")
     before = sorted(tmp_path.rglob("*"))
@@ -141,15 +141,13 @@ def test_a_place_that_cannot_be_written_is_unusable(tmp_path: Path, kind: str, p
 
 
 @pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-lock", "-commit-lock", "-filling"])
-def test_a_sample_never_takes_the_place_of_a_store(
-    operator: Service, store_path: Path, beside: str
-) -> None:
+def test_a_sample_never_replaces_a_store(operator: Service, store_path: Path, beside: str) -> None:
     with pytest.raises(InvalidRequest, match="belongs to the store"):
         comptroller.sample("claims", rows=3, out=f"{store_path}{beside}")
     assert operator.check()["ok"]
 
 
-def test_a_sample_leaves_a_link_in_its_place(tmp_path: Path) -> None:
+def test_a_sample_keeps_a_link(tmp_path: Path) -> None:
     (tmp_path / "rows").touch()
     (tmp_path / "link").symlink_to("rows")
     assert comptroller.sample("claims", rows=3, out=tmp_path / "link") == tmp_path / "link"

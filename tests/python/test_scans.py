@@ -1,4 +1,4 @@
-"""Streams and exports are the same whether tables are read by pages or with SQL."""
+"""Streams and exports are equal whether tables are read by pages or with SQL."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[comptroller.Service]:
-    """A sample of every kind, of two customers, with some of it still in the log."""
+    """A sample of every kind, of two customers, partly in the write-ahead log."""
     folder = tmp_path_factory.mktemp("scans")
     with comptroller.open(folder / "store.db") as service:
         fill(service, folder, claims=3_000, seed=9)

@@ -1,7 +1,7 @@
-"""The service does what its OpenAPI document says, whatever schemathesis can think of asking.
+"""The service matches its OpenAPI document, tested with schemathesis.
 
-Every operation is asked at the edges of its schema and at random, validly and not, and in chains
-along links between them; about four thousand requests, each put to every check.
+Every operation gets requests at the limits of its schema and random ones, valid and invalid, and in
+chains along links; about four thousand requests, with all checks.
 """
 
 from __future__ import annotations
@@ -33,44 +33,44 @@ from serving import serving
 
 
 class Unsayable(NamedTuple):
-    """A refusal of what the document allows, because no schema can say the rule."""
+    """An error that the document cannot express, because JSON Schema cannot state the rule."""
 
     code: str
-    field: str  # how the first refused member's name ends
-    message: str  # what is said of it
+    field: str  # the end of the first field's name
+    message: str  # the message
 
     def is_told_by(self, problem: dict[str, Any]) -> bool:
-        """Whether this is that refusal."""
+        """Whether an error is this one."""
         fault = (problem.get("errors") or [{"field": "", "message": ""}])[0]
         is_of_field = fault["field"].endswith(self.field)
         return problem["code"] == self.code and is_of_field and self.message in fault["message"]
 
 
 UNSAYABLE = [
-    # A cursor is what an earlier page gave, with the same filters.
+    # A cursor must be that of an earlier page with the same filters.
     Unsayable("invalid-cursor", "page_cursor", "is not a cursor of this list"),
     # The id of the body must be that of the path.
     Unsayable("id-mismatch", "id", "but the path names"),
-    # Mixed case must be the checksum of EIP-55, base58 must give 32 bytes.
+    # Mixed case must be the checksum of EIP-55, base58 must have 32 bytes.
     Unsayable("invalid-request", "address", "must be an address of"),
-    # An address and the payout group that it names must be on one ledger.
+    # An address and its payout group must be on one ledger.
     Unsayable("ledger-mismatch", "payout_group_id", "the group is on"),
-    # A control is named in the query or in the body, and in both alike.
+    # The ids of a control in the query and in the body must be equal.
     Unsayable("invalid-request", "control_id", "is required"),
     Unsayable("invalid-request", "control_id", "differs from id"),
     Unsayable("invalid-request", "", "differs between the query and the body"),
-    # A key that was used for another request.
+    # A key must not be reused for another request.
     Unsayable("idempotency-key-reused", "", ""),
 ]
-# schemathesis joins the server's URL with the path, and resolves nothing.
+# schemathesis joins the URL of the server and the path as text.
 DOCUMENT = json.loads(openapi.document("off")) | {"servers": [{"url": "/"}]}
 
 
 def schema(**generation: Any) -> Any:
-    """The document as schemathesis sees it, without what is there more than once: the second paths
-    of the rewards, and exports, whose parameters are those of lists, but for one.
+    """Returns the schema for schemathesis, without duplicates: the second paths of the rewards, and
+    exports, which have the parameters of lists and one more.
     """
-    # What was answered before does not decide what is asked: a failure comes again.
+    # Schemathesis must not skip requests by earlier responses.
     fuzzing = {"extra-data-sources": {"responses": False}, "error-feedback": {"enabled": False}}
     config = SchemathesisConfig.from_dict(
         {"seed": 7, "generation": generation, "phases": {"fuzzing": fuzzing}}
@@ -88,7 +88,7 @@ def lines(_context: Any, value: Any) -> bytes:
 def application(
     shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[str, Any]]:
-    """How a case reaches the application, whose store holds some of everything."""
+    """Sends cases to the application, whose store has records of every kind."""
     folder = tmp_path_factory.mktemp("sample")
     comptroller.sample("all", rows=100, seed=7, out=folder)
     for kind in KINDS:
@@ -100,7 +100,7 @@ def application(
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """How a case reaches a server, whose lane knows the token."""
+    """Sends cases to a server, whose lane knows the token."""
     with serving("--sample", "100", cwd=tmp_path_factory.mktemp("served")) as server:
         issued = server.ask(
             "POST",
@@ -114,13 +114,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]
 
 @pytest.fixture(scope="module", params=["application", "server"])
 def served(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Both ways to an answer."""
+    """Both ways of sending a case."""
     way: dict[str, Any] = request.getfixturevalue(request.param)
     return way
 
 
 def check(case: Any, response: Any, **more: Any) -> None:
-    """Puts an answer to all checks, but for what no schema can say."""
+    """Runs all checks on a response, except for errors that no schema can express."""
     excused = response.status_code in (400, 422) and any(
         rule.is_told_by(response.json()) for rule in UNSAYABLE
     )
@@ -130,24 +130,24 @@ def check(case: Any, response: Any, **more: Any) -> None:
 
 @schema().parametrize()
 @settings(max_examples=8, suppress_health_check=list(HealthCheck))
-def test_an_operation_does_what_it_says(case: Any, served: dict[str, Any]) -> None:
+def test_an_operation_matches_its_description(case: Any, served: dict[str, Any]) -> None:
     response = case.call(**served)
     check(case, response)
     if (
         response.status_code == 422
-    ):  # its key was used before: asked without one it is something new
+    ):  # without the key, which was used before, so that it is a new request
         del case.headers["Idempotency-Key"]
         check(case, case.call(**served))
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_chains_of_operations_do_what_they_say(served: dict[str, Any], seed: int) -> None:
+def test_chains_of_operations_match_their_descriptions(served: dict[str, Any], seed: int) -> None:
     failures: list[Exception] = []
 
     @hypothesis.seed(seed)
     class Chain(schema(mode="positive").as_state_machine()):
         def before_call(self, case: Any) -> None:
-            # A chain goes on with what a list shows, so nothing is filtered away.
+            # A chain continues with the records of a list, so nothing is filtered.
             if case.operation.definition.raw["operationId"].endswith("_list"):
                 case.query = {}
 
@@ -163,8 +163,8 @@ def test_chains_of_operations_do_what_they_say(served: dict[str, Any], seed: int
     steps = settings(
         max_examples=8, stateful_step_count=10, suppress_health_check=[HealthCheck.too_slow]
     )
-    # A store remembers, so the same beginning need not lead the same way twice; and where few
-    # chains can be made at all, it ends rather than tries a thousand times.
+    # The store changes, so chains are not reproducible. If few chains can be generated, stop
+    # instead of trying a thousand times.
     with suppress(Flaky, FailedHealthCheck):
         run_state_machine_as_test(Chain, settings=steps)
     if failures:

@@ -1,4 +1,4 @@
-"""Scopes are exact: each operation passes with its own and with no other."""
+"""Scopes: each operation accepts only its own scope."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ OPERATORS_OWN = {
 READS = ("get", "list", "permits")
 OPERATIONS = [*SCOPE_OF, *OPERATORS_OWN]
 
-# What no operation takes, so that whoever passes the scope is told of it, and nothing is written.
+# A parameter that no operation accepts: a request with the scope is invalid and writes nothing.
 NONSENSE = [("nonsense", "x")]
 
 
@@ -68,7 +68,7 @@ def store(shared_path):
 
 
 def outcome(store: Store, principal: Principal, operation: str) -> comptroller.Error:
-    """How a nonsensical request is refused: the scope is looked at before the request."""
+    """Returns the error of an invalid request; the scope is checked before the request."""
     with pytest.raises(comptroller.Error) as caught:
         store.call(principal, operation, NONSENSE, b"{")
     return caught.value
@@ -81,7 +81,7 @@ def test_the_table_names_every_operation():
 
 
 @pytest.mark.parametrize("operation", SCOPE_OF)
-def test_a_client_passes_with_the_operations_own_scope_alone(store, operation):
+def test_a_client_needs_exactly_the_scope_of_an_operation(store, operation):
     for scope in CLIENT_SCOPES:
         error = outcome(store, Principal("acme", None, [scope]), operation)
         if scope == SCOPE_OF[operation]:
@@ -95,14 +95,14 @@ def test_a_client_passes_with_the_operations_own_scope_alone(store, operation):
 
 
 @pytest.mark.parametrize("operation", OPERATORS_OWN)
-def test_no_client_passes_to_what_is_the_operators(store, operation):
+def test_no_client_may_call_operator_operations(store, operation):
     error = outcome(store, Principal("acme", None, list(CLIENT_SCOPES)), operation)
     assert (error.code, error.status) == ("insufficient-scope", 403)
     assert OPERATORS_OWN[operation] in error.detail
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_the_operator_reads_with_one_scope_and_writes_with_the_other(store, operation):
+def test_the_operator_has_one_scope_to_read_and_one_to_write(store, operation):
     needed = "operator:read" if operation.split(".")[1] in READS else "operator:write"
     for scope in ("operator:read", "operator:write"):
         error = outcome(store, Principal(None, None, [scope]), operation)
@@ -115,18 +115,18 @@ def test_the_operator_reads_with_one_scope_and_writes_with_the_other(store, oper
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("customer", [None, "acme"])
-def test_nobody_passes_without_any_scope(store, operation, customer):
+def test_nothing_is_permitted_without_a_scope(store, operation, customer):
     assert outcome(store, Principal(customer, None, []), operation).code == "insufficient-scope"
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_all_scopes_of_ones_kind_are_had_unless_some_are_named(store, operation):
+def test_by_default_a_caller_has_all_of_its_scopes(store, operation):
     assert outcome(store, Principal(None), operation).code != "insufficient-scope"
     passes = outcome(store, Principal("acme"), operation).code != "insufficient-scope"
     assert passes is (operation in SCOPE_OF)
 
 
-def test_open_narrows_what_a_client_may_do(open_as, operator):
+def test_open_restricts_the_scopes_of_a_client(open_as, operator):
     operator.identities.put(id="a", customer_id="acme")
     reader = open_as(customer="acme", scopes=["identity:read_identity"])
     assert reader.identities.get("a").id == "a"
@@ -157,13 +157,13 @@ def test_one_scope_may_be_given_as_a_str(open_as):
         (None, "rewards:read_claims"),
     ],
 )
-def test_open_refuses_a_scope_that_its_kind_does_not_have(open_as, customer, scope):
+def test_open_refuses_unknown_scopes(open_as, customer, scope):
     with refused("invalid-request", 400) as caught:
         open_as(customer=customer, scopes=[scope])
     assert [error.field for error in caught.value.errors] == ["scopes"]
 
 
-def test_existence_is_looked_at_after_scope_and_parameters(open_as, acme):
+def test_existence_is_checked_after_scope_and_parameters(open_as, acme):
     reader = open_as(customer="acme", scopes=["rewards:read_claims"])
     with refused("insufficient-scope"):
         reader.identities.get("nobody")
@@ -197,7 +197,7 @@ def test_existence_is_looked_at_after_scope_and_parameters(open_as, acme):
         lambda s: s.balances.stream(),
     ],
 )
-def test_a_client_is_refused_what_is_the_operators(shared_acme, ask):
+def test_a_client_is_refused_operator_members(shared_acme, ask):
     with refused("insufficient-scope", 403) as caught:
         ask(shared_acme)
     assert isinstance(caught.value, comptroller.Forbidden)
@@ -205,7 +205,7 @@ def test_a_client_is_refused_what_is_the_operators(shared_acme, ask):
 
 
 @pytest.mark.parametrize("work", ["backup", "check"])
-def test_a_client_has_no_part_in_the_whole_store(shared_acme, tmp_path, work):
+def test_a_client_cannot_check_or_copy_the_store(shared_acme, tmp_path, work):
     copy = tmp_path / "copy.db"
     with pytest.raises(comptroller.Forbidden):
         shared_acme.backup(copy) if work == "backup" else shared_acme.check()

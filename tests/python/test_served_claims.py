@@ -1,4 +1,4 @@
-"""Claims of a server: what holds of an opened store holds of a served one."""
+"""Runs the tests of claims with a server in this process."""
 
 from on_loopback import open_as, shared_open_as, start  # noqa: F401
 from test_claims import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Controls of a server: what holds of an opened store holds of a served one."""
+"""Runs the tests of controls with a server in this process."""
 
 from on_loopback import open_as, shared_open_as, start  # noqa: F401
 from test_controls import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Idempotency keys of a server: what holds of an opened store holds of a served one."""
+"""Runs the tests of idempotency keys with a server in this process."""
 
 from on_loopback import open_as, shared_open_as, start  # noqa: F401
 from test_idempotency import *  # noqa: F403

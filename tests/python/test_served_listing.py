@@ -1,4 +1,4 @@
-"""Lists of a server: what holds of an opened store holds of a served one."""
+"""Runs the tests of lists with a server in this process."""
 
 from on_loopback import open_as, shared_open_as, start  # noqa: F401
 from test_listing import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""The server's guard: slow, oversized and ambiguous requests, and how it ends."""
+"""The limits of the server: slow, oversized and ambiguous requests; and its stop."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ POST = (
 
 
 @pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A server that does not wait long for a request."""
-    with running(tmp_path_factory.mktemp("hasty") / "store.db", SOON_S) as server:
+def impatient_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server with short time limits."""
+    with running(tmp_path_factory.mktemp("impatient_server") / "store.db", SOON_S) as server:
         yield server
 
 
 @pytest.fixture
-def patient(store_path: Path) -> Iterator[Running]:
-    """A server that waits as long as it does by default."""
+def default_server(store_path: Path) -> Iterator[Running]:
+    """A server with the default time limits."""
     with running(store_path, 10) as server:
         yield server
 
@@ -42,15 +42,15 @@ def patient(store_path: Path) -> Iterator[Running]:
     [b"", b"GET /hea", LIST[:-2], POST % 10, POST % 10 + b"{", POST % 200_000 + b" " * 100_000],
     ids=["silent", "in the line", "in the head", "no body", "in the body", "in a large body"],
 )
-def test_a_request_that_does_not_come_whole_is_cut(hasty: Running, sent: bytes) -> None:
+def test_an_incomplete_request_times_out(impatient_server: Running, sent: bytes) -> None:
     began = time.monotonic()
-    assert status(hasty.answer(sent)) == 408
+    assert status(impatient_server.answer(sent)) == 408
     assert SOON_S * 0.9 < time.monotonic() - began < SOON_S + 5
 
 
-def test_a_request_that_comes_drip_by_drip_has_no_more_time(hasty: Running) -> None:
+def test_a_slow_request_gets_no_more_time(impatient_server: Running) -> None:
     began = time.monotonic()
-    with hasty.connection() as connected:
+    with impatient_server.connection() as connected:
 
         def drip() -> None:
             try:
@@ -69,9 +69,9 @@ def test_a_request_that_comes_drip_by_drip_has_no_more_time(hasty: Running) -> N
     assert time.monotonic() - began < SOON_S + 5
 
 
-def test_line_ends_between_requests_buy_no_time(hasty: Running) -> None:
+def test_empty_lines_between_requests_do_not_extend_the_deadline(impatient_server: Running) -> None:
     began = time.monotonic()
-    with hasty.connection() as connected:
+    with impatient_server.connection() as connected:
         connected.sendall(LIST)
         received = b""
         while not received.endswith(b"}"):
@@ -87,36 +87,36 @@ CHUNKED = POST.replace(b"Content-Length: %d", b"Transfer-Encoding: chunked") + b
 @pytest.mark.parametrize(
     "trailer", [b"X: " + b"y" * 1_000_000, b"X: y\r\n" * 100_000], ids=["long", "many"]
 )
-def test_trailers_have_an_end(hasty: Running, trailer: bytes) -> None:
+def test_trailers_have_a_limit(impatient_server: Running, trailer: bytes) -> None:
     began = time.monotonic()
-    received = hasty.answer(CHUNKED, trailer)
+    received = impatient_server.answer(CHUNKED, trailer)
     assert received == b"" or status(received) in (400, 431)
     assert time.monotonic() - began < SOON_S + 5
 
 
-def test_what_trailers_say_is_not_heard(hasty: Running) -> None:
+def test_trailers_are_ignored(impatient_server: Running) -> None:
     trailers = b"X-Request-Id: smuggled\r\nHost: elsewhere\r\n\r\n"
-    with hasty.connection() as connected:
+    with impatient_server.connection() as connected:
         connected.sendall(CHUNKED + trailers)
         received = connected.recv(65536)
-        assert status(received) == 400  # the group lacks its members
+        assert status(received) == 400  # the group lacks members
         assert b"smuggled" not in received
         connected.sendall(LAST)
         assert status(rest(connected)) == 200
 
 
-def test_a_reader_who_takes_nothing_is_cut(hasty: Running) -> None:
+def test_a_client_that_reads_nothing_is_disconnected(impatient_server: Running) -> None:
     script = b"GET /docs/swagger_bundle.js HTTP/1.1\r\nHost: here\r\n\r\n"
-    with hasty.connection() as connected:
+    with impatient_server.connection() as connected:
         connected.sendall(script * 40)
-        assert hasty.said("nobody took its answer")
-        assert len(rest(connected)) < 40 << 20  # each is more than a megabyte
+        assert impatient_server.has_logged("did not read the response")
+        assert len(rest(connected)) < 40 << 20  # each response is more than a megabyte
 
 
-def test_a_reader_who_takes_his_time_gets_it_all(hasty: Running) -> None:
+def test_a_slow_reader_gets_the_complete_response(impatient_server: Running) -> None:
     script = b"GET /docs/swagger_bundle.js HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
-    whole = hasty.answer(script)
-    with hasty.connection() as connected:
+    whole = impatient_server.answer(script)
+    with impatient_server.connection() as connected:
         connected.sendall(script)
         received = bytearray()
         pause = threading.Event()
@@ -126,8 +126,8 @@ def test_a_reader_who_takes_his_time_gets_it_all(hasty: Running) -> None:
     assert received.partition(b"\r\n\r\n")[2] == whole.partition(b"\r\n\r\n")[2]
 
 
-def test_a_kept_connection_is_not_cut_while_it_is_used(hasty: Running) -> None:
-    with hasty.connection() as connected:
+def test_a_used_connection_stays_open(impatient_server: Running) -> None:
+    with impatient_server.connection() as connected:
         ends = time.monotonic() + 2 * SOON_S
         while time.monotonic() < ends:
             connected.sendall(LIST)
@@ -161,11 +161,11 @@ def test_a_kept_connection_is_not_cut_while_it_is_used(hasty: Running) -> None:
         *("long line", "endless line", "line ends", "long field", "many fields", "endless field"),
     ],
 )
-def test_what_is_no_request_is_refused_and_closed(
-    hasty: Running, sent: bytes, expected: int
+def test_an_invalid_request_is_refused_and_the_connection_closed(
+    impatient_server: Running, sent: bytes, expected: int
 ) -> None:
-    received = hasty.answer(sent)
-    # A reset may overtake the answer to what is sent on and on.
+    received = impatient_server.answer(sent)
+    # A reset may arrive before the response if the client keeps sending.
     if received or len(sent) < 100_000:
         assert status(received) == expected
         assert b"connection: close" in received
@@ -178,38 +178,38 @@ def test_what_is_no_request_is_refused_and_closed(
         assert problem["request_id"].encode() in head
 
 
-def test_a_head_request_is_refused_without_a_body(hasty: Running) -> None:
-    received = hasty.answer(b"HEAD /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+def test_a_rejected_head_request_has_no_body(impatient_server: Running) -> None:
+    received = impatient_server.answer(b"HEAD /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n")
     assert status(received) == 414
     assert received.endswith(b"\r\n\r\n")
 
 
-def test_the_largest_head_that_is_allowed_is_taken(hasty: Running) -> None:
+def test_the_largest_permitted_head_is_accepted(impatient_server: Running) -> None:
     fields = b"".join(b"X-%d: %s\r\n" % (n, b"y" * 200) for n in range(62))
     sent = b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n" + fields + b"\r\n"
-    assert status(hasty.answer(sent)) == 200
+    assert status(impatient_server.answer(sent)) == 200
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_sent(patient: Running) -> None:
-    with patient.connection() as connected:
+def test_a_large_body_is_refused_before_it_is_sent(default_server: Running) -> None:
+    with default_server.connection() as connected:
         connected.sendall(POST % (1 << 30))
         assert status(connected.recv(65536)) == 413
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_when_what_is_in_flight_is_answered(
-    patient: Running, number: signal.Signals
+def test_a_signal_stops_the_server_after_requests_in_flight(
+    default_server: Running, number: signal.Signals
 ) -> None:
     body = b'{"ledger":"ETHEREUM","asset_type":"ETH","jurisdiction":"US","name":"n",'
     rest_of_body = b'"claimer_address":"0x' + b"ab" * 20 + b'"}'
-    with patient.connection() as idle, patient.connection() as busy:
+    with default_server.connection() as idle, default_server.connection() as busy:
         busy.sendall(POST % len(body + rest_of_body) + body)
-        patient.answer(LAST)
-        patient.process.send_signal(number)
+        default_server.answer(LAST)
+        default_server.process.send_signal(number)
         assert rest(idle) == b""
         busy.sendall(rest_of_body)
         assert status(rest(busy)) == 200
-    assert patient.ended() == (0, "ended")
+    assert default_server.ended() == (0, "ended")
 
 
 LOAD = (
@@ -219,39 +219,41 @@ LOAD = (
 LINE = b'{"id":"alice","created_at":"2026-01-31T12:00:00Z"}\n'
 
 
-def test_a_load_that_is_not_all_here_is_refused_at_the_end(
-    patient: Running, store_path: Path
+def test_an_incomplete_load_is_refused_at_the_stop(
+    default_server: Running, store_path: Path
 ) -> None:
-    with patient.connection() as busy:
+    with default_server.connection() as busy:
         busy.sendall(LOAD + b"%x\r\n%s\r\n" % (len(LINE), LINE))
-        patient.answer(LAST)
-        patient.process.send_signal(signal.SIGTERM)
+        default_server.answer(LAST)
+        default_server.process.send_signal(signal.SIGTERM)
         answer = rest(busy)
     assert status(answer) == 503
     assert b'"code":"unavailable"' in answer
-    assert patient.ended() == (0, "ended")
+    assert default_server.ended() == (0, "ended")
     with comptroller.open(store_path) as svc:
         assert not svc.identities.list().items
 
 
-def test_a_body_that_never_comes_does_not_keep_it_from_ending(patient: Running) -> None:
-    with patient.connection() as busy:
+def test_a_missing_body_does_not_delay_the_stop(default_server: Running) -> None:
+    with default_server.connection() as busy:
         busy.sendall(POST % 100)
-        patient.answer(LAST)
-        patient.process.send_signal(signal.SIGTERM)
+        default_server.answer(LAST)
+        default_server.process.send_signal(signal.SIGTERM)
         began = time.monotonic()
         assert status(rest(busy)) == 503
-    assert patient.ended() == (0, "ended")
+    assert default_server.ended() == (0, "ended")
     assert time.monotonic() - began < 10
 
 
-def test_what_was_answered_before_a_signal_is_kept(patient: Running, store_path: Path) -> None:
+def test_answered_writes_before_a_signal_are_stored(
+    default_server: Running, store_path: Path
+) -> None:
     put = b"PUT /operator/identity/identities HTTP/1.1\r\nHost: here\r\n"
     typed = put + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
     answered: set[str] = set()
 
     def write(writer: int) -> None:
-        with patient.connection() as connected:
+        with default_server.connection() as connected:
             for number in range(1_000_000):
                 body = b'{"id":"%d-%d"}' % (writer, number)
                 try:
@@ -267,28 +269,28 @@ def test_what_was_answered_before_a_signal_is_kept(patient: Running, store_path:
         writer.start()
     while len(answered) < 200:
         assert any(writer.is_alive() for writer in writers)
-    patient.process.send_signal(signal.SIGTERM)
+    default_server.process.send_signal(signal.SIGTERM)
     for writer in writers:
         writer.join()
-    assert patient.ended() == (0, "ended")
+    assert default_server.ended() == (0, "ended")
     with comptroller.open(store_path) as svc:
         assert answered <= {each.id for each in svc.identities.iter()}
 
 
-def test_a_second_signal_ends_it_at_once(patient: Running) -> None:
-    with patient.connection() as busy:
+def test_a_second_signal_stops_the_server_immediately(default_server: Running) -> None:
+    with default_server.connection() as busy:
         busy.sendall(POST % 100)
-        patient.answer(LAST)
-        patient.process.send_signal(signal.SIGTERM)
+        default_server.answer(LAST)
+        default_server.process.send_signal(signal.SIGTERM)
         began = time.monotonic()
-        while patient.is_listening():
+        while default_server.is_listening():
             assert time.monotonic() - began < 5
-        patient.process.send_signal(signal.SIGTERM)
-        assert patient.ended() == (0, "ended")
+        default_server.process.send_signal(signal.SIGTERM)
+        assert default_server.ended() == (0, "ended")
         assert time.monotonic() - began < 5
 
 
-def test_an_address_that_is_taken_is_named() -> None:
+def test_an_address_in_use_is_named() -> None:
     from comptroller.http import server
 
     with server.listen("127.0.0.1", 0) as bound:

@@ -1,4 +1,4 @@
-"""The server's guard where a connection begins and ends with TLS."""
+"""The limits of the server for TLS handshake and shutdown."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SOON_S = 0.5
 
 
 @pytest.fixture(scope="module")
-def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A server that waits for nothing long."""
+def impatient_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A server with short time limits for TLS."""
     folder = tmp_path_factory.mktemp("tls")
     with running(folder / "store.db", SOON_S, *certificate(folder)) as server:
         yield server
@@ -39,21 +39,21 @@ HELLO = bytes.fromhex("16030100c8010000c40303")
 
 
 @pytest.mark.parametrize("sent", [b"", HELLO, LIST], ids=["silent", "half a hello", "no TLS"])
-def test_a_handshake_that_does_not_come_is_cut(hasty: Running, sent: bytes) -> None:
+def test_a_missing_handshake_times_out(impatient_server: Running, sent: bytes) -> None:
     began = time.monotonic()
-    assert b"HTTP" not in hasty.answer(sent)
+    assert b"HTTP" not in impatient_server.answer(sent)
     assert time.monotonic() - began < SOON_S + 5
 
 
-def test_a_request_that_does_not_come_is_cut_after_the_handshake(hasty: Running) -> None:
+def test_a_missing_request_times_out_after_the_handshake(impatient_server: Running) -> None:
     began = time.monotonic()
-    with hasty.connection() as connected, encrypted(connected) as secured:
+    with impatient_server.connection() as connected, encrypted(connected) as secured:
         assert status(rest(secured)) == 408
     assert time.monotonic() - began < SOON_S + 5
 
 
-def test_a_request_is_answered_whole(hasty: Running) -> None:
-    with hasty.connection() as connected, encrypted(connected) as secured:
+def test_a_request_over_tls_is_answered(impatient_server: Running) -> None:
+    with impatient_server.connection() as connected, encrypted(connected) as secured:
         secured.sendall(LAST)
         head, _, body = rest(secured).partition(b"\r\n\r\n")
     assert status(head) == 200
@@ -61,7 +61,7 @@ def test_a_request_is_answered_whole(hasty: Running) -> None:
 
 
 def shown(server: Running) -> bytes | None:
-    """The certificate that a new connection is shown."""
+    """Returns the certificate that the server presents to a new connection."""
     with server.connection() as connected, encrypted(connected) as secured:
         return secured.getpeercert(binary_form=True)
 
@@ -82,7 +82,7 @@ def test_a_renewed_certificate_is_used_after_a_signal(tmp_path: Path) -> None:
         assert renewed == ssl.PEM_cert_to_DER_cert(files[0].read_text())
 
 
-def test_a_certificate_that_does_not_fit_its_key_is_not_used(tmp_path: Path) -> None:
+def test_a_certificate_that_does_not_match_its_key_is_not_used(tmp_path: Path) -> None:
     files = certificate(tmp_path)
     with running(tmp_path / "store.db", 10, *files) as server:
         before = shown(server)
@@ -90,5 +90,5 @@ def test_a_certificate_that_does_not_fit_its_key_is_not_used(tmp_path: Path) -> 
         certificate(tmp_path)
         files[1].write_bytes(key)
         server.process.send_signal(signal.SIGHUP)
-        assert server.said("the certificate was not reloaded")
+        assert server.has_logged("the certificate was not reloaded")
         assert shown(server) == before

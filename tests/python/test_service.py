@@ -1,4 +1,4 @@
-"""The service as an object: closing, forking, threads, and how it and its answers look."""
+"""The Service object: closing, forking, threads, and its representations."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_record_is_frozen_and_pickles(shared_operator, resource):
 
 
 @pytest.mark.parametrize("resource", NOUNS)
-def test_values_are_plain_words_decimals_and_aware_times(shared_operator, resource):
+def test_values_are_plain_text_decimals_and_aware_times(shared_operator, resource):
     (record,) = getattr(shared_operator, resource).list()
     for name in record.__struct_fields__:
         value = getattr(record, name)
@@ -69,7 +69,7 @@ def test_values_are_plain_words_decimals_and_aware_times(shared_operator, resour
 
 
 @pytest.mark.parametrize("resource", NOUNS)
-def test_a_page_draws_itself_short_and_safe(shared_operator, resource):
+def test_a_page_has_a_short_escaped_table(shared_operator, resource):
     page = getattr(shared_operator, resource).list()
     assert repr(page) == f"<Page: 1 x {type(page[0]).__name__}, the last page>"
     html = page._repr_html_()
@@ -78,7 +78,7 @@ def test_a_page_draws_itself_short_and_safe(shared_operator, resource):
     assert "<b>" not in html
 
 
-def test_a_service_says_what_it_is(open_as, store_path):
+def test_the_repr_of_a_service_names_its_store(open_as, store_path):
     shown = [repr(open_as()), repr(open_as(customer="acme")), repr(open_as(read_only=True))]
     assert all(str(store_path) in text for text in shown)
     assert "operator" in shown[0]
@@ -87,7 +87,7 @@ def test_a_service_says_what_it_is(open_as, store_path):
 
 
 @pytest.mark.parametrize("resource", NOUNS)
-def test_after_close_every_noun_is_closed(operator, resource):
+def test_after_close_every_resource_is_closed(operator, resource):
     listed = getattr(operator, resource)
     operator.close()
     operator.close()
@@ -116,7 +116,7 @@ def test_closing_one_service_leaves_another_of_the_same_file_open(open_as):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_is_refused_and_the_parent_goes_on(operator):
+def test_a_forked_child_is_refused_and_the_parent_continues(operator):
     asks = [
         lambda: operator.identities.get("i"),
         lambda: operator.identities.put(id="j"),
@@ -154,7 +154,7 @@ def test_threads_share_a_service(operator):
     assert len(operator.controls.list()) == 49
 
 
-def test_closing_while_others_work_ends_in_answers_or_closed(operator):
+def test_closing_during_calls_gives_results_or_closed(operator):
     def work(number: int) -> str:
         try:
             return operator.identities.put(id=f"id-{number}").id
@@ -173,7 +173,7 @@ def test_closing_while_others_work_ends_in_answers_or_closed(operator):
     }
 
 
-def test_what_one_service_writes_another_reads_at_once(open_as):
+def test_a_write_of_one_service_is_visible_to_another(open_as):
     writer, reader = open_as(), open_as(customer="default")
     for number in range(10):
         writer.identities.put(id=str(number))
@@ -181,12 +181,12 @@ def test_what_one_service_writes_another_reads_at_once(open_as):
 
 
 @pytest.mark.parametrize("customer", ["", "a b", "é", "x" * 129])
-def test_a_customer_that_is_no_id_is_refused(store_path, customer):
+def test_an_invalid_customer_is_refused(store_path, customer):
     with pytest.raises(comptroller.InvalidRequest):
         comptroller.open(store_path, customer=customer)
 
 
-def test_errors_are_a_tree_by_status(operator, open_as):
+def test_the_class_of_an_error_follows_its_status(operator, open_as):
     reader = open_as(customer="acme", scopes=["rewards:read_claims"])
     asks = {
         comptroller.NotFound: lambda: operator.claims.get("nobody"),

@@ -1,4 +1,4 @@
-"""What a load may be given, as the bytes the core reads of it."""
+"""The sources of a load, and the bytes that the core reads from them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NDJSON = b'{"id":"1"}\n{"id":"2"}\n'
 
 
 def content(source: Any, chunk: int = 7) -> tuple[bytes, int | None]:
-    """All that the core would read of a source, and the size it would be told."""
+    """Returns the bytes of a source, and its size."""
     with loading.opened(source, "claims", None) as given:
         if isinstance(given.source, str):
             return Path(given.source).read_bytes(), given.total_bytes
@@ -36,7 +36,7 @@ def content(source: Any, chunk: int = 7) -> tuple[bytes, int | None]:
         return bytes(read), given.total_bytes
 
 
-def test_a_plain_file_is_left_to_the_core(tmp_path: Path) -> None:
+def test_a_plain_file_is_read_by_the_core(tmp_path: Path) -> None:
     path = tmp_path / "rows.ndjson"
     path.write_bytes(NDJSON)
     with loading.opened(path, "claims", None) as given:
@@ -58,7 +58,7 @@ def test_a_plain_file_may_be_named_gz(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_binary_file_is_read_from_where_it_stands(packed: bool) -> None:
+def test_a_binary_file_is_read_from_its_position(packed: bool) -> None:
     data = gzip.compress(NDJSON) if packed else NDJSON
     file = io.BytesIO(b"skip" + data)
     file.seek(4)
@@ -84,7 +84,7 @@ def test_a_pipe_is_read_to_its_end(packed: bool, buffering: int) -> None:
     writer.join()
 
 
-def test_a_file_that_only_reads_will_do() -> None:
+def test_a_file_with_only_read_is_accepted() -> None:
     class Body:
         def __init__(self) -> None:
             self.read = io.BytesIO(NDJSON).read
@@ -116,7 +116,7 @@ def test_a_path_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", [b"{}", bytearray(), {"id": "1"}, 7, None])
-def test_what_is_no_source_is_refused(source: object) -> None:
+def test_an_invalid_source_is_refused(source: object) -> None:
     with pytest.raises(InvalidRequest, match=r"source: .*is not allowed; give a path"):
         content(source)
 
@@ -126,7 +126,7 @@ def test_a_text_file_is_refused() -> None:
         content(io.StringIO("{}"))
 
 
-def test_rows_are_written_when_they_are_wanted() -> None:
+def test_rows_are_encoded_on_demand() -> None:
     taken = []
 
     def rows() -> Iterator[dict[str, object]]:
@@ -176,22 +176,22 @@ def test_rows_become_lines(chunk: int) -> None:
         ("id", b'"id"'),
     ],
 )
-def test_a_row_the_core_will_refuse_still_has_its_line(row: object, line: bytes) -> None:
+def test_a_row_that_the_core_rejects_has_its_line(row: object, line: bytes) -> None:
     assert content([row])[0] == line + b"\n"
 
 
-def test_a_row_that_json_cannot_hold_has_a_line_that_is_none() -> None:
+def test_an_unrepresentable_row_has_an_invalid_line() -> None:
     reader = loading.RowReader([{"name": "a"}, {"name": object()}, {1: "a"}, {"n": 10**5000}])
     assert reader.read() == b'{"name":"a"}\nNaN\nNaN\nNaN\n'
     assert reader.faults == {
         2: "name: an object cannot be written as JSON; give a str, bool, int, Decimal, UUID or "
         "aware datetime, list or dict",
-        3: "record: 1 is no member's name; names are str",
+        3: "record: 1 is not a member name; member names are str",
         4: "n: the number is too long",
     }
 
 
-def test_an_error_of_the_rows_own_comes_through() -> None:
+def test_an_exception_of_the_rows_is_raised() -> None:
     def rows() -> Iterator[dict[str, str]]:
         yield {"id": "1"}
         raise KeyError("mine")
@@ -200,7 +200,7 @@ def test_an_error_of_the_rows_own_comes_through() -> None:
         content(rows())
 
 
-def test_progress_over_gzip_counts_packed_bytes(tmp_path: Path) -> None:
+def test_progress_of_gzip_counts_compressed_bytes(tmp_path: Path) -> None:
     path = tmp_path / "rows.gz"
     path.write_bytes(gzip.compress(NDJSON * 1000))
     told: list[tuple[int, int | None, int]] = []
@@ -216,7 +216,7 @@ def test_progress_over_gzip_counts_packed_bytes(tmp_path: Path) -> None:
     assert told[1] == (size, size, 2000)
 
 
-def test_a_result_prints_its_account() -> None:
+def test_a_result_prints_its_counts() -> None:
     result = loading.LoadResult(
         committed=False, read=1003, inserted=1000, updated=0, unchanged=1, rejected=2, blank=0
     )
@@ -227,7 +227,7 @@ def test_a_result_prints_its_account() -> None:
 
 
 class Impatient(io.RawIOBase):
-    """A file that gives nothing for now."""
+    """A non-blocking file without data."""
 
     def readable(self) -> bool:
         return True
@@ -236,10 +236,10 @@ class Impatient(io.RawIOBase):
         return None
 
 
-def test_a_file_that_does_not_wait_is_not_taken_for_its_end(operator: Service) -> None:
-    with pytest.raises(InvalidRequest, match="has nothing yet"):
+def test_a_file_without_data_is_not_taken_for_its_end(operator: Service) -> None:
+    with pytest.raises(InvalidRequest, match="has no data yet"):
         operator.load("claims", Impatient())
-    # A pipe can be waited for, even so.
+    # A non-blocking pipe is waited for.
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     with os.fdopen(reading, "rb", 0) as file:
@@ -251,7 +251,7 @@ def test_a_file_that_does_not_wait_is_not_taken_for_its_end(operator: Service) -
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("buffering", [0, 4096])
-def test_a_load_that_waits_for_a_pipe_can_be_ended(
+def test_a_load_that_waits_for_a_pipe_can_be_interrupted(
     operator: Service, packed: bool, buffering: int
 ) -> None:
     def stop(_done: int, _total: int | None, _rows: int) -> None:
@@ -268,8 +268,8 @@ def test_a_load_that_waits_for_a_pipe_can_be_ended(
     os.close(writing)
 
 
-def test_rows_are_walked_on_the_calling_thread(operator: Service) -> None:
-    # As the cursor of a database that is for one thread demands.
+def test_rows_are_iterated_on_the_calling_thread(operator: Service) -> None:
+    # A database cursor may require its own thread.
     database = sqlite3.connect(":memory:")
     database.row_factory = sqlite3.Row
     query = """

@@ -1,4 +1,4 @@
-"""The specification in docs names everything that the core describes."""
+"""The specification in the docs names everything in the core's description."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_has_every_error_under_its_status(problem: dict[str, object]) -> None:
 @pytest.mark.parametrize("row", routes.ROWS, ids=lambda row: f"{row.method} {row.path}")
 def test_has_every_path(row: routes.Row) -> None:
     path = row.path.replace("/v2/rewards", "/rewards")
-    if path.endswith("/{id}"):  # a row of its own, or said behind the list
+    if path.endswith("/{id}"):  # a row of its own, or in the text after the list
         assert path in TEXT or path.removesuffix("/{id}") in TEXT
     else:
         assert path in TEXT or f"`/{path.rpartition('/')[2]}`" in TEXT
 
 
-def test_has_every_section_that_the_code_names() -> None:
+def test_has_every_section_that_the_code_cites() -> None:
     root = SPECIFICATION.parents[1]
     named = {
         (number.rstrip("."), path.name)

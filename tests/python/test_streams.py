@@ -1,4 +1,4 @@
-"""A stream of records in the hands of each library that may take it."""
+"""Streams of records in each supported library."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from comptroller.errors import MissingExtra, Unusable
 pa = pytest.importorskip("pyarrow")
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
-# More digits than Python's decimal context keeps by default, and than a float has.
+# More digits than the default decimal context and a float have.
 BIG = Decimal("12345678901234567890.123456789012345678")
 TOTAL = Decimal("37037036703703703670.370370367037037034")
 
@@ -78,9 +78,7 @@ def by_narwhals(stream: Stream) -> Any:
 
 
 @pytest.mark.parametrize("total", [by_polars, by_pandas, by_arrow, by_duckdb, by_narwhals])
-def test_every_library_sums_the_same_to_the_last_digit_again_and_again(
-    stream: Stream, total: Any
-) -> None:
+def test_every_library_gives_the_same_exact_sum_repeatedly(stream: Stream, total: Any) -> None:
     pytest.importorskip("polars")
     pytest.importorskip("pandas")
     assert [total(stream), total(stream)] == [TOTAL, TOTAL]
@@ -93,13 +91,11 @@ def test_pandas_groups_sum_exactly(stream: Stream) -> None:
     assert sums["PENDING"] == BIG
 
 
-def test_the_schema_is_known_without_reading(stream: Stream) -> None:
+def test_the_schema_is_available_without_reading(stream: Stream) -> None:
     assert pa.schema(stream).names[:2] == ["id", "amount"]
 
 
-def test_a_library_that_is_not_there_is_named(
-    stream: Stream, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_library_is_named(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("polars", "pandas", "pyarrow", "duckdb"):
         monkeypatch.setitem(sys.modules, name, None)
     for wanted, act in {
@@ -125,7 +121,7 @@ def test_a_parquet_file_keeps_amounts_and_times(stream: Stream, tmp_path: Any) -
     assert [file.name for file in tmp_path.iterdir()] == ["it's.parquet"]
 
 
-def test_a_parquet_file_that_cannot_be_written_is_unusable(stream: Stream, tmp_path: Any) -> None:
+def test_an_unwritable_parquet_file_is_unusable(stream: Stream, tmp_path: Any) -> None:
     pytest.importorskip("duckdb")
     with pytest.raises(Unusable, match="cannot be written"):
         write_parquet(stream, str(tmp_path / "absent" / "claims.parquet"))

@@ -1,4 +1,4 @@
-"""Streams of a real store in the hands of each library, against the pages of its lists."""
+"""Streams of a store in each library, compared with the pages of its lists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOUNS = [kind.replace("-", "_") for kind in KINDS]
 
 @pytest.fixture(name="store", scope="module")
 def _store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A sample of every kind, and some of another customer."""
+    """A sample of every kind, and records of another customer."""
     folder = tmp_path_factory.mktemp("sample")
     comptroller.sample("all", rows=600, seed=3, out=folder)
     with comptroller.open(folder / "store.db") as store:
@@ -35,7 +35,7 @@ def _store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def plain(value: Any) -> Any:
-    """A record as dicts and lists, as Arrow gives them back."""
+    """Returns a record as dicts and lists, as Arrow returns it."""
     if isinstance(value, msgspec.Struct):
         return {name: plain(getattr(value, name)) for name in value.__struct_fields__}
     if isinstance(value, (list, tuple)):
@@ -50,7 +50,7 @@ def by_key(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("resource", NOUNS)
-def test_a_stream_shows_what_the_pages_show(store: Service, resource: str) -> None:
+def test_a_stream_equals_the_pages(store: Service, resource: str) -> None:
     face = getattr(store, resource)
     options = {"reward_addresses": {"include_balance": True}}.get(resource, {})
     pages = [plain(record) for record in face.iter(**options)]
@@ -59,7 +59,7 @@ def test_a_stream_shows_what_the_pages_show(store: Service, resource: str) -> No
 
 
 @pytest.mark.parametrize("resource", NOUNS)
-def test_polars_gets_the_same_frame_by_either_way(store: Service, resource: str) -> None:
+def test_polars_gets_the_same_frame_both_ways(store: Service, resource: str) -> None:
     polars = pytest.importorskip("polars")
     stream = getattr(store, resource).stream()
     frame = stream.to_polars()
@@ -67,7 +67,7 @@ def test_polars_gets_the_same_frame_by_either_way(store: Service, resource: str)
     assert frame.to_arrow().to_pylist() == stream.to_arrow().to_pylist()
 
 
-def test_a_stream_holds_a_store_that_nobody_else_holds(tmp_path: Path) -> None:
+def test_a_stream_keeps_its_store_open(tmp_path: Path) -> None:
     with comptroller.open(tmp_path / "store.db") as svc:
         loaded(svc, "claims", line("claims"))
     stream = comptroller.open(tmp_path / "store.db").claims.stream()
@@ -84,7 +84,7 @@ def test_amounts_times_and_closed_sets_have_their_types(store: Service) -> None:
     assert schema.names == list(comptroller.Claim.__struct_fields__)
 
 
-# ---- each library takes the object itself --------------------------------------------------------
+# ---- libraries -----------------------------------------------------------------------------------
 
 
 def by_polars(stream: Any) -> tuple[int, Decimal]:
@@ -161,7 +161,7 @@ def by_to_pandas(stream: Any) -> tuple[int, Decimal]:
         by_to_pandas,
     ],
 )
-def test_every_library_takes_a_stream_again_and_again(
+def test_every_library_reads_a_stream_repeatedly(
     store: Service, take: Callable[[Any], tuple[int, Decimal]]
 ) -> None:
     total = sum((claim.amount for claim in store.claims.iter()), Decimal())
@@ -206,7 +206,7 @@ def test_bounds_are_inclusive_as_they_are_in_the_list(store: Service) -> None:
 
 
 @pytest.mark.parametrize("resource", NOUNS)
-def test_columns_come_in_the_order_they_are_asked_for(store: Service, resource: str) -> None:
+def test_columns_have_the_requested_order(store: Service, resource: str) -> None:
     face = getattr(store, resource)
     whole = face.stream().to_arrow()
     names = [*reversed(whole.column_names)][:3]
@@ -223,7 +223,7 @@ def test_columns_come_in_the_order_they_are_asked_for(store: Service, resource: 
         (None, {"statuses": "LOST"}, "statuses"),
     ],
 )
-def test_nonsense_is_refused_at_once(
+def test_invalid_arguments_of_a_stream_are_refused_immediately(
     store: Service, columns: Any, filters: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(InvalidRequest) as refused:
@@ -231,10 +231,10 @@ def test_nonsense_is_refused_at_once(
     assert [error.field for error in refused.value.errors] == [field]
 
 
-# ---- whose, and when -----------------------------------------------------------------------------
+# ---- access and snapshots ------------------------------------------------------------------------
 
 
-def test_a_client_streams_its_own(operator: Service, acme: Service) -> None:
+def test_a_client_streams_its_own_records(operator: Service, acme: Service) -> None:
     loaded(operator, "claims", short_line("claims", customer_id="acme", id="own"), line("claims"))
     table = acme.claims.stream().to_arrow()
     assert table["id"].to_pylist() == ["own"]
@@ -274,9 +274,9 @@ def test_a_stream_of_a_closed_service_is_closed(operator: Service) -> None:
         stream.to_arrow()
 
 
-def test_a_stream_shows_one_moment_while_a_writer_goes_on(store_path: Path) -> None:
+def test_a_stream_is_a_snapshot_during_writes(store_path: Path) -> None:
     with comptroller.open(store_path) as service:
-        # More rows than one chunk holds; every writing touches the first and the last alike.
+        # More rows than one chunk has; every write changes the first and the last row.
         rows = comptroller.sample("claims", rows=70_000)
         assert service.load("claims", rows).committed
         ends = [short_line("claims", id=name, error_message="0") for name in ("one", "two")]
@@ -322,11 +322,11 @@ def test_a_stream_shows_one_moment_while_a_writer_goes_on(store_path: Path) -> N
 
 def test_a_load_does_not_wait_for_an_idle_stream(store_path: Path) -> None:
     with comptroller.open(store_path) as service:
-        # More rows than one chunk holds, so that the stream keeps its moment.
+        # More rows than one chunk has, so that the stream keeps its snapshot.
         service.load("claims", comptroller.sample("claims", rows=70_000))
         reader = pa.RecordBatchReader.from_stream(service.claims.stream(["id"]))
         reader.read_next_batch()
         started = time.monotonic()
         loaded(service, "claims", short_line("claims", id="one"))
-        assert time.monotonic() - started < 4  # SQLite's own wait for a reader takes 5 s
+        assert time.monotonic() - started < 4  # SQLite waits 5 s for a reader
         reader.close()

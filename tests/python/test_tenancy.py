@@ -1,4 +1,4 @@
-"""Customers do not see each other: what is foreign is answered as what is not there."""
+"""Customers are isolated: a record of another customer looks like a missing one."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ UNKNOWN = "01900000-0000-7000-8000-0000000000c1"
 
 
 def id_of(customer: str, resource: str) -> str:
-    """The id of the customer's one record of a resource."""
+    """Returns the id of the customer's one record of a resource."""
     uuids = {"payout_groups": "1", "reward_addresses": "2"}
     return NUMBERED[customer] + uuids[resource] if resource in uuids else f"{customer}-{resource}"
 
 
 def furnish(operator: comptroller.Service, customer: str) -> None:
-    """One record of each resource for a customer; an active control that it may lift."""
+    """Creates one record of each resource for a customer, with an overridable active control."""
     named = {resource: id_of(customer, resource) for resource in KINDS}
     home = named["payout_groups"]
     lines = {
@@ -84,13 +84,13 @@ def both(operator, acme):
 
 @pytest.fixture(scope="module")
 def shared(shared_operator, shared_acme):
-    """The same for tests that change nothing."""
+    """The same, for tests that change nothing."""
     return shared_operator, shared_acme
 
 
 OWN_ADDRESS, OWN_CONTROL = id_of("acme", "reward_addresses"), id_of("acme", "controls")
 
-# Whose id each operation takes, and how a client asks it.
+# The id that each operation takes, and the call of a client.
 BY_ID = {
     "identities.get": ("identities", lambda s, x: s.identities.get(x)),
     "identities.update": ("identities", lambda s, x: s.identities.update(x, metadata={})),
@@ -133,7 +133,7 @@ BY_ID = {
 
 
 def answer(ask: Any, service: comptroller.Service, id: str) -> tuple[Any, ...]:
-    """Everything that a refusal says, with the id that was asked for taken out."""
+    """Returns the content of an error, without the requested id."""
     with pytest.raises(comptroller.Error) as caught:
         ask(service, id)
     error = caught.value
@@ -142,12 +142,12 @@ def answer(ask: Any, service: comptroller.Service, id: str) -> tuple[Any, ...]:
 
 
 def everything(operator: comptroller.Service) -> list[Any]:
-    """All that the store holds."""
+    """Returns all records of the store."""
     return [getattr(operator, resource).list(order="ASC").items for resource in KINDS]
 
 
 @pytest.mark.parametrize("name", BY_ID)
-def test_a_foreign_id_is_answered_as_an_unknown_one(both, name):
+def test_a_foreign_id_gets_the_error_of_an_unknown_one(both, name):
     operator, acme = both
     resource, ask = BY_ID[name]
     before = everything(operator)
@@ -159,7 +159,7 @@ def test_a_foreign_id_is_answered_as_an_unknown_one(both, name):
 
 
 @pytest.mark.parametrize("name", BY_ID)
-def test_an_own_id_is_answered(both, name):
+def test_an_own_id_is_found(both, name):
     resource, ask = BY_ID[name]
     if name == "reward_addresses.create":
         with refused("ledger-mismatch"):
@@ -169,7 +169,7 @@ def test_an_own_id_is_answered(both, name):
 
 
 @pytest.mark.parametrize("resource", KINDS)
-def test_a_list_shows_a_client_its_own_and_the_operator_all(shared, resource):
+def test_a_list_shows_a_client_its_own_records_and_the_operator_all(shared, resource):
     operator, acme = shared
     own, foreign = id_of("acme", resource), id_of("globex", resource)
     assert ids(getattr(acme, resource).list()) == [own]
@@ -180,7 +180,7 @@ def test_a_list_shows_a_client_its_own_and_the_operator_all(shared, resource):
     assert ids(getattr(acme, resource).list(customer_id="acme")) == [own]
 
 
-# A filter, what it names of globex, and the same of nobody.
+# A filter, a value of globex, and an unknown value.
 FOREIGN_FILTERS = [
     ("controls", "identity_id", id_of("globex", "identities"), UNKNOWN),
     ("orchestrations", "orchestration_id", id_of("globex", "orchestrations"), UNKNOWN),
@@ -194,7 +194,7 @@ FOREIGN_FILTERS = [
 
 
 @pytest.mark.parametrize(("resource", "name", "foreign", "unknown"), FOREIGN_FILTERS)
-def test_a_filter_finds_nothing_foreign(shared, resource, name, foreign, unknown):
+def test_a_filter_finds_no_foreign_record(shared, resource, name, foreign, unknown):
     operator, acme = shared
     found = getattr(acme, resource).list(**{name: foreign})
     assert found == getattr(acme, resource).list(**{name: unknown})
@@ -221,7 +221,7 @@ def test_a_filter_finds_nothing_foreign(shared, resource, name, foreign, unknown
         ("claims", {"statuses": ["PENDING", "FAILED"], "start_time": at(0)}),
     ],
 )
-def test_what_both_have_is_found_of_ones_own(shared, resource, filters):
+def test_a_shared_value_finds_ones_own_record(shared, resource, filters):
     assert ids(getattr(shared[1], resource).list(**filters)) == [id_of("acme", resource)]
 
 
@@ -235,7 +235,7 @@ def test_another_customer_is_not_accessible_whether_or_not_it_exists(shared, res
     assert unknown[:2] == ("customer-not-accessible", 403)
 
 
-def test_a_client_creates_for_itself_alone(both):
+def test_a_client_creates_only_for_its_customer(both):
     operator, acme = both
     members = {"asset_type": "ETH", "jurisdiction": "CH", "name": "n"}
     before = everything(operator)
@@ -253,14 +253,14 @@ def test_a_client_creates_for_itself_alone(both):
     assert everything(operator) == before
 
 
-def test_the_operator_creates_for_whom_it_names_else_for_default(operator):
+def test_the_operator_creates_for_the_named_customer_or_default(operator):
     for customer in (None, "acme"):
         address = ADDRESSES[customer or "globex"]
         made = operator.reward_addresses.create(ledger="INK", address=address, customer_id=customer)
         assert made.customer_id == (customer or "default")
 
 
-def test_the_one_exception_is_a_taken_address(both):
+def test_only_a_taken_address_reveals_another_customer(both):
     operator, acme = both
     with refused("already-exists", 409) as caught:
         acme.reward_addresses.create(ledger="ETHEREUM", address=ADDRESSES["globex"].lower())
@@ -273,7 +273,7 @@ def test_the_one_exception_is_a_taken_address(both):
 
 
 @pytest.mark.parametrize("resource", ["controls", "payout_groups", "reward_addresses", "claims"])
-def test_whose_a_record_is_shows_to_the_operator_alone(shared, resource):
+def test_only_the_operator_sees_the_customer_of_a_record(shared, resource):
     operator, acme = shared
     own = id_of("acme", resource)
     assert getattr(operator, resource).get(own).customer_id == "acme"
@@ -281,7 +281,7 @@ def test_whose_a_record_is_shows_to_the_operator_alone(shared, resource):
 
 
 @pytest.mark.parametrize("resource", KINDS)
-def test_an_export_holds_a_clients_own_alone(shared, tmp_path, resource):
+def test_an_export_has_only_a_clients_own_records(shared, tmp_path, resource):
     path = tmp_path / "out.ndjson"
     assert shared[1].export(KINDS[resource], path) == 1
     (line,) = path.read_text().splitlines()
@@ -289,7 +289,7 @@ def test_an_export_holds_a_clients_own_alone(shared, tmp_path, resource):
     assert "globex" not in line
 
 
-def test_a_key_of_one_customer_is_no_key_of_another(acme, globex):
+def test_idempotency_keys_of_customers_are_separate(acme, globex):
     def make(service: comptroller.Service, customer: str) -> comptroller.RewardAddress:
         return service.reward_addresses.create(
             ledger="INK", address=ADDRESSES[customer], idempotency_key="same"

@@ -1,4 +1,4 @@
-"""Which calls an application makes on its event loop, and which in threads."""
+"""The operations that an application executes on its event loop, and those in threads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def repeated(name: str, count: int) -> Parameters:
 
 
 def thread_of(name: str, parameters: Parameters) -> threading.Thread:
-    """The thread in which an application calls this operation."""
+    """Returns the thread in which an application executes an operation."""
     call = threading.current_thread
     is_short = is_short_list(name, parameters)
     thread: threading.Thread = asyncio.run(Threads().run(is_short, call))
@@ -71,14 +71,14 @@ def test_one_filter_with_an_index_is_short_and_two_are_not() -> None:
     ("name", "filter"),
     [("controls.list", "active_at"), ("payout_groups.list", "name_prefix")],
 )
-def test_a_filter_that_only_narrows_is_not_short(name: str, filter: str) -> None:
+def test_a_filter_without_an_index_is_not_short(name: str, filter: str) -> None:
     assert not is_short_list(name, [(filter, "2026-01-01T00:00:00Z")])
 
 
 def test_each_value_of_a_filter_counts() -> None:
     assert is_short_list("orchestrations.list", repeated("status", MANY))
     assert not is_short_list("orchestrations.list", repeated("status", MANY + 1))
-    # A profile is that of the orchestration, or of its destination: two indexes.
+    # A profile filter is that of the orchestration, or of its destination: two indexes.
     assert is_short_list("orchestrations.list", repeated("profile_id", MANY // 2))
     assert not is_short_list("orchestrations.list", repeated("profile_id", MANY // 2 + 1))
 
@@ -98,7 +98,7 @@ def test_a_large_page_is_not_short(limit: str, expected: bool) -> None:
     assert is_short_list("claims.list", [("limit", limit)]) == expected
 
 
-def test_what_is_short_runs_on_the_event_loop_and_the_rest_in_threads() -> None:
+def test_short_reads_run_on_the_event_loop_and_others_in_threads() -> None:
     here = threading.current_thread()
     assert thread_of("claims.get", [("id", "c1")]) is here
     assert thread_of("claims.list", [("chain", "base")]) is here

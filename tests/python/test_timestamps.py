@@ -1,4 +1,4 @@
-"""Moments: which texts are one, and how each is shown."""
+"""Timestamps: validation and formatting."""
 
 from __future__ import annotations
 
@@ -74,20 +74,20 @@ NO_MOMENT = [
 
 
 @pytest.mark.parametrize(("given", "shown"), SHOWN)
-def test_a_moment_is_shown_in_utc_with_microseconds_cut_not_rounded(
-    shared_operator, shared_door, given, shown
+def test_a_time_is_shown_in_utc_with_microseconds_cut_not_rounded(
+    shared_operator, shared_core_client, given, shown
 ):
     name = fresh("move")
     made = shared_operator.orchestrations.put(orchestration(id=name, created_at=given))
     assert made.created_at.utcoffset() == timedelta(0)
-    assert shared_door("orchestrations.get", {"id": name})["created_at"] == shown
+    assert shared_core_client("orchestrations.get", {"id": name})["created_at"] == shown
     if ":60" not in given:
         found = shared_operator.orchestrations.list(created_at_eq=given, orchestration_id=name)
         assert len(found) == 1
 
 
 @pytest.mark.parametrize("text", NO_MOMENT)
-def test_what_is_no_moment_is_refused_in_bodies_and_parameters(shared_operator, text):
+def test_an_invalid_time_is_refused_in_bodies_and_parameters(shared_operator, text):
     with refused("invalid-request", 400) as caught:
         shared_operator.orchestrations.put(orchestration(created_at=text))
     assert [error.field for error in caught.value.errors] == ["created_at"]
@@ -112,7 +112,7 @@ NAIVE = datetime(2026, 1, 31, 12)
         lambda o: o.orchestrations.put(orchestration(created_at=NAIVE)),
     ],
 )
-def test_a_naive_datetime_is_refused_with_a_way_out(shared_operator, ask):
+def test_the_error_for_a_naive_datetime_names_a_remedy(shared_operator, ask):
     with refused("invalid-request", 400) as caught:
         ask(shared_operator)
     assert "time zone" in caught.value.detail
@@ -127,7 +127,7 @@ def test_a_naive_datetime_is_refused_with_a_way_out(shared_operator, ask):
         datetime(1969, 12, 31, 23, 59, 59, 999999, UTC),
     ],
 )
-def test_an_aware_datetime_is_the_same_moment(shared_operator, moment):
+def test_an_aware_datetime_is_the_same_time(shared_operator, moment):
     made = shared_operator.orchestrations.put(orchestration(created_at=moment))
     assert made.created_at == moment
     assert made in shared_operator.orchestrations.list(created_at_eq=moment).items
@@ -141,6 +141,6 @@ def test_an_aware_datetime_is_the_same_moment(shared_operator, moment):
         timezones=st.integers(-1439, 1439).map(lambda m: timezone(timedelta(minutes=m))),
     )
 )
-def test_every_moment_comes_back_to_the_microsecond(shared_operator, moment):
+def test_every_time_comes_back_to_the_microsecond(shared_operator, moment):
     made = shared_operator.orchestrations.put(orchestration(created_at=moment.isoformat()))
     assert made.created_at == moment

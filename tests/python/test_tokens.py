@@ -1,4 +1,4 @@
-"""Access tokens: what they say, and that one wrong thing in one is enough to refuse it."""
+"""Access tokens: their claims, and rejection for any single fault."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Members = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def key(served: Served) -> OKPKey:
-    """The server's own signing key."""
+    """Returns the server's signing key."""
     return keys.read(keys.file_of(str(served.store))).signing
 
 
@@ -36,12 +36,12 @@ def part(token: str, number: int) -> Members:
 
 
 def sign(key: Any, header: Members, claims: Members) -> str:
-    """A token of exactly this, signed rightly."""
+    """Returns a validly signed token with this header and these claims."""
     first = encoded(json.dumps(header).encode()) + "." + encoded(json.dumps(claims).encode())
     return first + "." + encoded(key.get_op_key("sign").sign(first.encode()))
 
 
-def test_a_token_says_what_rfc_9068_asks_for(served: Served, known: Known, key: OKPKey) -> None:
+def test_a_token_has_the_claims_of_rfc_9068(served: Served, known: Known, key: OKPKey) -> None:
     token = served.token(known, scope="rewards:read_claims")
     assert part(token, 0) == {"alg": "Ed25519", "typ": "at+jwt", "kid": key.kid}
     claims = part(token, 1)
@@ -69,7 +69,7 @@ def test_the_published_keys_verify_a_token(served: Served, known: Known) -> None
     assert jwt.decode(served.token(known), public, algorithms=["Ed25519"]).claims["sub"] == known.id
 
 
-# One fault each: which, what it does to header and claims, and what the challenge says.
+# One fault each: its name, changes of header and claims, and the message.
 FAULTS: list[tuple[str, Members, Members, str]] = [
     ("alg", {"alg": "ES256"}, {}, "the algorithm of the token is not accepted"),
     ("alg EdDSA", {"alg": "EdDSA"}, {}, "the algorithm of the token is not accepted"),
@@ -101,7 +101,7 @@ FAULTS: list[tuple[str, Members, Members, str]] = [
 def forged(
     served: Served, known: Known, header: Members, claims: Members
 ) -> tuple[Members, Members]:
-    """What a good token says, with members replaced, moments from now on, and None taken out."""
+    """Returns the claims of a valid token with changes, times relative to now, without None."""
     token = served.token(known)
     moments = {
         name: int(served.clock()) + value
@@ -125,7 +125,7 @@ def is_refused(answer: Any, why: str) -> None:
     [fault[1:] for fault in FAULTS],
     ids=[fault[0] for fault in FAULTS],
 )
-def test_one_fault_is_enough(
+def test_one_fault_is_rejected(
     served: Served, known: Known, key: OKPKey, header: Members, claims: Members, why: str
 ) -> None:
     is_refused(served.show(sign(key, *forged(served, known, header, claims))), why)
@@ -144,13 +144,13 @@ def test_one_fault_is_enough(
         ({}, {"new": {"a": [1]}}),
     ],
 )
-def test_what_is_no_fault_is_taken(
+def test_a_harmless_difference_is_accepted(
     served: Served, known: Known, key: OKPKey, header: Members, claims: Members
 ) -> None:
     assert served.show(sign(key, *forged(served, known, header, claims))).status_code == 200
 
 
-def test_a_signature_is_looked_at(served: Served, known: Known) -> None:
+def test_the_signature_is_verified(served: Served, known: Known) -> None:
     first, middle, last = served.token(known).split(".")
     for place in (0, len(last) // 2, len(last) - 2):
         other = "A" if last[place] != "A" else "B"
@@ -163,13 +163,15 @@ def test_a_signature_is_looked_at(served: Served, known: Known) -> None:
     is_refused(served.show(f"{first}.{claims}.{last}"), "the signature of the token is wrong")
 
 
-def test_what_nobody_signed_is_refused(served: Served, known: Known) -> None:
+def test_an_unsigned_token_is_refused(served: Served, known: Known) -> None:
     header, claims = forged(served, known, {"alg": "none"}, {})
     token = f"{encoded(json.dumps(header).encode())}.{encoded(json.dumps(claims).encode())}."
     is_refused(served.show(token), "the algorithm of the token is not accepted")
 
 
-def test_a_public_key_is_no_shared_secret(served: Served, known: Known, key: OKPKey) -> None:
+def test_a_public_key_is_not_used_as_a_shared_secret(
+    served: Served, known: Known, key: OKPKey
+) -> None:
     header, claims = forged(served, known, {"alg": "HS256"}, {})
     for secret in (str(key.as_dict(private=False)["x"]), key.as_pem(private=False).decode()):
         first = ".".join(encoded(json.dumps(each).encode()) for each in (header, claims))
@@ -178,11 +180,9 @@ def test_a_public_key_is_no_shared_secret(served: Served, known: Known, key: OKP
         is_refused(served.show(token), "the algorithm of the token is not accepted")
 
 
-def test_a_key_that_the_token_brings_along_is_not_used(
-    served: Served, known: Known, key: OKPKey
-) -> None:
+def test_a_key_in_the_token_is_not_used(served: Served, known: Known, key: OKPKey) -> None:
     own = OKPKey.generate_key("Ed25519", {"kid": "own", "alg": "Ed25519"})
-    # Were the place looked at, this would answer with another reason.
+    # If the URL were fetched, the error would be another.
     place = "http://127.0.0.1:9/keys"
     for brought in ({"jwk": own.as_dict(private=False)}, {"jku": place}, {"x5u": place}):
         header, claims = forged(served, known, {"kid": "own", **brought}, {})
@@ -193,7 +193,7 @@ def test_a_key_that_the_token_brings_along_is_not_used(
         is_refused(served.show(sign(own, header, claims)), "the signature of the token is wrong")
 
 
-def test_another_kind_of_key_is_not_accepted(served: Served, known: Known) -> None:
+def test_another_type_of_key_is_not_accepted(served: Served, known: Known) -> None:
     own = ECKey.generate_key("P-256", {"kid": "own"})
     header, claims = forged(served, known, {"alg": "ES256", "kid": "own"}, {})
     token = jwt.encode(header, claims, own, algorithms=["ES256"])
@@ -201,7 +201,7 @@ def test_another_kind_of_key_is_not_accepted(served: Served, known: Known) -> No
 
 
 @given(st.binary(max_size=40), st.binary(max_size=40), st.binary(max_size=10))
-def test_nonsense_is_refused(
+def test_malformed_tokens_are_refused(
     served: Served, known: Known, key: OKPKey, header: bytes, payload: bytes, signature: bytes
 ) -> None:
     token = ".".join(map(encoded, (header, payload, signature)))
@@ -219,7 +219,7 @@ def test_nonsense_is_refused(
         max_leaves=4,
     ),
 )
-def test_whatever_a_signed_member_is_nothing_breaks(
+def test_a_signed_member_of_any_type_gives_no_failure(
     served: Served, known: Known, key: OKPKey, parameter: str, claim: str, value: Any
 ) -> None:
     header, claims = forged(served, known, {}, {})
@@ -233,7 +233,7 @@ def test_whatever_a_signed_member_is_nothing_breaks(
 @pytest.mark.parametrize(
     "payload", [b"[" * 3000, b"{}", b"[]", b"null", b"1", b"", b"\xff", b'{"exp":1e999}']
 )
-def test_a_signed_payload_that_holds_no_claims_is_refused(
+def test_a_signed_payload_without_claims_is_refused(
     served: Served, key: OKPKey, payload: bytes
 ) -> None:
     header = json.dumps({"alg": "Ed25519", "typ": "at+jwt", "kid": key.kid}).encode()

@@ -1,4 +1,4 @@
-"""What a type checker says of programs that use the package."""
+"""Type checking of programs that use the package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ comptroller.Typo
 """
 
 
-def test_a_name_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_an_unknown_name_is_a_type_error(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     sources = Path(str(comptroller.__file__)).parents[1]
@@ -40,6 +40,6 @@ def test_a_name_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     assert 'Revealed type is "str"' in told.replace("builtins.str", "str")
 
 
-def test_the_same_name_is_an_error_when_it_is_run() -> None:
+def test_the_same_name_is_an_error_at_run_time() -> None:
     with pytest.raises(AttributeError, match="Typo"):
         _ = comptroller.Typo  # type: ignore[attr-defined]

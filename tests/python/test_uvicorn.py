@@ -1,4 +1,4 @@
-"""What is used of uvicorn beyond its documentation is there, and listed in one place."""
+"""The undocumented parts of uvicorn in use exist, and are listed in one place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from uvicorn.server import ServerState
 
 GUARD = Path(guard.__file__)
 LIST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
-# The callbacks of asyncio's protocols, which uvicorn's inherits.
+# The callbacks of asyncio protocols, which uvicorn's protocol inherits.
 OF_ASYNCIO = {"connection_made", "connection_lost", "data_received", "__init__"}
 
 
@@ -30,7 +30,7 @@ async def _answer(_scope: Any, _receive: Any, send: Any) -> None:
 
 
 async def used() -> dict[str, Any]:
-    """The parts of a server that has answered a request."""
+    """Returns the parts of a server that has answered a request."""
     config = uvicorn.Config(_answer, http=HttpToolsProtocol, lifespan="off", log_config=None)
     config.load()
     protocols: list[Any] = []
@@ -58,14 +58,14 @@ async def used() -> dict[str, Any]:
     return found
 
 
-def test_everything_that_is_used_is_there() -> None:
+def test_every_used_attribute_exists() -> None:
     found = asyncio.run(used())
     assert found.keys() == UNDOCUMENTED.keys()
     for part, names in UNDOCUMENTED.items():
         assert names <= found[part], part
 
 
-def test_everything_that_is_used_is_listed() -> None:
+def test_every_used_attribute_is_listed() -> None:
     tree = ast.parse(GUARD.read_text(encoding="utf-8"))
     (guarded,) = (
         each
@@ -85,7 +85,7 @@ def test_everything_that_is_used_is_listed() -> None:
         assert names - own - OF_ASYNCIO <= UNDOCUMENTED[part], part
 
 
-def test_its_version_is_bounded() -> None:
+def test_the_version_is_bounded() -> None:
     project = GUARD.parents[3] / "pyproject.toml"
     if not project.exists():
         pytest.skip("the package is installed without its project file")

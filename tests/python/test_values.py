@@ -1,4 +1,4 @@
-"""Texts, words, ids and metadata: kept byte for byte, and refused one beyond each limit."""
+"""Texts, enumeration values, ids and metadata: stored unchanged, with exact limits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def lifted(operator, reason: str) -> Any:
     return operator.controls.delete(with_control(operator).id, reason=reason)
 
 
-# How a text is written and where it is shown again, by the longest and the shortest it may be.
+# How a text is written and read, with its maximum and minimum length.
 LABELS = {
     "ref_id": lambda o, x: put_orchestration(o, ref_id=x).ref_id,
     "identity ref_id": lambda o, x: put_identity(o, ref_id=x).ref_id,
@@ -89,15 +89,13 @@ each_text = pytest.mark.parametrize("write", TEXTS.values(), ids=TEXTS)
 
 
 @each_text
-def test_a_text_is_kept_byte_for_byte(shared_operator, write):
+def test_a_text_is_stored_byte_for_byte(shared_operator, write):
     for text in UNUSUAL:
         assert write(shared_operator, text).encode() == text.encode()
 
 
 @pytest.mark.parametrize(("name", "shortest", "longest"), LENGTHS)
-def test_a_text_may_be_as_long_as_its_limit_in_characters_and_no_longer(
-    shared_operator, name, shortest, longest
-):
+def test_a_text_may_be_as_long_as_its_limit_in_characters(shared_operator, name, shortest, longest):
     for letter in "xé👩":
         for length in (shortest, longest):
             assert TEXTS[name](shared_operator, letter * length) == letter * length
@@ -108,7 +106,7 @@ def test_a_text_may_be_as_long_as_its_limit_in_characters_and_no_longer(
 
 
 @each_text
-def test_a_control_character_is_in_no_text(shared_operator, write):
+def test_a_control_character_is_refused_in_every_text(shared_operator, write):
     for code in (0, 1, 9, 10, 13, 27, 31):
         with refused("invalid-request", 400):
             write(shared_operator, f"a{chr(code)}b")
@@ -165,7 +163,7 @@ def test_an_id_is_1_to_128_printable_ascii_characters_without_space(shared_opera
             write(shared_operator, bad)
 
 
-def test_an_id_that_is_a_uuid_is_kept_in_lower_case_and_found_in_any(shared_operator):
+def test_a_uuid_is_stored_in_lower_case_and_found_in_any(shared_operator):
     id = "01900000-0000-7000-8000-0000000000EF"
     made = shared_operator.orchestrations.put(orchestration(id=id))
     assert made.id == id.lower()
@@ -184,12 +182,12 @@ def test_any_other_id_keeps_its_case(shared_operator):
 @pytest.mark.parametrize(
     "id", ["no-uuid", "01900000000070008000000000000001", "{01900000-0000-7000-8000-000000000001}"]
 )
-def test_where_a_uuid_is_wanted_no_other_id_will_do(shared_operator, id):
+def test_a_uuid_member_refuses_other_ids(shared_operator, id):
     with refused("invalid-request", 400):
         shared_operator.claims.put(claim(payout_group_id=id))
 
 
-def test_uuids_are_shown_in_lower_case_wherever_they_are_named(shared_operator):
+def test_uuids_are_shown_in_lower_case_everywhere(shared_operator):
     home = "01900000-0000-7000-8000-00000000ABCD"
     made = shared_operator.claims.put(claim(payout_group_id=home))
     assert made.payout_group_id == home.lower()
@@ -236,7 +234,7 @@ def test_metadata_is_up_to_50_pairs_of_text(shared_operator, metadata, is_good):
 
 
 @pytest.mark.parametrize("word", ["A", "Z" * 64, "PROCESSING", "A_1_"])
-def test_a_word_of_an_open_set_is_kept_as_it_came(shared_operator, word):
+def test_a_value_of_an_open_set_is_stored_unchanged(shared_operator, word):
     made = put_orchestration(
         shared_operator, status=word, source_transfer={"transfer_id": "t", "status": word}
     )
@@ -245,7 +243,7 @@ def test_a_word_of_an_open_set_is_kept_as_it_came(shared_operator, word):
 
 
 @pytest.mark.parametrize("word", ["", "a", "1A", "_A", "A B", "A-B", "Z" * 65, "É", "A\u0301"])
-def test_what_is_no_word_of_an_open_set_is_refused(shared_operator, word):
+def test_an_invalid_value_of_an_open_set_is_refused(shared_operator, word):
     made = made_group(shared_operator)
     for write in (
         lambda: put_orchestration(shared_operator, status=word),

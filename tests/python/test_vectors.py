@@ -1,4 +1,4 @@
-"""The rule vectors, run through the package's operations; their README says how they are read."""
+"""The rule vectors, run through the package's operations; see their README."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lines import at, claim, control, identity, load, refused
 VECTORS = Path(__file__).parent.parent / "vectors"
 MOVES = {"submit": {"tx_hash": "0xabc"}, "confirm": {}, "fail": {"error_message": "reverted"}}
 
-# The member of a case that lists the controls its identity has before.
+# The member of a case with the controls that its identity has.
 BEFORE = {
     "permitted-actions": "active",
     "create-control": "standing",
@@ -24,14 +24,14 @@ BEFORE = {
 
 
 def cases(name: str) -> Any:
-    """The cases of a file as parameters, each with the name of its identity or claim."""
+    """Returns the cases of a file as parameters, with the name of its identity or claim."""
     listed = json.loads((VECTORS / f"{name}.json").read_text())
     named = [(f"{name}-{number}", case) for number, case in enumerate(listed)]
     return pytest.mark.parametrize(("name", "case"), named, ids=[given for given, _ in named])
 
 
 def written(text: str) -> dict[str, Any]:
-    """The members of a control that a case writes as TYPE/SET_BY or with a third part."""
+    """Parses a control in the form TYPE/SET_BY, with an optional third part."""
     type, set_by, *rest = text.split("/")
     overridable = rest == ["overridable"] if rest else set_by == "CLIENT"
     return {"type": type, "set_by": set_by, "is_overridable": overridable}
@@ -43,7 +43,7 @@ def read(made: comptroller.Control) -> str:
 
 @pytest.fixture(scope="module")
 def people(shared_open_as):
-    """The operator and a client, at a store with the identity and the controls of every case."""
+    """The operator and a client of a store with the identity and controls of every case."""
     operator = shared_open_as()
     identities, controls = [], []
     for file, member in BEFORE.items():
@@ -62,7 +62,7 @@ def people(shared_open_as):
 
 
 def check_identity(shown: comptroller.Identity, case: dict[str, Any]) -> None:
-    """Holds an identity against those of its members that the case tells."""
+    """Compares an identity with the expected members of a case."""
     for member in ("status", "user_disabled", "admin_disabled"):
         if member in case:
             assert getattr(shown, member) == case[member]
@@ -129,7 +129,7 @@ def test_legacy_loads(people, name, case):
 
 
 @cases("claim-moves")
-def test_claim_moves(shared_operator, name, case):
+def test_claim_transitions(shared_operator, name, case):
     shared_operator.claims.put(claim(id=name, onchain_status=case["from"]))
     move = getattr(shared_operator.claims, case["move"])
     if "code" in case:
@@ -140,7 +140,7 @@ def test_claim_moves(shared_operator, name, case):
 
 
 @cases("claim-arrivals")
-def test_claim_arrivals(shared_operator, name, case):
+def test_claim_loads(shared_operator, name, case):
     stored = claim(id=name, onchain_status=case["stored"], updated_at=at(10))
     before = shared_operator.claims.put(stored)
     moment = {"earlier": at(9), "equal": at(10), "later": at(11)}[case["updated_at"]]
@@ -156,6 +156,6 @@ def test_claim_arrivals(shared_operator, name, case):
         assert result.committed
 
 
-def test_no_file_of_vectors_is_left_out():
+def test_every_file_of_vectors_is_used():
     run = {*BEFORE, "claim-moves", "claim-arrivals"}
     assert {path.stem for path in VECTORS.glob("*.json")} == run

@@ -1,4 +1,4 @@
-"""The wheel that `make check` builds and installs in an environment of its own."""
+"""The wheel that `make check` builds and installs in a separate environment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [
 
 
 def output(code: str, folder: Path) -> str:
-    """What code prints where there is nothing but the environment: no compiler, no PYTHONPATH."""
+    """Runs code in the environment, without a compiler and PYTHONPATH; returns its output."""
     ended = subprocess.run(
         [PYTHON, "-c", code],
         cwd=folder,
@@ -37,12 +37,12 @@ def test_the_first_example_of_the_readme_runs(tmp_path: Path) -> None:
     assert "10000 0\nFalse True\n" in output(code, tmp_path)
 
 
-def test_it_is_installed_in_that_environment_alone(tmp_path: Path) -> None:
+def test_it_is_installed_only_in_that_environment(tmp_path: Path) -> None:
     (place,) = output("import comptroller; print(comptroller.__file__)", tmp_path).splitlines()
     assert Path(place).is_relative_to(PYTHON.parents[1])
 
 
-def test_it_brings_its_libraries_but_sqlite(tmp_path: Path) -> None:
+def test_it_contains_its_libraries_except_sqlite(tmp_path: Path) -> None:
     maps = output("import comptroller._core; print(open('/proc/self/maps').read())", tmp_path)
     loaded = {Path(path) for path in re.findall(r"(/\S+\.so\S*)", maps)}
     environment = PYTHON.parents[1]
@@ -53,7 +53,7 @@ def test_it_brings_its_libraries_but_sqlite(tmp_path: Path) -> None:
     assert not sqlite.is_relative_to(environment)
 
 
-def test_the_command_says_which_extra_is_missing(tmp_path: Path) -> None:
+def test_the_command_names_the_missing_extra(tmp_path: Path) -> None:
     program = PYTHON.with_name("comptroller")
     ended = subprocess.run(
         [program, "demo"], env=dict(os.environ), capture_output=True, text=True, cwd=tmp_path

@@ -46,7 +46,7 @@ from workers import (  # noqa: E402
 
 
 def ended(*words: str, cwd: Path) -> tuple[int, str]:
-    """Exit code and standard error of a server that does not start."""
+    """Returns the exit code and standard error of a server that does not start."""
     done = subprocess.run(
         [sys.executable, "-m", "comptroller", "serve", "--workers", "2", *words],
         cwd=cwd,
@@ -72,7 +72,7 @@ def test_all_workers_answer(tmp_path: Path) -> None:
         assert server.end()[0] == 0
 
 
-def test_a_write_through_any_worker_is_seen_by_all(tmp_path: Path) -> None:
+def test_a_write_through_any_worker_is_visible_to_all(tmp_path: Path) -> None:
     with (
         two_workers("--auth", "off", cwd=tmp_path) as server,
         connections(server) as opened,
@@ -92,7 +92,7 @@ def test_a_write_through_any_worker_is_seen_by_all(tmp_path: Path) -> None:
         assert svc.check()["ok"]
 
 
-def test_tokens_of_one_worker_are_taken_by_all(tmp_path: Path) -> None:
+def test_tokens_of_one_worker_are_accepted_by_all(tmp_path: Path) -> None:
     with two_workers("--sample", "100", cwd=tmp_path) as server:
         token = httpx2.post(
             server.address + "/oauth2/token",
@@ -114,7 +114,7 @@ def test_a_killed_worker_is_replaced_and_no_other_request_fails(tmp_path: Path) 
         with connections(server) as opened:
             os.kill(victim, signal.SIGKILL)
             wait_for_end({victim})
-            # The connections of the other worker stay; new ones are all answered.
+            # Connections of the other worker stay open; new ones are all answered.
             answered = 0
             for through in opened:
                 try:
@@ -132,7 +132,7 @@ def test_a_killed_worker_is_replaced_and_no_other_request_fails(tmp_path: Path) 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits another process")
-def test_a_worker_that_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
+def test_a_worker_that_cannot_be_started_is_started_again(tmp_path: Path) -> None:
     with two_workers("--empty", "--auth", "off", cwd=tmp_path) as server:
         until(lambda: len(pids(server)) == 2)
         killed = min(pids(server))
@@ -147,14 +147,14 @@ def test_a_worker_that_cannot_be_started_is_tried_again(tmp_path: Path) -> None:
         assert server.end()[0] == 0
 
 
-def test_a_worker_that_ends_soon_again_is_replaced_after_a_pause(tmp_path: Path) -> None:
+def test_a_worker_that_repeatedly_ends_soon_is_replaced_after_a_pause(tmp_path: Path) -> None:
     with two_workers("--empty", "--auth", "off", cwd=tmp_path) as server:
         until(lambda: len(pids(server)) == 2)
         (kept, victim) = sorted(pids(server))
         for _ in range(3):
             os.kill(victim, signal.SIGKILL)
             wait_for_end({victim})
-            # Where the pause is long the other worker gets the connections.
+            # During a long pause the other worker gets the connections.
             for _ in range(MANY):
                 assert server.get(LIST).status_code == 200
             gone = victim
@@ -165,7 +165,7 @@ def test_a_worker_that_ends_soon_again_is_replaced_after_a_pause(tmp_path: Path)
     assert re.findall(r"is replaced ([^\"]+)", log) == ["now", "in 0.5 s", "in 1 s"]
 
 
-def test_metrics_are_sums_that_never_decrease(tmp_path: Path) -> None:
+def test_metrics_are_summed_and_never_decrease(tmp_path: Path) -> None:
     with two_workers("--empty", "--auth", "off", cwd=tmp_path) as server:
         until(lambda: len(pids(server)) == 2)
         for _ in range(MANY):
@@ -230,7 +230,7 @@ def test_a_second_signal_ends_the_wait(tmp_path: Path) -> None:
         two_workers("--empty", "--auth", "off", cwd=tmp_path) as server,
         ExitStack() as closing,
     ):
-        for _ in range(MANY):  # requests that are never whole
+        for _ in range(MANY):  # requests that are never complete
             through = connection(server)
             closing.callback(through.close)
             through.putrequest("PUT", IDENTITY)
@@ -255,7 +255,7 @@ def test_a_second_signal_ends_the_wait(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="waits on a process that is no child")
-def test_workers_end_with_a_supervisor_that_was_killed(
+def test_workers_stop_after_their_supervisor_was_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -272,8 +272,8 @@ def test_workers_end_with_a_supervisor_that_was_killed(
     assert list(tmp_path.glob("comptroller-*")) == []
 
 
-def test_a_worker_takes_sigterm_twice_without_hurry(tmp_path: Path) -> None:
-    """As where a service manager sends it to every process."""
+def test_a_worker_may_get_sigterm_twice(tmp_path: Path) -> None:
+    """A service manager may send it to every process."""
     with two_workers("--empty", "--auth", "off", cwd=tmp_path) as server:
         until(lambda: len(pids(server)) == 2)
         workers = pids(server)
@@ -294,7 +294,7 @@ def test_a_worker_takes_sigterm_twice_without_hurry(tmp_path: Path) -> None:
         assert server.process.wait(30) == 0
 
 
-def test_a_hangup_reaches_all_workers(tmp_path: Path) -> None:
+def test_sighup_reaches_all_workers(tmp_path: Path) -> None:
     cert, key = certificate(tmp_path)
     words = ("--empty", "--tls-cert", str(cert), "--tls-key", str(key))
     with two_workers(*words, cwd=tmp_path) as server:
@@ -323,7 +323,7 @@ def test_it_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert list(tmp_path.iterdir()) == [temporary]
 
 
-def test_every_line_of_the_log_is_whole(tmp_path: Path) -> None:
+def test_every_line_of_the_log_is_complete(tmp_path: Path) -> None:
     with (
         two_workers("--empty", "--auth", "off", cwd=tmp_path) as server,
         connections(server) as opened,
@@ -337,7 +337,7 @@ def test_every_line_of_the_log_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", ["1", "2"])
-def test_a_port_that_another_server_has_is_refused(tmp_path: Path, before: str) -> None:
+def test_a_port_in_use_is_refused(tmp_path: Path, before: str) -> None:
     with serving("--empty", "--workers", before, cwd=tmp_path) as server:
         port = str(urlsplit(server.address).port)
         code, err = ended("--empty", "--port", port, cwd=tmp_path)
@@ -346,7 +346,7 @@ def test_a_port_that_another_server_has_is_refused(tmp_path: Path, before: str) 
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "expected"),
     [
         ("--db /nowhere/store.db", 1, "unusable"),
         ("--empty --issuer nobody", 1, "issuer: must be an https URL"),
@@ -354,16 +354,16 @@ def test_a_port_that_another_server_has_is_refused(tmp_path: Path, before: str) 
         ("--empty --workers 0", 2, "--workers"),
     ],
 )
-def test_a_first_start_that_fails_is_reported_once(
-    tmp_path: Path, words: str, code: int, told: str
+def test_a_failed_first_start_is_reported_once(
+    tmp_path: Path, words: str, code: int, expected: str
 ) -> None:
     found, err = ended("--port", "0", *words.split(), cwd=tmp_path)
     assert found == code
-    assert err.count(told) >= 1
+    assert err.count(expected) >= 1
     assert err.count("comptroller: ") == (code == 1)
 
 
-def test_a_worker_continues_the_counts_of_the_one_before(tmp_path: Path) -> None:
+def test_a_replacement_continues_the_counts_of_a_worker(tmp_path: Path) -> None:
     def shared(number: int, count: int) -> SharedMetrics:
         registry = CollectorRegistry()
         Counter("done", "d", ["of"], registry=registry).labels(str(number)).inc(count)

@@ -1,4 +1,4 @@
-"""What is of the wrong type is refused like all that is wrong: in words, naming the argument."""
+"""Arguments of the wrong type raise InvalidRequest, which names the argument."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import comptroller
 import pytest
 from comptroller import InvalidRequest, Service
 
-LONG = 10**5000  # longer than Python writes out
+LONG = 10**5000  # longer than Python formats
 
 
 @pytest.mark.parametrize(

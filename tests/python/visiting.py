@@ -1,4 +1,4 @@
-"""Pages in a browser, with what they request and report."""
+"""Pages in a browser, with their requests and errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ SOON_MS = 60_000
 
 
 class Visit:
-    """An open page, the addresses it requested, and its errors and warnings."""
+    """An open page, the addresses that it requested, and its errors and warnings."""
 
     def __init__(self, page: Any, address: str) -> None:
         self.page = page
@@ -17,7 +17,7 @@ class Visit:
         self.complaints: list[str] = []
         self.page.on("request", lambda request: self.requested.append(request.url))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        # A violation of the page's security policy is reported here as well.
+        # Violations of the security policy are also reported here.
         self.page.on("console", self._hear)
         self.page.goto(address)
 

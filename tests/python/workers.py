@@ -1,4 +1,4 @@
-"""A server of two workers, and what tests ask of it."""
+"""A server with two workers, and helpers for its tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 LIST = "/rewards/claims"
 IDENTITY = "/operator/identity/identities"
-# Enough that each of two workers certainly gets one.
+# Enough connections that each of two workers gets one.
 MANY = 32
 SOON_S = 60.0
 
@@ -33,7 +33,7 @@ def two_workers(*words: str, cwd: Path) -> Iterator[Serving]:
 
 
 def until(is_so: Callable[[], bool]) -> None:
-    """Asks again and again, and fails after a minute."""
+    """Repeats a check until it succeeds, for at most a minute."""
     end = time.monotonic() + SOON_S
     while not is_so():
         assert time.monotonic() < end
@@ -47,7 +47,7 @@ def connection(server: Serving) -> http.client.HTTPConnection:
 
 @contextmanager
 def connections(server: Serving, count: int = MANY) -> Iterator[list[http.client.HTTPConnection]]:
-    """Connections that were accepted, and stay open."""
+    """Returns accepted connections, which stay open."""
     with ExitStack() as closing:
         opened = [connection(server) for _ in range(count)]
         for each in opened:
@@ -66,7 +66,7 @@ def ask(
 
 
 def metrics(server: Serving) -> dict[tuple[str, ...], float]:
-    """The samples of the page, by name and the values of the sorted labels."""
+    """Returns the samples of the page, by name and the values of the sorted labels."""
     text = server.get("/metrics").text
     return {
         (sample.name, *sample.labels.values()): sample.value
@@ -76,12 +76,12 @@ def metrics(server: Serving) -> dict[tuple[str, ...], float]:
 
 
 def lists(server: Serving) -> float:
-    """How many lists of claims were answered."""
+    """Returns the number of answered lists of claims."""
     return metrics(server).get(("comptroller_requests_total", "GET", LIST, "200"), 0)
 
 
 def pids(server: Serving) -> set[int]:
-    """The processes of the workers that run."""
+    """Returns the processes of the running workers."""
     return {int(key[1]) for key in metrics(server) if key[0] == "process_open_fds"}
 
 

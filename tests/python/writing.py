@@ -1,8 +1,8 @@
-"""Programs that write to a store until they are killed; run by the tests of durability.
+"""Programs that write to a store until they are killed, for the tests of durability.
 
 `python writing.py` forks a writer for each line of its input: a JSON object with the `program`, the
-`store` and after how many acknowledgements to `kill` it. It answers with a line of JSON: what was
-acknowledged before the writer was dead. It never opens a store itself, so that it may fork.
+`store`, and the number of acknowledgements after which to `kill` it. The output is a line of JSON
+with the acknowledged writes. The parent never opens a store, so that it may fork.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CLAIM = {
 
 
 def write_one(svc: Service, name: str) -> None:
-    """One write of several: of one row, of two at once, and a change."""
+    """One of several writes: of one row, of two at once, and a change."""
     turn = int(name.rpartition("-")[2]) % 4
     if turn == 0:
         svc.identities.put(id=name, user_disabled=True)
@@ -58,7 +58,7 @@ def write_from_four_threads(svc: Service, prefix: str, acknowledge: Any) -> None
 
 
 class Announced:
-    """A file that tells of each piece that is read."""
+    """A file that reports each piece that is read."""
 
     def __init__(self, path: str, acknowledge: Any) -> None:
         self._file = open(path, "rb")  # noqa: PTH123, SIM115
@@ -94,7 +94,7 @@ def run(order: dict[str, Any], pipe: int) -> None:
 
 
 def killed(order: dict[str, Any]) -> list[str]:
-    """What a writer acknowledged until it was dead."""
+    """Returns what a writer acknowledged before it was killed."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -111,7 +111,7 @@ def killed(order: dict[str, Any]) -> list[str]:
         names += acknowledged.readlines()
     _, status = os.waitpid(child, 0)
     assert os.WTERMSIG(status) == signal.SIGKILL, f"the writer ended by itself: {status}"
-    # A name without its newline was cut off while it was told.
+    # A name without its newline was cut off.
     return [name.decode().strip() for name in names if name.endswith(b"\n")]
 
 

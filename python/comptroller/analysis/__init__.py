@@ -1,4 +1,4 @@
-"""Analysis of what a store holds: reports on DuckDB or Spark, exact about money."""
+"""Analysis of records: reports with exact amounts, run by DuckDB or Spark."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ if TYPE_CHECKING:
 def open_exports(
     tables: str | PathLike[str] | Mapping[str, str], engine: str | Engine = "duckdb"
 ) -> Reports:
-    """Reports over Parquet exports instead of a store.
+    """Returns reports over Parquet exports instead of a store.
 
     Args:
-        tables: a folder with files such as ``claims.parquet`` or datasets such as ``claims``, or
-            the path of each table by its name, wherever the engine finds it.
-        engine: what runs the reports: duckdb, spark, or an engine.
+        tables: a folder with files such as ``claims.parquet`` or datasets such as ``claims``; or
+            a mapping of table names to paths or URLs that the engine can read.
+        engine: the engine of the reports: duckdb, spark, or an engine object.
+
+    Returns:
+        The same reports as those of :attr:`comptroller.Service.reports`. A report raises
+        InvalidRequest if a table is missing, is not a Parquet file, or lacks a column.
 
     Raises:
-        InvalidRequest: a folder without exports, an unknown engine; by a report, a table that is
-            not there, whose file is no Parquet file, or that lacks a column.
-        MissingExtra: what the engine needs is not installed.
+        InvalidRequest: the folder has no exports, or the engine is unknown.
+        MissingExtra: a module of the engine is not installed.
     """
     from comptroller.analysis import engines
     from comptroller.analysis.reports import Reports

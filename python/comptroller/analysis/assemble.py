@@ -1,11 +1,15 @@
-"""Reports as SQL: a file of `sql/` with its keys, shared relations, parameters and types put in.
+"""Assembly of report queries: inserts keys, shared relations, parameters and types into SQL files.
 
-A file is DuckDB SQL in which ``keys`` stands for the keys that were asked for (``kinds`` and
-``periods`` for those that are no period, and those that are), ``$name`` for a parameter, and
-``main.claims`` for a table of the store. A relation that it neither defines nor qualifies is the
-file of that name in `sql/tables`. ``total(amount)`` is the exact sum, ``approximate_total`` a sum
-for a ratio. A LEFT JOIN is left out if nothing reads its columns, also one that multiplies rows, as
-that of the addresses of claims does.
+A file of `sql/` is DuckDB SQL with these placeholders:
+
+- ``keys``: the requested keys; ``kinds``: those that are not periods; ``periods``: those that are;
+- ``$name``: a parameter;
+- ``main.claims``: a table of the store;
+- ``total(amount)``: the exact sum; ``approximate_total(amount)``: a sum for a ratio.
+
+An unqualified relation that the file does not define is the file of that name in `sql/tables`. A
+LEFT JOIN is removed if no column of it is read, even if it multiplies rows, such as the join of
+claims with their addresses.
 """
 
 from __future__ import annotations
@@ -28,11 +32,11 @@ from sqlglot.schema import MappingSchema
 from comptroller.analysis.registry import PARAMETER_TYPES, PERIODS, TABLES
 from comptroller.description import members
 
-#: The database that files name the tables of the store by.
+#: The schema name of the tables of the store in the files.
 STORE = "main"
 _SQL = files("comptroller.analysis") / "sql"
-# Sums of any size: whole units and fractions are added apart, and put together if that fits a
-# decimal(38, 18). A sum is NULL if it does not fit, or if what it adds has a NULL.
+# Sums of any size: whole units and fractions are summed separately, then combined if the result
+# fits a decimal(38, 18). A sum is NULL if it does not fit, or if an amount is NULL.
 _WHOLE = "CASE WHEN x < 0 THEN -floor(-x) ELSE floor(x) END"
 _UNITS, _FRACTIONS = f"sum({_WHOLE})", f"sum(x - {_WHOLE})"
 _EXACT = """
@@ -59,23 +63,23 @@ _TYPES = {"amount": "DECIMAL(38, 18)", "timestamp": "TIMESTAMP", "boolean": "BOO
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """A query, and the columns that it reads of each table of the store."""
+    """A query, and the columns that it reads from each table of the store."""
 
     tree: exp.Query
     reads: Mapping[str, tuple[str, ...]]
 
     @cached_property
     def parameters(self) -> set[str]:
-        """The names of the parameters whose values it needs."""
+        """The names of the parameters of the query."""
         return {each.name for each in self.tree.find_all(exp.Placeholder)}
 
     @cached_property
     def duckdb(self) -> str:
-        """As DuckDB runs it."""
+        """The SQL for DuckDB, with parameters."""
         return self.tree.sql("duckdb")
 
     def with_values(self, values: Mapping[str, Any]) -> exp.Query:
-        """For people: the values where the parameters stand."""
+        """Returns the query with values in place of the parameters, for display."""
         query = self.tree.copy()
         for place in list(query.find_all(exp.Placeholder)):
             value = values[place.name]
@@ -93,20 +97,20 @@ def assemble(
     *,
     is_wide: bool = False,
 ) -> Statement:
-    """The statement of a file.
+    """Returns the statement of a file.
 
     Args:
-        file: its name, without the ending.
-        keys: what ``keys`` stands for, in order.
-        columns: the columns of the answer and their types.
+        file: the name of the file, without its suffix.
+        keys: the keys, in order.
+        columns: the columns of the result and their types.
         absent: the parameters that have no value.
-        is_wide: whether sums may have more digits than a decimal(38, 18), which takes 25 times as
-            long; those that have are NULL.
+        is_wide: makes sums that exceed decimal(38, 18) NULL instead of an error; this takes 25
+            times as long.
     """
     tree = _with_relations(_bound(file, absent), absent)
     _expand(tree, keys)
     _expand_totals(tree, is_wide)
-    # qualify() does both, and more that has no effect here
+    # sqlglot's qualify() would also run other steps, which have no effect here.
     whole = qualify_columns(qualify_tables(_declared(tree, columns), dialect="duckdb"), _schema())
     pushdown_projections(whole)
     _drop_unread_joins(whole)
@@ -114,7 +118,7 @@ def assemble(
 
 
 def _bound(file: str, absent: frozenset[str]) -> exp.Query:
-    """The tree of a file with its parameters, of one's own."""
+    """Returns a copy of the tree of a file with its parameters bound."""
     return _bound_once(file, absent).copy()
 
 
@@ -126,7 +130,7 @@ def _bound_once(file: str, absent: frozenset[str]) -> exp.Query:
 
 
 def parse(file: str) -> exp.Query:
-    """The tree of a file, without its comments."""
+    """Parses a file, without its comments."""
     text = (_SQL / f"{file}.sql").read_text(encoding="utf-8")
     tree = parse_one(text, read="duckdb")
     assert isinstance(tree, exp.Query)
@@ -142,9 +146,9 @@ def _shared() -> frozenset[str]:
 
 @cache
 def store_columns() -> Mapping[str, Mapping[str, str]]:
-    """The columns of each table of the store and their SQL types."""
+    """Returns the columns of each table of the store and their SQL types."""
     return {
-        table: {name: _sql_type(said["type"]) for name, said in members(table).items()}
+        table: {name: _sql_type(member["type"]) for name, member in members(table).items()}
         for table in TABLES
     }
 
@@ -168,7 +172,7 @@ def _sql_type(type: str) -> str:
 
 
 def _with_relations(tree: exp.Query, absent: frozenset[str]) -> exp.Query:
-    """Puts the shared relations that are named into the WITH clause, each behind what it reads."""
+    """Adds the referenced shared relations to the WITH clause, in the order of their references."""
     ctes: list[exp.CTE] = []
     known: set[str] = set()
 
@@ -195,12 +199,12 @@ def _with_relations(tree: exp.Query, absent: frozenset[str]) -> exp.Query:
 def _cte(name: str, query: exp.Query) -> exp.CTE:
     cte = exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
     if any(table.db for table in query.find_all(exp.Table)):
-        cte.set("materialized", False)  # a copy of the claims costs more than to read them again
+        cte.set("materialized", False)  # reading the claims again is cheaper than a copy
     return cte
 
 
 def _expand(tree: exp.Query, keys: tuple[str, ...]) -> None:
-    """Puts the keys where ``keys``, ``kinds`` and ``periods`` stand."""
+    """Replaces ``keys``, ``kinds`` and ``periods`` by the keys."""
     parts = {
         "keys": keys,
         "kinds": tuple(key for key in keys if key not in PERIODS),
@@ -221,30 +225,32 @@ def _expand(tree: exp.Query, keys: tuple[str, ...]) -> None:
         holder, place = item.parent, item.arg_key
         assert isinstance(holder, exp.Expression)
         assert place is not None
-        made: list[exp.Expression] = _columns(column, parts)
+        columns: list[exp.Expression] = _columns(column, parts)
         if isinstance(item, exp.Ordered):
-            made = [exp.Ordered(this=each, nulls_first=False) for each in made]
+            columns = [exp.Ordered(this=each, nulls_first=False) for each in columns]
         listed = holder.args[place]
-        here = next(index for index, each in enumerate(listed) if each is item)
-        holder.set(place, [*listed[:here], *made, *listed[here + 1 :]])
+        position = next(index for index, each in enumerate(listed) if each is item)
+        holder.set(place, [*listed[:position], *columns, *listed[position + 1 :]])
         if not holder.args[place]:
-            _leave_out(holder, place)
+            _remove_clause(holder, place)
 
 
-def _columns(stand_in: exp.Expression, parts: Mapping[str, Sequence[str]]) -> list[exp.Expression]:
-    table = stand_in.args.get("table")
+def _columns(
+    placeholder: exp.Expression, parts: Mapping[str, Sequence[str]]
+) -> list[exp.Expression]:
+    table = placeholder.args.get("table")
     return [
-        exp.column(identifier(key), table=table and table.copy()) for key in parts[stand_in.name]
+        exp.column(identifier(key), table=table and table.copy()) for key in parts[placeholder.name]
     ]
 
 
 def identifier(name: str) -> exp.Identifier:
-    """An identifier, in quotes if its name is a word of SQL."""
+    """Returns an identifier, quoted if it is an SQL keyword."""
     return exp.to_identifier(name, quoted=name == "group")
 
 
-def _leave_out(holder: exp.Expression, place: str) -> None:
-    """Removes a clause that has lost its last key."""
+def _remove_clause(holder: exp.Expression, place: str) -> None:
+    """Removes a clause that has no key left."""
     if isinstance(holder, exp.Select):
         holder.set(place, [exp.alias_(exp.null(), "nothing")])
     elif isinstance(holder, exp.Group | exp.Order):
@@ -252,7 +258,7 @@ def _leave_out(holder: exp.Expression, place: str) -> None:
 
 
 def _expand_totals(tree: exp.Query, is_wide: bool) -> None:
-    """Puts sums where ``total`` and ``approximate_total`` stand."""
+    """Replaces ``total`` and ``approximate_total`` by sums."""
     for total in list(tree.find_all(exp.Anonymous)):
         (amount,) = total.expressions
         if not is_wide:
@@ -272,7 +278,7 @@ def _expand_totals(tree: exp.Query, is_wide: bool) -> None:
 
 
 def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
-    """Gives parameters their types; those without a value are NULL, and not in conditions."""
+    """Casts parameters to their types; absent ones become NULL and lose their conditions."""
     for test in list(tree.find_all(exp.Is)):
         if isinstance(test.this, exp.Placeholder):
             test.replace(exp.convert(test.this.name in absent))
@@ -287,7 +293,7 @@ def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
 
 
 def _declared(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> exp.Query:
-    """The query with each column cast to its declared type, in the query's order."""
+    """Wraps a query to cast its columns to the declared types; keeps its order."""
     order, ctes = tree.args.get("order"), tree.args.get("with_")
     tree.set("order", None)
     tree.set("with_", None)
@@ -302,7 +308,7 @@ def _declared(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> exp.Query:
 
 
 def _drop_unread_joins(tree: exp.Query) -> None:
-    """Drops left joins whose columns nothing reads, and then relations that nothing names."""
+    """Removes left joins whose columns are not read, then relations that are not referenced."""
     for select in tree.find_all(exp.Select):
         for join in [each for each in select.args.get("joins") or () if each.side == "LEFT"]:
             inside = {id(each) for each in join.find_all(exp.Column)}

@@ -1,7 +1,7 @@
-"""Reports as HTML that opens offline: a section for each, or all of them in one file.
+"""Several reports in one HTML file, which works offline.
 
-Nothing is fetched from anywhere, the pictures are inline SVG, what comes from the store is escaped,
-and nothing runs but the page's own script, by which tables are copied.
+The page fetches no resource, its pictures are inline SVG, text of the store is escaped, and a
+security policy permits only the page's own script, which copies tables.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from comptroller.analysis.overview import Overview
 from comptroller.analysis.report import Report
 from comptroller.display.html import html, source
 
-#: The rows of a report that stand in a document; the rest is counted.
+#: The maximum number of rows of a report in a document; a note counts the others.
 SHOWN_ROWS = 40
 
 
 def document(parts: Iterable[Report | Overview], title: str) -> str:
-    """One HTML file of several reports, with links to each.
+    """Returns one HTML page of several reports, with a link to each.
 
-    It is light or dark as the reader's system is, and prints each report on pages of its own.
-    Pictures are drawn by a thread, while the next of `parts` comes about.
+    The page is light or dark like the reader's system, and prints each report on its own pages. A
+    thread draws a picture while the next of `parts` is computed.
 
     Raises MissingExtra if altair or vl-convert is not installed.
     """
@@ -34,7 +34,7 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
     reports: list[Report] = []
     shown: list[dict[str, Any]] = []
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(plots.warm)  # starting the renderer takes as long as reading the store
+        pool.submit(plots.warm)  # while the store is read, which takes as long
         drawings = []
         for part in parts:
             if isinstance(part, Report):
@@ -61,12 +61,12 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """What a security policy calls a style or a script by."""
+    """Returns the source expression of a style or a script for Content-Security-Policy."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def _places(reports: Iterable[Report]) -> list[str]:
-    """A name for each section: the report's, numbered from the second of that name on."""
+    """Returns a unique id for each section: the name of the report, numbered if it repeats."""
     places: list[str] = []
     for report in reports:
         times = sum(place.partition("-")[0] == report.name for place in places)

@@ -1,4 +1,4 @@
-"""The rows of a report as text: for people (spans of time, shares, dates), and exactly as CSV."""
+"""Formatting of the rows of a report, as text for people and as exact CSV."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from comptroller.display.html import TableColumn
 if TYPE_CHECKING:
     import polars
 
-# How what a spreadsheet takes for a formula begins.
+# The beginning of a text that a spreadsheet could run as a formula.
 _FORMULA = re.compile(r" *[=+\-@\t\r]")
-#: From here on a fraction says nothing.
+#: The smallest number that is shown without a fraction.
 _WHOLE = 10_000
 _SHARES = ("_share", "_rate", "deviation")
 
 
 def columns_of(frame: polars.DataFrame) -> list[TableColumn]:
-    """The columns of some rows."""
+    """Returns the columns of a frame as text for people."""
     return [
         TableColumn(name, _texts(name, frame[name].to_list()), type.is_numeric())
         for name, type in frame.schema.items()
@@ -36,14 +36,14 @@ def _texts(name: str, values: list[Any]) -> list[str | None]:
     if known and isinstance(known[0], Decimal):
         texts = iter(numbers.aligned([numbers.shortest(amount) for amount in known]))
         return [None if value is None else next(texts) for value in values]
-    told = _teller(name, known)
-    return [None if value is None else told(value) for value in values]
+    format_value = _formatter(name, known)
+    return [None if value is None else format_value(value) for value in values]
 
 
-def _teller(name: str, known: list[Any]) -> Callable[[Any], str]:
+def _formatter(name: str, known: list[Any]) -> Callable[[Any], str]:
     first = known[0] if known else None
     if isinstance(first, datetime):
-        return _day if all(_is_midnight(moment) for moment in known) else _moment
+        return _day if all(_is_midnight(time) for time in known) else _timestamp
     if isinstance(first, bool):
         return lambda flag: "yes" if flag else "no"
     if isinstance(first, int):
@@ -59,20 +59,20 @@ def _number(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= _WHOLE else f"{number:,.4g}"
 
 
-def _is_midnight(moment: datetime) -> bool:
-    return (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
+def _is_midnight(time: datetime) -> bool:
+    return (time.hour, time.minute, time.second, time.microsecond) == (0, 0, 0, 0)
 
 
-def _day(moment: datetime) -> str:
-    return moment.date().isoformat()
+def _day(time: datetime) -> str:
+    return time.date().isoformat()
 
 
-def _moment(moment: datetime) -> str:
-    return moment.replace(tzinfo=None).isoformat(" ", "seconds")
+def _timestamp(time: datetime) -> str:
+    return time.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
 def csv_of(frame: polars.DataFrame) -> str:
-    """All rows as CSV, each value exact and as `comptroller query` writes it."""
+    """Returns all rows as CSV, with the exact values that `comptroller query` writes."""
     written = io.StringIO(newline="")
     lines = csv.writer(written)
     lines.writerow(map(_exact, frame.columns))
@@ -94,5 +94,5 @@ def _exact(value: Any) -> str:
 
 
 def defused(text: str) -> str:
-    """A text for CSV: an apostrophe precedes what a spreadsheet takes for a formula."""
+    """Prefixes a text with an apostrophe if a spreadsheet could run it as a formula."""
     return f"'{text}" if _FORMULA.match(text) else text

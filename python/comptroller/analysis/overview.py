@@ -1,4 +1,4 @@
-"""Everything at a glance: totals, success, times, what waits, what failed, what is unusual."""
+"""The overview: totals, success rates, confirmation times, failures and unusual findings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TITLES = ("Claims", "Amounts", "Times", "Failures")
 
 
 class Finding(NamedTuple):
-    """Something unusual, and the report that shows more of it, with what it was asked for."""
+    """An unusual finding, and the report and arguments that show its details."""
 
     text: str
     report: str
@@ -28,16 +28,16 @@ class Finding(NamedTuple):
 
     @property
     def command(self) -> str:
-        """The command that shows more."""
-        words = ["comptroller", "report", self.report.replace("_", "-")]
+        """The command that shows the details."""
+        arguments = ["comptroller", "report", self.report.replace("_", "-")]
         for name, value in self.given.items():
             shown = f"{value:%Y-%m-%dT%H:%M:%S.%fZ}" if isinstance(value, datetime) else str(value)
-            words += [f"--{name.replace('_', '-')}", shown]
-        return shlex.join(words)
+            arguments += [f"--{name.replace('_', '-')}", shown]
+        return shlex.join(arguments)
 
 
 class Overview:
-    """A screen of what a service holds: tables by title, and findings."""
+    """An overview of the records of a service: tables by title, findings, omitted reports."""
 
     title = "Overview"
 
@@ -52,7 +52,7 @@ class Overview:
         self.left_out = left_out
 
     def to_dict(self) -> dict[str, Any]:
-        """The rows of each table, findings with their commands, and why reports are left out."""
+        """Returns the rows of each table, the findings, and the reasons of omitted reports."""
         findings = [{"finding": each.text, "command": each.command} for each in self.findings]
         tables = {name: self.tables.get(name, pl.DataFrame()) for name in _TITLES}
         rows = {name.lower(): frame.to_dicts() for name, frame in tables.items()}
@@ -67,9 +67,9 @@ class Overview:
         return "\n".join([f"<Overview, {len(findings)} findings>", *findings, *refused])
 
 
-def overview(ran: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Overview:
-    """The overview of the reports of PARTS, without those that were refused."""
-    frames = [each.to_polars() if isinstance(each, Report) else None for each in ran]
+def overview(reports: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Overview:
+    """Returns the overview of the reports of PARTS; an Error becomes an entry of `left_out`."""
+    frames = [each.to_polars() if isinstance(each, Report) else None for each in reports]
     statuses, assets, times, failures, *_ = frames
     tables: dict[str, pl.DataFrame] = {}
     if statuses is not None and assets is not None and len(assets):
@@ -79,10 +79,10 @@ def overview(ran: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Overvi
         tables["Times"] = times
     if failures is not None and len(failures):
         tables["Failures"] = _failures(failures)
-    asked = {name: value for name, value in bounds.items() if value is not None}
+    given = {name: value for name, value in bounds.items() if value is not None}
     findings = []
     left_out = {}
-    for part, report, frame in zip(PARTS, ran, frames, strict=True):
+    for part, report, frame in zip(PARTS, reports, frames, strict=True):
         name = part.definition.name
         if isinstance(report, Error):
             left_out[name] = report.detail
@@ -91,7 +91,7 @@ def overview(ran: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Overvi
             left_out[f"amounts of {name}"] = "they have more than 20 digits before the point"
         if part.find is not None and frame is not None and len(frame):
             for text, more in part.find(frame):
-                findings.append(Finding(text, name, {**asked, **part.given, **more}))
+                findings.append(Finding(text, name, {**given, **part.given, **more}))
     return Overview(tables, findings, left_out)
 
 
@@ -99,7 +99,7 @@ _Found = list[tuple[str, dict[str, Any]]]
 
 
 def _claims(statuses: pl.DataFrame) -> pl.DataFrame:
-    """One row of all claims."""
+    """Returns the totals of all claims as one row."""
     waiting = {
         name: pl.col("claims").filter(pl.col("status") == status).sum()
         for name, status in (("submitted", "SUBMITTED"), ("pending", "PENDING"))
@@ -119,7 +119,7 @@ def _stuck(frame: pl.DataFrame) -> _Found:
     chains = frame.group_by("chain").agg(pl.len(), pl.col("age_seconds", "threshold_seconds").max())
     return [
         (
-            f"{_named(chain)}: {_many(count, 'claim')} {'waits' if count == 1 else 'wait'} longer"
+            f"{_named(chain)}: {_plural(count, 'claim')} {'waits' if count == 1 else 'wait'} longer"
             f" than {_duration(threshold)}, the oldest for {_duration(age)}",
             {},
         )
@@ -130,7 +130,7 @@ def _stuck(frame: pl.DataFrame) -> _Found:
 def _schedules(frame: pl.DataFrame) -> _Found:
     return [
         (
-            f"{row['schedule']}: {_many(row['failures'], 'claim')} failed since "
+            f"{row['schedule']}: {_plural(row['failures'], 'claim')} failed since "
             f"{row['first_at']:%Y-%m-%d}, none confirmed: {_named(row['last_message'])}",
             {},
         )
@@ -147,7 +147,7 @@ def _outside(frame: pl.DataFrame) -> _Found:
     row = furthest.row(0, named=True)
     month = f"{row['month']:%Y-%m}"
     how = "claims on no holdings" if row["deviation"] is None else f"{row['deviation']:+.1%}"
-    groups = _many(newest["group"].n_unique(), "group")
+    groups = _plural(newest["group"].n_unique(), "group")
     text = f"{month}: {groups} outside the tolerance, furthest {row['group']} ({how})"
     return [(text, {"month": month})]
 
@@ -156,15 +156,15 @@ def _days(frame: pl.DataFrame) -> _Found:
     furthest = frame.sort(pl.col("score").abs(), descending=True, nulls_last=True)
     row = furthest.row(0, named=True)
     series = " ".join(_named(row[key]) for key in frame.columns[: frame.columns.index("day")])
-    shown = "more than 20 digits"  # such days have no median either
+    shown = "more than 20 digits"  # then the median is null too
     if row["value"] is not None:
         shown = f"{numbers.plain(row['value'])}, usually {numbers.plain(row['median'])}"
-    days = _many(frame["day"].n_unique(), "day")
+    days = _plural(frame["day"].n_unique(), "day")
     text = f"{days} outside the band, furthest {row['day']:%Y-%m-%d}"
     return [(f"{text} ({series}: {shown})", {})]
 
 
-def _many(number: int, noun: str) -> str:
+def _plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -172,19 +172,19 @@ def _duration(seconds: float) -> str:
     return numbers.duration(round(seconds * 1_000_000))
 
 
-def _named(word: str | None) -> str:
-    return "(none)" if word is None else word
+def _named(value: str | None) -> str:
+    return "(none)" if value is None else value
 
 
 class Part(NamedTuple):
-    """A report that is run with others, and what finds the unusual in its rows."""
+    """A report of the overview, and the function that finds unusual rows in it."""
 
     definition: Definition
     given: Mapping[str, Any]
     find: Callable[[pl.DataFrame], _Found] | None = None
 
 
-#: What an overview is made from: first its tables, in their order.
+#: The reports of an overview, first those of its tables, in their order.
 PARTS: Sequence[Part] = (
     Part(registry.CLAIMS_SUMMARY, {"by": ("status",)}),
     Part(registry.CLAIMS_SUMMARY, {"by": ("asset",)}),
@@ -196,7 +196,7 @@ PARTS: Sequence[Part] = (
     Part(registry.ANOMALIES, {}, _days),
     Part(registry.ANOMALIES, {"measure": "amount"}, _days),
 )
-#: Every report that needs nothing else to be asked for, the claims also by status.
+#: Every report without required parameters; claims also by status.
 EVERY: Sequence[Part] = (
     Part(registry.CLAIMS_SUMMARY, {}),
     Part(registry.CLAIMS_SUMMARY, {"by": ("status", "day")}),

@@ -1,4 +1,4 @@
-"""What reports are asked with, checked, and as the engines bind it."""
+"""Validation of the arguments of reports, and their conversion to SQL parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from comptroller._core import microseconds
 from comptroller.analysis.registry import Parameter
 from comptroller.errors import Error, invalid, make, shorten
 
-#: A time: RFC 3339 or a date (its midnight, UTC) as text, an aware datetime, or a date.
+#: A time: RFC 3339 text, an aware datetime; or a date, also as text, which means midnight UTC.
 Since: TypeAlias = str | datetime | date | None
 
 _EPOCH = datetime(1970, 1, 1)
@@ -24,7 +24,7 @@ _DECIMALS = 6
 
 
 def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values to bind, None for what is left out. Raises InvalidRequest for a wrong one."""
+    """Returns the values to bind, None for an omitted one. Raises InvalidRequest."""
     bound = {
         name: None
         if given[name] is None and each.is_optional
@@ -39,7 +39,7 @@ def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dic
 
 
 def time_text(name: str, given: Since) -> str | None:
-    """A time as RFC 3339 writes it, if it is one."""
+    """Returns a time or date as RFC 3339 text; other text is returned unchanged."""
     if given is None:
         return None
     text = given.isoformat() if type(given) is date else arguments.text(name, given)
@@ -47,18 +47,18 @@ def time_text(name: str, given: Since) -> str | None:
 
 
 def unknown(subject: str, named: str) -> Error:
-    """NotFound for the subject of a report that no record names."""
+    """Returns NotFound for a subject of a report that does not exist."""
     what = {"group": "payout group", "id": "claim, identity, payout group or address"}[subject]
     return make("not-found", 404, f"there is no {what} {shorten(named)}")
 
 
 def _time(name: str, given: Since, _parameter: Parameter) -> datetime:
     text = time_text(name, given)
-    moment = None if text is None else microseconds(text)
-    if moment is None:
+    since_epoch = None if text is None else microseconds(text)
+    if since_epoch is None:
         form = "2026-01-31, or a time with its offset from UTC, such as 2026-01-31T12:00:00Z"
         raise invalid(name, f"must be a date such as {form}")
-    return _EPOCH + timedelta(microseconds=moment)
+    return _EPOCH + timedelta(microseconds=since_epoch)
 
 
 def _month(name: str, given: object, _parameter: Parameter) -> datetime:
@@ -81,7 +81,7 @@ def _number(name: str, given: object, _parameter: Parameter) -> float:
 
 
 def _share(name: str, given: object, _parameter: Parameter) -> Decimal:
-    """The share as it is written: 0.99 is 99/100."""
+    """Returns the decimal value of a share: the float 0.99 becomes exactly 99/100."""
     try:
         share = Decimal(str(given))
         is_exact = share == round(share, _DECIMALS)
@@ -103,7 +103,7 @@ def _choice(name: str, given: str, parameter: Parameter) -> str:
 
 
 def _group(name: str, given: object, _parameter: Parameter) -> str:
-    named = arguments.text(name, given).lower()  # as ids of groups are kept
+    named = arguments.text(name, given).lower()  # group ids are stored in lower case
     if not _UUID.fullmatch(named):
         raise unknown(name, named)
     return named
@@ -111,7 +111,7 @@ def _group(name: str, given: object, _parameter: Parameter) -> str:
 
 def _id(name: str, given: object, _parameter: Parameter) -> str:
     named = arguments.text(name, given)
-    return named.lower() if _UUID.fullmatch(named.lower()) else named  # as UUIDs are kept
+    return named.lower() if _UUID.fullmatch(named.lower()) else named  # UUIDs are stored lower case
 
 
 _READERS: Mapping[str, Callable[[str, Any, Parameter], Any]] = {

@@ -1,8 +1,8 @@
-"""SQL that makes plain values of those of any type: nothing is rounded, and JSON has them all.
+"""SQL expressions that convert values of any DuckDB type to exact values that JSON can represent.
 
-Amounts are text without an exponent or zeros at their end, times RFC 3339 (in UTC where they have a
-zone), bytes hexadecimal; truth, numbers, lists, tuples, structs and maps stay what they are. A
-number that is infinite or none becomes NULL; all else, unions too, is the text that DuckDB makes.
+Amounts become text without an exponent or trailing zeros, times RFC 3339 text (in UTC if they have
+a zone), bytes hexadecimal text. Booleans, numbers, lists, tuples, structs and maps keep their type.
+Infinities and NaN become NULL. Any other type, such as a union, becomes DuckDB's text.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _NUMBERS = frozenset(
     f"{sign}{size}" for sign in ("", "u") for size in ("tinyint", "smallint", "integer", "bigint")
 ) | {"hugeint", "uhugeint"}
 _REAL = ("float", "double")
-_MOMENTS = ("timestamp", "timestamp_s", "timestamp_ms")
+_TIMESTAMPS = ("timestamp", "timestamp_s", "timestamp_ms")
 _FIXED = ("boolean", "timestamp", "uuid")
 _SMALL = _NUMBERS - {"ubigint", "hugeint", "uhugeint"}
 _IN_CORE = ("varchar", "decimal", "timestamp", "timestamp with time zone")
@@ -21,22 +21,22 @@ _SAME = _NUMBERS | {"boolean", "varchar", "null"}
 
 
 def is_number(type: Any) -> bool:
-    """Whether a type of DuckDB is one of numbers."""
+    """Whether a type of DuckDB is a number."""
     return type.id in _NUMBERS or type.id in (*_REAL, "decimal", "bignum")
 
 
 def is_free(type: Any) -> bool:
-    """Whether the text of a type of DuckDB is whatever someone wrote."""
+    """Whether values of a type of DuckDB are arbitrary text, which may contain a formula."""
     return not (is_number(type) or is_nested(type) or type.id.startswith(_FIXED))
 
 
 def is_nested(type: Any) -> bool:
-    """Whether values of a type of DuckDB are made of others."""
+    """Whether a type of DuckDB is a list, array, tuple, struct or map."""
     return type.id in ("list", "array", "tuple", "struct", "map")
 
 
 def in_core(value: str, type: Any) -> str | None:
-    """An expression for what the core writes as text itself; None if SQL has to make the text."""
+    """Returns an expression of a type that the core formats; None if SQL has to format it."""
     if type.id in _SMALL:
         return f"{value}::BIGINT"
     if str(type) == "JSON":
@@ -45,30 +45,30 @@ def in_core(value: str, type: Any) -> str | None:
 
 
 def columns(relation: Any, *, has_zones: bool = True) -> str:
-    """All columns of a relation of DuckDB for a projection: closed sets, its enums, as text.
+    """Returns the projection of all columns of a DuckDB relation, with enums as text.
 
-    Times are kept with their zone, or without one in UTC, in which they are truncated ten times
-    as fast.
+    Without `has_zones`, times become UTC timestamps without a zone, which DuckDB truncates ten
+    times as fast.
     """
-    made = {"enum": 'CAST("{0}" AS VARCHAR) AS "{0}"'}
+    casts = {"enum": 'CAST("{0}" AS VARCHAR) AS "{0}"'}
     if not has_zones:
-        made["timestamp with time zone"] = 'make_timestamp(epoch_us("{0}")) AS "{0}"'
+        casts["timestamp with time zone"] = 'make_timestamp(epoch_us("{0}")) AS "{0}"'
     replaced = [
-        made[type.id].format(column)
+        casts[type.id].format(column)
         for column, type in zip(relation.columns, relation.types, strict=True)
-        if type.id in made
+        if type.id in casts
     ]
     return f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
 
 
 def document(value: str, type: Any) -> str:
-    """An expression for the plain value as JSON text."""
+    """Returns an expression for the plain value as JSON text."""
     return f"to_json({plain(value, type)})::VARCHAR"
 
 
 def plain(value: str, type: Any, depth: int = 0) -> str:
-    """An expression for the plain value of the expression `value`."""
-    if str(type) == "JSON":  # whose numbers would become floats
+    """Returns an expression for the plain value of the expression `value`."""
+    if str(type) == "JSON":  # as JSON, its numbers would become floats
         return f"{value}::VARCHAR"
     if type.id in _SAME:
         return value
@@ -78,11 +78,11 @@ def plain(value: str, type: Any, depth: int = 0) -> str:
         return _amount(value, **dict(type.children))
     if type.id == "timestamp with time zone":
         zone = f"CASE WHEN isfinite({value}) THEN 'Z' ELSE '' END"
-        return f"{_moment(f'{value}::TIMESTAMP')} || {zone}"
-    if type.id in _MOMENTS:
-        return _moment(value)
+        return f"{_timestamp(f'{value}::TIMESTAMP')} || {zone}"
+    if type.id in _TIMESTAMPS:
+        return _timestamp(value)
     if type.id == "timestamp_ns":
-        return _moment(value, "%n")
+        return _timestamp(value, "%n")
     if type.id == "blob":
         return f"lower(hex({value}))"
     if is_nested(type):
@@ -117,17 +117,17 @@ def _nested(value: str, type: Any, depth: int) -> str:
 
 
 def text(value: str, type: Any) -> str:
-    """An expression for the plain value as text; of a nested one as JSON."""
+    """Returns an expression for the plain value as text; a nested value as JSON text."""
     return document(value, type) if is_nested(type) else f"({plain(value, type)})::VARCHAR"
 
 
 def quoted(name: str) -> str:
-    """A name as SQL has it."""
+    """Returns a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:
-    """A text as SQL has it."""
+    """Returns an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -136,9 +136,9 @@ def _amount(value: str, precision: int, scale: int) -> str:
     if scale == 0:
         return text
     short = f"rtrim(rtrim({text}, '0'), '.')"
-    # Where there is no room for a digit before the point, there is none.
+    # If the scale equals the precision, DuckDB writes no digit before the point; add a zero.
     return short if scale < precision else f"regexp_replace({short}, '^-?', '\\00')"
 
 
-def _moment(value: str, fraction: str = "%f") -> str:
+def _timestamp(value: str, fraction: str = "%f") -> str:
     return f"rtrim(rtrim(strftime({value}, '%Y-%m-%dT%H:%M:%S.{fraction}'), '0'), '.')"

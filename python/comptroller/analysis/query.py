@@ -1,4 +1,4 @@
-"""SQL over what a service holds, through DuckDB: it reads the tables, and nothing else."""
+"""Read-only SQL over the records of a service, run by DuckDB."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from comptroller._core import TextPiece
     from comptroller.service import Service
 
-# PIVOT is several statements to DuckDB.
+# DuckDB reports PIVOT as several statements.
 _QUERIES = ("SELECT", "MULTI")
-_WORDS = ("SELECT", "WITH", "FROM", "VALUES", "DESCRIBE", "SUMMARIZE", "PIVOT")
-_ROWS_AT_A_TIME = 2_048
-# What DuckDB raises, by the beginning of its text.
-_RAISED = {
+_KEYWORDS = ("SELECT", "WITH", "FROM", "VALUES", "DESCRIBE", "SUMMARIZE", "PIVOT")
+_BATCH_ROWS = 2_048
+# DuckDB's exceptions by the beginning of their text.
+_EXCEPTIONS = {
     "Invalid Input Error": duckdb.InvalidInputException,
     "IO Error": duckdb.IOException,
     "Out of Memory Error": duckdb.OutOfMemoryException,
@@ -36,23 +36,23 @@ _RAISED = {
 
 
 class ResultColumn(NamedTuple):
-    """A column of a query's rows."""
+    """A column of the result of a query."""
 
     name: str
     is_number: bool
 
 
 class Query:
-    """A query that is ready to be run; each run begins anew. An Arrow stream of its rows."""
+    """A prepared query, which can run several times; also an Arrow stream of its rows."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, sql: str, kind: str) -> None:
         self._connection = connection
         self._sql = sql
-        #: Why its Arrow stream could not begin, which who reads one is not told.
+        #: The error that prevented an Arrow stream; readers of the stream do not get it.
         self.refusal: InvalidRequest | None = None
-        # Of several statements a relation would have the rows at once.
-        asked = f"FROM ({sql}\n) AS answer LIMIT 0" if kind == "MULTI" else sql
-        answer = awaited(lambda: connection.sql(asked), self.interrupt)
+        # For several statements, DuckDB would compute all rows here.
+        described = f"FROM ({sql}\n) AS answer LIMIT 0" if kind == "MULTI" else sql
+        answer = awaited(lambda: connection.sql(described), self.interrupt)
         self._types = answer.types
         self.columns = [
             ResultColumn(str(name), plain.is_number(type))
@@ -60,22 +60,22 @@ class Query:
         ]
 
     def rows(self) -> Iterator[list[tuple[str | None, ...]]]:
-        """The rows as text, some at a time; None for NULL, JSON of what is nested."""
+        """Yields the rows as text, in batches; NULL is None, nested values are JSON."""
         texts = [plain.text(f"#{place}", type) for place, type in enumerate(self._types, start=1)]
         return self._fetched(", ".join(texts))
 
     def text(self, *, is_json: bool) -> Iterator[tuple[int, bytes | TextPiece]]:
-        """The rows as a file of JSON or CSV, part by part: how many rows are in it, and its bytes.
+        """Yields the parts of a JSON or CSV file: the number of rows in the part, and its bytes.
 
-        An apostrophe precedes what a spreadsheet would take for a formula. The core writes the
-        rows, or with the environment variable COMPTROLLER_TEXT_IN_PYTHON=1 slower code of this
-        module: the bytes are equal.
+        An apostrophe precedes text that a spreadsheet could run as a formula. The core formats the
+        rows; with the environment variable COMPTROLLER_TEXT_IN_PYTHON=1, slower Python code writes
+        the same bytes.
 
-        Raises InvalidRequest where two columns of JSON have one name.
+        Raises InvalidRequest if two columns of JSON have the same name.
         """
         names = [column.name for column in self.columns]
         if is_json and len(set(names)) < len(names):
-            raise invalid("sql", "two columns have one name, which JSON cannot tell apart; use AS")
+            raise invalid("sql", "two columns have one name, invalid in JSON; rename one with AS")
         header = b"[" if is_json else _csv_lines([names], [True] * len(names))
         in_python = os.environ.get("COMPTROLLER_TEXT_IN_PYTHON") == "1"
         parts = self._python_text(is_json) if in_python else self._core_text(is_json)
@@ -87,13 +87,13 @@ class Query:
         yield 0, (header if before is header else b"") + (b"\n]\n" if is_json else b"")
 
     def _core_text(self, is_json: bool) -> Iterator[tuple[int, bytes | TextPiece]]:
-        made_by_sql = plain.document if is_json else plain.text
+        format_in_sql = plain.document if is_json else plain.text
         values = []
         columns = []
         for place, (column, type) in enumerate(zip(self.columns, self._types, strict=True), 1):
             value = plain.in_core(f"#{place}", type)
             columns.append((column.name, plain.is_free(type), value is None))
-            values.append(f"{value or made_by_sql(f'#{place}', type)} AS c{place}")
+            values.append(f"{value or format_in_sql(f'#{place}', type)} AS c{place}")
         query = self._selecting(", ".join(values))
         with _refusing():
             stream = awaited(
@@ -103,9 +103,9 @@ class Query:
             try:
                 while piece := awaited(rows.next, self.interrupt):
                     yield piece.rows, piece
-            except Unavailable as error:  # of the stream: the text of an exception of DuckDB
+            except Unavailable as error:  # the stream has the exception of DuckDB only as text
                 kind, *_ = error.detail.partition(":")
-                raise _RAISED.get(kind, duckdb.Error)(error.detail) from None
+                raise _EXCEPTIONS.get(kind, duckdb.Error)(error.detail) from None
 
     def _python_text(self, is_json: bool) -> Iterator[tuple[int, bytes]]:
         if not is_json:
@@ -130,17 +130,17 @@ class Query:
 
     def _fetched(self, selected: str) -> Iterator[list[tuple[Any, ...]]]:
         query = self._selecting(selected)
-        more = partial(self._connection.fetchmany, _ROWS_AT_A_TIME)
+        fetch = partial(self._connection.fetchmany, _BATCH_ROWS)
         with _refusing():
             awaited(lambda: self._connection.execute(query), self.interrupt)
-            while some := awaited(more, self.interrupt):
-                yield some
+            while batch := awaited(fetch, self.interrupt):
+                yield batch
 
     def _selecting(self, selected: str) -> str:
         return f"SELECT {selected} FROM ({self._sql}\n) AS answer"
 
     def interrupt(self) -> None:
-        """Ends what another thread runs here."""
+        """Interrupts a run in another thread."""
         self._connection.interrupt()
 
 
@@ -158,14 +158,14 @@ def _csv_lines(rows: Iterable[Sequence[str | None]], are_free: list[bool]) -> by
 
 @contextmanager
 def open_query(svc: Service, sql: str) -> Iterator[Query]:
-    """One query over the tables of a service, good until the end of the scope.
+    """Yields a query over the tables of a service, valid until the end of the scope.
 
-    Closed sets are text, times are in UTC. Neither files nor the network nor Python's own names are
-    within its reach.
+    Enumerations are text, times are in UTC. The query cannot access files, the network or Python
+    variables.
 
     Raises:
-        InvalidRequest: what is no query, or more than one, or one that DuckDB refuses.
-        Unavailable: it does not fit into memory, or the service cannot be read.
+        InvalidRequest: the text is not exactly one query, or DuckDB rejects it.
+        Unavailable: the query runs out of memory, or the service cannot be read.
     """
     with duckdb.connect(config={"python_enable_replacements": "false"}) as connection, _refusing():
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
@@ -178,12 +178,12 @@ def open_query(svc: Service, sql: str) -> Iterator[Query]:
         sql = arguments.text("sql", sql)
         kinds = [each.type.name for each in connection.extract_statements(sql)]
         if len(kinds) != 1 or kinds[0] not in _QUERIES:
-            raise invalid("sql", f"must be one query: {', '.join(_WORDS)}")
-        yield Query(connection, _unended(sql), kinds[0])
+            raise invalid("sql", f"must be one query: {', '.join(_KEYWORDS)}")
+        yield Query(connection, _without_semicolon(sql), kinds[0])
 
 
-def _unended(sql: str) -> str:
-    """One statement without the semicolon at its end and what is behind that."""
+def _without_semicolon(sql: str) -> str:
+    """Removes the semicolon of a statement and the text after it."""
     text = sql.encode()
     ends = [place for place, _ in duckdb.tokenize(sql) if text[place : place + 1] == b";"]
     return text[: min(ends, default=None)].decode()
@@ -195,6 +195,6 @@ def _refusing() -> Iterator[None]:
         with interruptible(duckdb):
             yield
     except duckdb.OperationalError as error:
-        raise unavailable(f"the query cannot be answered: {error}") from error
+        raise unavailable(f"the query failed: {error}") from error
     except duckdb.Error as error:
         raise invalid("sql", str(error)) from error

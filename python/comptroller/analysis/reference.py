@@ -1,4 +1,4 @@
-"""The registry as text: signatures, docstrings, the stub and the tables of the documentation."""
+"""Signatures, docstrings, the type stub and documentation tables, generated from the registry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WIDTH = _LINE - 8
 
 
 def signature(definition: Definition) -> Signature:
-    """The signature of a report's method: keys and its own parameters, then what all take."""
+    """Returns the signature of a report's method: its own parameters, then the shared ones."""
     arguments = [Argument("self", Argument.POSITIONAL_OR_KEYWORD)]
     if definition.by is not None:
         arguments.append(_argument("by", "Sequence[str]", definition.by))
@@ -38,7 +38,7 @@ def signature(definition: Definition) -> Signature:
 
 
 def type_of(parameter: Parameter) -> str:
-    """The Python type of a parameter, as the stub spells it."""
+    """Returns the Python type of a parameter, as the stub spells it."""
     return "str" if parameter.is_required else _PYTHON_TYPES[parameter.kind]
 
 
@@ -48,11 +48,11 @@ def _argument(name: str, type: str, default: object, kind: object = None) -> Arg
 
 
 def docstring(definition: Definition) -> str:
-    """The docstring of a report's method: the question, the arguments, the columns."""
+    """Returns the docstring of a report's method: the question, the arguments, the columns."""
     lines = [definition.question, "", fill(definition.formula, _WIDTH), "", "Args:"]
     if definition.by is not None:
         among = ", ".join(definition.among)
-        lines.append(_listed("by", f"the keys, each once, of {among}"))
+        lines.append(_listed("by", f"the keys to group by, from {among}"))
     for name, each in definition.takes.items():
         lines.append(_listed(name, described(each)))
     lines += ["", "Columns:"]
@@ -64,11 +64,11 @@ def docstring(definition: Definition) -> str:
     return "\n".join(lines) + "\n"
 
 
-_KEYS = "those of `by`, periods as their start in UTC"
+_KEYS = "the keys of `by`; a period is its start in UTC"
 
 
 def described(parameter: Parameter) -> str:
-    """What a parameter means, and its choices."""
+    """Returns the meaning of a parameter, and its choices."""
     choices = f": {' or '.join(parameter.choices)}" if parameter.kind == "choice" else ""
     return parameter.meaning + choices
 
@@ -78,7 +78,7 @@ def _listed(name: str, text: str) -> str:
 
 
 def stub() -> str:
-    """The stub of :mod:`.reports`, for type checkers and editors."""
+    """Returns the stub of :mod:`.reports`, for type checkers and editors."""
     methods = []
     for definition in REPORTS.values():
         own = [
@@ -124,7 +124,7 @@ class Reports(Runner):
 
 
 def table() -> str:
-    """The reports as a table of the documentation."""
+    """Returns the reports as a Markdown table for the documentation."""
     rows = []
     for definition in REPORTS.values():
         taken = [name for name in signature(definition).parameters if name in definition.parameters]

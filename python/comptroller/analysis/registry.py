@@ -1,8 +1,8 @@
-"""The reports there are: for each its title and question, keys, parameters, columns and drawing.
+"""The definitions of all reports: title, question, keys, parameters, columns and drawing.
 
-The methods of `svc.reports`, the commands, the stub and the tables of the documentation are made
-from these entries; the SQL of each is `sql/<name>.sql`. To add a report, add that file, an entry, a
-drawing in `plots` and a test. Importing this imports next to nothing else.
+The methods of `svc.reports`, the commands, the stub and the tables of the documentation are
+generated from these entries; the SQL of each is `sql/<name>.sql`. To add a report, add that file,
+an entry, a drawing in `plots` and a test. This module must stay cheap to import.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from comptroller.values import KINDS
 
-#: The periods, each the start of a time's hour, day, week (Monday) or month in UTC.
+#: The keys that are periods; their value is the start of the hour, day, week (Monday) or month.
 PERIODS = ("hour", "day", "week", "month")
 CLAIM_KEYS = (
     *("status", "chain", "asset", "jurisdiction", "group", "address", "customer", "schedule"),
@@ -20,7 +20,7 @@ CLAIM_KEYS = (
 )
 #: The tables of the store.
 TABLES = tuple(kind.replace("-", "_") for kind in KINDS)
-#: The filters of a stream of all rows, where without one some are left out.
+#: The filters that a stream of all rows needs, by table.
 ALL_ROWS = {"controls": {"include_deleted": True}}
 #: The SQL type of each unit that a column may have.
 UNITS = {
@@ -38,16 +38,17 @@ UNITS = {
 
 
 class Column(NamedTuple):
-    """A column of the answer: its unit, one of UNITS, and what it means."""
+    """A column of the result: its unit, one of UNITS, and its meaning."""
 
     unit: str
     meaning: str
 
 
 class Parameter(NamedTuple):
-    """What a report takes besides its keys: a kind of :mod:`.parameters`; required without default.
+    """A parameter of a report besides its keys.
 
-    `choices` are the values of the kind ``choice``.
+    `kind` selects the validation in :mod:`.parameters`; `choices` are the values of the kind
+    ``choice``.
     """
 
     kind: str
@@ -58,20 +59,31 @@ class Parameter(NamedTuple):
 
     @property
     def is_optional(self) -> bool:
-        """Whether it may be None."""
+        """Whether the argument may be None."""
         return self.default is None and not self.is_required
 
 
 class Definition(NamedTuple):
-    """A report.
+    """The definition of a report.
 
-    `by` are the keys that it is taken apart by unless others `among` them are asked for; without
-    `by` it has its own `keys`, which are among its columns. `has_amounts` adds the key ``asset``
-    as the last one. `formula` says how the figures come about, `empty` why there may be none.
-    `drawing` is a module and a function of `plots`; `also` is another file, whose rows it draws.
-    `own` are columns that take its keys further apart, `subject` the parameter that says of what
-    the report is: without rows it is unknown. For `is_lenient` tables that a client may not read
-    are empty.
+    Attributes:
+        name: the name of the method and of the SQL file.
+        title: the title.
+        question: the question that the report answers.
+        formula: how the values are computed.
+        columns: the columns of the result besides the keys.
+        drawing: the module and function of `plots` that draw the report.
+        empty: the message for a result without rows.
+        by: the default keys to group by; None for a report with fixed `keys`.
+        among: the keys that `by` may name.
+        keys: the fixed keys, which are among the columns.
+        own: further grouping columns, after the keys of `by`.
+        parameters: the parameters of this report only.
+        has_amounts: adds the key ``asset`` after the others.
+        also: another SQL file, whose rows the drawing needs.
+        has_one_period: whether `by` may name only one period.
+        subject: the parameter that names a record; if the result has no rows, it does not exist.
+        is_lenient: treats tables that the client may not read as empty.
     """
 
     name: str
@@ -94,11 +106,11 @@ class Definition(NamedTuple):
 
     @property
     def takes(self) -> Mapping[str, Parameter]:
-        """All parameters, with the bounds and the engine that every report takes."""
+        """All parameters, including the bounds and the engine of every report."""
         return {**self.parameters, **BOUNDS, "engine": ENGINE}
 
     def all_keys(self, by: tuple[str, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
-        """The keys of the rows: those asked for, then the asset where amounts are added."""
+        """Returns the keys of the rows: those of `by`, then the asset if amounts are summed."""
         adds = self.has_amounts and given.get("measure", "amount") == "amount"
         more = ("asset",) if adds and "asset" not in by and self.by is not None else ()
         return (*by, *more, *self.own)
@@ -132,8 +144,8 @@ CLAIMS_SUMMARY = Definition(
         "amount": Column("amount", "the exact sum of their amounts"),
         "claims_share": Column("share", "of all claims"),
         "amount_share": Column("share", "of the sum of the asset; null if that is 0 or unknown"),
-        "confirmed": Column("count", "those CONFIRMED"),
-        "failed": Column("count", "those FAILED"),
+        "confirmed": Column("count", "the CONFIRMED claims"),
+        "failed": Column("count", "the FAILED claims"),
         "success_rate": Column("share", "confirmed / (confirmed + failed); null without either"),
     },
     drawing="claims.summary",
@@ -162,10 +174,10 @@ CONFIRMATION_TIMES = Definition(
     also="confirmation_distribution",
     empty="no claim is SUBMITTED or CONFIRMED.",
 )
-#: What the picture of the confirmation times is drawn from, besides the keys.
+#: The columns of the distribution of confirmation times, besides the keys.
 DISTRIBUTION = {
     "step": Column("count", "floor(10 x log10(seconds)); -30 for a millisecond or less"),
-    "claims": Column("count", "the claims that took so long"),
+    "claims": Column("count", "the claims with a time in this step"),
 }
 
 STUCK_CLAIMS = Definition(
@@ -188,8 +200,8 @@ STUCK_CLAIMS = Definition(
         "status": Column("text", "PENDING or SUBMITTED"),
         "asset": Column("text", "its asset"),
         "amount": Column("amount", "its amount"),
-        "age_seconds": Column("seconds", "how long it waits"),
-        "threshold_seconds": Column("seconds", "how long nearly all of the chain waited"),
+        "age_seconds": Column("seconds", "its waiting time"),
+        "threshold_seconds": Column("seconds", "the threshold of its chain"),
     },
     has_amounts=True,
     drawing="waiting.stuck",
@@ -208,13 +220,13 @@ FAILURES = Definition(
     has_amounts=True,
     columns={
         "error_message": Column("text", "the message; null if there is none"),
-        "failures": Column("count", "the FAILED claims with it"),
+        "failures": Column("count", "the FAILED claims with this message"),
         "amount": Column("amount", "the exact sum of their amounts"),
-        "groups": Column("count", "the payout groups that they are of"),
-        "made_good": Column("count", "those that a later claim of their group made good"),
-        "made_good_amount": Column("amount", "the exact sum of what these had failed to bring"),
-        "first_at": Column("time", "when the first was created"),
-        "last_at": Column("time", "when the last was created"),
+        "groups": Column("count", "the number of their payout groups"),
+        "made_good": Column("count", "failures that a later claim of the group made good"),
+        "made_good_amount": Column("amount", "the exact sum of the amounts of these failures"),
+        "first_at": Column("time", "when the first failure was created"),
+        "last_at": Column("time", "when the last failure was created"),
     },
     drawing="claims.failures",
     empty="no claim has FAILED.",
@@ -228,15 +240,15 @@ FAILING_SCHEDULES = Definition(
         "FAILED claims of a schedule created after its last CONFIRMED one; listed if there are at "
         "least `least` of them."
     ),
-    parameters={"least": Parameter("count", "as many failures make a schedule failing", 3)},
+    parameters={"least": Parameter("count", "the minimum number of failures of a schedule", 3)},
     columns={
         "schedule": Column("text", "the schedule"),
-        "failures": Column("count", "claims FAILED since its last CONFIRMED one"),
-        "groups": Column("count", "the payout groups that they are of"),
-        "last_message": Column("text", "the message of the last of them"),
-        "first_at": Column("time", "when the first of them was created"),
-        "last_at": Column("time", "when the last of them was created"),
-        "confirmed_at": Column("time", "when the last CONFIRMED one was created; null without"),
+        "failures": Column("count", "FAILED claims since its last CONFIRMED claim"),
+        "groups": Column("count", "the number of their payout groups"),
+        "last_message": Column("text", "the message of the last failure"),
+        "first_at": Column("time", "when the first failure was created"),
+        "last_at": Column("time", "when the last failure was created"),
+        "confirmed_at": Column("time", "when the last CONFIRMED claim was created; null if none"),
     },
     drawing="claims.schedules",
     empty="no schedule fails.",
@@ -261,7 +273,7 @@ RESTRICTIONS = Definition(
         "lifted": Column("count", "controls lifted in the period"),
         "active": Column("count", "controls in force at its end"),
         "median_days": Column(
-            "days", "half of those created in it are lifted after so long; null if never reached"
+            "days", "the median duration of controls created in it; null if never reached"
         ),
     },
     drawing="flows.restrictions",
@@ -293,7 +305,7 @@ GROUP_STATEMENT = Definition(
         "claims": Column("count", "its claims CONFIRMED on the day"),
         "claimed": Column("amount", "the exact sum of their amounts"),
         "closing_holdings": Column("amount", "what its addresses held when the day ended"),
-        "last_claim": Column("text", "the last of these claims; of several the greatest id"),
+        "last_claim": Column("text", "the last of these claims; the greatest id of several"),
         "last_claim_at": Column("time", "when it was confirmed"),
     },
     drawing="groups.statement",
@@ -312,12 +324,12 @@ RECONCILIATION = Definition(
     ),
     keys=("group", "month"),
     parameters={
-        "month": Parameter("month", f"{_MONTH}; if None, each in which something was seen"),
-        "tolerance": Parameter("number", "how far from the median rate, in parts of it", 0.05),
+        "month": Parameter("month", f"{_MONTH}; by default each month with claims or holdings"),
+        "tolerance": Parameter("number", "the tolerated deviation from the median rate", 0.05),
     },
     has_amounts=True,
     columns={
-        "group": Column("text", "the payout group, in each month from its first on"),
+        "group": Column("text", "the payout group, in each month from its first month on"),
         "month": Column("time", "the month"),
         "asset": Column("text", "the asset: the group's, and others that it claimed"),
         "ledger": Column("text", "its ledger; null if the group is unknown"),
@@ -325,9 +337,11 @@ RECONCILIATION = Definition(
         "average_holdings": Column("holdings", "the mean of its holdings; null without a snapshot"),
         "days": Column("count", "days from the group's first claim or snapshot to the last of any"),
         "annual_rate": Column("ratio", "claimed / average_holdings x 365 / days"),
-        "median_rate": Column("ratio", "the lower middle of the asset's and ledger's groups"),
+        "median_rate": Column("ratio", "the lower median of groups of the same asset and ledger"),
         "deviation": Column("ratio", "annual_rate / median_rate - 1"),
-        "within_tolerance": Column("flag", "whether it is; false for claims on holdings of 0"),
+        "within_tolerance": Column(
+            "flag", "whether the deviation is; false for claims on holdings of 0"
+        ),
     },
     drawing="groups.reconciliation",
     empty="nothing was claimed and nothing held.",
@@ -347,7 +361,7 @@ COHORT = Definition(
         "month": Column("time", "the month of the first claim"),
         "age_months": Column("count", "the months since; 0 for that month itself"),
         "asset": Column("text", "the asset that they claim"),
-        "groups": Column("count", "those of the groups that created a claim at that age"),
+        "groups": Column("count", "the groups that created a claim at that age"),
         "amount": Column("amount", "the exact sum of these claims, whatever their status"),
     },
     drawing="groups.cohort",
@@ -367,14 +381,14 @@ ANOMALIES = Definition(
     among=tuple(key for key in CLAIM_KEYS if key not in PERIODS),
     has_amounts=True,
     parameters={
-        "band": Parameter("number", "how many MADs from the median are usual", 5.0),
-        "measure": Parameter("choice", "what is counted", "claims", ("claims", "amount")),
+        "band": Parameter("number", "the usual distance from the median, in MADs", 5.0),
+        "measure": Parameter("choice", "the measured value", "claims", ("claims", "amount")),
     },
     columns={
-        "day": Column("time", "the day; the last one may not be over"),
+        "day": Column("time", "the day; the last day may be incomplete"),
         "value": Column("amount", "the claims created on it, or the exact sum of their amounts"),
         "median": Column("amount", "the median of the series"),
-        "mad": Column("amount", "the median distance from it"),
+        "mad": Column("amount", "the median distance from the median"),
         "score": Column("ratio", "(value - median) / mad; null if mad is 0"),
     },
     drawing="flows.anomalies",
@@ -396,8 +410,8 @@ ORCHESTRATION_FLOW = Definition(
         "status": Column("text", "the status"),
         "orchestrations": Column("count", "the orchestrations"),
         "source_amount": Column("amount", "the exact sum in units of the source asset"),
-        "p50_seconds": Column("seconds", "the median duration; null unless at its end"),
-        "p90_seconds": Column("seconds", "its 90th percentile; null unless at its end"),
+        "p50_seconds": Column("seconds", "the median duration; null unless the status is final"),
+        "p90_seconds": Column("seconds", "its 90th percentile; null unless the status is final"),
     },
     drawing="flows.orchestrations",
     empty="there are no orchestrations.",
@@ -417,15 +431,15 @@ HISTORY = Definition(
     parameters={
         "id": Parameter(
             "id",
-            "of the claim, identity, group or reward address, or its address",
+            "the id of a claim, identity, group or reward address, or an address",
             is_required=True,
         ),
     },
     columns={
-        "at": Column("time", "when"),
+        "at": Column("time", "the time of the event"),
         "record": Column("text", "claim, control, orchestration, identity, group or address"),
         "id": Column("text", "the record's id"),
-        "event": Column("text", "what happened to it"),
+        "event": Column("text", "the event"),
         "asset": Column("text", "the asset of the amount"),
         "amount": Column("amount", "of the claim or orchestration, or the balance observed"),
         "actor": Column("text", "the client that created or lifted the control, or ``operator``"),
@@ -435,7 +449,7 @@ HISTORY = Definition(
     empty="nothing happened in this time.",
 )
 
-#: In the order in which people meet them.
+#: The definitions by name, in the order of the documentation.
 REPORTS: Mapping[str, Definition] = {
     each.name: each
     for each in (
@@ -460,7 +474,7 @@ _SQL_TYPES = {
     "share": "DECIMAL(7, 6)",
     "count": "BIGINT",
 }
-#: The SQL type of each parameter, of whichever report.
+#: The SQL type of each parameter of any report.
 PARAMETER_TYPES = {
     name: _SQL_TYPES.get(each.kind, "VARCHAR")
     for definition in REPORTS.values()

@@ -1,4 +1,4 @@
-"""A report that was run: rows, with what they say and how they came about."""
+"""The result of a report: its rows, title, formula and picture."""
 
 from __future__ import annotations
 
@@ -20,12 +20,18 @@ if TYPE_CHECKING:
 
 
 class Report(ArrowRows):
-    """Rows with a title and a formula; draws itself in notebooks.
+    """The rows of a report, with its title and formula; shown as a table in notebooks.
 
-    An Arrow stream: polars, DuckDB, pyarrow and pandas take the object itself. `given` is what it
-    was asked for with, such as `since`, by name; `distribution`, of confirmation times by no
-    period, how many claims took how long; `has_gaps` says that amounts of more than 20 digits
-    before the point were left empty.
+    A Report is an Arrow stream: polars, DuckDB, pyarrow and pandas accept the object itself.
+
+    Attributes:
+        name: the name of the report, such as ``claims_summary``.
+        title: the title.
+        formula: how the values are computed.
+        keys: the keys of the rows.
+        given: the arguments of the report by name, such as ``since``.
+        distribution: the numbers of claims by duration, for confirmation times without a period.
+        has_gaps: whether amounts of more than 20 digits before the point are null.
     """
 
     def __init__(
@@ -51,12 +57,12 @@ class Report(ArrowRows):
 
     @property
     def sql(self) -> str:
-        """The query that ran, with its values; of DuckDB, `comptroller query` takes it too."""
+        """The executed SQL, with its values; SQL for DuckDB also runs in `comptroller query`."""
         return self._sql()
 
     @property
     def over(self) -> str:
-        """What it is over: the keys, what was asked for, the period of the rows, their number."""
+        """A summary of the keys, the arguments, the time range and the number of rows."""
         parts = [f"by {', '.join(self.keys)}"] if self.keys else []
         parts += [f"in {asset}" for asset in self._folded() if asset is not None]
         parts += [
@@ -66,16 +72,16 @@ class Report(ArrowRows):
         ]
         starts = next((self._frame[key] for key in PERIODS if key in self.keys), None)
         if starts is not None and starts.count():
-            parts.append(" to ".join(moment.date().isoformat() for moment in _ends(starts)))
+            parts.append(" to ".join(end.date().isoformat() for end in _ends(starts)))
         parts.append(f"{len(self):,} {'row' if len(self) == 1 else 'rows'}")
         if self.has_gaps:
             parts.append("amounts of more than 20 digits before the point left empty")
         return ", ".join(parts)
 
     def head(self, rows: int) -> polars.DataFrame:
-        """The rows to show where there is no room for more: of the newest periods, newest first.
+        """Returns the first rows to show; if some are left out, those of the newest periods first.
 
-        Without the asset where all rows have the same, which `over` names.
+        Omits the column asset if all rows have the same asset, which `over` names.
         """
         shown = self._frame.drop("asset") if self._folded() else self._frame
         period = next((key for key in PERIODS if key in self.keys), None)
@@ -85,7 +91,7 @@ class Report(ArrowRows):
         return newest.head(rows)
 
     def _folded(self) -> list[str | None]:
-        """The asset of all rows, if it is one and was not asked for."""
+        """Returns the only asset of all rows, unless the asset is a key; else an empty list."""
         if "asset" not in self._frame.columns or "asset" in self.keys:
             return []
         assets = self._frame["asset"].unique().to_list()
@@ -98,20 +104,24 @@ class Report(ArrowRows):
         return self._frame.__arrow_c_stream__(requested_schema)
 
     def to_polars(self) -> polars.DataFrame:
-        """The rows as a polars frame, of one's own."""
+        """Returns a copy of the rows as a polars frame."""
         return self._frame.clone()
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The rows as dicts: amounts as Decimal, times as aware datetimes."""
+        """Returns the rows as dicts: amounts as Decimal, times as aware datetimes."""
         return self._frame.to_dicts()
 
     def plot(self, theme: str = "light") -> Picture:
-        """An altair chart, 600 pixels wide; its `save` writes PNG and SVG without a network.
+        """Draws the report as an altair chart, 600 pixels wide.
+
+        The chart's `save` writes PNG and SVG without a network.
 
         Args:
-            theme: light, dark, or page (no ground, and the text colour of the page it is in).
+            theme: light, dark, or page (transparent, with the text colour of the page around it).
 
-        Raises InvalidRequest for another theme, MissingExtra if altair is not installed.
+        Raises:
+            InvalidRequest: the theme is unknown.
+            MissingExtra: altair or vl-convert is not installed.
         """
         _require_drawing("plot()")
         from comptroller.analysis.plots import plot
@@ -119,10 +129,15 @@ class Report(ArrowRows):
         return plot(self, theme)
 
     def html(self, rows: int = 50) -> str:
-        """A section for a page: title, formula, picture as inline SVG, the first `rows` rows.
+        """Returns an HTML section: title, formula, picture as inline SVG, first rows.
 
-        It brings its style and takes the page's colours. Raises MissingExtra if altair or
-        vl-convert is not installed.
+        The section has its own style and inherits the colours of the page.
+
+        Args:
+            rows: the maximum number of rows.
+
+        Raises:
+            MissingExtra: altair or vl-convert is not installed.
         """
         _require_drawing("html()")
         return sections.section(self, rows)
@@ -139,7 +154,7 @@ def _require_drawing(purpose: str) -> None:
         require(module, purpose, "analysis")
 
 
-#: What was asked for besides the keys, and how it is introduced.
+#: The arguments that `over` shows, and the word before each.
 _WORDS = {
     "id": "of",
     "group": "group",
@@ -155,6 +170,6 @@ _WORDS = {
 }
 
 
-def _ends(moments: polars.Series) -> tuple[datetime, datetime]:
-    known = moments.drop_nulls().sort()
+def _ends(times: polars.Series) -> tuple[datetime, datetime]:
+    known = times.drop_nulls().sort()
     return known[0], known[-1]

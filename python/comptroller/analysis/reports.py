@@ -1,4 +1,4 @@
-"""The reports of a service: `svc.reports`, a method for each entry of the registry."""
+"""The class of `svc.reports`, with a method for each report of the registry."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from comptroller.analysis.running import Runner
 
 
 class Reports(Runner):
-    """Reports on what a service holds, each run when it is asked for and whole on return.
+    """Reports on the records of a service. A method runs a report and returns its result.
 
-    In all of them `since` (included) and `until` (excluded) bound created_at; `engine` is duckdb or
-    spark, or an engine, and the answers are equal. Several reports of a store that did not change
-    share what was read of it. Each table is read as of one time, the first of several a little
-    before the last.
+    All methods accept `since` (inclusive) and `until` (exclusive), which bound ``created_at``, and
+    `engine`: duckdb, spark, or an engine object. All engines return equal results. Reports on an
+    unchanged store share the tables that were read. Each table is a consistent snapshot; the tables
+    of one report may be read at slightly different times.
 
     Raises:
-        InvalidRequest: an unknown key or engine, a malformed value, `until` before `since`.
-        MissingExtra: what the engine needs is not installed.
+        InvalidRequest: a key or the engine is unknown, a value is invalid, or `until` is before
+            `since`.
+        MissingExtra: a module of the engine is not installed.
     """
 
 

@@ -1,4 +1,4 @@
-"""How a report of the registry is run."""
+"""Execution of reports over the tables of a source."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ from comptroller.errors import Error, Forbidden, InvalidRequest, invalid, make
 
 
 class ReportRequest:
-    """A report that was asked for, checked and assembled."""
+    """A request for a report, validated and assembled. Raises InvalidRequest."""
 
     def __init__(self, definition: Definition, given: Mapping[str, Any]) -> None:
         self.definition = definition
         self.given = given
-        self.asked = (definition.name, *given.items())
+        self.identity = (definition.name, *given.items())
         self._values = parameters.values(definition.takes, given)
         self.by: tuple[str, ...] = ()
         if definition.by is not None:
             self.by = arguments.choices("by", given["by"], definition.among)
         periods = [key for key in self.by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
-            raise invalid("by", "may name one period only")
+            raise invalid("by", "several periods; at most one is accepted")
         self._keys = definition.all_keys(self.by, self._values)
         self._statement = self._assembled(definition.name, self._keys, definition.columns)
         self._drawn: Statement | None = None
         if definition.also is not None and not periods:
             self._drawn = self._assembled(definition.also, self.by, DISTRIBUTION)
-        #: The columns that it needs of each table.
+        #: The columns that the report reads from each table.
         self.reads = _joined(each.reads for each in (self._statement, self._drawn) if each)
 
     def _filters(self) -> dict[str, Any]:
-        """What the store may leave out of the claims: less than the statement leaves out.
+        """Returns filters of the claims that select at least the rows of the statement.
 
-        Nothing of a history, whose bounds are of events: those of a claim come after its creation.
+        A history has none, because its bounds apply to events after the creation of a claim.
         """
         bounds = {"since": "start_time", "until": "end_time"}
         filters = {
@@ -65,7 +65,7 @@ class ReportRequest:
         return filters
 
     def answer(self, tables: Tables) -> Report:
-        """The report. Raises NotFound if it is of one subject, and no record names that."""
+        """Runs the report. Raises NotFound if the report has a subject that does not exist."""
         filters = {"claims": self._filters()}
         tables.prepare(self.reads, filters, is_lenient=self.definition.is_lenient)
         engine = tables.engine
@@ -84,7 +84,7 @@ class ReportRequest:
             whole = {**self.given, "since": None, "until": None}
             if whole == self.given:
                 raise parameters.unknown(subject, self._values[subject])
-            # It exists if it has rows at any time.
+            # The subject exists if it has rows without time bounds.
             ReportRequest(self.definition, whole).answer(tables)
         amounts = [name for name, each in self.definition.columns.items() if each.unit == "amount"]
         has_gaps = (
@@ -107,106 +107,116 @@ class ReportRequest:
 
 
 class Runner:
-    """Runs reports over the tables of a source, one at a time; for many threads.
+    """Runs reports over the tables of a source, one at a time. Threads may share an instance.
 
-    `engine` is what runs them by default. What DuckDB has read is kept until `close`.
+    `engine` is the default engine. Tables that DuckDB has read stay in memory until `close`.
     """
 
     def __init__(self, source: TableSource, engine: str | Engine = "duckdb") -> None:
         self._source = source
         self._engine = engine
-        self._kept: Tables | None = None
+        self._cached: Tables | None = None
         self._is_closed = False
-        self._lock = Lock()  # of what is kept
-        self._turn = Lock()  # reports wait for each other rather than read the tables twice
+        self._lock = Lock()  # guards _cached and _is_closed
+        self._turn = Lock()  # serializes reports, so that they do not read the tables twice
 
     def run(self, definition: Definition, given: Mapping[str, Any]) -> Report:
-        """A report that was asked for with all of its parameters."""
+        """Runs a report; `given` has all of its parameters."""
         request = ReportRequest(definition, given)
-        asked = given["engine"]
-        with self._turn, self._tables(asked) as tables, busy(f"running {definition.name}"):
+        engine = given["engine"]
+        with self._turn, self._tables(engine) as tables, busy(f"running {definition.name}"):
             return request.answer(tables)
 
     def run_each(
-        self, asked: Sequence[tuple[Definition, Mapping[str, Any]]], engine: str | Engine | None
+        self, wanted: Sequence[tuple[Definition, Mapping[str, Any]]], engine: str | Engine | None
     ) -> Iterator[Report | Error]:
-        """Several reports one by one, over one reading of each table; an Error for one refused.
+        """Runs several reports, reading each table once; yields an Error for a forbidden one.
 
-        Others that are asked for before the last was taken read the tables for themselves.
+        Reports that run before this iterator is exhausted use their own copy of the tables.
         """
         requests = [
-            ReportRequest(definition, complete(definition, given)) for definition, given in asked
+            ReportRequest(definition, complete(definition, given)) for definition, given in wanted
         ]
         reads = _joined(request.reads for request in requests)
-        ran: dict[tuple[Any, ...], Report | Error] = {}
-        with self._tables(engine) as tables, tables.held(reads), busy("running the reports"):
+        done: dict[tuple[Any, ...], Report | Error] = {}
+        running = busy("running the reports")
+        with self._tables(engine) as tables, tables.reading_once(reads), running:
             for request in requests:
-                if request.asked not in ran:
-                    ran[request.asked] = _answer(request, tables)
-                yield ran[request.asked]
+                if request.identity not in done:
+                    done[request.identity] = _answer(request, tables)
+                yield done[request.identity]
 
     def overview(
         self, *, since: Since = None, until: Since = None, engine: str | Engine | None = None
     ) -> Overview:
-        """Everything at a glance: totals, success, times, what waits, what failed, and findings.
+        """Returns totals, success rates, confirmation times, failures and unusual findings.
 
-        Findings are what other reports consider unusual: stuck chains, failing schedules, groups
-        outside the tolerance, days outside the band; each has the command that shows more. What a
-        client may not read is left out, and amounts that are too large: `left_out` says why.
+        Findings are stuck chains, failing schedules, groups outside the tolerance and days outside
+        the band; each names the command that shows its details. Reports that the client may not
+        read, and amounts that are too large, are omitted; `left_out` has the reasons.
+
+        Args:
+            since: only records created at or after this time.
+            until: only records created before this time.
+            engine: duckdb, spark, or an engine object.
+
+        Raises:
+            InvalidRequest: an argument is invalid.
+            MissingExtra: a module of the engine is not installed.
         """
         bounds = {"since": since, "until": until}
-        asked = [(part.definition, {**part.given, **bounds}) for part in PARTS]
+        wanted = [(part.definition, {**part.given, **bounds}) for part in PARTS]
         with self._turn:
-            return overview(list(self.run_each(asked, engine)), bounds)
+            return overview(list(self.run_each(wanted, engine)), bounds)
 
     def everything(
         self, *, since: Since = None, until: Since = None
     ) -> Iterator[tuple[str, Overview | Report | Error]]:
-        """The overview, then every report that needs no more, each by its name as it is ready.
+        """Yields the overview, then every report without required parameters, with their names.
 
-        An Error for a report that the client may not run.
+        Yields an Error for a report that the client may not run.
         """
         bounds = {"since": since, "until": until}
-        asked = [(part.definition, {**part.given, **bounds}) for part in (*PARTS, *EVERY)]
-        ran = self.run_each(asked, None)
-        yield "overview", overview([next(ran) for _ in PARTS], bounds)
-        for part, report in zip(EVERY, ran, strict=True):
+        wanted = [(part.definition, {**part.given, **bounds}) for part in (*PARTS, *EVERY)]
+        reports = self.run_each(wanted, None)
+        yield "overview", overview([next(reports) for _ in PARTS], bounds)
+        for part, report in zip(EVERY, reports, strict=True):
             yield part.definition.name, report
 
     def close(self) -> None:
-        """Drops what is kept of the tables, for good."""
+        """Drops the cached tables; later reports cache nothing."""
         with self._lock:
             self._is_closed = True
-            kept, self._kept = self._kept, None
-        if kept is not None:
-            kept.engine.close()
+            cached, self._cached = self._cached, None
+        if cached is not None:
+            cached.engine.close()
 
     @contextmanager
-    def _tables(self, asked: str | Engine | None) -> Iterator[Tables]:
-        """Tables that nobody else uses meanwhile: those that are kept, or new ones."""
-        chosen = self._engine if asked is None else asked
+    def _tables(self, engine: str | Engine | None) -> Iterator[Tables]:
+        """Yields tables for exclusive use: the cached ones, or new ones."""
+        chosen = self._engine if engine is None else engine
         tables: Tables | None = None
         if chosen == "duckdb":
             with self._lock:
-                tables, self._kept = self._kept, None
+                tables, self._cached = self._cached, None
         if tables is None:
             tables = Tables(engines.engine(chosen), self._source)
         try:
             yield tables
         finally:
-            if not self._keep(tables, chosen) and tables.engine is not chosen:
+            if not self._cache(tables, chosen) and tables.engine is not chosen:
                 tables.engine.close()
 
-    def _keep(self, tables: Tables, chosen: str | Engine) -> bool:
+    def _cache(self, tables: Tables, chosen: str | Engine) -> bool:
         with self._lock:
-            if chosen != "duckdb" or self._is_closed or self._kept is not None:
+            if chosen != "duckdb" or self._is_closed or self._cached is not None:
                 return False
-            self._kept = tables
+            self._cached = tables
             return True
 
 
 def _joined(reads: Iterable[Reads]) -> Reads:
-    """All columns of each table."""
+    """Merges the columns of each table."""
     joined: dict[str, set[str]] = {}
     for each in reads:
         for table, columns in each.items():
@@ -225,6 +235,6 @@ def _answer(request: ReportRequest, tables: Tables) -> Report | Error:
 
 
 def complete(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters of a report: those given, and the defaults of the others."""
+    """Returns all parameters of a report: the given ones, and the defaults of the others."""
     defaults = {name: each.default for name, each in definition.takes.items()}
     return {"by": definition.by, **defaults, **given}

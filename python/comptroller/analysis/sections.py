@@ -1,4 +1,4 @@
-"""A report or an overview as a section of HTML, for pages and notebooks."""
+"""HTML sections of reports and overviews, for pages and notebooks."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ if TYPE_CHECKING:
     from comptroller.analysis.overview import Overview
     from comptroller.analysis.report import Report
 
-# A tag, and in it the names and what refers to them: words of the store stand elsewhere.
+# A tag, and the ids and references in it. Text of the store is never inside a tag.
 _TAG = re.compile(r'<[a-zA-Z](?:[^"<>]|"[^"]*")*>')
 _NAME = re.compile(r'(\s(?:id="|(?:xlink:)?href="#|(?:clip-path|fill|mask|stroke)="url\(#))')
 
 
 class Drawing(NamedTuple):
-    """A picture as SVG, and the notes below it."""
+    """A picture as SVG, and its notes."""
 
     svg: str
     notes: Sequence[str]
 
 
 def section(report: Report, shown: int) -> str:
-    """A report with its picture and its first rows; it brings its style."""
+    """Returns a section of a report with its style, picture and first rows."""
     return html("section.html", section=values_of_report(report, shown, drawn(report)))
 
 
 def report_in_notebook(report: Report) -> str:
-    """What a notebook shows of a report: its first rows, and no picture."""
+    """Returns a section of a report for a notebook, with its first rows and no picture."""
     return html("section.html", section=values_of_report(report, SHOWN_ROWS))
 
 
 def overview_in_notebook(overview: Overview) -> str:
-    """What a notebook shows of an overview."""
+    """Returns a section of an overview for a notebook."""
     return html("section.html", section=values_of_overview(overview))
 
 
 def values_of_overview(shown: Overview) -> dict[str, Any]:
-    """The values of a section's template."""
+    """Returns the values of the section template for an overview."""
     tables = [{"title": name, **_table(frame)} for name, frame in shown.tables.items()]
     return {"place": "overview", "overview": shown, "title": shown.title, "tables": tables}
 
 
 def values_of_report(report: Report, shown: int, drawing: Drawing | None = None) -> dict[str, Any]:
-    """The values of a section's template."""
+    """Returns the values of the section template for a report."""
     return {
         "place": report.name,
         "report": report,
@@ -65,12 +65,12 @@ def _table(frame: polars.DataFrame, left: int = 0) -> dict[str, Any]:
 
 
 def drawn(report: Report) -> Drawing | None:
-    """The picture of a report, if there is something to show."""
+    """Draws a report; returns None if it has no rows."""
     from comptroller.analysis.plots import draw_svg
 
     if not len(report):
         return None
     svg, notes = draw_svg(report)
-    # Pictures of one page share its names: each gets its own.
-    mark = f"{zlib.crc32(svg.encode()):08x}-"
-    return Drawing(_TAG.sub(lambda tag: _NAME.sub(rf"\g<1>{mark}", tag[0]), svg), notes)
+    # Ids must be unique in a page, so each picture prefixes its own.
+    prefix = f"{zlib.crc32(svg.encode()):08x}-"
+    return Drawing(_TAG.sub(lambda tag: _NAME.sub(rf"\g<1>{prefix}", tag[0]), svg), notes)

@@ -1,4 +1,4 @@
-"""The tables of a store in an engine, read once for as many reports as possible."""
+"""The tables of a service in an engine, read once for as many reports as possible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from comptroller.errors import Forbidden, invalid, make
 Reads = Mapping[str, Collection[str]]
 Filters = Mapping[str, Mapping[str, Any]]
 
-# Columns that most reports read: the first that reads the table brings them for those asked next.
+# Columns that most reports read; the first report that reads a table also reads these.
 _SHARED = {
     "claims": (
         *("onchain_status", "blockchain", "asset_type", "payout_group_id", "amount"),
@@ -28,22 +28,22 @@ _SHARED = {
 
 
 class Streaming(Protocol):
-    """A resource whose records stream."""
+    """A resource with the method `stream`."""
 
     def stream(self, columns: Sequence[str] | None = None, **filters: Any) -> Stream:
-        """All records that pass the filters, as columns."""
+        """Returns all records that match the filters, as columns."""
 
 
 class TableSource(Protocol):
-    """Where tables come from."""
+    """A source of tables."""
 
     def version(self) -> int | None:
-        """A number that changes whenever a table does; None if that is unknown."""
+        """Returns a number that changes whenever a table does; None if it is unknown."""
 
-    def bring(
+    def copy_to(
         self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
     ) -> None:
-        """Brings columns of a table, at least those rows that pass the filters."""
+        """Copies columns of a table to an engine, at least the rows that match the filters."""
 
 
 class Store:
@@ -55,7 +55,7 @@ class Store:
         self._resources = resources
         self.version = version
 
-    def bring(
+    def copy_to(
         self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
     ) -> None:
         """Streams the rows into the engine."""
@@ -70,81 +70,83 @@ class Exports:
         self._paths = paths
 
     def version(self) -> int:
-        """Always the same: what is scanned is read anew by each report."""
+        """Returns 0: each report reads the files again, so nothing is ever outdated."""
         return 0
 
-    def bring(
+    def copy_to(
         self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
     ) -> None:
-        """Lets the engine scan the files. Raises InvalidRequest if there are none of the table."""
+        """Makes the engine scan the files. Raises InvalidRequest if the table has none."""
         if table not in self._paths:
             raise invalid("tables", f"there is no {table}; there are {', '.join(self._paths)}")
         engine.scan(table, self._paths[table])
 
 
-class _Kept(NamedTuple):
+class _Cached(NamedTuple):
     columns: frozenset[str]
     filters: Mapping[str, Any]
 
 
 class Tables:
-    """An engine with tables of a source; what it has is read again only if the source changed.
+    """An engine with cached tables of a source, which are read again if the source changes.
 
-    A table is read with the columns and the rows that a report needs; again, with more, if another
-    needs more.
+    A table has the columns and the rows that a report needs. If another report needs more, the
+    table is read again.
     """
 
     def __init__(self, engine: Engine, source: TableSource) -> None:
         self.engine = engine
         self._source = source
-        self._kept: dict[str, _Kept] = {}
+        self._cached: dict[str, _Cached] = {}
         self._version: int | None = None
-        self._wanted: Reads | None = None
+        self._planned: Reads | None = None
 
     def prepare(self, reads: Reads, filters: Filters, *, is_lenient: bool = False) -> None:
-        """Brings what is missing of the tables; those not permitted, if it is lenient, empty.
+        """Reads the missing tables, columns and rows.
 
-        Raises Forbidden if a table is not permitted, or, if it is lenient, if none is.
+        With `is_lenient`, tables that the caller may not read are empty. Raises Forbidden if the
+        caller may not read a table; with `is_lenient`, only if it may read none of them.
         """
-        if self._wanted is None:
-            self._forget_old()
-        others = self._wanted or (_SHARED if self._version is not None else {})
+        if self._planned is None:
+            self._drop_outdated()
+        others = self._planned or (_SHARED if self._version is not None else {})
         refused: list[Forbidden] = []
         for table, columns in reads.items():
-            kept, asked = self._kept.get(table, _Kept(frozenset(), {})), filters.get(table, {})
-            if kept.columns and not kept.filters:
-                asked = {}  # the whole table is there, and stays so
-            if kept.columns.issuperset(columns) and kept.filters == asked:
+            cached = self._cached.get(table, _Cached(frozenset(), {}))
+            needed = filters.get(table, {})
+            if cached.columns and not cached.filters:
+                needed = {}  # the whole table is cached; keep all its rows
+            if cached.columns.issuperset(columns) and cached.filters == needed:
                 continue
-            wanted = kept.columns.union(columns, others.get(table, ()))
-            self._kept.pop(table, None)
+            wanted = cached.columns.union(columns, others.get(table, ()))
+            self._cached.pop(table, None)
             try:
-                self._source.bring(self.engine, table, sorted(wanted), asked)
+                self._source.copy_to(self.engine, table, sorted(wanted), needed)
             except Forbidden as error:
                 if not is_lenient:
                     raise
                 refused.append(error)
                 self.engine.read(table, _empty(table, wanted))
             else:
-                self._kept[table] = _Kept(wanted, asked)
+                self._cached[table] = _Cached(wanted, needed)
         if refused and len(refused) == len(reads):
             details = dict.fromkeys(each.detail for each in refused)
             raise make(refused[0].code, refused[0].status, "; or ".join(details))
 
     @contextmanager
-    def held(self, reads: Reads) -> Iterator[None]:
-        """Reads each table once for all reports until the end of the scope, with these columns."""
-        self._forget_old()
-        self._wanted = reads
+    def reading_once(self, reads: Reads) -> Iterator[None]:
+        """Reads each table once, with all of these columns, until the end of the scope."""
+        self._drop_outdated()
+        self._planned = reads
         try:
             yield
         finally:
-            self._wanted = None
+            self._planned = None
 
-    def _forget_old(self) -> None:
+    def _drop_outdated(self) -> None:
         version = self._source.version()
         if version is None or version != self._version:
-            self._kept.clear()
+            self._cached.clear()
         self._version = version
 
 

@@ -1,4 +1,4 @@
-"""What the asynchronous classes of resources share."""
+"""The base class of the asyncio resources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 class AsyncTransport(Protocol):
-    """Carries operations to the service, for one caller. Raises :class:`comptroller.Error`."""
+    """Executes operations of the service, for one caller. Raises :class:`comptroller.Error`."""
 
     async def call(
         self,
@@ -22,11 +22,11 @@ class AsyncTransport(Protocol):
         body: bytes | None,
         idempotency_key: str | None,
     ) -> bytes:
-        """The JSON answer of an operation."""
+        """Executes an operation; returns its JSON result."""
 
 
 class AsyncResource:
-    """One kind of record, reached through an asynchronous transport. Immutable."""
+    """The operations of one kind of record, as coroutines. Immutable."""
 
     __slots__ = ("_transport",)
 

@@ -1,1 +1,1 @@
-"""Many records at once: loads, streams, exports, pulls, samples, and the files they need."""
+"""Bulk operations: loads, streams, exports, pulls, samples, and the files they write."""

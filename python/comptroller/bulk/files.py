@@ -1,4 +1,4 @@
-"""Files and folders that appear under their name when they are whole."""
+"""Atomic writing of files and folders, and protection of the files of a store."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from comptroller.errors import Unusable, invalid, of_system, unusable
 
-#: Endings of the names of the files beside a store.
-_BESIDE_A_STORE = (
+#: The suffixes of the files beside a store.
+_STORE_SUFFIXES = (
     *("-wal", "-shm", "-journal", "-lock", "-commit-lock", "-filling"),
     *(".keys", ".keys-lock", ".clients", ".clients-lock", ".pulled"),
 )
@@ -21,15 +21,15 @@ _BESIDE_A_STORE = (
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path]:
-    """An empty file to write to, which takes the name `path` when it is whole and durable.
+    """Yields an empty temporary file, and renames it to `path` after the block, durably.
 
-    A file that it replaces stays until then and lends its permissions; of a link, the file that
-    the link leads to is replaced. Nothing is left behind when the block raises, but when a signal
-    kills the process: a program that writes files turns SIGTERM into an exception.
+    An existing file is replaced and its permissions are kept; for a symbolic link, the target is
+    replaced. If the block raises, the temporary file is removed. A signal that kills the process
+    leaves it behind, so a program that writes files should turn SIGTERM into an exception.
 
     Args:
         path: the file.
-        mode: the permissions of a new file, less the umask.
+        mode: the permissions of a new file, before the umask is applied.
 
     Raises:
         Unusable: the file cannot be written.
@@ -42,7 +42,7 @@ def whole_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path
     part = _part_of(whole)
     try:
         with _refusing(path):
-            # An unpredictable name, and no link: nobody else's file can be written to.
+            # The random name, O_EXCL and O_NOFOLLOW prevent writing to a file of another user.
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             os.close(os.open(part, flags, 0o600 if whole.exists() else mode))
             yield part
@@ -56,14 +56,16 @@ def whole_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path
 
 @contextmanager
 def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write files into, which takes the name `path` when it is whole and durable.
+    """Yields a temporary folder, and renames it to `path` after the block, durably.
 
-    Folders that it is in are made where they are missing. Raises Unusable if it cannot be
-    written, or exists already with something in it, and leaves nothing of it behind.
+    Missing parent folders are created. If the block raises, the temporary folder is removed.
+
+    Raises:
+        Unusable: the folder cannot be written, or exists and is not empty.
     """
     whole = Path(path).resolve()
     if whole.exists() and not (whole.is_dir() and not any(whole.iterdir())):
-        raise _there(path)
+        raise _already_exists(path)
     part = _part_of(whole)
     try:
         with _refusing(path):
@@ -71,20 +73,20 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield part
             for each in part.rglob("*"):
                 _make_durable(each)
-            if whole.exists() and any(whole.iterdir()):  # another's, who was faster
-                raise _there(path)
+            if whole.exists() and any(whole.iterdir()):  # another process created it meanwhile
+                raise _already_exists(path)
             _take_name(part, whole)
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
 
 def refuse_store(name: str, path: str | os.PathLike[str]) -> None:
-    """Raises InvalidRequest naming `name` where `path` is a store or one of the files beside it."""
+    """Raises InvalidRequest for argument `name` if `path` is a store or a file beside one."""
     whole = Path(path).resolve()
     stores = [whole]
     stores += [
         whole.with_name(whole.name.removesuffix(end))
-        for end in _BESIDE_A_STORE
+        for end in _STORE_SUFFIXES
         if whole.name.endswith(end) and whole.name != end
     ]
     for store in stores:
@@ -92,13 +94,13 @@ def refuse_store(name: str, path: str | os.PathLike[str]) -> None:
             raise invalid(name, f"{path} belongs to the store {store}; name another file")
 
 
-# SQLite takes a file of one byte for an empty database.
+# SQLite would open a smaller file as an empty database.
 _SQLITE_HEADER_SIZE = 100
 
 
 def _is_database(path: Path) -> bool:
-    # Through SQLite: reading and closing the file would drop the locks that SQLite holds on it in
-    # this process, and another program could then remove the log of an open store.
+    # Opening and closing the file directly would release the POSIX locks that SQLite holds on it in
+    # this process; another program could then remove the write-ahead log of an open store.
     import sqlite3
 
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
@@ -118,7 +120,7 @@ def _part_of(whole: Path) -> Path:
     return whole.with_name(f"{whole.name}.{secrets.token_hex(8)}.part")
 
 
-def _there(path: str | os.PathLike[str]) -> Unusable:
+def _already_exists(path: str | os.PathLike[str]) -> Unusable:
     return unusable(f"{path} cannot be written: it exists already; name another folder")
 
 

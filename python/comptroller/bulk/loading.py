@@ -1,4 +1,4 @@
-"""What a load takes, made readable for the core, and what it answers."""
+"""Sources of a load, adapted for the core, and the result of a load."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ LoadSource: TypeAlias = (
 )
 
 _LONGEST_WAIT_S = 0.1
-_MOST_SELECTED = 1024  # select() knows no descriptors beyond
+_MAX_SELECT_DESCRIPTORS = 1024  # select() accepts only smaller descriptors
 _LISTED_REJECTIONS = 1000
-_LOADED_ENDINGS = frozenset({".ndjson", ".jsonl", ".json"})
+_LOADED_SUFFIXES = frozenset({".ndjson", ".jsonl", ".json"})
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class Rejection(msgspec.Struct, frozen=True):
-    """A line that was not taken: its number from 1, the problem code, and what was wrong."""
+    """A rejected line: its number from 1, the error code, and a message."""
 
     line: int
     code: str
@@ -47,10 +47,11 @@ class Rejection(msgspec.Struct, frozen=True):
 
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The account of a load: read = inserted + updated + unchanged + rejected + blank.
+    """The counts of a load: read = inserted + updated + unchanged + rejected + blank.
 
-    `committed` says whether anything was kept; where it is False the counts are what would have
-    been. `rejections` are the first 1,000, `unknown_members` counts members that were left out.
+    `committed` is True if lines were stored; otherwise the counts are those that a commit would
+    have had. `rejections` has the first 1,000 rejected lines. `unknown_members` counts the lines
+    of each member that the service does not know, and ignored.
     """
 
     committed: bool
@@ -73,7 +74,7 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
         lines = [repr(self)]
         if self.unknown_members:
             left_out = ", ".join(f"{name} ({n:,})" for name, n in self.unknown_members.items())
-            lines.append(f"Members left out, and on how many lines: {left_out}")
+            lines.append(f"Unknown members, ignored (lines): {left_out}")
         shown = self.rejections[:SHOWN_ROWS]
         columns = [
             TableColumn("line", [str(each.line) for each in shown], is_number=True),
@@ -86,7 +87,7 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoadOptions(NamedTuple):
-    """How a load goes; `customer_id` is that of records that carry none."""
+    """Options of a load; `customer_id` is the customer of records that name none."""
 
     customer_id: str | None
     keep_going: bool
@@ -94,15 +95,15 @@ class LoadOptions(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A source for the core: a path or something to read, its size, and who hears of progress."""
+    """A source for the core: a path or a readable object, its size, and a progress callback."""
 
     source: str | Readable
     total_bytes: int | None
     progress: Progress | None
-    faults: Mapping[int, str] | None = None  # of rows, by line: see RowReader
+    faults: Mapping[int, str] | None = None  # messages by line, see RowReader
 
     def explained(self, result: LoadResult) -> LoadResult:
-        """The core's result; of rows that are no JSON it says why they are none."""
+        """Returns the core's result, with the messages of rows that JSON cannot represent."""
         if not self.faults:
             return result
         rejections = [
@@ -114,10 +115,10 @@ class Opened(NamedTuple):
 
 @contextmanager
 def opened(source: LoadSource, kind: str, progress: Progress | None) -> Iterator[Opened]:
-    """`source`, of records of a kind, as the core takes it, gzip undone.
+    """Adapts a source of records for the core, decompressing gzip.
 
-    What was opened here is closed at the end. Raises InvalidRequest for what is no source; reading
-    one that cannot be read to its end does.
+    Closes the files that it opened. Raises InvalidRequest for an invalid source. Reading raises
+    InvalidRequest if the source cannot be read to its end.
     """
     if hasattr(source, "__arrow_c_stream__"):
         yield Opened(ArrowLines(_arrow_stream(cast("Rows", source)), kind), None, progress)
@@ -147,23 +148,23 @@ def opened(source: LoadSource, kind: str, progress: Progress | None) -> Iterator
 
 
 def files_of_kinds(folder: str) -> dict[str, Path]:
-    """The files of a folder by the kind that they are named after, in the order to load them.
+    """Returns the files of a folder by the kind in their name, in the order of loading.
 
-    Raises InvalidRequest for a folder that cannot be loaded as a whole.
+    Raises InvalidRequest for a folder that `Service.load_all` cannot load.
     """
     with _naming(folder):
         files = sorted(each for each in Path(folder).iterdir() if each.is_file())
     found: dict[str, Path] = {}
     for file in files:
-        stem, *endings = file.name.removesuffix(".gz").rsplit(".", 1)
-        if not endings or f".{endings[0]}" not in _LOADED_ENDINGS:
+        stem, *suffixes = file.name.removesuffix(".gz").rsplit(".", 1)
+        if not suffixes or f".{suffixes[0]}" not in _LOADED_SUFFIXES:
             continue
         kind = stem.replace("_", "-")
         if kind not in KINDS:
             allowed = ", ".join(KINDS)
-            raise invalid("folder", f"{file} is named after no kind; kinds are {allowed}")
+            raise invalid("folder", f"{file} is not named after a kind; kinds are {allowed}")
         if kind in found:
-            raise invalid("folder", f"{found[kind]} and {file} are both of {kind}; keep one")
+            raise invalid("folder", f"{found[kind]} and {file} both have {kind}; keep one")
         found[kind] = file
     if not found:
         raise invalid("folder", f"{folder} has no file of a kind, such as claims.ndjson")
@@ -175,15 +176,15 @@ def _arrow_stream(source: Rows) -> object:
         return source.__arrow_c_stream__()
     except (Error, ImportError):
         raise
-    except Exception as error:  # of whichever library
+    except Exception as error:  # each library raises its own classes
         raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
 
 
 class RowReader(io.RawIOBase):
-    """Rows read as NDJSON, each encoded when it is wanted. For one reader.
+    """Encodes rows as NDJSON while they are read. For one reader.
 
-    A row that JSON cannot hold becomes a line that is not JSON, so that it is rejected like any bad
-    line; `faults` says by line why, of as many as a result lists.
+    A row that JSON cannot represent becomes a line of invalid JSON, which the load rejects;
+    `faults` has the message of each such line, up to the number that a result lists.
     """
 
     def __init__(self, rows: Iterable[object]) -> None:
@@ -192,14 +193,14 @@ class RowReader(io.RawIOBase):
         self.faults: dict[int, str] = {}
 
     def readable(self) -> bool:
-        """Whether it can be read: yes."""
+        """Returns True."""
         return True
 
     def abandon(self) -> None:
-        """Nobody reads rows in another thread, so there is nothing to end."""
+        """Does nothing, because rows are only read on the calling thread."""
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fills `buffer` as far as rows reach; 0 at their end."""
+        """Fills `buffer` with encoded rows; returns the size, 0 after the last row."""
         target = memoryview(buffer).cast("B")
         filled = 0
         while filled < len(target):
@@ -226,7 +227,7 @@ class RowReader(io.RawIOBase):
 
 
 class _ReadInto(io.RawIOBase):
-    """An object that has only `read`, as one that has `readinto`."""
+    """Adds `readinto` to an object that has only `read`."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -244,8 +245,8 @@ class _ReadInto(io.RawIOBase):
         return len(data)
 
 
-class _Waiting(io.RawIOBase):
-    """A pipe or terminal, for which nobody waits any more once it is abandoned."""
+class _AbandonablePipe(io.RawIOBase):
+    """A pipe or terminal whose blocked read ends when `abandoned` is set."""
 
     def __init__(self, file: io.BufferedReader, descriptor: int, abandoned: Event) -> None:
         self._file = file
@@ -263,7 +264,7 @@ class _Waiting(io.RawIOBase):
 
 
 class _Named:
-    """A file whose failures to be read are refusals that name it."""
+    """A file whose read errors become InvalidRequest errors with its name."""
 
     def __init__(self, file: io.IOBase, name: str, abandoned: Event) -> None:
         self._file = cast("io.BufferedIOBase", file)
@@ -277,7 +278,7 @@ class _Named:
         with _naming(self._name):
             size = self._file.readinto(buffer)
         if size is None:
-            raise invalid("source", f"{self._name} has nothing yet; give a file that waits for it")
+            raise invalid("source", f"{self._name} has no data yet; give a blocking file")
         return size
 
 
@@ -306,21 +307,21 @@ def _from_file(file: BinaryIO, name: str, progress: Progress | None) -> Opened:
     head, readable = _head(readable)
     total = _remaining(readable)
     abandoned = Event()
-    descriptor = _waited_for(file)
-    patient = readable if descriptor is None else _Waiting(readable, descriptor, abandoned)
+    descriptor = _pipe_descriptor(file)
+    raw = readable if descriptor is None else _AbandonablePipe(readable, descriptor, abandoned)
     if head != _GZIP_MAGIC:
-        return Opened(_Named(patient, name, abandoned), total, progress)
+        return Opened(_Named(raw, name, abandoned), total, progress)
     if progress is not None and total is not None:
-        progress = _packed(readable, total, progress)
-    content = gzip.GzipFile(fileobj=patient, mode="rb")
+        progress = _compressed_progress(readable, total, progress)
+    content = gzip.GzipFile(fileobj=raw, mode="rb")
     return Opened(_Named(content, name, abandoned), None, progress)
 
 
-def _waited_for(file: object) -> int | None:
-    """The descriptor of a pipe, a terminal or the like, where that can be asked for news."""
-    # What else has a descriptor may hold bytes that the descriptor knows nothing of.
+def _pipe_descriptor(file: object) -> int | None:
+    """Returns the descriptor of a pipe or terminal that select() can watch, else None."""
+    # Other objects with a descriptor may have buffered bytes, which select() does not see.
     raw = file.raw if isinstance(file, io.BufferedReader) else file
-    if not isinstance(raw, io.FileIO) or raw.fileno() >= _MOST_SELECTED:
+    if not isinstance(raw, io.FileIO) or raw.fileno() >= _MAX_SELECT_DESCRIPTORS:
         return None
     return None if stat.S_ISREG(os.fstat(raw.fileno()).st_mode) else raw.fileno()
 
@@ -330,7 +331,7 @@ def _text_file() -> Exception:
 
 
 def _head(file: io.BufferedReader) -> tuple[bytes, io.BufferedReader]:
-    """The first two bytes, and the file from which they have not been taken."""
+    """Returns the first two bytes, and a file that still begins with them."""
     if hasattr(file, "peek"):
         return bytes(file.peek(2)[:2]), file
     if hasattr(file, "seekable") and file.seekable():
@@ -338,7 +339,7 @@ def _head(file: io.BufferedReader) -> tuple[bytes, io.BufferedReader]:
         head = file.read(2)
         file.seek(start)
         return bytes(head or b""), file
-    # Through `read`: a BufferedReader over the caller's own file would close it in the end.
+    # _ReadInto, because a BufferedReader directly over the caller's file would close that file.
     buffered = cast("io.BufferedReader", io.BufferedReader(_ReadInto(file)))
     return bytes(buffered.peek(2)[:2]), buffered
 
@@ -347,7 +348,8 @@ def _remaining(file: object) -> int | None:
     if isinstance(file, io.BytesIO):
         return max(len(file.getbuffer()) - file.tell(), 0)
     raw = file.raw if isinstance(file, io.BufferedReader) else file
-    # Only a file's own descriptor tells its size: a GzipFile lends that of what it unpacks.
+    # The descriptor of another file object may have another size: a GzipFile returns the descriptor
+    # of the compressed file.
     if isinstance(raw, io.FileIO):
         status = os.fstat(raw.fileno())
         if stat.S_ISREG(status.st_mode):
@@ -355,11 +357,11 @@ def _remaining(file: object) -> int | None:
     return None
 
 
-def _packed(file: io.BufferedReader, packed: int, tell: Progress) -> Progress:
-    """Progress through a gzip file, told in packed bytes, whose total is known."""
+def _compressed_progress(file: io.BufferedReader, total: int, progress: Progress) -> Progress:
+    """Returns a callback that reports the progress of a gzip file in compressed bytes."""
     start = file.tell()
 
-    def packed_progress(_done: int, _total: int | None, rows: int) -> None:
-        tell(file.tell() - start, packed, rows)
+    def report(_done: int, _total: int | None, rows: int) -> None:
+        progress(file.tell() - start, total, rows)
 
-    return packed_progress
+    return report

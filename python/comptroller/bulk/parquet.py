@@ -11,9 +11,9 @@ from comptroller.bulk.streams import Rows, interruptible
 from comptroller.errors import require, unavailable
 
 _FORM = "FORMAT parquet, COMPRESSION zstd"
-# The file is there already, empty and ours: DuckDB would write another beside it.
+# `whole_file` has already made a temporary file, so DuckDB does not need one of its own.
 _COPY = f"COPY (SELECT * FROM stream) TO $1 ({_FORM}, USE_TMP_FILE false)"
-#: The columns of the keys of reports that are no periods.
+#: The columns of the partition keys that are not periods.
 _COLUMNS = {
     "status": "onchain_status",
     "chain": "blockchain",
@@ -26,7 +26,7 @@ _COLUMNS = {
 
 
 def write_parquet(stream: Rows, path: str) -> int:
-    """Writes all rows to a file; returns how many. The file appears when it is whole.
+    """Writes all rows to a file; returns how many. The file appears when it is complete.
 
     Raises Unavailable if the file cannot be written, MissingExtra if DuckDB is not installed.
     """
@@ -35,22 +35,24 @@ def write_parquet(stream: Rows, path: str) -> int:
 
 
 def write_dataset(stream: Rows, path: str, keys: Sequence[str]) -> int:
-    """Writes all rows to a folder of files; returns how many. It appears when it is whole.
+    """Writes all rows to a Hive-partitioned folder; returns how many.
+
+    The folder appears when it is complete.
 
     Args:
         stream: the rows; the files have all of their columns.
         path: the folder, such as ``claims``.
-        keys: what the rows are apart by, such as month and chain, in folders as Hive names them:
+        keys: the partition keys, such as month and chain, for files such as
             ``claims/month=2026-05-01/chain=POLYGON/data_0.parquet``.
 
     Raises:
-        InvalidRequest: a key that the rows have no column for.
+        InvalidRequest: the rows have no column for a key.
         Unavailable: the folder cannot be written.
         MissingExtra: DuckDB is not installed.
     """
     with whole_folder(path) as part:
         rows = _copy(stream, path, part, keys)
-        if not rows:  # DuckDB writes no file then, and readers need one for its columns.
+        if not rows:  # DuckDB wrote no file, but readers need one for the columns
             _copy(stream, path, part / "data_0.parquet")
         return rows
 
@@ -59,8 +61,8 @@ def _copy(stream: Rows, path: str, part: Path, keys: Sequence[str] = ()) -> int:
     duckdb = require("duckdb", "a parquet export", "analysis")
     try:
         with duckdb.connect() as connection:
-            # The stream has threads of its own; more here keep half of the rows in memory, for
-            # their order, and are no faster.
+            # The stream has its own threads. With several threads, DuckDB would hold half of the
+            # rows in memory to keep their order, and would not be faster.
             connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
             connection.register("stream", stream)
             copy = _statement(connection.table("stream").columns, keys) if keys else _COPY
@@ -72,7 +74,7 @@ def _copy(stream: Rows, path: str, part: Path, keys: Sequence[str] = ()) -> int:
 
 
 def _statement(columns: Sequence[str], keys: Sequence[str]) -> str:
-    """The statement that writes rows apart by keys of reports, each as SQL that gives text."""
+    """Returns the COPY statement for the partition keys, each computed as text."""
     time = '"at"' if "at" in columns else "created_at"
     folders_of = {key: column for key, column in _COLUMNS.items() if column in columns}
     for period in ("day", "week", "month"):

@@ -1,4 +1,4 @@
-"""Copying what a service elsewhere shows into a store that is here, again and again."""
+"""Incremental copying of the records of a service into a local store."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from comptroller.records import Identity
     from comptroller.service import Service
 
-#: What follows the name of a store in that of the file that tells where its pulls begin again.
-ENDING = ".pulled"
+#: The suffix of the file beside a store that has the start times of its next pulls.
+SUFFIX = ".pulled"
 
-# By kind: the member and the words of what changes no more, and the filter of a beginning.
+# By kind: the status member, its final values, and the filter for a start time.
 _FINAL = {
     "orchestrations": (
         "status",
@@ -44,26 +44,31 @@ def pull(
     afresh: bool = False,
     progress: Progress | bool | None = None,
 ) -> LoadResult:
-    """Loads the records of a kind that `source` shows into `target`; bad lines are in the result.
+    """Loads the records of a kind from `source` into `target`; the result lists rejected lines.
 
-    Claims and orchestrations are read in the order of created_at, and a later pull begins at the
-    oldest that was not final or was rejected, or else at the newest. So what changes and what is
-    new arrives, and what was rejected is rejected again until it is not. What comes to be at the
-    source with an older created_at is found only `afresh`. The other kinds are read whole.
+    Claims and orchestrations are read in the order of ``created_at``. The next pull starts at the
+    oldest record that was not final or was rejected, or else at the newest record. It therefore
+    updates changed records, adds new ones, and tries rejected ones again. A record that appears at
+    the source later with an older ``created_at`` is found only with `afresh`. The other kinds are
+    always read completely.
 
-    Where to begin stands in a file beside the store, FILE.pulled, for each source, customer and
-    kind; everything is read where it does not say, or the store has no record of the kind. A store
-    that was put back from a copy has to be pulled into `afresh`.
+    The file FILE.pulled beside the store has the start time for each source, customer and kind.
+    Without one, or if the store has no record of the kind, all records are read. After restoring a
+    store from a backup, pull with `afresh`.
 
     Args:
-        source: whose records, as its caller is shown them.
+        source: the service to read, with the access of its caller.
         target: a store that was opened as its operator.
         kind: one of :data:`comptroller.values.KINDS`.
-        customer_id: whose the records are that name no customer; ``default`` when left out.
-        afresh: reads claims and orchestrations whole too.
-        progress: as of `Service.load`.
+        customer_id: the customer of records that name none; default ``default``.
+        afresh: reads all claims and orchestrations again.
+        progress: as for `Service.load`.
 
-    Raises what either service raises, with a `load_result` where something was kept.
+    Returns:
+        The result of the load.
+
+    Raises:
+        Error: as for either service; with a `load_result` if lines were committed.
     """
 
     def load(rows: Iterable[Any]) -> LoadResult:
@@ -72,21 +77,21 @@ def pull(
     if kind not in _FINAL:
         return load(_whole(source, kind))
     name = repr(source) if customer_id is None else f"{source!r} for {customer_id}"
-    place = _Place(target, kind, name)
-    walk = _Walk(source, kind, None if afresh else place.begin())
+    checkpoint = _Checkpoint(target, kind, name)
+    records = _Records(source, kind, None if afresh else checkpoint.start())
     try:
-        result = load(walk)
+        result = load(records)
     except BaseException as error:
-        kept: LoadResult | None = getattr(error, "load_result", None)
-        if kept is not None:
-            place.keep(walk.begin_after(kept, is_over=False), kept)
+        committed: LoadResult | None = getattr(error, "load_result", None)
+        if committed is not None:
+            checkpoint.save(records.next_start(committed, is_complete=False), committed)
         raise
-    place.keep(walk.begin_after(result, is_over=True), result)
+    checkpoint.save(records.next_start(result, is_complete=True), result)
     return result
 
 
 def is_shown(source: Service, kind: str) -> bool:
-    """Whether the caller may read a kind there."""
+    """Whether the caller of a service may read a kind."""
     try:
         _resource(source, kind).list(limit=1)
     except (Forbidden, NotFound):
@@ -95,9 +100,9 @@ def is_shown(source: Service, kind: str) -> bool:
 
 
 def customer_of(source: Service) -> str | None:
-    """Whose client the caller is: as its token says, else the first record that tells; or None.
+    """Returns the caller's customer, from its token or else from a record; None if unknown.
 
-    Claims, groups, addresses and controls do not say it to a client.
+    Only identities and orchestrations show their customer to a client.
     """
     if named := source.host.customer():
         return named
@@ -109,14 +114,14 @@ def customer_of(source: Service) -> str | None:
     return None
 
 
-class _Walk:
-    """The records of a kind from a moment on, in the order of created_at, to be read once."""
+class _Records:
+    """The records of a kind from a start time on, in the order of created_at; iterable once."""
 
-    def __init__(self, source: Service, kind: str, begin: datetime | None) -> None:
+    def __init__(self, source: Service, kind: str, start: datetime | None) -> None:
         self._member, self._final, bound = _FINAL[kind]
-        filters = {} if begin is None else {bound: begin}
+        filters = {} if start is None else {bound: start}
         self._records = _resource(source, kind).iter(order="ASC", **filters)
-        self._newest = begin
+        self._newest = start
         self._oldest_open: datetime | None = None
         self._marks: list[datetime] = []
 
@@ -129,45 +134,45 @@ class _Walk:
                 self._oldest_open = record.created_at
             yield record
 
-    def begin_after(self, result: LoadResult, *, is_over: bool) -> datetime | None:
-        """Where to begin again when these were loaded, or as many as the result has read."""
-        moments = [self._oldest_open, self._newest if is_over else self._mark(result.read)]
-        moments += [self._mark(each.line) for each in result.rejections[:1]]
-        return min((each for each in moments if each is not None), default=None)
+    def next_start(self, result: LoadResult, *, is_complete: bool) -> datetime | None:
+        """Returns the start time of the next pull, after all records or `result.read` of them."""
+        times = [self._oldest_open, self._newest if is_complete else self._mark(result.read)]
+        times += [self._mark(each.line) for each in result.rejections[:1]]
+        return min((each for each in times if each is not None), default=None)
 
     def _mark(self, line: int) -> datetime | None:
-        """A moment that no record from this line on is before."""
+        """Returns a time at or before the created_at of this line and all later ones."""
         return self._marks[max(line - 1, 0) // _ROWS_BETWEEN_MARKS] if self._marks else None
 
 
-class _Place:
-    """Where a pull begins again: by kind and source in a file beside the store that is pulled into.
+class _Checkpoint:
+    """The start times of the next pulls, by kind and source, in a file beside the target store.
 
-    Raises Unusable if it cannot be used. Beside a store that keeps no file there is none.
+    Raises Unusable if the file cannot be used. A store in memory has no such file.
     """
 
     def __init__(self, target: Service, kind: str, source: str) -> None:
         path = target.host.path
-        self._path = None if path is None else Path(path + ENDING)
+        self._path = None if path is None else Path(path + SUFFIX)
         self._kind = kind
         self._source = source
         if not _resource(target, kind).list(limit=1).items:
-            # What is told is of another store, which had this name before.
+            # The times belong to an earlier store of the same name.
             self._write({name: of for name, of in self._read().items() if name != kind})
 
-    def begin(self) -> datetime | None:
-        """The created_at of the first record to read; None for all of them."""
+    def start(self) -> datetime | None:
+        """Returns the created_at to start at; None to read all records."""
         return self._read().get(self._kind, {}).get(self._source)
 
-    def keep(self, begin: datetime | None, result: LoadResult) -> None:
-        """Tells it to the next pull. What this raises has the result of the one before it."""
+    def save(self, start: datetime | None, result: LoadResult) -> None:
+        """Saves the start time of the next pull. An Error that it raises has `load_result`."""
         try:
-            places = self._read()
-            of_kind = places.setdefault(self._kind, {})
+            starts = self._read()
+            of_kind = starts.setdefault(self._kind, {})
             of_kind.pop(self._source, None)
-            if begin is not None:
-                of_kind[self._source] = begin
-            self._write(places)
+            if start is not None:
+                of_kind[self._source] = start
+            self._write(starts)
         except Error as error:
             vars(error)["load_result"] = result
             raise
@@ -179,13 +184,13 @@ class _Place:
             return msgspec.json.decode(self._path.read_bytes(), type=dict[str, dict[str, Time]])
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise unusable(
-                f"{self._path} cannot be used: {error}; remove it, and all is read again"
+                f"{self._path} cannot be used: {error}; remove it to read all records again"
             ) from error
 
-    def _write(self, places: dict[str, dict[str, Time]]) -> None:
-        if self._path is not None and places != self._read():
+    def _write(self, starts: dict[str, dict[str, Time]]) -> None:
+        if self._path is not None and starts != self._read():
             with whole_file(self._path) as part:
-                part.write_bytes(msgspec.json.format(msgspec.json.encode(places)))
+                part.write_bytes(msgspec.json.format(msgspec.json.encode(starts)))
 
 
 def _whole(source: Service, kind: str) -> Iterator[Any]:
@@ -195,7 +200,7 @@ def _whole(source: Service, kind: str) -> Iterator[Any]:
 
 
 def _row(identity: Identity) -> dict[str, Any]:
-    # What follows from the controls is not loaded with the identity.
+    # A load does not accept the members that are derived from controls.
     return {name: getattr(identity, name) for name in stored("identities")}
 
 

@@ -1,4 +1,4 @@
-"""Sample data: realistic, referentially whole, the same for the same seed."""
+"""Sample data: realistic, with valid references, and reproducible from a seed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _CHUNK_BYTES = 1 << 20
-_MOST = 2**64 - 1  # rows the core refuses earlier
+_MAX_UINT64 = 2**64 - 1  # the core has a lower limit for rows
 
 
 class _SampleBytes(io.RawIOBase):
-    """The core's generator as a file."""
+    """Adapts the core's generator to a raw file."""
 
     def __init__(self, sample: _core.Sample) -> None:
         self._sample = sample
@@ -53,31 +53,35 @@ def sample(
     customer: str | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> io.BufferedReader | Path:
-    """Sample records as NDJSON: a binary file to read or load, or written to `out`.
+    """Generates sample records as NDJSON.
 
     Args:
         kind: a kind of record, such as ``claims``; or ``all``, which writes KIND.ndjson for each
             kind into the directory `out`.
-        rows: how many; with ``all`` the number of claims, to which the rest is in proportion.
+        rows: the number of records; with ``all`` the number of claims, and the other kinds in
+            proportion.
         seed: the same seed gives the same bytes.
-        customer: whose the records are; ``default`` when left out.
-        out: where to write instead of returning a file.
+        customer: the customer of the records; default ``default``.
+        out: the file to write, or the directory for ``all``.
+
+    Returns:
+        A binary file to read or load; or the path, if `out` is given.
 
     Raises:
-        InvalidRequest: an unknown kind, ``all`` without `out`, or a store for `out`.
+        InvalidRequest: the kind is unknown, ``all`` has no `out`, or `out` is a store.
         Unusable: `out` cannot be written.
     """
     word = arguments.kind(kind, others=["all"])
-    arguments.whole("rows", rows, _MOST)
-    arguments.whole("seed", seed, _MOST)
+    arguments.whole("rows", rows, _MAX_UINT64)
+    arguments.whole("seed", seed, _MAX_UINT64)
     place = None if out is None else Path(arguments.path("out", out))
     if customer is not None:
         customer = arguments.text("customer", customer)
         if not customer:
-            raise invalid("customer", "it is empty; leave it out for default")
+            raise invalid("customer", "the id is empty; omit it for the customer default")
     if word == "all":
         if place is None:
-            raise invalid("out", "all kinds go to a directory; name it")
+            raise invalid("out", "the kind all needs a directory; name one")
         return _write_all(place, rows, seed, customer)
     file = _sample_file(word, rows, seed, customer)
     return file if place is None else _write(file, place)
@@ -93,7 +97,7 @@ def _write_all(directory: Path, claims: int, seed: int, customer: str | None) ->
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise of_system(error, f"{directory} cannot be made: {error.strerror}") from error
+        raise of_system(error, f"{directory} cannot be created: {error.strerror}") from error
     for kind in KINDS:
         rows = _core.sample_rows(kind, claims)
         _write(_sample_file(kind, rows, seed, customer), directory / f"{kind}.ndjson")

@@ -1,4 +1,4 @@
-"""Rows in bulk, as an Arrow stream that data frames and engines take as it is."""
+"""Records as Arrow streams, which data frame libraries and query engines read directly."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BETWEEN_SIGNALS_S = 0.1
-_OF_A_STREAM = re.compile("reading the (Arrow source|stream registered as '[^']*') failed: ")
+_SIGNAL_INTERVAL_S = 0.1
+_STREAM_FAILURE = re.compile("reading the (Arrow source|stream registered as '[^']*') failed: ")
 
 
 class Rows(Protocol):
@@ -30,20 +30,20 @@ class Rows(Protocol):
 
 
 class ArrowStream(Rows, Protocol):
-    """Rows whose types are known without reading."""
+    """Rows whose schema is available without reading them."""
 
     def __arrow_c_schema__(self) -> object: ...
 
 
 class Source(ArrowStream, Protocol):
-    """What a Stream reads, in either of the ways Arrow has to keep texts."""
+    """The source of a Stream, with texts as large_utf8 or as utf8_view."""
 
     def with_string_views(self) -> Rows:
-        """The same rows, with texts as Arrow's string views."""
+        """Returns the same rows with text columns as utf8_view."""
 
 
 class _ClosedSource:
-    """The source of a Stream that was closed: every reading is refused."""
+    """The source of a closed Stream; reading it raises Closed."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         raise closed("the stream is closed")
@@ -56,20 +56,20 @@ class _ClosedSource:
 
 
 class ArrowRows(Rows):
-    """Rows as frames of libraries that read Arrow."""
+    """Conversion of rows to the data frames of Arrow libraries."""
 
     def to_arrow(self) -> pyarrow.Table:
-        """All rows as a pyarrow table. Raises MissingExtra if pyarrow is not installed."""
+        """Returns all rows as a pyarrow table. Raises MissingExtra without pyarrow."""
         arrow = require("pyarrow", "to_arrow()")
         with reading(OSError):
             table: pyarrow.Table = arrow.table(self)
         return table
 
     def to_pandas(self) -> pandas.DataFrame:
-        """All rows as a pandas frame: amounts as Arrow decimals, times aware.
+        """Returns all rows as a pandas frame: amounts as Arrow decimals, times aware.
 
-        Amounts are no column of Python Decimals, because summing those rounds to the 28 digits of
-        Python's context. Raises MissingExtra if pandas or pyarrow is not installed.
+        Sums of Arrow decimals are exact; sums of Python Decimals would be rounded to the 28 digits
+        of Python's context. Raises MissingExtra without pandas or pyarrow.
         """
         arrow = require("pyarrow", "to_pandas()")
         frames = require("pandas", "to_pandas()")
@@ -83,16 +83,16 @@ class ArrowRows(Rows):
 
 
 class Stream(ArrowRows):
-    """Records as columns, for data frames and engines.
+    """Records as Arrow columns, for data frames and query engines.
 
-    Amounts are decimal(38, 18), times UTC microseconds, closed sets dictionaries of words.
-    polars, DuckDB, pyarrow, pandas and narwhals take the object itself, any number of times; each
-    reading begins anew and shows the store at one moment. A reading left idle for ten minutes ends
-    with an error. If the store cannot be read on, the methods here raise Closed, Unusable or
-    Unavailable, and a library what it raises for a failed stream.
+    Amounts are decimal(38, 18), times are UTC microseconds, enumerations are dictionaries of text.
+    polars, DuckDB, pyarrow, pandas and narwhals accept the object itself, and may read it several
+    times. Each read starts from the first row and sees one consistent snapshot of the store. A read
+    that is idle for ten minutes fails. If the store becomes unreadable, the methods of this class
+    raise Closed, Unusable or Unavailable; a library raises its own error for a failed stream.
 
-    `close`, or the end of a ``with`` block, releases what it reads, such as the copy of a remote
-    store's records; so does dropping it.
+    `close`, or the end of a ``with`` block, releases the source, such as the copy of a remote
+    store's records; so does deleting the last reference.
     """
 
     def __init__(
@@ -103,9 +103,9 @@ class Stream(ArrowRows):
         self._release = release
 
     def close(self) -> None:
-        """Ends the stream: reading it raises Closed from now on. Closing again does nothing.
+        """Closes the stream; a new read raises Closed. Closing again does nothing.
 
-        Of a local store, readings that have begun go on; of a remote one they end with an error.
+        Reads that have begun continue for a local store, and fail for a remote one.
         """
         self._source = _ClosedSource()
         release, self._release = self._release, None
@@ -130,10 +130,10 @@ class Stream(ArrowRows):
         return self._source.__arrow_c_schema__()
 
     def to_polars(self) -> polars.DataFrame:
-        """All rows as a polars frame. Raises MissingExtra if polars is not installed."""
+        """Returns all rows as a polars frame. Raises MissingExtra without polars."""
         frames = require("polars", "to_polars()", "analysis")
         with reading(frames.exceptions.ComputeError):
-            # polars keeps texts as views, and takes no copy of such.
+            # polars stores texts as views, so it need not copy them.
             frame: polars.DataFrame = frames.DataFrame(self._source.with_string_views())
         return frame
 
@@ -143,7 +143,7 @@ class Stream(ArrowRows):
 
 @contextmanager
 def reading(failure: type[Exception]) -> Iterator[None]:
-    """What a library raises for an error of the stream, which is all text to it, as ours."""
+    """Converts the exception a library raises for a failed stream to the Error of the stream."""
     try:
         yield
     except failure as error:
@@ -152,16 +152,17 @@ def reading(failure: type[Exception]) -> Iterator[None]:
 
 @contextmanager
 def interruptible(duckdb: Any) -> Iterator[None]:
-    """Raises KeyboardInterrupt where Ctrl-C ends a query of DuckDB, which has two names for it.
+    """Converts the exceptions of a DuckDB query.
 
-    Raises what ended a stream that it reads, such as Closed or Unavailable.
+    Ctrl-C raises KeyboardInterrupt; DuckDB has two exceptions for it. A failed stream raises the
+    Error of the stream, such as Closed or Unavailable.
     """
     try:
         yield
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except duckdb.InvalidInputException as error:
-        failed = _OF_A_STREAM.search(str(error))
+        failed = _STREAM_FAILURE.search(str(error))
         if failed is None:
             raise
         raise _refusal(str(error)[failed.end() :]) from error
@@ -172,7 +173,7 @@ def interruptible(duckdb: Any) -> Iterator[None]:
 
 
 def _refusal(text: str) -> Error:
-    """The error that a stream reported as text: its code, a colon, and its detail."""
+    """Returns the Error that a stream reported as text, ``code: detail``."""
     from comptroller.description import described
 
     code, _, detail = text.partition(": ")
@@ -181,14 +182,14 @@ def _refusal(text: str) -> Error:
 
 
 def awaited(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
-    """What `work` gives, done by another thread, so that Ctrl-C is heard: it is told to stop then.
+    """Returns the result of `work`, run on another thread; Ctrl-C calls `interrupt`.
 
-    Libraries hear no signal while they compute.
+    Native code on the main thread would delay Python's signal handler until it returns.
     """
     with ThreadPoolExecutor(1) as pool:
         done = pool.submit(work)
         try:
-            while not wait([done], timeout=_BETWEEN_SIGNALS_S).done:
+            while not wait([done], timeout=_SIGNAL_INTERVAL_S).done:
                 pass
         except KeyboardInterrupt:
             interrupt()

@@ -1,7 +1,7 @@
-"""The command line: `comptroller demo`, `load`, `report` and the others.
+"""The command line: `comptroller demo`, `load`, `report` and the other commands.
 
-Exit codes: 0 done; 1 refused, failed, or with bad lines; 2 asked in a way it does not know; 130
-interrupted; 129 and 143 ended by SIGHUP and SIGTERM, which leave as little behind as Ctrl-C.
+Exit codes: 0 success; 1 an error, rejected lines, or findings; 2 wrong usage; 130 interrupted by
+Ctrl-C; 129 and 143 interrupted by SIGHUP and SIGTERM.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command, of `sys.argv` if none is given, and return its exit code."""
+    """Run one command, by default that of `sys.argv`, and return its exit code."""
     from importlib.util import find_spec
 
     missing = [name for name in ("click", "rich") if find_spec(name) is None]

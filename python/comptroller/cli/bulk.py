@@ -1,6 +1,7 @@
-"""Commands that bring many records: sample and load.
+"""The commands sample and load.
 
-In the help of a command, click leaves the lines behind a backspace character as they are broken.
+In a docstring that is help text, a line with only a backspace character (backslash, b) keeps the
+line breaks of the paragraph after it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Kind(click.Choice[str]):
     name = "kind"
 
     def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
-        """Spell `choice` as it is compared."""
+        """Replace underscores by dashes."""
         return str(choice).replace("_", "-")
 
 
@@ -39,22 +40,24 @@ class Kind(click.Choice[str]):
     type=click.IntRange(min=0),
     default=1000,
     show_default=True,
-    help="How many; with `all` the number of claims, the rest in proportion.",
+    help="Number of records; with `all` the number of claims, other kinds in proportion.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**64 - 1),
     default=1,
     show_default=True,
-    help="The same seed gives the same records.",
+    help="Seed; the same seed gives the same records.",
 )
-@click.option("--out", type=click.Path(), help="A file or -; with `all` a directory.")
-@click.option("--customer", metavar="ID", help="Whose they are; `default` when left out.")
+@click.option(
+    "--out", type=click.Path(), help="Output file, - for standard output; with `all` a directory."
+)
+@click.option("--customer", metavar="ID", help="Customer of the records. Default: `default`.")
 @json_option
 def sample(
     kind: str, rows: int, seed: int, out: str | None, customer: str | None, as_json: bool
 ) -> None:
-    """Make up realistic records to load, as NDJSON.
+    """Generate realistic records to load, as NDJSON.
 
     \b
     comptroller sample all --rows 100000 --out sample/
@@ -63,11 +66,11 @@ def sample(
     import comptroller
 
     if kind == "all" and out in (None, "-"):
-        raise click.UsageError("all kinds go to a directory; name it with --out DIR")
+        raise click.UsageError("all needs a directory; name it with --out DIR")
     if out in (None, "-"):
         if as_json:
             raise click.UsageError(
-                "--json needs --out FILE, since the records go to standard output"
+                "--json needs --out FILE, because standard output has the records"
             )
         records = comptroller.sample(kind, rows, seed, customer)
         to = sys.stdout.buffer
@@ -75,7 +78,7 @@ def sample(
             to.write(chunk)
         to.flush()
         return
-    with screen.waiting(f"making up {kind}"):
+    with screen.waiting(f"generating {kind}"):
         path = comptroller.sample(kind, rows, seed, customer, out=str(out))
     files = [path / f"{each}.ndjson" for each in KINDS] if kind == "all" else [path]
     if as_json:
@@ -90,9 +93,9 @@ def sample(
 @click.command()
 @click.argument("kind", metavar="KIND")
 @click.argument("file", type=click.Path(allow_dash=True), required=False)
-@click.option("--customer", metavar="ID", help="Whose the records are that name no customer.")
-@click.option("--keep-going", is_flag=True, help="Keep the good lines of a file with bad ones.")
-@click.option("--dry-run", is_flag=True, help="Keep nothing; say what would have been.")
+@click.option("--customer", metavar="ID", help="Customer of records that name none.")
+@click.option("--keep-going", is_flag=True, help="Store the valid lines if others are rejected.")
+@click.option("--dry-run", is_flag=True, help="Store nothing; show what a load would do.")
 @db_option
 @json_option
 @click.pass_context
@@ -108,8 +111,8 @@ def load(
 ) -> int:
     """Load records of a KIND from FILE into the store; - is standard input.
 
-    NDJSON, a JSON array or a saved list answer, also gzipped. All or nothing: if a line is
-    rejected nothing is kept, unless --keep-going says otherwise.
+    FILE is NDJSON, a JSON array or a saved list response, and may be gzipped. If a line is
+    rejected, nothing is stored, unless --keep-going is given.
 
     \b
     comptroller load KIND FILE
@@ -118,13 +121,13 @@ def load(
     \b
     KIND is one of identities, controls, orchestrations, payout-groups,
     reward-addresses, claims, balances. A FOLDER has a file for each kind,
-    such as claims.ndjson; each is a load of its own.
+    such as claims.ndjson; each file is a separate load.
     """  # noqa: D301
     import comptroller
 
     if file is None:
         if dry_run:
-            raise click.UsageError("--dry-run is for one kind: later kinds need the earlier ones")
+            raise click.UsageError("--dry-run is for one kind; later kinds need the earlier ones")
         return _load_folder(_folder(kind, ctx), customer, keep_going, db, as_json)
     kind = Kind(KINDS).convert(kind, ctx.command.params[0], ctx)
     _require_readable(file)
@@ -141,13 +144,13 @@ def load(
                 progress=advance,
             )
         except BaseException as error:
-            kept: LoadResult | None = getattr(error, "load_result", None)
-            if kept is None and isinstance(error, KeyboardInterrupt):
-                click.echo("comptroller: interrupted; nothing was kept", err=True)
+            committed: LoadResult | None = getattr(error, "load_result", None)
+            if committed is None and isinstance(error, KeyboardInterrupt):
+                click.echo("comptroller: interrupted; nothing was stored", err=True)
                 return 130
-            if kept is None:
+            if committed is None:
                 raise
-            result, ended_by = kept, error
+            result, ended_by = committed, error
     if as_json:
         interrupted = ended_by is not None
         screen.write_json({**members(result), "dry_run": dry_run, "interrupted": interrupted})
@@ -159,21 +162,21 @@ def load(
             click.echo(_outcome(result, dry_run=dry_run))
     if ended_by is None:
         return 1 if result.rejected else 0
-    kept_what = "what is counted above was kept" if result.committed else "nothing was kept"
+    outcome = "the lines counted above were stored" if result.committed else "nothing was stored"
     if isinstance(ended_by, KeyboardInterrupt):
-        click.echo(f"comptroller: interrupted; {kept_what}", err=True)
+        click.echo(f"comptroller: interrupted; {outcome}", err=True)
         return 130
-    click.echo(f"comptroller: the load ended early; {kept_what}", err=True)
+    click.echo(f"comptroller: the load ended early; {outcome}", err=True)
     raise ended_by
 
 
 def _folder(given: str, ctx: click.Context) -> str:
-    """Give the folder that the only argument names. Raises UsageError for anything else."""
+    """Check that the only argument is a folder. Raises UsageError for anything else."""
     if Path(given).is_dir():
         return given
     if given.replace("_", "-") in KINDS:
         raise click.MissingParameter(ctx=ctx, param_hint="'FILE'", param_type="argument")
-    raise click.UsageError(f"{given} is neither a kind with a FILE behind it nor a folder")
+    raise click.UsageError(f"{given} is not a folder; give KIND FILE or a folder")
 
 
 def _load_folder(
@@ -182,7 +185,7 @@ def _load_folder(
     import comptroller
     from comptroller.bulk.loading import files_of_kinds
 
-    files_of_kinds(folder)  # refuses some before a store is made
+    files_of_kinds(folder)  # raises for an invalid folder before a store is created
     with comptroller.open(db) as svc, screen.progress(f"loading {folder}") as advance:
         results = svc.load_all(
             folder, customer_id=customer, keep_going=keep_going, progress=advance
@@ -197,31 +200,31 @@ def _load_folder(
         click.echo()
         if last.committed:
             is_whole = not any(result.rejected for result in results.values())
-            click.echo("All was kept." if is_whole else "The good lines were kept.")
+            click.echo("All lines were stored." if is_whole else "The valid lines were stored.")
         else:
             click.echo(f"{kind}: {_outcome(last, dry_run=False)}")
-            click.echo("Kinds after it were not loaded; those before it were kept.")
+            click.echo("Later kinds were not loaded; earlier kinds were stored.")
     return 1 if any(result.rejected for result in results.values()) else 0
 
 
 def _require_readable(file: str) -> None:
-    """Look, before a store is made for a file that is not there."""
+    """Raise InvalidRequest for an unreadable file, before a store is created."""
     from comptroller.errors import invalid
 
     if file == "-":
         if sys.stdin is None:
-            raise invalid("file", "standard input is closed; name a file, or send one to it")
+            raise invalid("file", "standard input is closed; name a file or redirect one")
         return
     if not Path(file).exists():
-        raise invalid("file", f"there is no file {file}")
+        raise invalid("file", f"{file} does not exist")
     if Path(file).is_dir():
         raise invalid("file", f"{file} is a directory; `comptroller load {file}` loads all of it")
     if not os.access(file, os.R_OK):
-        raise invalid("file", f"{file} may not be read")
+        raise invalid("file", f"{file} cannot be read: permission denied")
 
 
 def account(results: dict[str, LoadResult]) -> Any:
-    """Draw the accounts of loads as a table, one row for each kind."""
+    """Return the counts of loads as a table, one row for each kind."""
     counted = screen.table(
         "kind", ">read", ">inserted", ">updated", ">unchanged", ">rejected", ">blank"
     )
@@ -243,7 +246,7 @@ def account(results: dict[str, LoadResult]) -> Any:
 
 
 def members(result: LoadResult) -> dict[str, Any]:
-    """The account of a load, for machines."""
+    """Return the result of a load as plain values for JSON."""
     members = screen.fields_of(result)
     return {**members, "rejections": [screen.fields_of(each) for each in result.rejections]}
 
@@ -256,7 +259,7 @@ def _show_faults(result: LoadResult) -> None:
         if left:
             click.echo(f"... and {left:,} more; --json lists the first 1,000")
     if result.unknown_members:
-        unknown = screen.table("~member left out", ">lines", title="Members that are not known")
+        unknown = screen.table("~member", ">lines", title="Unknown members, ignored")
         for name, lines in result.unknown_members.items():
             unknown.add_row(*screen.formatted([name, lines]))
         click.echo()
@@ -264,7 +267,7 @@ def _show_faults(result: LoadResult) -> None:
 
 
 def rejections(result: LoadResult) -> Any:
-    """Draw the first rejected lines as a table."""
+    """Return the first rejected lines as a table."""
     listed = screen.table(">line", "code", "~why", title="Rejected")
     for rejection in result.rejections[:_SHOWN_REJECTIONS]:
         listed.add_row(*screen.formatted([rejection.line, rejection.code, rejection.message]))
@@ -273,12 +276,12 @@ def rejections(result: LoadResult) -> Any:
 
 def _outcome(result: LoadResult, *, dry_run: bool) -> str:
     if dry_run:
-        return "A dry run: nothing was kept."
+        return "Dry run: nothing was stored."
     if result.committed:
-        return "The good lines were kept." if result.rejected else "All was kept."
+        return "The valid lines were stored." if result.rejected else "All lines were stored."
     if result.rejected:
         return (
-            "Nothing was kept, because lines were rejected: the counts say what would have been.\n"
-            "--keep-going keeps the good lines."
+            "Nothing was stored, because lines were rejected; the other counts show what\n"
+            "--keep-going would do, which stores the valid lines."
         )
-    return "Nothing was kept."
+    return "Nothing was stored."

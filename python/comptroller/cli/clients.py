@@ -1,4 +1,4 @@
-"""Commands about who may ask a service over HTTP: clients, and the keys that sign their tokens."""
+"""Commands that manage access over HTTP: clients, and the keys that sign their tokens."""
 
 from __future__ import annotations
 
@@ -14,23 +14,28 @@ from comptroller.cli.screen import db_option, json_option
 if TYPE_CHECKING:
     from comptroller.http.clients import Client
 
-_ONCE = "The secret is not kept anywhere and not shown again."
+_ONCE = "Save the secret now: only its hash is stored, and it cannot be shown again."
 
 
 @click.group()
 def clients() -> None:
     """Register the programs that may use the service over HTTP.
 
-    They are kept in FILE.clients beside the store, their secrets as hashes. A running server sees
-    a change within a second.
+    FILE.clients beside the store has the clients and the hashes of their secrets. A running server
+    applies changes within a second.
     """
 
 
 @clients.command()
 @click.argument("name")
-@click.option("--customer", metavar="ID", help="The customer that it acts for.")
-@click.option("--operator", is_flag=True, help="It acts for the operator, and sees all customers.")
-@click.option("--scope", "scopes", multiple=True, help="What it may do; all of its kind without.")
+@click.option("--customer", metavar="ID", help="Let the client act for this customer.")
+@click.option("--operator", is_flag=True, help="Let the client act as the operator.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    help="Permission to grant; repeatable. Default: all of a client or of the operator.",
+)
 @db_option
 @json_option
 def add(
@@ -41,9 +46,9 @@ def add(
     db: str,
     as_json: bool,
 ) -> None:
-    """Register a client, and show its secret this once."""
+    """Register a client, and show its secret once."""
     if operator == (customer is not None):
-        raise click.UsageError("say whom it acts for: either --customer ID or --operator")
+        raise click.UsageError("name who the client acts for: either --customer ID or --operator")
     _require_server(db)
     from comptroller.http import clients as registry
 
@@ -56,7 +61,7 @@ def add(
 @db_option
 @json_option
 def list_(db: str, as_json: bool) -> None:
-    """Show the clients, revoked ones too; with --json their names and scopes as well."""
+    """List the clients, including revoked ones; --json adds their names and scopes."""
     _require_server(db)
     from comptroller.http import clients as registry
 
@@ -79,9 +84,10 @@ def list_(db: str, as_json: bool) -> None:
 @db_option
 @json_option
 def rotate(client_id: str, db: str, as_json: bool) -> None:
-    """Give a client a new secret; the one before stops.
+    """Give a client a new secret; the old secret stops working.
 
-    Tokens that it already has stay valid for up to an hour; `revoke` ends those too.
+    Tokens issued before the rotation stay valid until they expire, for up to an hour; if the
+    secret leaked, `revoke` the client.
     """
     _require_server(db)
     from comptroller.http import clients as registry
@@ -95,7 +101,7 @@ def rotate(client_id: str, db: str, as_json: bool) -> None:
 @db_option
 @json_option
 def revoke(client_id: str, db: str, as_json: bool) -> None:
-    """End a client and the tokens that it has."""
+    """Revoke a client and its tokens."""
     _require_server(db)
     from comptroller.http import clients as registry
 
@@ -103,21 +109,21 @@ def revoke(client_id: str, db: str, as_json: bool) -> None:
     if as_json:
         screen.write_json(_for_machines(client))
     else:
-        click.echo(f"{client.client_id} is revoked, and so are its tokens")
+        click.echo(f"{client.client_id} and its tokens are revoked")
 
 
 @click.group()
 def keys() -> None:
-    """Look after the keys that sign tokens, kept in FILE.keys beside the store."""
+    """Manage the keys that sign tokens, stored in FILE.keys beside the store."""
 
 
 @keys.command("rotate")
 @db_option
 @json_option
 def rotate_keys(db: str, as_json: bool) -> None:
-    """Sign with a new key from now on.
+    """Replace the signing key by a new one.
 
-    The one before is kept, to verify alone, until the tokens that it signed have ended.
+    The old key only verifies, and is deleted when the tokens that it signed have expired.
     """
     _require_server(db)
     from comptroller.http import keys as signing
@@ -137,7 +143,7 @@ def rotate_keys(db: str, as_json: bool) -> None:
 
 def _require_server(db: str) -> None:
     screen.require_server()
-    screen.existing_store(db).close()  # refuses a file that is not a store
+    screen.existing_store(db).close()  # raises for a file that is not a store
 
 
 def _show_secret(client: Client, secret: str, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The tour: runs the tutorial in a temporary folder, and compares what Python answers."""
+"""The tour: runs the tutorial in a temporary folder, and compares Python's output with it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from comptroller.errors import missing_extra, unavailable, unusable
 
 TUTORIAL = Path(__file__).with_name("tour.md")
 _WIDTH = 78
-#: The port in the tutorial; the tour takes one that is free.
+#: The port in the tutorial, which the tour replaces by a free one.
 _PORT = "8080"
 _NEEDED = {
     "analysis": ("duckdb", "sqlglot", "polars"),
@@ -44,16 +44,16 @@ _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def tour(db: str | None = None) -> int:
-    """Runs the tutorial, and keeps its store as the new file `db` if that is given.
+    """Runs the tutorial; copies its store to the new file `db` if that is given.
 
-    Returns 0 if all commands succeed and Python answers what stands in the tutorial, else 1.
+    Returns 0 if all commands succeed and Python prints the output of the tutorial, else 1.
 
     Raises:
         Unusable: the file `db` exists, or its folder does not.
         MissingExtra: an extra that the tour needs is not installed.
     """
     if db is not None and Path(db).exists():
-        raise unusable(f"{db} is there already; the tour wants a new file")
+        raise unusable(f"{db} exists already; name a new file")
     if db is not None and not Path(db).absolute().parent.is_dir():
         raise unusable(f"{db} cannot be written: its folder does not exist")
     screen.require_server()
@@ -62,21 +62,21 @@ def tour(db: str | None = None) -> int:
             if find_spec(module) is None:
                 raise missing_extra(module, "the tour", extra)
     with tempfile.TemporaryDirectory(prefix="comptroller-") as folder:
-        kept = None if db is None else Path(db).absolute()
+        copy = None if db is None else Path(db).absolute()
         with contextlib.chdir(folder), _Tour() as steps:
             steps.run(TUTORIAL.read_text(encoding="utf-8"))
-            if kept is not None:
+            if copy is not None:
                 with comptroller.open("comptroller.db") as svc:
-                    svc.backup(kept)
+                    svc.backup(copy)
     if steps.differences:
-        click.echo(f"{steps.differences} steps did not end as in the tutorial.", err=True)
+        click.echo(f"{steps.differences} steps differ from the tutorial.", err=True)
     return 1 if steps.differences else 0
 
 
 def write_rewards(folder: str) -> None:
-    """Writes the real rewards that the package brings to a new folder.
+    """Writes the package's data set of real rewards to a new folder.
 
-    Raises Unusable if the folder cannot be written, or has something in it.
+    Raises Unusable if the folder cannot be written, or is not empty.
     """
     with whole_folder(folder) as part:
         for file in _rewards().iterdir():
@@ -84,12 +84,12 @@ def write_rewards(folder: str) -> None:
 
 
 def _rewards() -> Traversable:
-    """The real rewards: in the installed package, or in the checkout it is run from."""
+    """Returns the folder of the real rewards, in the installed package or in a checkout."""
     checkout = Path(__file__).parents[3] / "notebooks" / "data" / "rocket-pool"
     for folder in (resources.files("comptroller").joinpath("rocket_pool"), checkout):
         if folder.joinpath("totals.json").is_file():
             return folder
-    raise unusable("the real rewards are not beside the package; install it again")
+    raise unusable("the real rewards are missing from the package; reinstall comptroller")
 
 
 class _Tour:
@@ -120,7 +120,7 @@ class _Tour:
                     self.differences += 1
 
     def run(self, document: str) -> None:
-        """Runs a document from its top to its end."""
+        """Shows and runs a document."""
         for part in _PARTS.finditer(document.replace(_PORT, str(_free_port()))):
             if part["language"] == "console":
                 self._run_commands(part["code"])
@@ -143,7 +143,7 @@ class _Tour:
             if line.endswith(" &"):
                 self._serve(shlex.split(line.removesuffix(" &")))
                 continue
-            # In place of the shell, so that what ends this process ends the command.
+            # `exec` replaces the shell, so that a signal to the child reaches the command.
             ended = subprocess.run(
                 ["/bin/sh", "-c", f"exec {shlex.quote(sys.executable)} -m {line}"],
                 stdout=subprocess.PIPE,
@@ -154,11 +154,11 @@ class _Tour:
             click.echo(ended.stdout, nl=False)
             self._expect_code(ended.returncode, "the command")
 
-    def _serve(self, words: list[str]) -> None:
+    def _serve(self, arguments: list[str]) -> None:
         log = Path("server.log")
         with log.open("wb") as errors:
             server = subprocess.Popen(
-                [sys.executable, "-m", *words],
+                [sys.executable, "-m", *arguments],
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 text=True,
@@ -176,31 +176,31 @@ class _Tour:
         for example in doctest.DocTestParser().get_examples(code):
             first, *others = example.source.splitlines()
             click.secho("\n".join([f">>> {first}", *(f"... {line}" for line in others)]), fg="cyan")
-            answer = self._answer(example.source)
-            click.secho("".join(map(_shown, answer.splitlines())), fg="green", nl=False)
-            wanted = example.exc_msg or example.want
-            if not self._expect(doctest.OutputChecker().check_output(wanted, answer, _FLAGS)):
-                click.secho(f"The tutorial has:\n{wanted or 'no answer'}", fg="yellow")
+            output = self._output(example.source)
+            click.secho("".join(map(_wrapped, output.splitlines())), fg="green", nl=False)
+            expected = example.exc_msg or example.want
+            if not self._expect(doctest.OutputChecker().check_output(expected, output, _FLAGS)):
+                click.secho(f"The tutorial has:\n{expected or 'no output'}", fg="yellow")
 
-    def _answer(self, source: str) -> str:
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said):
+    def _output(self, source: str) -> str:
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
             try:
                 exec(compile(source, "tour", "single"), self._names)
             except Exception as error:
-                said.write("".join(traceback.format_exception_only(error)))
-        return said.getvalue()
+                output.write("".join(traceback.format_exception_only(error)))
+        return output.getvalue()
 
     def _expect_code(self, code: int, what: str) -> None:
         if not self._expect(code == 0):
-            click.secho(f"{what} ended with the code {code}", fg="yellow")
+            click.secho(f"{what} ended with exit code {code}", fg="yellow")
 
-    def _expect(self, is_so: bool) -> bool:
-        self.differences += not is_so
-        return is_so
+    def _expect(self, is_met: bool) -> bool:
+        self.differences += not is_met
+        return is_met
 
 
-def _shown(line: str) -> str:
+def _wrapped(line: str) -> str:
     return textwrap.fill(printable(line), _WIDTH, subsequent_indent=" " * 4) + "\n"
 
 

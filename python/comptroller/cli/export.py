@@ -1,7 +1,4 @@
-"""The command that writes records into files.
-
-In the help of a command, click leaves the lines behind a backspace character as they are broken.
-"""
+"""The command export, which writes records to files."""
 
 from __future__ import annotations
 
@@ -31,16 +28,16 @@ _BOUNDS = {
 @click.option(
     "--format",
     type=click.Choice(["ndjson", "csv", "parquet"]),
-    help="As the file's name ends, else ndjson.",
+    help="File format. Default: by the suffix of FILE, else ndjson.",
 )
 @click.option(
     "--partition",
     metavar="KEYS",
-    help="With parquet: FILE is a new folder of files apart by these keys.",
+    help="With parquet: write a new folder FILE, Hive-partitioned by these columns.",
 )
-@click.option("--customer", metavar="ID", help="Only this customer's.")
-@click.option("--start", metavar="TIME", help="Created at this time or date, or later.")
-@click.option("--end", metavar="TIME", help="Created at this time or date, or before.")
+@click.option("--customer", metavar="ID", help="Only records of this customer.")
+@click.option("--start", metavar="TIME", help="Only records created at or after this time or date.")
+@click.option("--end", metavar="TIME", help="Only records created at or before this time or date.")
 @click.option(
     "--where",
     multiple=True,
@@ -63,14 +60,14 @@ def export(
 ) -> None:
     """Write records of KIND to FILE; - is standard output.
 
-    NDJSON loads back to an equal store.
+    Loading exported NDJSON gives an equal store.
 
     \b
     comptroller export claims failed.csv --where statuses=FAILED --start 2026-01-01
     comptroller export claims claims --format parquet --partition month,chain
     """  # noqa: D301
     if file == "-" and as_json:
-        raise click.UsageError("--json needs a FILE, since the records go to standard output")
+        raise click.UsageError("--json needs a FILE, because standard output has the records")
     usual = "ndjson" if partition is None else "parquet"
     chosen = format or _FORMATS.get(Path(file).suffix, usual)
     filters = _filters(kind, customer, start, end, where)
@@ -97,12 +94,12 @@ def _filters(
     if customer is not None:
         filters["customer_id"].append(customer)
     bounds = _BOUNDS.get(kind)
-    for place, moment in enumerate(_day_bounds(start, end)):
-        if moment is None:
+    for index, time in enumerate(_day_bounds(start, end)):
+        if time is None:
             continue
         if bounds is None:
-            raise click.UsageError(f"--start and --end: {kind} are not filtered by time")
-        filters[bounds[place]].append(moment)
+            raise click.UsageError(f"--start and --end: {kind} cannot be filtered by time")
+        filters[bounds[index]].append(time)
     for each in where:
         name, equals, value = each.partition("=")
         if not equals:
@@ -112,7 +109,7 @@ def _filters(
 
 
 def _day_bounds(start: str | None, end: str | None) -> tuple[str | None, str | None]:
-    """Dates as the times they begin and end at in UTC; what is no date is left as it is."""
+    """Replace dates by the UTC times at which they begin and end; keep other text."""
     return _time_of(start, timedelta(0)), _time_of(end, timedelta(days=1, microseconds=-1))
 
 

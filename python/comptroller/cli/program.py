@@ -1,4 +1,4 @@
-"""The program and its commands, and how what goes wrong in them is told."""
+"""The program, its commands, and the reporting of their errors."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from comptroller.cli.store import backup, check, migrate
     "--db",
     type=click.Path(),
     callback=of_program,
-    help="Keep the store of the tour in this new file.",
+    help="Save the store of the tour as this new file.",
 )
 @click.option(
     "--rewards",
     type=click.Path(),
     metavar="FOLDER",
-    help="Only write the real rewards of the tour to this new folder.",
+    help="Write the real rewards of the tour to this new folder, and stop.",
 )
 def demo(db: str | None, rewards: str | None) -> int:
     """Run the tutorial: real rewards, controls, pages, bad input, a report, a server.
 
-    Works in a temporary folder; touches nothing of yours. Needs the extras analysis, server and
+    Works in a temporary folder and changes no other file. Needs the extras analysis, server and
     client.
     """
     if db is not None and rewards is not None:
@@ -53,10 +53,10 @@ def demo(db: str | None, rewards: str | None) -> int:
 
 
 class Program(click.Group):
-    """The commands, listed in the order in which a newcomer meets them."""
+    """The commands, listed in the order of a first use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands."""
+        """Return the names of the commands."""
         return list(self.commands)
 
 
@@ -66,13 +66,13 @@ class Program(click.Group):
     epilog="New here? Run: comptroller demo",
 )
 @click.version_option(package_name="comptroller", message="comptroller %(version)s")
-@click.option("--db", type=click.Path(), help="The store file, as behind the command.")
+@click.option("--db", type=click.Path(), help="The store file; also accepted after the command.")
 @click.pass_context
 def program(ctx: click.Context, db: str | None) -> None:
-    """Identity controls, orchestrations and rewards, in a file of your own."""
+    """Identity controls, orchestrations and rewards in a local SQLite file."""
     named = str(ctx.invoked_subcommand)
     if db is not None and not _takes_db(program.commands.get(named)):
-        raise click.UsageError(f"{named} takes no --db", ctx)
+        raise click.UsageError(f"{named} has no option --db", ctx)
 
 
 def _takes_db(command: click.Command | None) -> bool:
@@ -90,10 +90,10 @@ for command in _COMMANDS:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; errors are told in a line, never a traceback."""
+    """Run one command and return its exit code; print an error as a message, not a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A name the terminal has no letters for is shown escaped.
+            # Escape characters that the encoding of the terminal cannot represent.
             stream.reconfigure(errors="backslashreplace")
     given = None if arguments is None else list(arguments)
     with _signals_interrupting() as received:
@@ -111,23 +111,23 @@ def _run(given: list[str] | None) -> int:
     except (click.Abort, KeyboardInterrupt):
         click.echo("comptroller: interrupted", err=True)
         return 130
-    except SystemExit as stopped:  # click's own answer to a closed pipe
+    except SystemExit as stopped:  # click raises it for a closed pipe
         return stopped.code if isinstance(stopped.code, int) else 1
     except Exception as error:
-        return _tell(error)
+        return _report_error(error)
     return code if isinstance(code, int) else 0
 
 
 @contextmanager
 def _signals_interrupting() -> Iterator[list[int]]:
-    """Lets SIGTERM and SIGHUP end a command as Ctrl-C does, so that it leaves no unfinished file.
+    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt, so that a command removes temporary files.
 
-    Yields a list to which the first of them is added. Ignored signals stay ignored.
+    Yields a list that gets the number of the first such signal. Ignored signals stay ignored.
     """
     received: list[int] = []
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
-        if not received:  # a second one must not end the cleaning up
+        if not received:  # a second signal must not interrupt the cleanup
             received.append(number)
             raise KeyboardInterrupt
 
@@ -145,15 +145,14 @@ def _signals_interrupting() -> Iterator[list[int]]:
 
 
 def _require_output() -> None:
-    # Refused before anything is done: an answer would go nowhere, and the next file that is opened
-    # would take the place of standard output.
+    # If descriptor 1 were closed, the next opened file would get it, and output would go there.
     if sys.stdout is None:
         from comptroller.errors import unusable
 
-        raise unusable("standard output is closed; send it to /dev/null to do without it")
+        raise unusable("standard output is closed; redirect it to a file or to /dev/null")
 
 
-def _tell(error: Exception) -> int:
+def _report_error(error: Exception) -> int:
     import os
 
     from comptroller.display.html import printable
@@ -171,7 +170,7 @@ def _tell(error: Exception) -> int:
     else:
         message = (
             f"internal: {type(error).__name__}: {error}\n"
-            "This is a defect of comptroller; with COMPTROLLER_TRACEBACK=1 it shows its place."
+            "This is a defect of comptroller; set COMPTROLLER_TRACEBACK=1 to see a traceback."
         )
     lines = [printable(line) for line in message.split("\n")]
     click.echo("comptroller: " + "\n".join(lines), err=True)

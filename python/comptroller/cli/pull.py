@@ -1,4 +1,4 @@
-"""The command that copies what a service elsewhere shows."""
+"""The command pull, which copies records of a remote service."""
 
 from __future__ import annotations
 
@@ -22,29 +22,35 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("kinds", nargs=-1, type=Kind(KINDS), metavar="[KIND]...")
-@click.option("--from", "url", required=True, metavar="URL", help="Where the service is.")
+@click.option("--from", "url", required=True, metavar="URL", help="URL of the remote service.")
 @click.option(
-    "--client-id", envvar="COMPTROLLER_CLIENT_ID", show_envvar=True, help="Who asks for a token."
+    "--client-id", envvar="COMPTROLLER_CLIENT_ID", show_envvar=True, help="Client id for tokens."
 )
 @click.option(
     "--client-secret",
     envvar="COMPTROLLER_CLIENT_SECRET",
     show_envvar=True,
-    help="Its secret; others on the machine can see the words of a command.",
+    help="Client secret; other users of the machine can see command lines.",
 )
 @click.option(
     "--client-secret-file",
     type=click.Path(allow_dash=True),
     envvar="COMPTROLLER_CLIENT_SECRET_FILE",
     show_envvar=True,
-    help="The file that holds its secret; - is standard input.",
+    help="File with the client secret; - is standard input.",
 )
-@click.option("--token-url", metavar="URL", help="Where tokens are; of the service when left out.")
 @click.option(
-    "--customer", metavar="ID", help="Whose the records are that name none, if it is not told."
+    "--token-url", metavar="URL", help="Token endpoint. Default: /oauth2/token of the service."
 )
-@click.option("--all", "afresh", is_flag=True, help="Read everything again, however old.")
-@click.option("--allow-http", is_flag=True, help="Send the secret in clear beyond this machine.")
+@click.option(
+    "--customer",
+    metavar="ID",
+    help="Customer of records that name none. Default: the client's, if the service shows it.",
+)
+@click.option("--all", "afresh", is_flag=True, help="Read all records again.")
+@click.option(
+    "--allow-http", is_flag=True, help="Send the secret over plain HTTP to another machine."
+)
 @db_option
 @json_option
 def pull(
@@ -60,17 +66,17 @@ def pull(
     db: str,
     as_json: bool,
 ) -> int:
-    """Copy the records of a service elsewhere into the store, as far as the client may read them.
+    """Copy the records of a remote service that the client may read into the store.
 
-    Again and again: claims and orchestrations are read from the oldest one on that was not final or
-    was rejected, or else from the newest. An interrupted pull keeps what it has stored, and goes on
-    from there.
+    Run it again to update the copy: it reads claims and orchestrations from the oldest record that
+    was not final or was rejected, or else from the newest. An interrupted pull keeps the stored
+    records; the next one continues there.
 
     \b
     export COMPTROLLER_CLIENT_ID=... COMPTROLLER_CLIENT_SECRET_FILE=...
     comptroller pull --from https://host claims payout-groups
 
-    A terminal is asked for the secret of a client if it is given in no other way.
+    Without a secret, the command prompts for it on a terminal.
     """  # noqa: D301
     import comptroller
 
@@ -84,38 +90,38 @@ def pull(
         token_url=token_url,
         allow_http=allow_http,
     ) as source:
-        # Asked before a store is made for a service that is not there.
-        with screen.waiting(f"asking {printable(url)}"):
-            shown, hidden = _kinds(source, kinds)
-            whose = _customer(source, customer)
+        # Contact the service before creating a store.
+        with screen.waiting(f"connecting to {printable(url)}"):
+            readable, hidden = _kinds(source, kinds)
+            customer_id = _customer(source, customer)
         with comptroller.open(db) as target:
-            ended_by = _pull_all(source, target, shown, whose, afresh, results)
+            ended_by = _pull_all(source, target, readable, customer_id, afresh, results)
     if as_json:
         loads = {kind: members(result) for kind, result in results.items()}
         screen.write_json(
             {
                 "from": url,
-                "customer_id": whose,
+                "customer_id": customer_id,
                 "kinds": loads,
                 "not_shown": hidden,
                 "interrupted": ended_by is not None,
             }
         )
     else:
-        _tell(results, hidden)
+        _show(results, hidden)
     if isinstance(ended_by, KeyboardInterrupt):
-        click.echo("comptroller: interrupted; what is counted above was kept", err=True)
+        click.echo("comptroller: interrupted; the lines counted above were stored", err=True)
         return 130
     if ended_by is not None:
-        click.echo("comptroller: the pull ended early; what is counted was kept", err=True)
+        click.echo("comptroller: the pull ended early; the counted lines were stored", err=True)
         raise ended_by
     return 1 if any(result.rejected for result in results.values()) else 0
 
 
 def _secret(given: str | None, file: str | None) -> str | None:
-    """Find the secret of a client: of an option, a file or a prompt; None if there is none.
+    """Return the client secret from an option, a file or a prompt; None if there is none.
 
-    Raises InvalidRequest if the file cannot be read, UsageError if two places are named.
+    Raises InvalidRequest if the file cannot be read, UsageError if both options are given.
     """
     from comptroller.errors import invalid
 
@@ -135,28 +141,28 @@ def _secret(given: str | None, file: str | None) -> str | None:
 
 
 def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str]]:
-    """The kinds to pull, and those that were not named and may not be read."""
+    """Return the kinds to pull, and the kinds skipped because the client may not read them."""
     from comptroller.bulk import pulling
     from comptroller.errors import make
 
-    asked = [kind for kind in KINDS if kind in named or not named]
-    shown = [kind for kind in asked if named or pulling.is_shown(source, kind)]
-    if not shown:
-        raise make("insufficient-scope", 403, "this client may read no kind of record there")
-    return shown, [kind for kind in asked if kind not in shown and kind != "balances"]
+    wanted = [kind for kind in KINDS if kind in named or not named]
+    readable = [kind for kind in wanted if named or pulling.is_shown(source, kind)]
+    if not readable:
+        raise make("insufficient-scope", 403, "the client may not read any kind of record")
+    return readable, [kind for kind in wanted if kind not in readable and kind != "balances"]
 
 
 def _customer(source: Service, named: str | None) -> str | None:
-    """Whose the records are that name no customer; None for the operator, to whom all do."""
+    """Return the customer of records that name none; None for an operator, who sees all names."""
     from comptroller.bulk import pulling
     from comptroller.errors import invalid
 
     if pulling.is_shown(source, "balances"):
         return None
-    whose = named or pulling.customer_of(source)
-    if whose is None:
-        raise invalid("--customer", "nothing there tells whose the records are; name the customer")
-    return whose
+    customer_id = named or pulling.customer_of(source)
+    if customer_id is None:
+        raise invalid("--customer", "the service does not show the client's customer; name it")
+    return customer_id
 
 
 def _pull_all(
@@ -167,7 +173,7 @@ def _pull_all(
     afresh: bool,
     results: dict[str, LoadResult],
 ) -> BaseException | None:
-    """Pulls kind after kind; gives what ended it early."""
+    """Pull kind after kind; return the exception that ended it early, if any."""
     from comptroller.bulk import pulling
 
     for kind in kinds:
@@ -182,14 +188,14 @@ def _pull_all(
                     progress=advance,
                 )
         except BaseException as error:
-            kept: LoadResult | None = getattr(error, "load_result", None)
-            if kept is not None:
-                results[kind] = kept
+            committed: LoadResult | None = getattr(error, "load_result", None)
+            if committed is not None:
+                results[kind] = committed
             return error
     return None
 
 
-def _tell(results: dict[str, LoadResult], hidden: list[str]) -> None:
+def _show(results: dict[str, LoadResult], hidden: list[str]) -> None:
     screen.show(account(results))
     for kind, result in results.items():
         if result.rejections:

@@ -1,10 +1,9 @@
-"""The command query: SQL over the tables of a store."""
+"""The command query, which runs SQL over the tables of a store."""
 
 from __future__ import annotations
 
 import sys
-from itertools import chain as joined
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -26,25 +25,27 @@ _FORMATS = ("table", "csv", "json", "parquet")
 @click.option(
     "--format",
     type=click.Choice(_FORMATS),
-    help="As the name of --out ends, else a table.",
+    help="Output format. Default: by the suffix of --out, else table.",
 )
 @click.option("--out", type=click.Path(), help="Write to this file; - is standard output.")
 @db_option
 def query(sql: str, format: str | None, out: str | None, db: str) -> None:
-    """Ask the store in SQL, which reads and never writes.
+    """Run a read-only SQL query over the store.
 
-    The tables are identities, controls, orchestrations, payout_groups, reward_addresses, balances
-    and claims; DuckDB answers. Amounts are exact in every format.
+    DuckDB runs the query over the tables identities, controls, orchestrations, payout_groups,
+    reward_addresses, balances and claims. Amounts are exact in every format.
 
     \b
     comptroller query "DESCRIBE claims"
     comptroller query "FROM claims WHERE onchain_status = 'FAILED'" --out failed.csv
     """  # noqa: D301
-    if out == "-":  # standard output, as in an export
+    if out == "-":
         out, format = None, format or "csv"
     chosen = format or (Path(out).suffix.lstrip(".").lower() if out else "table")
     if chosen not in _FORMATS:
-        raise click.UsageError(f"--out {out}: say the --format, {', '.join(_FORMATS[1:])}")
+        raise click.UsageError(
+            f"--out {out}: unknown suffix; give the --format, one of {', '.join(_FORMATS[1:])}"
+        )
     if out is None and chosen == "parquet":
         raise click.UsageError("parquet needs --out FILE")
     if out is not None and chosen == "table":
@@ -92,7 +93,7 @@ def _write_text(ready: Query, format: str, file: BinaryIO) -> int:
 
 
 def _show(ready: Query) -> None:
-    rows = joined.from_iterable(ready.rows())
+    rows = chain.from_iterable(ready.rows())
     shown = list(islice(rows, _SHOWN_ROWS))
     texts = list(zip(*shown, strict=True)) or [()] * len(ready.columns)
     screen.show(
@@ -102,4 +103,4 @@ def _show(ready: Query) -> None:
         )
     )
     if next(rows, None) is not None:
-        click.echo("... and more; --format csv writes all")
+        click.echo("... and more; --format csv writes all rows")

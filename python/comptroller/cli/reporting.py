@@ -1,7 +1,6 @@
-"""The command report: an overview, every report by its name, all of them in an HTML file.
+"""The command report: an overview, each report by its name, or all of them in an HTML file.
 
-The commands are made from the registry when one is asked for, since that costs every other command
-nothing.
+The subcommands are made from the registry on demand, so that other commands do not import it.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _TYPES: dict[str, Any] = {"number": float, "count": int}
 
 
 class By(click.ParamType[tuple[str, ...]]):
-    """One key, or several joined by commas; none where the text is empty."""
+    """Keys separated by commas; an empty text is no key."""
 
     name = "keys"
 
@@ -41,15 +40,15 @@ class By(click.ParamType[tuple[str, ...]]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
-        """Read the names of the keys."""
+        """Parse the names of the keys."""
         if isinstance(value, str):
             value = value.split(",") if value else ()
         names = tuple(value)
         for name in names:
             if name not in self._among:
-                self.fail(f"{name!r} is none of {', '.join(self._among)}", param, ctx)
+                self.fail(f"unknown key {name!r}; one of {', '.join(self._among)}", param, ctx)
             if names.count(name) > 1:
-                self.fail(f"{value!r} names a key twice", param, ctx)
+                self.fail(f"duplicate key {name!r}; name each key once", param, ctx)
         return names
 
 
@@ -57,13 +56,13 @@ class Reports(click.Group):
     """A command for each report of the registry."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the reports."""
+        """Return the names of the reports."""
         from comptroller.analysis.registry import REPORTS
 
         return [name.replace("_", "-") for name in REPORTS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Make the command of a report, whose name may have dashes or underscores."""
+        """Return the command of a report; its name may have dashes or underscores."""
         from comptroller.analysis.registry import REPORTS
 
         definition = REPORTS.get(cmd_name.replace("-", "_"))
@@ -75,7 +74,7 @@ def _command(definition: Definition) -> click.Command:
 
     options: list[click.Parameter] = []
     if definition.by is not None:
-        help_text = f"Of {', '.join(definition.among)}; '' for none."
+        help_text = f"Keys to group by: {', '.join(definition.among)}; '' for no key."
         default = ",".join(definition.by)
         by = click.Option(
             ["--by"], type=By(definition.among), default=default, show_default=True, help=help_text
@@ -91,7 +90,7 @@ def _command(definition: Definition) -> click.Command:
         help=f"{definition.question}\n\n{definition.formula}",
         short_help=definition.question,
     )
-    for add in (_shared, click.option("--sql", is_flag=True, help="Print the SQL that ran.")):
+    for add in (_shared, click.option("--sql", is_flag=True, help="Print the executed SQL.")):
         command = add(command)
     return command
 
@@ -114,27 +113,27 @@ def _option(name: str, parameter: Parameter, text: str) -> click.Parameter:
 
 
 def _shared(command: Any) -> Any:
-    """Adds the options that all reports have besides their parameters."""
+    """Add the options that all reports share."""
     for add in (
         json_option,
         db_option,
         click.option("--html", type=click.Path(), help="Write an HTML file that opens offline."),
-        click.option("--customer", metavar="ID", help="Only this customer's."),
+        click.option("--customer", metavar="ID", help="Only records of this customer."),
     ):
         command = add(command)
     return command
 
 
 @click.group(cls=Reports, invoke_without_command=True, subcommand_metavar="[NAME] [ARGS]...")
-@click.option("--since", metavar="TIME", help="Only what was created at this time or later.")
-@click.option("--until", metavar="TIME", help="Only what was created before this time.")
+@click.option("--since", metavar="TIME", help="Only records created at or after this time.")
+@click.option("--until", metavar="TIME", help="Only records created before this time.")
 @_shared
 @click.pass_context
 def report(ctx: click.Context, /, **given: Any) -> None:
-    """Show everything at a glance, or the report NAME.
+    """Show an overview, or the report NAME.
 
-    Totals, success, times, what waits, what failed, and what the reports consider unusual, each
-    with the command that shows more. With --html all reports go into one file.
+    The overview has totals, success rates, confirmation times, failures and unusual findings. Each
+    finding names the command that shows its details. --html writes all reports to one file.
 
     \b
     comptroller report --since 2026-01-01 --until 2026-02-01
@@ -168,7 +167,7 @@ def _report(
         if html is not None:
             _write_html([ran], html, f"{ran.title}: {db}")
     if html is not None:
-        _tell_file(html, [ran.name], as_json)
+        _show_written(html, [ran.name], as_json)
     elif sql:
         click.echo(ran.sql)
     elif as_json:
@@ -205,20 +204,20 @@ def _overview(
 
             _write_html(permitted(), html, f"Reports on {db}")
     if html is not None:
-        _tell_left_out(left_out)
-        _tell_file(html, written, as_json)
+        _show_left_out(left_out)
+        _show_written(html, written, as_json)
     elif as_json:
         screen.write_json(_plain(first.to_dict()))
     else:
         draw_overview(first, db)
 
 
-def _tell_left_out(left_out: Mapping[str, str]) -> None:
+def _show_left_out(left_out: Mapping[str, str]) -> None:
     for name, why in left_out.items():
         click.echo(f"without {name}: {printable(why)}", err=True)
 
 
-def _tell_file(html: str, written: Sequence[str], as_json: bool) -> None:
+def _show_written(html: str, written: Sequence[str], as_json: bool) -> None:
     names = list(dict.fromkeys(written))
     if as_json:
         screen.write_json({"file": html, "reports": names})
@@ -227,7 +226,7 @@ def _tell_file(html: str, written: Sequence[str], as_json: bool) -> None:
 
 
 def members(report: Report) -> dict[str, Any]:
-    """A report for machines: all its rows, amounts exact."""
+    """Return a report as plain values for JSON, with all rows and exact amounts."""
     columns = {each.name: [_plain(value) for value in each] for each in report.to_polars()}
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return {"report": report.name, "title": report.title, "formula": report.formula, "rows": rows}
@@ -244,7 +243,7 @@ def _plain(value: Any) -> Any:
 
 
 def draw(report: Report) -> None:
-    """Draws a report on standard output: what it says, how it comes about, the first rows."""
+    """Print a report: title, formula and first rows."""
     from comptroller.analysis.formatting import columns_of
 
     out = screen.console()
@@ -260,10 +259,10 @@ def draw(report: Report) -> None:
 
 
 def draw_overview(overview: Overview, db: str = screen.DEFAULT_DB) -> None:
-    """Draws an overview on standard output: its tables, then the findings with their commands."""
+    """Print an overview: its tables, then the findings with their commands."""
     from comptroller.analysis.formatting import columns_of
 
-    _tell_left_out(overview.left_out)
+    _show_left_out(overview.left_out)
     if not overview.tables and not overview.left_out:
         click.echo("There are no claims.")
     for name, frame in overview.tables.items():
@@ -281,7 +280,7 @@ def draw_overview(overview: Overview, db: str = screen.DEFAULT_DB) -> None:
 
 
 def _require_html() -> None:
-    """Raises MissingExtra if a page could not be written in the end."""
+    """Raise MissingExtra, before the reports run, if a page cannot be written."""
     from comptroller.errors import require
 
     for module in ("sqlglot", "polars", "altair", "vl_convert"):
@@ -289,7 +288,7 @@ def _require_html() -> None:
 
 
 def _write_html(parts: Iterable[Overview | Report], path: str, title: str) -> None:
-    """Writes reports as one HTML file. Raises Unusable if it cannot be written."""
+    """Write reports as one HTML file. Raises Unusable if it cannot be written."""
     from comptroller.analysis.document import document
     from comptroller.bulk.files import refuse_store, whole_file
 

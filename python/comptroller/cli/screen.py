@@ -1,6 +1,6 @@
-"""What commands share: options, opening the store, and how things are shown.
+"""Shared parts of the commands: options, opening the store, tables and progress.
 
-rich is imported where something is drawn, so that a command that draws nothing starts fast.
+rich is imported only by the functions that print tables, so that other commands start fast.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def of_program(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Use the --db before the command in place of one behind it: a callback of that option.
+    """Return the --db given before the command, else `value`; the callback of the option --db.
 
     Raises UsageError if both are given and differ.
     """
@@ -42,7 +42,7 @@ def of_program(ctx: click.Context, param: click.Parameter, value: str | None) ->
     return before
 
 
-#: The store of a command that names none.
+#: The default store file.
 DEFAULT_DB = "comptroller.db"
 db_option = click.option(
     "--db",
@@ -54,23 +54,23 @@ db_option = click.option(
     callback=of_program,
     help="The store file.",
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for machines.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 # Wider than any table of values within their limits.
 _UNBOUND = 10_000
 
-# What --start and --end are to the lists of the different kinds.
+# The filters that --start and --end set.
 _STARTS = ("start_time", "created_at.gte")
 _ENDS = ("end_time", "created_at.lte")
 
-#: What is longer, and has spaces, is prose.
+#: Longer texts with spaces are prose, which may be wrapped.
 _PROSE = 40
 
 
 def existing_store(db: str, customer: str | None = None) -> Service:
-    """The store for reading, as its operator or as a client of a customer.
+    """Open an existing store read-only, as its operator or as a client of a customer.
 
-    Raises Unusable if there is none: reading never makes one.
+    Raises Unusable if the file does not exist.
     """
     import comptroller
 
@@ -79,17 +79,17 @@ def existing_store(db: str, customer: str | None = None) -> Service:
 
 
 def require_store(db: str) -> None:
-    """Raises Unusable if there is no file `db`."""
+    """Raise Unusable if the file `db` does not exist."""
     from comptroller.errors import unusable
 
     if not Path(db).exists():
         raise unusable(
-            f"there is no store {db}; `comptroller load` or `serve` makes one, --db names another"
+            f"there is no store {db}; create it with `comptroller load` or name another with --db"
         )
 
 
 def require_server() -> None:
-    """Raises MissingExtra, which says what to install, if a server lacks what it needs."""
+    """Raise MissingExtra if a module of the extra `server` is missing."""
     from comptroller.errors import missing_extra
 
     needed = ("uvicorn", "httptools", "uvloop", "joserfc", "offapi")
@@ -100,7 +100,7 @@ def require_server() -> None:
 
 @contextmanager
 def naming_bounds(start: str | None, end: str | None) -> Iterator[None]:
-    """Raises InvalidRequest naming --start or --end where the core refuses what it was given."""
+    """Name --start or --end in an InvalidRequest that the core raises for their filters."""
     from comptroller.errors import InvalidRequest, invalid, shorten
 
     try:
@@ -111,15 +111,15 @@ def naming_bounds(start: str | None, end: str | None) -> Iterator[None]:
             if given is not None and any(field in parameters for field, _why in error.errors):
                 raise invalid(
                     option,
-                    f"{shorten(repr(given))} is no time; give a date such as 2026-01-31, "
+                    f"{shorten(repr(given))} is not a time; give a date such as 2026-01-31, "
                     "or a time with its offset such as 2026-01-31T12:00:00Z",
                 ) from error
         raise
 
 
 def write_json(answer: Mapping[str, object]) -> None:
-    """An answer for machines, on standard output; amounts as text, without an exponent."""
-    # Python's json indents at a tenth of the speed.
+    """Print a result as JSON; amounts are text without an exponent."""
+    # msgspec indents ten times as fast as Python's json.
     click.echo(msgspec.json.format(json.dumps(answer, default=_plain), indent=2))
 
 
@@ -130,14 +130,14 @@ def _plain(value: object) -> object:
 
 
 def console(*, error: bool = False) -> Console:
-    """Standard output (or error) to draw on; what is printed is text, never markup."""
+    """Return a console for standard output or error that prints plain text, not markup."""
     from rich.console import Console
 
     return Console(stderr=error, markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
 def table(*columns: str, title: str | None = None) -> Table:
-    """An empty table. Columns named ``>x`` hold numbers; only those named ``~x`` may be broken."""
+    """Return an empty table; columns ``>x`` are right-aligned, only columns ``~x`` may wrap."""
     from rich import box
     from rich.table import Table
 
@@ -162,7 +162,7 @@ def table(*columns: str, title: str | None = None) -> Table:
 
 
 def table_of(columns: Iterable[tuple[str, Sequence[str | None], bool]]) -> Table:
-    """A table of columns: name, texts, whether they are numbers. Only long prose is broken."""
+    """Return a table of columns (name, texts, whether they are numbers); only prose may wrap."""
     from rich.cells import cell_len
 
     made = table()
@@ -184,7 +184,7 @@ def table_of(columns: Iterable[tuple[str, Sequence[str | None], bool]]) -> Table
 
 
 def show(*things: RenderableType) -> None:
-    """Draws on standard output, an empty line between; what must not be broken is not."""
+    """Print tables separated by empty lines; columns that must not wrap may exceed the terminal."""
     from rich.measure import Measurement
 
     for number, thing in enumerate(things):
@@ -197,12 +197,12 @@ def show(*things: RenderableType) -> None:
 
 
 def formatted(values: Iterable[object]) -> list[str]:
-    """Values as a table's cells: counts with separators, None as a dash."""
+    """Format values as table cells: integers with separators, None as a dash."""
     return [format_value(value) for value in values]
 
 
 def format_value(value: object) -> str:
-    """One value as a table's cell."""
+    """Format one value as a table cell."""
     if value is None:
         return "-"
     if isinstance(value, int):
@@ -211,12 +211,12 @@ def format_value(value: object) -> str:
 
 
 def progress(label: str) -> AbstractContextManager[Progress | None]:
-    """A bar on standard error while that is a terminal, else nothing."""
+    """Show a progress bar on standard error if that is a terminal."""
     return bar(label) if _is_watched() else nullcontext()
 
 
 def waiting(label: str) -> AbstractContextManager[None]:
-    """A clock on standard error while that is a terminal, for work of unknown length."""
+    """Show the elapsed time on standard error if that is a terminal."""
     return clock(label) if _is_watched() else nullcontext()
 
 
@@ -226,5 +226,5 @@ def _is_watched() -> bool:
 
 
 def fields_of(record: Any) -> dict[str, Any]:
-    """A struct's members by name."""
+    """Return the members of a struct by name."""
     return {name: getattr(record, name) for name in record.__struct_fields__}

@@ -1,4 +1,4 @@
-"""The command that serves a store over HTTP."""
+"""The command serve, which serves a store over HTTP."""
 
 from __future__ import annotations
 
@@ -32,81 +32,103 @@ _AUTH = {
     "jwks": "tokens of another issuer",
     "off": "none",
 }
-_OF_ISSUER_ELSEWHERE = ("jwks", "algorithm", "customer_claim", "operator_claim")
-#: What each way to tell callers apart has no use for.
+_EXTERNAL_ISSUER_OPTIONS = ("jwks", "algorithm", "customer_claim", "operator_claim")
+#: The options that each value of --auth does not accept.
 _IGNORED = {
-    "local": _OF_ISSUER_ELSEWHERE,
+    "local": _EXTERNAL_ISSUER_OPTIONS,
     "jwks": (),
-    "off": ("issuer", "audience", "rate", "leeway", *_OF_ISSUER_ELSEWHERE),
+    "off": ("issuer", "audience", "rate", "leeway", *_EXTERNAL_ISSUER_OPTIONS),
 }
 
 
-_MOST_WORKERS = 256
+_MAX_WORKERS = 256
 
 
 @click.command()
 @db_option
-@click.option("--empty", is_flag=True, help="Serve a temporary store with nothing in it.")
-@click.option("--sample", type=click.IntRange(min=1), help="Serve a temporary store of N claims.")
+@click.option("--empty", is_flag=True, help="Serve an empty temporary store.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Serve a temporary store with N sample claims.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8080,
     show_default=True,
-    help="The port; 0 takes a free one.",
+    help="The port to listen on; 0 chooses a free port.",
 )
 @click.option(
     "--auth",
     type=click.Choice(["local", "jwks", "off"]),
     default="local",
     show_default=True,
-    help="Tokens of this server, of another issuer, or none: then every caller is the operator.",
+    help="Accept tokens of this server, tokens of another issuer, or any caller as the operator.",
 )
 @click.option(
     "--issuer",
-    help="Who issues the tokens; of local ones this server's URL, needed beyond this machine.",
+    help="Issuer of the tokens. For local tokens the public URL of this server, required if other "
+    "machines can reach it.",
 )
-@click.option("--audience", help="Whom the tokens are for; of local ones the issuer.")
+@click.option("--audience", help="Audience of the tokens. Default for local tokens: the issuer.")
 @click.option("--jwks", help="With --auth jwks: the URL or file of the issuer's keys.")
 @click.option(
     "--algorithm",
     multiple=True,
-    help="One that the issuer signs with; Ed25519, ES256, RS256 and PS256 without.",
+    help="Accepted signature algorithm; repeatable. Default: Ed25519, ES256, RS256, PS256.",
 )
 @click.option(
-    "--customer-claim", default="customer", show_default=True, help="Names a token's customer."
+    "--customer-claim",
+    default="customer",
+    show_default=True,
+    help="Token claim that names the customer.",
 )
 @click.option(
-    "--operator-claim", default="operator", show_default=True, help="True in an operator's token."
+    "--operator-claim",
+    default="operator",
+    show_default=True,
+    help="Token claim that is true for an operator.",
 )
 @click.option(
     "--leeway",
     type=click.FloatRange(0, 60),
     default=10,
     show_default=True,
-    help="Seconds that the issuer's clock may differ.",
+    help="Seconds by which the issuer's clock may differ.",
 )
 @click.option(
     "--workers",
-    type=click.IntRange(1, _MOST_WORKERS),
+    type=click.IntRange(1, _MAX_WORKERS),
     default=1,
     show_default=True,
-    help="Processes that answer on the port; reads use that many cores.",
+    help="Number of server processes; reads use that many cores.",
 )
-@click.option("--rate", type=click.FloatRange(0, min_open=True), help="Requests/s of a client.")
-@click.option("--no-lane", is_flag=True, help="Answer every request by the application.")
-@click.option("--tls-cert", type=click.Path(exists=True), help="Certificate chain, PEM.")
-@click.option("--tls-key", type=click.Path(exists=True), help="Its private key, PEM.")
-@click.option("--behind-proxy", is_flag=True, help="A proxy before this server ends TLS.")
-@click.option("--drop-deprecated", is_flag=True, help="Leave out members that are deprecated.")
-@click.option("--sunset", type=click.DateTime(["%Y-%m-%d"]), help="Announce when they will go.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(0, min_open=True),
+    help="Limit of requests per second for each client.",
+)
+@click.option(
+    "--no-lane", is_flag=True, help="Answer all requests in Python, without the C++ fast path."
+)
+@click.option("--tls-cert", type=click.Path(exists=True), help="TLS certificate chain (PEM).")
+@click.option("--tls-key", type=click.Path(exists=True), help="Private key of --tls-cert (PEM).")
+@click.option("--behind-proxy", is_flag=True, help="A proxy in front of this server handles TLS.")
+@click.option("--drop-deprecated", is_flag=True, help="Omit deprecated members from responses.")
+@click.option(
+    "--sunset",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="Announce this removal date of the deprecated members.",
+)
 @click.pass_context
 def serve(context: click.Context, /, **options: Any) -> int:
     """Serve the store over HTTP, until Ctrl-C or SIGTERM.
 
-    Only on this machine, unless TLS is set up here or in a proxy: tokens do not travel in clear.
-    SIGHUP loads certificates, keys and clients again.
+    Other machines can reach the server only with TLS, of this server or of a proxy. SIGHUP reloads
+    certificates, keys and clients.
     """
     given = {
         name
@@ -155,11 +177,11 @@ def worker(assignment: str) -> None:
 
 
 class _Share(NamedTuple):
-    """What a worker shares with the others.
+    """The resources that a worker shares with the others.
 
     Attributes:
-        folder: private; has their metrics, and is locked to write lines of the log.
-        number: of the worker, from 0.
+        folder: a private folder for their metrics; its lock serializes the lines of the log.
+        number: the number of the worker, from 0.
     """
 
     folder: Path
@@ -205,7 +227,7 @@ def _serve(
     options: dict[str, Any],
     share: _Share | None = None,
 ) -> None:
-    """Serves in this process, which is a worker if it shares something with others."""
+    """Serves in this process, which is a worker if `share` is given."""
     from comptroller.http import server
 
     authority = None if options["auth"] == "off" else _authority(path, address, options)
@@ -228,23 +250,23 @@ def _serve(
 
 
 def _require_sense(options: dict[str, Any], given: set[str]) -> None:
-    """Refuses options that exclude each other, lack another, or would do nothing."""
+    """Raises UsageError for options that conflict, are incomplete, or have no effect."""
     if ("db" in given) + options["empty"] + (options["sample"] is not None) > 1:
         raise click.UsageError("give one of --db, --empty and --sample")
     if (options["tls_cert"] is None) != (options["tls_key"] is None):
-        raise click.UsageError("--tls-cert and --tls-key go together")
+        raise click.UsageError("give both --tls-cert and --tls-key, or neither")
     is_temporary = options["empty"] or options["sample"] is not None
     if options["workers"] > 1 and options["db"] == ":memory:" and not is_temporary:
         raise click.UsageError("--workers needs a store in a file; --empty makes a temporary one")
     if options["drop_deprecated"] and options["sunset"]:
-        raise click.UsageError("--sunset announces what --drop-deprecated does now; give one")
+        raise click.UsageError("--sunset and --drop-deprecated exclude each other")
     auth = options["auth"]
     ignored = [_option(name) for name in _IGNORED[auth] if name in given]
     if ignored:
-        raise click.UsageError(f"--auth {auth} has no use for {', '.join(ignored)}")
+        raise click.UsageError(f"--auth {auth} does not accept {', '.join(ignored)}")
     missing = [_option(name) for name in ("issuer", "audience", "jwks") if not options[name]]
     if auth == "jwks" and missing:
-        raise click.UsageError(f"--auth jwks needs {', '.join(missing)} too")
+        raise click.UsageError(f"--auth jwks also needs {', '.join(missing)}")
 
 
 def _option(name: str) -> str:
@@ -252,7 +274,7 @@ def _option(name: str) -> str:
 
 
 def _require_safety(options: dict[str, Any]) -> None:
-    """Refuses to listen where that would be unsafe, or where clients would be misled."""
+    """Raises InvalidRequest if tokens would be sent unencrypted, or `--issuer` is missing."""
     from comptroller.errors import invalid
     from comptroller.loopback import is_loopback
 
@@ -263,17 +285,17 @@ def _require_safety(options: dict[str, Any]) -> None:
     if is_loopback(options["host"]) and not options["behind_proxy"]:
         return
     if options["auth"] == "off":
-        raise invalid("--auth", "off is for this machine alone; listen on 127.0.0.1")
+        raise invalid("--auth", "off is only for this machine; listen on 127.0.0.1")
     if not (options["tls_cert"] or options["behind_proxy"]):
         raise invalid(
             "--host",
-            f"{options['host']} can be reached from other machines, and tokens do not travel in"
-            " clear; give --tls-cert and --tls-key, or --behind-proxy where a proxy ends TLS",
+            f"other machines can reach {options['host']}, and would send tokens unencrypted; give"
+            " --tls-cert and --tls-key, or --behind-proxy if a proxy handles TLS",
         )
     if not options["issuer"]:
         raise invalid(
             "--issuer",
-            "must name the URL that clients on other machines reach this server at, such as "
+            "missing; give the URL at which clients on other machines reach this server, such as "
             "https://books.example",
         )
 
@@ -286,7 +308,7 @@ def _address(bound: socket.socket, options: dict[str, Any]) -> str:
 
 @contextmanager
 def _store(options: dict[str, Any]) -> Iterator[str]:
-    """The path of the store to serve; a temporary one is gone at the end."""
+    """Yields the path of the store to serve; removes a temporary store at the end."""
     if not options["empty"] and options["sample"] is None:
         yield options["db"]
         return
@@ -304,7 +326,7 @@ def _store(options: dict[str, Any]) -> Iterator[str]:
 
 
 def _log(share: _Share | None) -> Log:
-    """The log of this process, which takes what its modules report too."""
+    """Returns the log of this process, and sends the records of Python's logging to it."""
     import logging
 
     from comptroller.http.log import Log
@@ -332,7 +354,7 @@ def _app(
 
 
 def _lane(app: App, authority: Authority | None, log: Log, options: dict[str, Any]) -> Lane | None:
-    """The lane, where it fits: it knows callers by their tokens alone, and counts no rate."""
+    """Returns the C++ fast path, which supports only bearer tokens and no rate limit; or None."""
     from comptroller.http.bearer import Bearer
     from comptroller.http.lane import Lane
 
@@ -361,7 +383,7 @@ def _authority(path: str, address: str, options: dict[str, Any]) -> Authority:
         operator_claim=options["operator_claim"],
         rate=options["rate"],
         leeway_s=options["leeway"],
-        algorithms=options["algorithm"] or authority.ELSEWHERE_ALGORITHMS,
+        algorithms=options["algorithm"] or authority.EXTERNAL_ALGORITHMS,
     )
 
 
@@ -369,7 +391,7 @@ def _announce(path: str, address: str, options: dict[str, Any]) -> None:
     is_temporary = options["empty"] or options["sample"] is not None
     store = "a temporary store" if is_temporary else path
     click.echo(f"comptroller {comptroller.__version__} serves {store} at {address}")
-    click.echo(f"auth: {_AUTH[options['auth']]}; the interface to look at: {address}/docs")
+    click.echo(f"auth: {_AUTH[options['auth']]}; documentation: {address}/docs")
     if options["auth"] == "local" and is_temporary:
         from comptroller.http import clients
 

@@ -1,4 +1,4 @@
-"""Commands about the store file itself: check, backup, migrate."""
+"""The commands check, backup and migrate, which work on the store file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
 from comptroller.display.html import printable
 
-# Where SQLite keeps the number a program may set: bytes 60 to 63 of the file, the first highest.
+# The position of SQLite's user_version in the file, a big-endian number.
 _USER_VERSION = slice(60, 64)
 
 
@@ -18,10 +18,11 @@ _USER_VERSION = slice(60, 64)
 @db_option
 @json_option
 def check(db: str, as_json: bool) -> int:
-    """Examine the whole store; write nothing.
+    """Check the integrity of the store; write nothing.
 
-    SQLite's integrity check, the store's own promises (references, one active control of a type and
-    setter, legal values), and which SQLite is in the process. Exit code 1 when something is wrong.
+    Runs SQLite's integrity check, checks the invariants of the records (references, unique active
+    controls, valid values), and lists the copies of SQLite in the process. The exit code is 1 if
+    there are findings.
     """
     with screen.existing_store(db) as svc, screen.waiting("checking"):
         found = svc.check()
@@ -39,9 +40,9 @@ def check(db: str, as_json: bool) -> int:
     for copy in found["copies"]:
         click.echo(f"  {printable(copy)}")
     if found["ok"]:
-        click.echo("\nNothing wrong was found.")
+        click.echo("\nNo problems were found.")
         return 0
-    findings = screen.table("check", "~finding", title="Wrong")
+    findings = screen.table("check", "~finding", title="Problems")
     for finding in found["findings"]:
         findings.add_row(*screen.formatted([finding["check"], finding["message"]]))
     click.echo()
@@ -52,15 +53,15 @@ def check(db: str, as_json: bool) -> int:
 @click.command()
 @click.argument("dest", type=click.Path())
 @click.option(
-    "--with-keys", is_flag=True, help="Copy the server's signing keys and clients beside it, too."
+    "--with-keys", is_flag=True, help="Also copy the signing keys and clients of the server."
 )
 @db_option
 @json_option
 def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
-    """Copy the store to DEST, consistent while others write.
+    """Copy the store to DEST; the copy is consistent even while others write.
 
-    Whoever has the signing keys can let anybody in: with --with-keys the copies DEST.keys and
-    DEST.clients are to be kept like passwords. Without, nobody can be let in by the copy.
+    --with-keys also writes DEST.keys and DEST.clients. Protect these files like passwords: the
+    signing keys can create tokens for any client. Without the option the copy has no secrets.
     """
     with screen.existing_store(db) as svc, screen.waiting("copying"):
         svc.backup(dest)
@@ -74,7 +75,7 @@ def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
 
 
 def _copy_secrets(db: str, dest: str) -> list[str]:
-    """Copies the secret files of a store to those of its copy; gives their names."""
+    """Copies the secret files of a store; returns the names of the copies."""
     screen.require_server()
     from comptroller.http import clients, keys
 
@@ -91,9 +92,9 @@ def _copy_secrets(db: str, dest: str) -> list[str]:
 @db_option
 @json_option
 def migrate(db: str, as_json: bool) -> None:
-    """Bring the store to the schema of this version.
+    """Migrate the store to the schema of this version, in one transaction.
 
-    Opening a store for writing does it too. All or nothing.
+    Opening a store for writing also migrates it.
     """
     import comptroller
 
@@ -104,12 +105,12 @@ def migrate(db: str, as_json: bool) -> None:
     if as_json:
         screen.write_json({"from": before, "to": after, "migrated": before != after})
     elif before == after:
-        click.echo(f"{db} has schema version {after}; there was nothing to do")
+        click.echo(f"{db} already has schema version {after}")
     else:
         click.echo(f"{db} was migrated from schema version {before} to {after}")
 
 
 def _schema_version(db: str) -> int:
-    """The number in the file's header; that a log not yet folded in may say more is no matter."""
+    """Returns the schema version in the file's header, which may lag behind the write-ahead log."""
     with Path(db).open("rb") as file:
         return int.from_bytes(file.read(_USER_VERSION.stop)[_USER_VERSION], "big")

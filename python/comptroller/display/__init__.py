@@ -1,1 +1,1 @@
-"""How results are shown: numbers as text, HTML, progress."""
+"""Formatting of results: numbers, HTML and progress bars."""

@@ -1,4 +1,4 @@
-"""The one writer of HTML: its templates, in which all text is escaped."""
+"""HTML from templates, with all text escaped."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-#: What a notebook shows of a table; the rest is counted.
+#: Limits of a table in a notebook; a note counts the hidden rows and columns.
 SHOWN_ROWS = 20
 SHOWN_COLUMNS = 20
 _TEMPLATES = Path(__file__).with_name("templates")
-#: What XML 1.0 has no character for, and what steers how the text around it is drawn.
+#: Characters that are invalid in XML 1.0, or change the layout or direction of the text around.
 _UNFIT = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 
 
 class TableColumn(NamedTuple):
-    """A column of a table: its values as text, None where there is none; numbers stand right."""
+    """A column of a table: values as text, None for an empty cell; numbers are right-aligned."""
 
     name: str
     texts: Sequence[str | None]
@@ -30,17 +30,17 @@ class TableColumn(NamedTuple):
 
 
 def html(template: str, **values: Any) -> str:
-    """The HTML that a template of `templates` makes of the values."""
+    """Renders a template of the folder `templates` with the values."""
     return _environment().get_template(template).render(values)
 
 
 def source(template: str) -> str:
-    """A template as it is written."""
+    """Returns the source of a template."""
     return (_TEMPLATES / template).read_text(encoding="utf-8")
 
 
 def printable(text: str) -> str:
-    """Text of one line: what could break a document, or steer its drawing, as escapes."""
+    """Returns text with control and direction characters escaped, safe to show on one line."""
     return _UNFIT.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -54,7 +54,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        # Markup, which is a str too, has been escaped before.
+        # Markup is a subclass of str that is already escaped.
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
     environment.globals["zip"] = zip

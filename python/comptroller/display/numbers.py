@@ -1,4 +1,4 @@
-"""Figures as people read them: exact amounts, spans of time, shares."""
+"""Formatting of exact amounts, durations and percentages."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from decimal import Decimal
 
 
 def aligned(amounts: Sequence[Decimal]) -> list[str]:
-    """Exact amounts, all with as many fraction digits as the longest has."""
+    """Formats exact amounts, all with the fraction digits of the longest."""
     digits = max((_fraction_digits(amount) for amount in amounts), default=0)
     return [with_fraction(amount, digits) for amount in amounts]
 
 
 def plain(amount: Decimal) -> str:
-    """An exact amount as digits, without an exponent or zeros at its end."""
-    # As text, since a context would round.
+    """Formats an exact amount without an exponent or trailing zeros."""
+    # Decimal.normalize would round to the digits of the context.
     text = format(amount, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def shortest(amount: Decimal) -> Decimal:
-    """An exact amount without zeros at its end."""
+    """Returns an exact amount without trailing zeros."""
     return Decimal(plain(amount))
 
 
 def with_fraction(amount: Decimal, digits: int) -> str:
-    """An exact amount with separators and `digits` fraction digits, no less than it has."""
+    """Formats an exact amount with separators and at least `digits` fraction digits."""
     whole, _, fraction = format(amount, "f").partition(".")
     negative, whole = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
     padded = fraction.ljust(digits, "0")
@@ -37,7 +37,7 @@ def _fraction_digits(amount: Decimal) -> int:
 
 
 def duration(microseconds: int) -> str:
-    """A time span for people: ``12.3 s``, ``4 min 07 s``, ``3 h 05 min``, ``2 d 04 h``."""
+    """Formats a duration: ``12.3 s``, ``4 min 07 s``, ``3 h 05 min``, ``2 d 04 h``."""
     if microseconds <= -1000:
         return "-" + duration(-microseconds)
     seconds = microseconds / 1_000_000
@@ -54,7 +54,7 @@ def duration(microseconds: int) -> str:
 
 
 def percent(ratio: float | None) -> str:
-    """A ratio as a percentage; 100 % and 0 % are exact."""
+    """Formats a ratio as a percentage; only an exact ratio is shown as 0.00 % or 100.00 %."""
     if ratio is None:
         return "-"
     if 0 < ratio < 0.0001 or 0.9999 < ratio < 1:

@@ -1,4 +1,4 @@
-"""Bars and clocks for long work, drawn by tqdm on standard error or in a notebook."""
+"""Progress bars and elapsed times, shown by tqdm on standard error or in a notebook."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from typing import Any, TypeAlias
 
 from comptroller.errors import invalid, require
 
-#: Called with the bytes done, the bytes in all (None if unknown) and the rows done.
+#: Called with the bytes done, the total bytes (None if unknown) and the rows done.
 Progress: TypeAlias = Callable[[int, int | None, int], None]
 
-#: Work that is over sooner needs no bar, unless one was asked for.
-_SOON_S = 1.0
-_BETWEEN_LOOKS_S = 0.5
+#: Delay of a bar that the caller did not request, and of elapsed times.
+_DELAY_S = 1.0
+_REFRESH_S = 0.5
 
 
 def observer(
     progress: Progress | bool | None, title: str
 ) -> AbstractContextManager[Progress | None]:
-    """What is called with the progress until the end of the scope, or None.
+    """Yields a progress callback, or None.
 
-    It is `progress` itself if that can be called, a bar for True, nothing for False. For None it
-    is a bar in a notebook that has tqdm.
+    The callback is `progress` itself if that is callable, a bar for True, None for False. If
+    `progress` is None, the callback is a bar in a notebook that has tqdm, else None.
 
     Raises:
-        InvalidRequest: `progress` is neither something to call nor a flag.
-        MissingExtra: a bar is asked for, and tqdm is not installed.
+        InvalidRequest: `progress` is neither a callable nor a bool.
+        MissingExtra: `progress` is True, and tqdm is not installed.
     """
     if callable(progress):
         return nullcontext(progress)
     if progress not in (None, True, False):
-        raise invalid("progress", "it must be something to call, or True for a bar")
+        raise invalid("progress", "not a callback; give a callable, or True for a bar")
     if progress:
         return bar(title)
-    return bar(title, _SOON_S) if progress is None and _in_notebook() else nullcontext()
+    return bar(title, _DELAY_S) if progress is None and _in_notebook() else nullcontext()
 
 
 def busy(title: str) -> AbstractContextManager[None]:
-    """A clock, in a notebook that has tqdm."""
+    """Shows the elapsed time in a notebook that has tqdm."""
     return clock(title) if _in_notebook() else nullcontext()
 
 
 @contextmanager
 def bar(title: str, delay_s: float = 0.0) -> Iterator[Progress]:
-    """A bar of bytes and rows, gone at the end of the scope; it appears after `delay_s`."""
+    """Shows a bar of bytes and rows from `delay_s` on, until the end of the scope."""
     form = {"unit": "B", "unit_scale": True, "leave": False, "dynamic_ncols": True}
     with _bars().tqdm(desc=title, delay=delay_s, **form) as shown:
 
@@ -64,15 +64,15 @@ def bar(title: str, delay_s: float = 0.0) -> Iterator[Progress]:
 
 @contextmanager
 def clock(title: str) -> Iterator[None]:
-    """How long work takes that cannot say how far it is; it appears after a second."""
+    """Shows the elapsed time after a second, for work of unknown length."""
     ended, began = Event(), time.time()
-    bars = _bars()  # not in the thread: the filters of warnings belong to all threads
+    bars = _bars()  # not in the thread, because warning filters are shared by all threads
 
     def show() -> None:
-        if not ended.wait(_SOON_S):
+        if not ended.wait(_DELAY_S):
             with bars.tqdm(desc=title, leave=False, bar_format="{desc}: {elapsed}") as shown:
                 shown.start_t = began
-                while not ended.wait(_BETWEEN_LOOKS_S):
+                while not ended.wait(_REFRESH_S):
                     shown.refresh()
 
     thread = Thread(target=show, daemon=True)
@@ -86,7 +86,7 @@ def clock(title: str) -> Iterator[None]:
 
 def _bars() -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a notebook without widgets has a bar of text
+        warnings.simplefilter("ignore")  # without widgets, tqdm warns and shows a text bar
         require("tqdm", "progress=True", "analysis")
         return import_module("tqdm.auto")
 

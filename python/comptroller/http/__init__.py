@@ -1,4 +1,4 @@
-"""The service over HTTP: :func:`app` is a plain ASGI application for any server.
+"""The service over HTTP: :func:`app` makes an ASGI application for any ASGI server.
 
 Needs the extra ``comptroller[server]``.
 """

@@ -1,4 +1,4 @@
-"""The service as an ASGI application: finds the operation, calls the core, sends the answer."""
+"""The ASGI application: finds the operation, calls the core, sends the response."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ JSON = b"application/json"
 
 Resources = Mapping[str, Answers]
 
-#: Called for every answer, with the exchange and the seconds that it took.
+#: Called after every request, with the exchange and its duration in seconds.
 Observer = Callable[[Exchange, float], None]
 
-_MOST_EXPORTS = 8
-#: Bytes; an answer from this size on is compressed for clients that accept it.
-WORTH_PACKING = 16 << 10
+_MAX_EXPORTS = 8
+#: The size in bytes from which a response is compressed for clients that accept gzip.
+COMPRESSED_FROM = 16 << 10
 LARGE_BODY_HEADERS = [(b"vary", b"accept-encoding")]
 REPLAY_HEADERS = [(b"idempotent-replayed", b"true")]
 # When `orchestrations` was deprecated in favour of `items` (RFC 9745).
@@ -63,20 +63,23 @@ _log = logging.getLogger(__name__)
 
 
 class App:
-    """The interface of specification 4 over a Service that was opened as its operator.
+    """The HTTP interface of a Service that was opened as its operator.
 
-    Served by any ASGI server, or mounted in another application. The Service stays the caller's to
-    close, after the server has stopped.
+    Any ASGI server can serve the application, and another application can mount it. The caller
+    closes the Service after the server has stopped.
 
     Args:
-        service: the store's.
-        authenticator: finds the caller of a request.
-        drop_deprecated: leaves the member `orchestrations` out of the orchestration list.
-        sunset: when that member goes, announced in a header.
-        observers: called for every answer.
-        collectors: of prometheus_client, shown at `/metrics` too.
-        resources: what is at other paths, for anybody: a function for each method.
-        clock: seconds, for how long an answer of `/readyz` or `/metrics` is kept.
+        service: a service opened with :func:`comptroller.open`, as its operator.
+        authenticator: authenticates the caller of a request.
+        drop_deprecated: omits the member `orchestrations` of the orchestration list.
+        sunset: the removal date of that member, announced in a header.
+        observers: called after every request.
+        collectors: collectors of prometheus_client, also shown at `/metrics`.
+        resources: additional public paths, with a function for each method.
+        clock: returns seconds; used to cache `/readyz` and `/metrics` for a second.
+
+    Raises:
+        InvalidRequest: the service is remote or was not opened as its operator.
     """
 
     def __init__(
@@ -92,7 +95,7 @@ class App:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if not isinstance(service.host, LocalHost) or service.host.principal.customer is not None:
-            raise invalid("service", "must be a store that was opened here as its operator")
+            raise invalid("service", "must be a local store that was opened as its operator")
         self.store = service.host.store
         self.writes = WritesByLoop(self.store)
         self._authenticator = authenticator
@@ -100,7 +103,7 @@ class App:
         self._is_ready = Remembered(self._read_one, clock)
         self._observers: tuple[Observer, ...] = (self.metrics, *observers)
         self._threads = Threads()
-        exports = ThreadPoolExecutor(_MOST_EXPORTS, "comptroller-export")
+        exports = ThreadPoolExecutor(_MAX_EXPORTS, "comptroller-export")
         self._bulk = Bulk(service.host, exports, self.metrics.loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
         document = openapi.document(
@@ -111,7 +114,7 @@ class App:
         )
 
     def stop(self) -> None:
-        """Announces that the server is about to end: loads in flight are rolled back."""
+        """Rolls back running loads, before the server stops."""
         self._bulk.stop()
 
     def _resources(self) -> Resources:
@@ -133,7 +136,7 @@ class App:
         if scope["type"] == "lifespan":
             return await self._lifespan(receive, send)
         if scope["type"] != "http":
-            raise RuntimeError(f"{scope['type']} is not served")
+            raise RuntimeError(f"{scope['type']} is not supported")
         began = scope.get(BEGAN) or time.perf_counter()
         exchange = Exchange(scope, receive, send)
         try:
@@ -159,12 +162,12 @@ class App:
             await _refuse(exchange, error)
         except Exception:
             _log.exception("request %s failed", exchange.request_id)
-            if exchange.status:  # the head is sent: the server cuts the connection
+            if exchange.status:  # the head was sent, so the server must close the connection
                 raise
-            await _refuse(exchange, problem("internal", "a defect; its report has the request id"))
+            await _refuse(exchange, problem("internal", "a defect; see the log by the request id"))
 
     async def _operate(self, row: Row, exchange: Exchange) -> None:
-        """Calls the operation of a row and sends what it answers."""
+        """Calls the operation of a route and sends its result."""
         caller = await self._admitted(row.operation, exchange)
         operation = description.operations()[row.operation]
         require_scope(caller, operation.scope_of(caller.is_operator or row.is_operators))
@@ -208,7 +211,7 @@ class App:
         return caller
 
     def extras(self, row: Row) -> tuple[str | None, list[tuple[bytes, bytes]]]:
-        """Under which second name an answer has its items, and the headers that go with it."""
+        """Returns the deprecated second name of the items of a list, and its headers."""
         if row.operation == "orchestrations.list" and self._deprecation is not None:
             return "orchestrations", self._deprecation
         return None, []
@@ -216,7 +219,7 @@ class App:
     async def _send(
         self, exchange: Exchange, answer: bytes, headers: list[tuple[bytes, bytes]]
     ) -> None:
-        if len(answer) >= WORTH_PACKING:
+        if len(answer) >= COMPRESSED_FROM:
             headers += LARGE_BODY_HEADERS
             if _takes_gzip(exchange.headers.get(b"accept-encoding", b"")):
                 answer = await asyncio.to_thread(gzip.compress, answer, 1, mtime=0)
@@ -235,7 +238,7 @@ class App:
                 return
 
     def _read_one(self) -> None:
-        # Of one customer: the operator's list has as many parts as there are customers.
+        # For one customer, because the operator's list reads an index range for each customer.
         self.store.call(Principal("default"), "claims.list", [("limit", "1")], None, None)
 
     async def _ready(self, exchange: Exchange) -> None:
@@ -248,7 +251,7 @@ async def _alive(exchange: Exchange) -> None:
 
 
 def _path(scope: Scope) -> str:
-    """The path below the mount, as it was sent: a slash in an id stays percent-encoded."""
+    """Returns the path below the mount, still percent-encoded, so that an id may have a slash."""
     raw_path = scope.get("raw_path") or quote(scope["path"]).encode()
     path: str = raw_path.decode("ascii", "replace").partition("?")[0]
     return path.removeprefix(scope.get("root_path", ""))
@@ -262,7 +265,7 @@ async def _refuse(exchange: Exchange, error: Error, headers: Headers = ()) -> No
 
 
 def _authority_of(authenticator: Authenticator, resources: Resources) -> openapi.Authority:
-    """How callers are authenticated, for the description of the interface."""
+    """Returns how callers are authenticated, for the OpenAPI document."""
     if isinstance(authenticator, EveryoneIsOperator):
         return "off"
     return "local" if routes.TOKEN_PATH in resources else "jwks"

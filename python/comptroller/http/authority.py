@@ -1,4 +1,4 @@
-"""Which tokens are accepted: those that this server issues, or those of another issuer."""
+"""Configuration of accepted tokens: those of this server, or those of another issuer."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from comptroller.routes import TOKEN_PATH
 JWKS_PATH = "/.well-known/jwks.json"
 METADATA_PATH = "/.well-known/oauth-authorization-server"
 
-#: What other issuers usually sign with.
-ELSEWHERE_ALGORITHMS = ("Ed25519", "ES256", "RS256", "PS256")
+#: The default signature algorithms of another issuer.
+EXTERNAL_ALGORITHMS = ("Ed25519", "ES256", "RS256", "PS256")
 _JSON = b"application/json"
 
 
 class Authority(NamedTuple):
-    """What an application needs to know its callers.
+    """The authentication of an application.
 
     Attributes:
-        authenticator: finds the caller of a request.
-        resources: for anybody.
-        reload: begins to read keys and clients again.
+        authenticator: authenticates the caller of a request.
+        resources: public resources, such as the token endpoint.
+        reload: starts to reload the keys and clients.
     """
 
     authenticator: Bearer
@@ -54,19 +54,19 @@ def local_authority(
     leeway_s: float = 10,
     clock: Callable[[], float] = time.time,
 ) -> Authority:
-    """Issues tokens to the clients of a store, and takes those alone.
+    """Issues tokens to the clients of a store, and accepts only these tokens.
 
     Args:
-        store: the store's file; keys and clients are in files beside it.
-        issuer: the URL that the application is reached at, with the path where it is mounted.
-        audience: whom tokens are for; the issuer when left out.
-        rate: requests per second of each client; any number when left out.
-        leeway_s: how far the clocks of two machines may differ.
-        clock: seconds since 1970.
+        store: the path of the store; the files of keys and clients are beside it.
+        issuer: the public URL of the application, with the path where it is mounted.
+        audience: the audience of the tokens; by default the issuer.
+        rate: the limit of requests per second for each client; by default none.
+        leeway_s: the tolerated difference of clocks in seconds.
+        clock: returns seconds since 1970.
 
     Raises:
-        Unusable: the keys or the clients cannot be used; without keys they are made.
-        InvalidRequest: an issuer, audience, rate or leeway that cannot be.
+        Unusable: the file of keys or clients cannot be used. A missing key file is created.
+        InvalidRequest: the issuer, audience, rate or leeway is invalid.
     """
     _require_url(issuer)
     key_file = keys.file_of(store)
@@ -104,29 +104,29 @@ def external_authority(
     issuer: str,
     audience: str,
     jwks: str,
-    algorithms: Iterable[str] = ELSEWHERE_ALGORITHMS,
+    algorithms: Iterable[str] = EXTERNAL_ALGORITHMS,
     customer_claim: str = "customer",
     operator_claim: str = "operator",
     rate: float | None = None,
     leeway_s: float = 10,
     clock: Callable[[], float] = time.time,
 ) -> Authority:
-    """Takes the tokens of another issuer; has no resources.
+    """Accepts the tokens of another issuer; has no resources.
+
+    The keys of a URL are fetched for the first token; a key file is read immediately.
 
     Args:
-        issuer: what its tokens say as `iss`.
-        audience: what they say as `aud`, or among it.
-        jwks: the URL or the file of its public keys.
-        algorithms: those that it signs with.
+        issuer: the claim `iss` of the tokens.
+        audience: the claim `aud` of the tokens, or one of its values.
+        jwks: the URL or the file of the issuer's public keys.
+        algorithms: the accepted signature algorithms.
         customer_claim: the claim that names the customer of a client.
         operator_claim: the claim that is true in tokens of the operator.
         rate: as for `local_authority`, as are `leeway_s` and `clock`.
 
-    The keys of a URL are fetched when the first token comes; a file is read here.
-
     Raises:
-        InvalidRequest: for what cannot be.
-        Unusable: the file of the keys cannot be used.
+        InvalidRequest: an argument is invalid.
+        Unusable: the key file cannot be used.
     """
     from comptroller.http.jwks import PublishedKeys
 
@@ -137,7 +137,7 @@ def external_authority(
 
 
 class _Local:
-    """Trusts the keys and the clients beside the store."""
+    """The trust in the keys and clients of the files beside the store."""
 
     def __init__(
         self, keys: Watched[Keys], clients: Watched[Clients], clock: Callable[[], float]
@@ -149,7 +149,7 @@ class _Local:
     async def mark(self) -> object:
         return await self._keys.current(), await self._clients.current()
 
-    # Another server of the store may know already what came a moment ago.
+    # `fresh`, because another server of the store may already use a key or client added just now.
 
     async def key(self, kid: str) -> Key | None:
         now = self._clock()
@@ -170,13 +170,13 @@ def _require_url(issuer: str) -> None:
     if not is_private(issuer) or "?" in issuer or "#" in issuer:
         raise invalid(
             "issuer",
-            "must be an https URL (http for this machine alone) without credentials, query and "
+            "must be an https URL (http only on this machine) without credentials, query and "
             "fragment",
         )
 
 
 def _metadata(issuer: str) -> bytes:
-    """What RFC 8414 section 2 tells of an authorization server."""
+    """Returns the authorization server metadata (RFC 8414 section 2)."""
     base = issuer.rstrip("/")
     return msgspec.json.encode(
         {

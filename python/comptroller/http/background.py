@@ -1,4 +1,4 @@
-"""Work that may hang, beside the event loop."""
+"""Blocking work in a thread, with a time limit for its callers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from threading import Thread
 
 
 class Background:
-    """Runs a function in a thread, one run at a time, and lets callers wait for it for a while.
+    """Runs a function in a thread, one run at a time, for which callers wait up to a limit.
 
-    Not in a pool: its threads would be waited for when the process ends.
+    The thread is a daemon, because the end of the process would wait for the threads of a pool.
 
     Args:
-        work: the function; raises nothing.
-        within_s: how long after the start of a run callers wait for its end.
+        work: the function; it must not raise.
+        within_s: the limit, in seconds after the start of a run.
     """
 
     def __init__(self, work: Callable[[], None], within_s: float) -> None:
@@ -27,7 +27,7 @@ class Background:
         self._run: Future[None] | None = None
 
     def start(self) -> None:
-        """Starts a run, unless one is under way."""
+        """Starts a run, unless one is running."""
         if self._run is not None:
             return
         self._until = time.monotonic() + self._within_s
@@ -37,7 +37,7 @@ class Background:
         Thread(target=self._complete, args=[run], daemon=True).start()
 
     async def wait(self) -> None:
-        """Waits for the run that is under way, if any."""
+        """Waits for the current run, if any, up to the limit."""
         run = self._run
         if run is not None:
             left_s = max(0.0, self._until - time.monotonic())

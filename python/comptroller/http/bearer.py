@@ -1,4 +1,4 @@
-"""Finds the caller of a request by its bearer token. RFC 6750."""
+"""Authentication by bearer tokens (RFC 6750)."""
 
 from __future__ import annotations
 
@@ -10,52 +10,52 @@ from comptroller.http.callers import Caller
 from comptroller.http.exchange import Exchange
 from comptroller.http.problems import Refusal, problem
 from comptroller.http.rate import Rate
-from comptroller.http.tokens import Rejected, Taken, Verifier
+from comptroller.http.tokens import Rejected, Verified, Verifier
 
 _SCHEME = b"bearer"
-# The name of a field of the query string, each letter of it percent-encoded or not.
+# The field access_token of a query string; any letter may be percent-encoded.
 _TOKEN_FIELD = re.compile(
     b"(?:^|&)%b(?:[=&]|$)"
     % b"".join(b"(?:%c|(?i:%%%X))" % (letter, letter) for letter in b"access_token")
 )
-_CREDENTIALS = re.compile(rb"[A-Za-z]+ +([A-Za-z0-9._~+/-]+=*)")  # section 2.1
+_CREDENTIALS = re.compile(rb"[A-Za-z]+ +([A-Za-z0-9._~+/-]+=*)")  # RFC 6750 section 2.1
 
 
 class Bearer:
-    """An authenticator: takes a valid token in the Authorization header, and nothing else.
+    """An authenticator that accepts only a valid token in the Authorization header.
 
     Attributes:
-        on_taken: called with every token that is taken.
+        on_verified: called with every accepted token.
     """
 
     def __init__(self, verifier: Verifier, rate: Rate | None = None) -> None:
         self.verifier = verifier
         self.rate = rate
-        self.on_taken: Callable[[bytes, Taken], None] = lambda token, taken: None
+        self.on_verified: Callable[[bytes, Verified], None] = lambda token, verified: None
 
     async def caller(self, exchange: Exchange) -> Caller:
-        """The caller of the token. Raises Refusal as section 3 says, and 429 above the rate."""
+        """Returns the caller of the token. Raises Refusal for a bad token or above the rate."""
         token = _token(exchange)
         try:
-            taken = await self.verifier.taken(token)
+            verified = await self.verifier.verify(token)
         except Rejected as rejected:
             raise _refusal(
                 problem("unauthenticated", str(rejected)),
                 f'Bearer error="invalid_token", error_description="{rejected}"',
             ) from None
-        caller = taken.caller
+        caller = verified.caller
         wait_s = self.rate.wait_s(caller.client_id) if self.rate else 0
         if wait_s:
             exchange.client_id, exchange.customer = caller.client_id, caller.customer
-            error = problem("rate-limited", f"ask again in {wait_s} s")
+            error = problem("rate-limited", f"too many requests; try again in {wait_s} s")
             raise Refusal(error, [(b"retry-after", b"%d" % wait_s)])
-        self.on_taken(token, taken)
+        self.on_verified(token, verified)
         return caller
 
 
 def _token(exchange: Exchange) -> bytes:
     if _TOKEN_FIELD.search(exchange.scope["query_string"]):
-        raise _malformed("access_token", "belongs into the header Authorization, not into the URL")
+        raise _malformed("access_token", "not accepted in the URL; send it in Authorization")
     if exchange.is_repeated(b"authorization"):
         raise _malformed("Authorization", "appears more than once")
     header = exchange.headers.get(b"authorization", b"")
@@ -63,7 +63,7 @@ def _token(exchange: Exchange) -> bytes:
         raise _refusal(problem("unauthenticated", "this needs a bearer token"), "Bearer")
     credentials = _CREDENTIALS.fullmatch(header.rstrip(b" "))
     if credentials is None:
-        raise _malformed("Authorization", "must be the word Bearer and one token")
+        raise _malformed("Authorization", 'malformed; send "Bearer" and one token')
     return credentials[1]
 
 

@@ -1,4 +1,4 @@
-"""Loads and exports over HTTP: streams of any length, in constant memory."""
+"""Loads and exports over HTTP, of any length and in constant memory."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from comptroller.http.problems import problem
 from comptroller.local import LocalHost
 from comptroller.values import KINDS
 
-#: How long a load waits for the next byte, and an export for its bytes to be taken.
+#: How long a load waits for the next byte, and an export for the client to read, in seconds.
 PATIENCE_S = 10.0
 
 _LOADED = (b"application/x-ndjson", b"application/json", b"application/octet-stream")
 _EXPORTED = {"ndjson": b"application/x-ndjson", "csv": b"text/csv; charset=utf-8"}
 _FLAGS = {"true": True, "false": False}
 _PIECE = 64 << 10  # bytes
-# How often a client that asks for it hears that its load goes on, as white space before the answer.
-_BEAT_S = 0.2
-_ASKS_FOR_BEATS = b"progress"  # in Prefer (RFC 7240)
-_BEATING = [(b"preference-applied", _ASKS_FOR_BEATS), (b"x-accel-buffering", b"no")]
-_MOST_SPOOLING = 8
+# The interval of white space that is sent during a load to a client that prefers it.
+_PROGRESS_EVERY_S = 0.2
+_PREFERS_PROGRESS = b"progress"  # in Prefer (RFC 7240)
+_PROGRESS_HEADERS = [(b"preference-applied", _PREFERS_PROGRESS), (b"x-accel-buffering", b"no")]
+_MAX_SPOOLING = 8
 
 
 class Bulk:
-    """Answers loads into a store and exports out of it.
+    """Answers loads and exports of a store.
 
     Args:
-        host: the store's.
-        pool: its threads write the exports, one each.
-        loaded: called with the kind and the number of the records that a load kept.
+        host: the host of the store.
+        pool: runs exports, one in each thread.
+        loaded: called with the kind and the number of records that a load stored.
         patience_s: see PATIENCE_S.
     """
 
@@ -55,12 +55,12 @@ class Bulk:
         patience_s: float = PATIENCE_S,
     ) -> None:
         self._store = host.store
-        # On the store's disk: what is not kept on one may be kept in memory.
+        # The folder of the store, because the default folder of temporary files may be in memory.
         self._folder = None if host.path is None else Path(host.path).resolve().parent
         self._loaded = loaded
         self._pool = pool
-        self._spooling = ThreadPoolExecutor(_MOST_SPOOLING, "comptroller-spool")
-        self._loading = ThreadPoolExecutor(1, "comptroller-load")  # the store takes one at a time
+        self._spooling = ThreadPoolExecutor(_MAX_SPOOLING, "comptroller-spool")
+        self._loading = ThreadPoolExecutor(1, "comptroller-load")  # a store runs one load at a time
         self._patience_s = patience_s
         self._waits: set[asyncio.Timeout] = set()
         self._is_stopping = False
@@ -70,20 +70,23 @@ class Bulk:
         self._is_stopping = False
 
     def stop(self) -> None:
-        """The server is about to end: loads are rolled back and refused. On the event loop."""
+        """Rolls back running loads and rejects new ones, before the server stops.
+
+        Called on the event loop.
+        """
         self._is_stopping = True
         for wait in self._waits:
             wait.reschedule(0)
 
     async def load(self, exchange: Exchange, caller: Caller) -> None:
-        """Loads the body, and answers the account of it.
+        """Loads the body; answers with the result of the load.
 
-        The body is gathered in a file without a name, and loaded when it has arrived whole, so that
-        a slow sender delays nobody. If the server ends meanwhile, only the batches are kept that
-        `keep_going` has committed; the refusal counts them as ``load_result`` in its ``meta``.
+        The body is spooled to an unnamed file and loaded when it is complete, so a slow client
+        does not block the store. If the server stops during a load, only committed batches of
+        `keep_going` are stored; the error has their counts as ``load_result`` in ``meta``.
 
-        With ``Prefer: progress`` a load that takes a while is answered with 200 at once, white
-        space while it is at work, and then its account or, instead, a problem document.
+        With ``Prefer: progress``, the response to a long load has status 200, then white space
+        during the load, then the result or a problem document.
         """
         require_scope(caller, "operator:write")
         kind, options = _kind(exchange), _options(await exchange.parameters())
@@ -103,10 +106,10 @@ class Bulk:
                     keep_going=options.keep_going,
                     dry_run=options.dry_run,
                     total_bytes=None,
-                    progress=self._go_on,
+                    progress=self._check_stopping,
                     account=accounts.append,
                 )
-                await _with_beats(exchange, spool.run(self._loading, work))
+                await _with_progress(exchange, spool.run(self._loading, work))
         except Error as error:
             if not accounts and not exchange.status:
                 raise
@@ -123,7 +126,7 @@ class Bulk:
             with closing(_Spool(self._folder)) as spool:
                 yield spool
         except OSError as error:
-            raise unavailable(f"the body cannot be kept: {error.strerror}") from error
+            raise unavailable(f"the body cannot be spooled: {error.strerror}") from error
 
     async def _receive(self, exchange: Exchange, spool: _Spool) -> None:
         chunks = exchange.chunks()
@@ -132,7 +135,7 @@ class Bulk:
         os.lseek(spool.descriptor, 0, os.SEEK_SET)
 
     async def _next(self, chunks: AsyncIterator[bytes]) -> bytes:
-        """What comes next; empty at the end."""
+        """Returns the next piece of the body; empty at the end."""
         try:
             async with asyncio.timeout(0 if self._is_stopping else self._patience_s) as wait:
                 self._waits.add(wait)
@@ -140,12 +143,12 @@ class Bulk:
         except TimeoutError:
             if self._is_stopping:
                 raise _stopping() from None
-            raise unavailable(f"no byte came for {self._patience_s:g} seconds") from None
+            raise unavailable(f"no data received for {self._patience_s:g} seconds") from None
         finally:
             self._waits.discard(wait)
 
-    def _go_on(self, _bytes: int, _total: int | None, _rows: int) -> None:
-        """The progress callback of a load; raises when the server is about to end."""
+    def _check_stopping(self, _bytes: int, _total: int | None, _rows: int) -> None:
+        """The progress callback of a load; raises if the server is stopping."""
         if self._is_stopping:
             raise _stopping()
 
@@ -155,10 +158,10 @@ class Bulk:
             self._loaded(kind, result.inserted + result.updated)
 
     async def export(self, exchange: Exchange, caller: Caller) -> None:
-        """Answers all records of a kind that pass the filters of its list.
+        """Answers with all records of a kind that match the filters.
 
-        Like the verb it includes deleted controls, unless `include_deleted` says otherwise. What
-        is refused is refused before the answer begins; what fails later cuts it off.
+        Deleted controls are included by default, as in `Service.export`. An invalid request gets
+        an error response; a failure during the export closes the connection.
         """
         require_scope(caller, "operator:read")
         kind, parameters = _kind(exchange), await exchange.parameters()
@@ -175,16 +178,16 @@ class Bulk:
         async with _piped(self._pool, write_to) as (pieces, written):
             piece = await pieces.read(_PIECE)
             if not piece:
-                await written  # raises what refuses it; or there are no records
+                await written  # raises the error of the export, if there is one
             await exchange.start(200, _EXPORTED[formats[0]])
             if not exchange.is_head:
                 await self._send_all(exchange, piece, pieces)
-                await _sure(written)
+                await _require_complete(written)
             await exchange.send({"type": "http.response.body", "body": b""})
 
     async def _send_all(self, exchange: Exchange, piece: bytes, pieces: _Pipe) -> None:
-        # Not every server reports a disconnected client when something is sent to it.
-        gone = asyncio.ensure_future(_gone(exchange))
+        # Some servers do not raise an error when they send to a disconnected client.
+        gone = asyncio.ensure_future(_disconnected(exchange))
         try:
             while piece:
                 async with asyncio.timeout(self._patience_s):
@@ -194,16 +197,16 @@ class Bulk:
                 if gone.done():
                     raise Disconnected
                 piece = await pieces.read(_PIECE)
-        except OSError:  # a timeout is one too
+        except OSError:  # includes TimeoutError
             raise Disconnected from None
         finally:
             gone.cancel()
 
 
 class _Spool:
-    """A file without a name. Its descriptor stays open until no thread uses it any more.
+    """An unnamed temporary file, whose descriptor stays open until no thread uses it.
 
-    One thread at a time.
+    For one thread at a time.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -212,12 +215,12 @@ class _Spool:
         self.descriptor = self._file.fileno()
 
     async def run(self, pool: Executor, work: Callable[[], None]) -> None:
-        """Runs `work` in a thread of the pool; a cancelled caller leaves the thread at work."""
+        """Runs `work` in a thread of the pool; cancelling the caller does not stop the thread."""
         self._job = pool.submit(work)
         await asyncio.wrap_future(self._job)
 
     def close(self) -> None:
-        """Closes the file, now or when the thread has ended."""
+        """Closes the file, now or when its thread has finished."""
         if self._job is None:
             self._file.close()
         else:
@@ -228,16 +231,16 @@ class _Spool:
 async def _piped(
     pool: Executor, work: Callable[[str], int]
 ) -> AsyncIterator[tuple[_Pipe, asyncio.Future[int]]]:
-    """What `work` writes to the path that it is given, and its result.
+    """Runs `work` in the pool with the path of a pipe; yields the pipe and the future result.
 
-    It runs in the pool, is held back by a slow reader, and fails when nobody reads any more.
+    A slow reader blocks `work`; closing the pipe makes it fail.
     """
     reading, writing = os.pipe()
     job: Future[int] | None = None
     pieces = _Pipe(reading)
     try:
         job = pool.submit(work, f"/dev/fd/{writing}")
-        # Open until then: a pipe that has no writer is at its end.
+        # Closing the write end earlier would end the pipe before `work` has opened it.
         job.add_done_callback(lambda _: os.close(writing))
         written = asyncio.wrap_future(job)
         written.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -249,10 +252,10 @@ async def _piped(
 
 
 class _Pipe:
-    """The end of a pipe that is read from.
+    """The read end of a pipe.
 
-    Not by a transport of the loop: uvloop's closes the descriptor a second time, when another
-    thread may have got the number for something else.
+    This class replaces a transport of uvloop, which closes the descriptor a second time, after
+    another thread may have reused its number.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -260,7 +263,7 @@ class _Pipe:
         self._descriptor = descriptor
 
     async def read(self, size: int) -> bytes:
-        """The bytes that have arrived, at least one; empty at the end."""
+        """Returns the next bytes, at least one; empty at the end."""
         while True:
             try:
                 return os.read(self._descriptor, size)
@@ -277,33 +280,33 @@ class _Pipe:
             loop.remove_reader(self._descriptor)
 
     def close(self) -> None:
-        """Closes the end; writing to the pipe raises an error from then on."""
+        """Closes the read end; later writes to the pipe fail."""
         os.close(self._descriptor)
 
 
-async def _sure(written: asyncio.Future[int]) -> None:
-    """Raises RuntimeError where not all was written: too late for a refusal."""
+async def _require_complete(written: asyncio.Future[int]) -> None:
+    """Raises RuntimeError if the export failed, when it is too late for an error response."""
     try:
         await written
     except Error as error:
-        raise RuntimeError("an export ended before all was written") from error
+        raise RuntimeError("an export failed after the response had begun") from error
 
 
-async def _gone(exchange: Exchange) -> None:
+async def _disconnected(exchange: Exchange) -> None:
     """Returns when the client has disconnected."""
     while (await exchange.receive())["type"] != "http.disconnect":
         pass
 
 
-async def _with_beats(exchange: Exchange, load: Coroutine[None, None, None]) -> None:
-    """Awaits a load; meanwhile sends white space to a client that asks for it."""
-    if exchange.headers.get(b"prefer") != _ASKS_FOR_BEATS:
+async def _with_progress(exchange: Exchange, load: Coroutine[None, None, None]) -> None:
+    """Awaits a load; sends white space during the load if the client prefers it."""
+    if exchange.headers.get(b"prefer") != _PREFERS_PROGRESS:
         return await load
     job = asyncio.ensure_future(load)
     try:
-        while not (await asyncio.wait([job], timeout=_BEAT_S))[0]:
+        while not (await asyncio.wait([job], timeout=_PROGRESS_EVERY_S))[0]:
             if not exchange.status:
-                await exchange.start(200, b"application/json", _BEATING)
+                await exchange.start(200, b"application/json", _PROGRESS_HEADERS)
             await exchange.send({"type": "http.response.body", "body": b" ", "more_body": True})
         return await job
     finally:
@@ -313,7 +316,7 @@ async def _with_beats(exchange: Exchange, load: Coroutine[None, None, None]) -> 
 async def _finish(
     exchange: Exchange, status: int, content_type: bytes, body: bytes, headers: Headers = ()
 ) -> None:
-    """Sends an answer, or the rest of one whose head was sent before its status was known."""
+    """Sends a response, or only its body if `_with_progress` has already sent the head."""
     if not exchange.status:
         return await exchange.answer(status, content_type, body, headers)
     exchange.status = status  # for the log
@@ -336,13 +339,13 @@ def _write(file: int, chunk: bytes) -> None:
 
 
 def _stopping() -> Error:
-    return unavailable("the server is stopping; load again when it is back")
+    return unavailable("the server is stopping; repeat the load after its restart")
 
 
 def _kind(exchange: Exchange) -> str:
     kind = exchange.path_parameter("kind")
     if kind not in KINDS:
-        raise problem("not-found", f"there are no such records; {', '.join(KINDS)} are")
+        raise problem("not-found", f"unknown kind; one of {', '.join(KINDS)}")
     return kind
 
 
@@ -350,14 +353,14 @@ def _options(given: list[tuple[str, str]]) -> LoadOptions:
     arguments.refuse_unknown((name for name, _ in given), LoadOptions._fields)
     named = dict(given)
     if len(named) < len(given):
-        raise invalid("query", "names a parameter twice")
+        raise invalid("query", "a parameter appears more than once")
     return LoadOptions(
         named.get("customer_id"), _flag("keep_going", named), _flag("dry_run", named)
     )
 
 
 def _flag(name: str, named: dict[str, str]) -> bool:
-    word = named.get(name, "false")
-    if word not in _FLAGS:
+    text = named.get(name, "false")
+    if text not in _FLAGS:
         raise invalid(name, "must be true or false")
-    return _FLAGS[word]
+    return _FLAGS[text]

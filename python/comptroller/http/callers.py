@@ -1,4 +1,4 @@
-"""Callers of the application, and how an authenticator finds the caller of a request."""
+"""Callers of the application, and their authentication."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from comptroller.loopback import host_of, is_loopback
 
 
 class Caller:
-    """A principal of the core, with its members that the adapter reads. Immutable."""
+    """A principal of the core, with cached attributes. Immutable."""
 
     __slots__ = ("client_id", "customer", "is_operator", "principal", "scopes")
 
@@ -26,7 +26,7 @@ class Caller:
 
 
 def require_scope(caller: Caller, scope: str) -> None:
-    """Raises Refusal, naming the scope, as RFC 6750 section 3.1 says, where the caller lacks it."""
+    """Raises Refusal, which names the scope, if the caller lacks it (RFC 6750 section 3.1)."""
     if scope not in caller.scopes:
         error = problem("insufficient-scope", f"this needs the scope {scope}")
         challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
@@ -34,22 +34,22 @@ def require_scope(caller: Caller, scope: str) -> None:
 
 
 class Authenticator(Protocol):
-    """Finds the caller of a request by its credentials."""
+    """Authenticates the caller of a request."""
 
     async def caller(self, exchange: Exchange) -> Caller:
-        """The caller. Raises :class:`comptroller.http.problems.Refusal` as RFC 6750 requires."""
+        """Returns the caller. Raises :class:`comptroller.http.problems.Refusal` (RFC 6750)."""
 
 
 class EveryoneIsOperator:
-    """Takes every caller for the operator: for a server that only its own machine can reach.
+    """Treats every caller as the operator, for a server that only its own machine can reach.
 
-    A web page in a browser on that machine reaches it too. So a request is refused when a page of
-    another origin sent it: as Sec-Fetch-Site says, or Origin if a browser sends none. A link may be
-    followed.
+    Web pages in a browser on that machine can reach it too. A request of a page of another origin
+    is therefore rejected, according to Sec-Fetch-Site or else Origin. Following a link to the
+    server is permitted.
 
     Args:
-        on_loopback: refuses requests for hosts other than loopback names: the name of a page may
-            have been made to resolve to this machine. Without it every name is accepted.
+        on_loopback: rejects requests for other host names than loopback ones, which prevents DNS
+            rebinding. If False, every host name is accepted.
     """
 
     def __init__(self, *, on_loopback: bool = True) -> None:
@@ -57,17 +57,17 @@ class EveryoneIsOperator:
         self._operator = Caller(Principal(), "operator")
 
     async def caller(self, exchange: Exchange) -> Caller:
-        """The operator. Raises InvalidRequest for a request of a web page that is not our own."""
+        """Returns the operator. Raises InvalidRequest for a request of a foreign web page."""
         host = exchange.headers.get(b"host", b"")
         if self._on_loopback and not is_loopback(host_of(host.decode("latin-1"))):
             raise invalid("Host", "must be localhost or a loopback address")
         if not (_is_of_own_origin(exchange.headers, host) or _is_followed_link(exchange)):
-            raise invalid("Origin", "must be this server's own; this is a page of another origin")
+            raise invalid("Origin", "another origin; only pages of this server may send requests")
         return self._operator
 
 
 def _is_of_own_origin(headers: Mapping[bytes, bytes], host: bytes) -> bool:
-    """Whether a page of this server sent the request, or none at all."""
+    """Whether a page of this server, or no page, sent the request."""
     site = headers.get(b"sec-fetch-site")
     if site is not None:
         return site in (b"same-origin", b"none")

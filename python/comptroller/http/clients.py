@@ -1,6 +1,6 @@
-"""The programs that may ask for tokens: ``FILE.clients`` beside a store.
+"""The registered clients, in the file ``FILE.clients`` beside a store.
 
-Of a secret it holds what scrypt (RFC 7914) makes of it. A client that was revoked stays listed.
+The file has the scrypt hash (RFC 7914) of each secret. Revoked clients stay in the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from comptroller._core import Principal
 from comptroller.errors import Error, invalid, make, shorten
 from comptroller.http.secret_file import SecretFile
 
-ENDING = ".clients"
+SUFFIX = ".clients"
 _LONGEST_NAME = 128
 _LONGEST_SLUG = 40
 _SECRET_BYTES = 32
@@ -26,11 +26,11 @@ _SALT_BYTES = 16
 _DIGEST_BYTES = 32
 _COST = {"n": 2**14, "r": 8, "p": 1}
 _HIGHEST_N = 2**20
-_REMEDY = "put it back from a copy, or remove it and add the clients again"
+_REMEDY = "restore a backup of it, or remove it and add the clients again"
 
 
 class SecretHash(msgspec.Struct, frozen=True):
-    """What scrypt made of a secret, with its parameters. Takes tens of milliseconds and 16 MiB."""
+    """The scrypt hash of a secret, with its parameters. Hashing takes tens of ms and 16 MiB."""
 
     n: int
     r: int
@@ -39,37 +39,37 @@ class SecretHash(msgspec.Struct, frozen=True):
     digest: bytes
 
     def __post_init__(self) -> None:
-        # Else a damaged file would be noticed at the first request, or never.
+        # Checked here, so that a damaged file is detected when it is read.
         is_power = self.n > 1 and self.n & (self.n - 1) == 0
         if not (is_power and 1 <= self.r <= 64 and 1 <= self.p <= 64 and self.n <= _HIGHEST_N):
-            raise ValueError("no parameters of scrypt")
+            raise ValueError("invalid scrypt parameters")
 
     @classmethod
     def of(cls, secret: str) -> SecretHash:
-        """Of a secret, with a salt of its own."""
+        """Hashes a secret with a new salt."""
         salt = secrets.token_bytes(_SALT_BYTES)
         return cls(**_COST, salt=salt, digest=_scrypt(secret, salt, **_COST))
 
     @classmethod
-    def of_nobody(cls) -> SecretHash:
-        """One that no secret matches, for refusing unknown clients in the same time."""
+    def unmatchable(cls) -> SecretHash:
+        """Returns a hash that no secret matches, to reject unknown clients in the same time."""
         digest = secrets.token_bytes(_DIGEST_BYTES)
         return cls(**_COST, salt=secrets.token_bytes(_SALT_BYTES), digest=digest)
 
     def matches(self, secret: str) -> bool:
-        """Whether it was made of this secret; as long for one as for another."""
-        made = _scrypt(secret, self.salt, self.n, self.r, self.p)
-        return hmac.compare_digest(made, self.digest)
+        """Whether this is the hash of a secret; takes the same time for any secret."""
+        digest = _scrypt(secret, self.salt, self.n, self.r, self.p)
+        return hmac.compare_digest(digest, self.digest)
 
     def __repr__(self) -> str:
         return "<SecretHash>"
 
 
 class Client(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that acts for one customer, or, where `customer` is None, for the operator.
+    """A program that acts for one customer; or for the operator, if `customer` is None.
 
     Attributes:
-        scopes: what it may ask for; all of its kind where None.
+        scopes: the granted scopes; None for all scopes of a client or of the operator.
     """
 
     client_id: str
@@ -81,7 +81,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     revoked_at: datetime | None = None
 
     def allowed(self) -> list[str]:
-        """The scopes that it may ask for, each."""
+        """Returns the granted scopes."""
         return Principal(self.customer, self.client_id, self.scopes).scopes
 
 
@@ -89,14 +89,14 @@ Clients = Mapping[str, Client]
 
 
 def file_of(store: str) -> SecretFile:
-    """The file of a store's clients."""
-    return SecretFile(store, ENDING)
+    """Returns the client file of a store."""
+    return SecretFile(store, SUFFIX)
 
 
 def read(file: SecretFile) -> dict[str, Client]:
-    """The clients by their id, revoked ones too; none where there is no file.
+    """Reads the clients by id, including revoked ones; a missing file has none.
 
-    Raises Unusable if others may read the file, or it is damaged.
+    Raises Unusable if other users may read the file, or it is damaged.
     """
     data = file.read()
     if data is None:
@@ -104,7 +104,7 @@ def read(file: SecretFile) -> dict[str, Client]:
     try:
         clients = msgspec.json.decode(data, type=list[Client])
     except msgspec.DecodeError:
-        raise file.damaged("it is no list of clients", _REMEDY) from None
+        raise file.damaged("it is not a list of clients", _REMEDY) from None
     for client in clients:
         try:
             client.allowed()
@@ -116,9 +116,9 @@ def read(file: SecretFile) -> dict[str, Client]:
 def add(
     file: SecretFile, name: str, customer: str | None, scopes: Iterable[str] | None
 ) -> tuple[Client, str]:
-    """Registers a client; gives it and its secret, which is kept nowhere.
+    """Registers a client; returns it and its secret, which is not stored.
 
-    Raises InvalidRequest for a name, customer or scope that cannot be.
+    Raises InvalidRequest for an invalid name, customer or scope.
     """
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
         raise invalid("name", f"must be 1 to {_LONGEST_NAME} printable characters")
@@ -139,24 +139,24 @@ def add(
 
 
 def rotate(file: SecretFile, client_id: str) -> tuple[Client, str]:
-    """Gives a client a new secret; the one before stops, tokens it got live on until they end.
+    """Gives a client a new secret; tokens issued before stay valid until they expire.
 
     Raises NotFound for an unknown client, InvalidRequest for a revoked one.
     """
     secret = secrets.token_urlsafe(_SECRET_BYTES)
-    made = SecretHash.of(secret)
+    secret_hash = SecretHash.of(secret)
     with file.changing():
         clients = read(file)
         client = _find(clients, client_id)
         if client.revoked_at is not None:
             raise invalid("client_id", f"{client_id} is revoked; add a new client")
-        client = msgspec.structs.replace(client, secret=made)
+        client = msgspec.structs.replace(client, secret=secret_hash)
         _write(file, {**clients, client_id: client})
     return client, secret
 
 
 def revoke(file: SecretFile, client_id: str) -> Client:
-    """Ends a client and its tokens; again changes nothing. Raises NotFound for an unknown one."""
+    """Revokes a client and its tokens, once. Raises NotFound for an unknown client."""
     with file.changing():
         clients = read(file)
         client = _find(clients, client_id)
@@ -170,7 +170,7 @@ def _find(clients: Clients, client_id: str) -> Client:
     client = clients.get(client_id)
     if client is None:
         named = [each.client_id for each in clients.values() if each.name == client_id]
-        hint = f"; of that name there is {', '.join(named)}" if named else ""
+        hint = f"; clients with this name: {', '.join(named)}" if named else ""
         raise make("not-found", 404, f"there is no client_id {shorten(client_id)}{hint}")
     return client
 
@@ -180,7 +180,7 @@ def _write(file: SecretFile, clients: Clients) -> None:
 
 
 def _scrypt(secret: str, salt: bytes, n: int, r: int, p: int) -> bytes:
-    # Room for what RFC 7914 section 2 needs, and OpenSSL's own.
+    # The memory of RFC 7914 section 2, and a margin for OpenSSL.
     most = 256 * n * r * p + (1 << 20)
     return hashlib.scrypt(
         secret.encode(), salt=salt, n=n, r=r, p=p, maxmem=most, dklen=_DIGEST_BYTES

@@ -1,4 +1,4 @@
-"""One request and its answer."""
+"""A request and its response."""
 
 from __future__ import annotations
 
@@ -18,26 +18,25 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
-#: Bytes of a body, and fields of a query string.
+#: The maximum size of a body in bytes, and number of fields in a query string.
 LARGEST_BODY = 1 << 20
-MOST_FIELDS = 2000
+MAX_FIELDS = 2000
 
-#: A key of a scope that an answer sets: the deadline of the body is of each piece, not the whole.
+#: A scope key that a handler sets: the deadline applies to each piece of the body, not to all.
 PIECEWISE = "comptroller.piecewise"
 
-#: A key of a scope with the outcome of a request that was called before it came here, in its
-#: envelope.
+#: A scope key with the outcome, in its envelope, of an operation that the lane already executed.
 OUTCOME = "comptroller.outcome"
-#: The detail of a refusal when the server ends.
-STOPPING = "the server is stopping; whether a write was done is not known: look before trying again"
-#: A key of a scope with the time at which the request was received, if that was earlier.
+#: The detail of errors while the server stops.
+STOPPING = "the server is stopping; a write may have been executed, read the record to find out"
+#: A scope key with the time at which the lane received the request.
 BEGAN = "comptroller.began"
 
-#: A % that two hexadecimal digits do not follow.
+#: A % without two hexadecimal digits after it.
 BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 _LONGEST_LENGTH = 18  # digits
-_LARGEST_PIECE = 256 << 10  # bytes
+_PIECE = 256 << 10  # bytes
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
 _OVERRIDE = METHOD_OVERRIDE.encode()
 _SINGLE = frozenset({b"content-type", b"content-length", b"idempotency-key", _OVERRIDE})
@@ -48,9 +47,9 @@ class Disconnected(Exception):
 
 
 class Exchange:
-    """A request, and what is found out about it until it is answered.
+    """A request, its response, and the attributes for the log.
 
-    Raises :class:`comptroller.Error` for what is no request of this interface.
+    Methods raise :class:`comptroller.Error` for an invalid request.
     """
 
     __slots__ = (
@@ -93,12 +92,12 @@ class Exchange:
 
     @property
     def peer(self) -> str | None:
-        """The address of the client, as the server knows it."""
+        """The address of the client, if the server provides it."""
         client = self.scope.get("client")
         return client[0] if client else None
 
     def check(self) -> None:
-        """Refuses duplicates of headers that may be given once."""
+        """Raises InvalidRequest for a repeated header that may appear only once."""
         headers = self.scope["headers"]
         if len(self.headers) == len(headers):
             return
@@ -108,16 +107,16 @@ class Exchange:
                 raise invalid(name.decode(), "appears more than once")
 
     def is_repeated(self, name: bytes) -> bool:
-        """Whether a header is there more than once."""
+        """Whether a header appears more than once."""
         headers = self.scope["headers"]
         return len(headers) > len(self.headers) and [each for each, _ in headers].count(name) > 1
 
     async def parameters(self) -> list[tuple[str, str]]:
-        """The fields of the query string, or of the form in its place, in their order."""
+        """Returns the fields of the query string, or of the form that replaces it, in order."""
         query: bytes = self.scope["query_string"]
         if self.is_form:
             if query:
-                raise invalid("query", "must be empty; the parameters are in the form")
+                raise invalid("query", "must be empty if the parameters are in a form")
             self.check_type(FORM.encode())
             query = await self._whole_body()
         if not query:
@@ -125,18 +124,18 @@ class Exchange:
         try:
             text = query.decode("ascii")
             fields = parse_qsl(
-                text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS
+                text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
             )
         except UnicodeDecodeError:
             raise invalid("query", "must be UTF-8, percent-encoded") from None
         except ValueError:
-            raise invalid("query", f"may have at most {MOST_FIELDS} fields") from None
+            raise invalid("query", f"too many fields; at most {MAX_FIELDS}") from None
         if BAD_ESCAPE.search(text):
-            raise invalid("query", "has a % that two hexadecimal digits do not follow; write %25")
+            raise invalid("query", "has a % without two hexadecimal digits after it; write %25")
         return fields
 
     def path_parameter(self, name: str) -> str:
-        """The value of a segment in braces, which the router saw percent-encoded."""
+        """Returns the decoded value of a path segment in braces."""
         segment = self.path_values[name]
         try:
             if not BAD_ESCAPE.search(segment):
@@ -146,15 +145,15 @@ class Exchange:
         raise problem("not-found", "there is no record of this id")
 
     def idempotency_key(self) -> str | None:
-        """What the header of that name says, for the core to judge."""
+        """Returns the header Idempotency-Key, which the core validates."""
         key = self.headers.get(b"idempotency-key")
         return None if key is None else key.decode("latin-1")
 
     async def body(self) -> bytes:
-        """The JSON body; empty when there is none.
+        """Reads the JSON body; empty if there is none.
 
-        Refuses 413 before it is read whole, and 415: a write also without a body, if it has another
-        media type, as the form of a web page has.
+        Raises an Error for a body that is too large (413) or has another media type (415). A write
+        without a body also must not have another media type, such as that of an HTML form.
         """
         if self.is_form:
             return b""
@@ -168,12 +167,12 @@ class Exchange:
         return b"".join([chunk async for chunk in self.chunks(LARGEST_BODY)])
 
     def _has_body(self) -> bool:
-        # In HTTP/1 a body is announced; asking for one that is not would cost as much as a filter.
+        # HTTP/1 announces a body with a header. Without one, receiving would only cost time.
         is_announced = b"content-length" in self.headers or b"transfer-encoding" in self.headers
         return is_announced or not self.scope["http_version"].startswith("1")
 
     def check_length(self, largest: int) -> None:
-        """Refuses a body that says it is larger than this many bytes."""
+        """Raises an Error if Content-Length is invalid or larger than `largest` bytes."""
         length = self.headers.get(b"content-length")
         if length is None:
             return
@@ -183,20 +182,20 @@ class Exchange:
             raise _too_large(largest)
 
     def check_type(self, *allowed: bytes) -> None:
-        """Refuses a body of another media type or charset, and one that is packed."""
+        """Raises an Error for another media type or charset, or a compressed body."""
         parts = self.headers.get(b"content-type", b"").lower().split(b";")
         media_type, *parameters = (part.strip() for part in parts)
         charsets = {each[8:].strip(b'"') for each in parameters if each.startswith(b"charset=")}
         if media_type not in allowed or not charsets <= {b"utf-8"}:
             raise problem(
                 "unsupported-media-type",
-                f"the body must be {b' or '.join(allowed).decode()}, as Content-Type says",
+                f"Content-Type must be {b' or '.join(allowed).decode()}",
             )
         if self.headers.get(b"content-encoding", b"identity").lower() != b"identity":
-            raise problem("unsupported-media-type", "the body must come without Content-Encoding")
+            raise problem("unsupported-media-type", "Content-Encoding is not supported")
 
     async def chunks(self, largest: int | None = None) -> AsyncIterator[bytes]:
-        """The bytes of the body, as they come."""
+        """Yields the bytes of the body as they arrive."""
         size = 0
         more = True
         while more:
@@ -214,27 +213,27 @@ class Exchange:
     async def answer(
         self, status: int, content_type: bytes, body: bytes, headers: Headers = ()
     ) -> None:
-        """Sends the whole answer; of a HEAD request its headers."""
+        """Sends a complete response; for HEAD only its headers."""
         await self.start(status, content_type, [(b"content-length", b"%d" % len(body)), *headers])
         sent = 0
         if self.is_head:
             body = b""
-        # A large body is handed on only as fast as its reader takes it.
-        while len(body) - sent > _LARGEST_PIECE:
-            piece = body[sent : sent + _LARGEST_PIECE]
+        # In pieces, so that the server can apply backpressure.
+        while len(body) - sent > _PIECE:
+            piece = body[sent : sent + _PIECE]
             await self.send({"type": "http.response.body", "body": piece, "more_body": True})
-            sent += _LARGEST_PIECE
+            sent += _PIECE
         await self.send({"type": "http.response.body", "body": body[sent:]})
 
     async def start(self, status: int, content_type: bytes, headers: Headers = ()) -> None:
-        """Sends the head of an answer whose body follows in pieces."""
+        """Sends the head of a response whose body follows in pieces."""
         self.status = status
         named = head_of(content_type, self.request_id.encode(), headers)
         await self.send({"type": "http.response.start", "status": status, "headers": named})
 
 
 def head_of(content_type: bytes, request_id: bytes, headers: Headers) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer: those of every answer, and more or others."""
+    """Returns the headers of a response: the default ones, updated with `headers`."""
     named = {
         b"content-type": content_type,
         b"x-content-type-options": b"nosniff",
@@ -246,8 +245,8 @@ def head_of(content_type: bytes, request_id: bytes, headers: Headers) -> list[tu
 
 
 def _too_large(largest: int) -> Exception:
-    return problem("content-too-large", f"the body may have at most {largest:,} bytes")
+    return problem("content-too-large", f"the body is too large; at most {largest:,} bytes")
 
 
-#: Answers an exchange, or raises what refuses it.
+#: Answers an exchange, or raises an Error.
 Answer = Callable[[Exchange], Awaitable[None]]

@@ -1,4 +1,4 @@
-"""uvicorn's protocol, guarded against slow, oversized and ambiguous requests, and deaf readers."""
+"""uvicorn's protocol with limits for slow, oversized and ambiguous requests and slow readers."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from comptroller.http.lane import Lane
     from comptroller.http.writes import Outcome
 
-LARGEST_HEAD = 16 << 10  # bytes of the request line and all headers; of trailers too
-MOST_HEADERS = 64
-MOST_CONNECTIONS = 1000
+LARGEST_HEAD = 16 << 10  # bytes of the request line and all headers, or of trailers
+MAX_HEADERS = 64
+MAX_CONNECTIONS = 1000
 
-_MOST_GATHERED = 64 << 10  # bytes
-_MOST_KEPT = 16 << 10  # bytes behind a request whose answer is awaited
+_MAX_GATHERED = 64 << 10  # bytes
+_MAX_BUFFERED = 16 << 10  # bytes received after a request that the lane has not answered yet
 _LONG = (
-    f"the request line and the fields may have {LARGEST_HEAD:,} bytes, and there may be"
-    f" {MOST_HEADERS} fields; send long filters as a form, by POST with {METHOD_OVERRIDE}: GET"
+    f"the head of the request is too long; at most {LARGEST_HEAD:,} bytes and {MAX_HEADERS} fields;"
+    f" send long filters as a form, by POST with {METHOD_OVERRIDE}: GET"
 )
 _REASONS = {
-    400: ("Bad Request", "Host must be given exactly once"),
-    408: ("Request Timeout", "the request did not arrive whole in time"),
+    400: ("Bad Request", "Host is missing or repeated; send it exactly once"),
+    408: ("Request Timeout", "the request did not arrive in time"),
     414: ("URI Too Long", _LONG),
     431: ("Request Header Fields Too Large", _LONG),
     503: ("Service Unavailable", STOPPING),
 }
 _log = logging.getLogger(__name__)
 
-#: What is used of uvicorn that it does not document. Its version is bounded for this.
+#: The undocumented attributes of uvicorn in use; because of them its version has an upper bound.
 UNDOCUMENTED: dict[str, frozenset[str]] = {
     "server": frozenset(
         {"capture_signals", "started", "should_exit", "force_exit", "config", "server_state"}
@@ -59,18 +59,18 @@ UNDOCUMENTED: dict[str, frozenset[str]] = {
 
 
 class GuardedServer(Server):
-    """uvicorn's server, which leaves signals to its caller."""
+    """uvicorn's server without its own signal handling."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Does nothing: uvicorn would raise the signals again when it has stopped."""
+        """Does nothing; uvicorn would raise the captured signals again after it has stopped."""
         yield
 
 
 class Outgoing:
-    """A transport that sends all writes of one turn of the loop in one system call.
+    """A transport that sends all writes of one loop iteration in one system call.
 
-    It closes the connection of a client that takes nothing of an answer for too long.
+    It closes the connection if the client reads nothing of a response for too long.
     """
 
     def __init__(
@@ -89,20 +89,20 @@ class Outgoing:
         return getattr(self._transport, name)
 
     def is_closing(self) -> bool:
-        """Whether nothing can be written any more."""
+        """Whether the transport is closed or closing."""
         return self._transport.is_closing()
 
     def write(self, data: bytes) -> None:
-        """Sends at the end of this turn of the loop, with everything else that it writes."""
+        """Queues data for the end of this loop iteration."""
         if not self._gathered:
             self._loop.call_soon(self.flush)
         self._gathered.append(data)
         self._gathered_bytes += len(data)
-        if self._gathered_bytes > _MOST_GATHERED:
+        if self._gathered_bytes > _MAX_GATHERED:
             self.flush()
 
     def flush(self) -> None:
-        """Sends what was written."""
+        """Sends the queued data."""
         if not self._gathered:
             return
         if not self._transport.is_closing():
@@ -113,23 +113,23 @@ class Outgoing:
         self._gathered_bytes = 0
 
     def write_now(self, data: bytes) -> None:
-        """Sends without waiting for the end of the turn."""
+        """Sends data without waiting for the end of the loop iteration."""
         self.flush()
         self._transport.write(data)
         self._sent_bytes += len(data)
         self._expect_reader()
 
     def is_drained(self) -> bool:
-        """Whether the system has taken everything that was written."""
+        """Whether all written data was passed to the system."""
         return not self._gathered and self._transport.get_write_buffer_size() == 0
 
     def close(self) -> None:
-        """Sends what was written, and closes the connection."""
+        """Sends the queued data, and closes the connection."""
         self.flush()
         self._transport.close()
 
     def forget(self) -> None:
-        """Stops waiting: the connection is closed."""
+        """Cancels the deadline, after the connection was closed."""
         if self._deadline is not None:
             self._deadline.cancel()
 
@@ -137,30 +137,30 @@ class Outgoing:
         waiting = self._transport.get_write_buffer_size()
         if waiting and self._deadline is None:
             self._taken_bytes = self._sent_bytes - waiting
-            self._deadline = self._loop.call_later(self._taken_within_s, self._look)
+            self._deadline = self._loop.call_later(self._taken_within_s, self._check_reader)
 
-    def _look(self) -> None:
+    def _check_reader(self) -> None:
         self._deadline = None
         waiting = self._transport.get_write_buffer_size()
         if waiting and self._sent_bytes - waiting == self._taken_bytes:
-            _log.warning("a connection was cut: nobody took its answer")
+            _log.warning("a connection was closed: the client did not read the response")
             self._transport.abort()
         else:
             self._expect_reader()
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with deadlines for receiving and for being read, and caps on the head.
+    """uvicorn's protocol with deadlines for requests and readers, and limits on the request head.
 
-    What is refused here never reaches the application: it is answered with a problem document, and
-    its connection is closed. One connection too many is closed without an answer.
+    A request that is rejected here gets a problem document, does not reach the application, and
+    its connection is closed. A connection beyond the limit is closed without a response.
 
-    Whoever serves calls `sweep` about once a second: a deadline is looked at then.
+    The server must call `sweep` about once a second to enforce the deadlines.
 
     Args:
         receive_within_s: see `comptroller.http.server.serve`.
-        lane: is asked first, when nothing else is under way on the connection.
-        named: uvicorn's.
+        lane: gets requests first if the connection is idle.
+        named: arguments of uvicorn's protocol.
     """
 
     transport: Outgoing  # type: ignore[assignment]
@@ -169,12 +169,12 @@ class GuardedProtocol(HttpToolsProtocol):
         super().__init__(**named)
         self._receive_within_s = receive_within_s
         self._lane = lane
-        self._deadline = inf  # of what is being received
-        self._idle_until = inf  # since the lane answered
+        self._deadline = inf  # of the request that is being received
+        self._idle_until = inf  # the keep-alive deadline after an answer of the lane
         self._is_answer_awaited = False  # from the lane
-        self._kept = b""  # received meanwhile
-        self._outcome: Outcome | None = None  # of the request that is received again
-        self._began = 0.0  # when it was received first
+        self._buffered = b""  # data received while an answer of the lane is awaited
+        self._outcome: Outcome | None = None  # of the request in `receive_again`
+        self._began = 0.0  # when that request was first received
         self._is_stopping = False
         self._is_message_begun = False
         self._is_in_head = True
@@ -186,43 +186,43 @@ class GuardedProtocol(HttpToolsProtocol):
         """Starts the deadline of the first request."""
         outgoing: Any = Outgoing(transport, self.loop, self._receive_within_s)
         super().connection_made(outgoing)
-        if len(self.connections) > MOST_CONNECTIONS:
-            _log.warning("a connection was refused: there are %d already", MOST_CONNECTIONS)
+        if len(self.connections) > MAX_CONNECTIONS:
+            _log.warning("a connection was refused: the limit is %d", MAX_CONNECTIONS)
             transport.close()
         self._expect()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stops every deadline."""
+        """Cancels every deadline."""
         self._expect_nothing()
         self.transport.forget()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Takes a piece of a request; its deadline is of the piece where the answer says so."""
+        """Receives a piece of a request, from the lane's buffer or for the parser."""
         if self._lane is not None:
             if self._is_answer_awaited:
-                return self._keep(data)
+                return self._buffer(data)
             if self._is_free() and self._lane.take(self, data):
                 return None
         return self._receive(data)
 
     def _receive(self, data: bytes) -> None:
         self._bytes_beside_body += len(data)
-        # What is answered already, such as what was refused, has no more time.
+        # With PIECEWISE each piece has its own deadline, until the request is answered.
         if not self._is_in_head and PIECEWISE in self.scope and not self.cycle.response_complete:
             self._expect()
         super().data_received(data)
         if self._bytes_beside_body > LARGEST_HEAD:
             self._reject_head()
         elif self._deadline == inf and self._is_idle():
-            self._expect()  # of line ends alone, which begin nothing
+            self._expect()  # after empty lines, which do not start a request
 
     def _is_free(self) -> bool:
         is_between = not self._is_message_begun and self._bytes_beside_body == 0
         return is_between and self._is_idle() and self.transport.is_drained()
 
     def on_message_begin(self) -> None:
-        """Starts the deadline of a request, unless it runs since the connection began."""
+        """Starts the deadline of a request, unless it started with the connection."""
         super().on_message_begin()
         self._is_message_begun = True
         self._field_bytes = 0
@@ -230,19 +230,19 @@ class GuardedProtocol(HttpToolsProtocol):
             self._expect()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Takes one field of the head, as long as they are not too many; trailers are dropped."""
+        """Adds a header up to the limit; ignores trailers."""
         self._field_bytes += len(name) + len(value) + len(": \r\n")
-        if self._is_in_head and len(self.headers) <= MOST_HEADERS:
+        if self._is_in_head and len(self.headers) <= MAX_HEADERS:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Passes the request on, unless its head is too large or does not name one host."""
+        """Passes the request on, unless its head is too large or has no single Host."""
         self._is_in_head = False
         self._bytes_beside_body = 0
         if self.transport.is_closing():
             return
         hosts = sum(name == b"host" for name, _ in self.headers)
-        if len(self.headers) > MOST_HEADERS or len(self.url) + self._field_bytes > LARGEST_HEAD:
+        if len(self.headers) > MAX_HEADERS or len(self.url) + self._field_bytes > LARGEST_HEAD:
             self._reject_head()
         elif hosts > 1 or (hosts == 0 and self.parser.get_http_version() != "1.0"):
             self._reject(400)
@@ -254,13 +254,13 @@ class GuardedProtocol(HttpToolsProtocol):
                 self._outcome = None
 
     def on_body(self, body: bytes) -> None:
-        """Passes a piece of the body on; what follows a rejected head is ignored."""
+        """Passes a piece of the body on, unless the head was rejected."""
         self._bytes_beside_body = 0
         if not self.transport.is_closing():
             super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Stops the deadline: the request has arrived whole."""
+        """Stops the deadline, because the request is complete."""
         self._expect_nothing()
         self._is_in_head = True
         self._is_message_begun = False
@@ -273,7 +273,7 @@ class GuardedProtocol(HttpToolsProtocol):
         return self._is_in_head and is_answered and not self.transport.is_closing()
 
     def await_answer(self) -> None:
-        """Receives nothing until the lane answers."""
+        """Buffers received data until the lane answers."""
         self._begin_answer()
         self._is_answer_awaited = True
 
@@ -287,17 +287,17 @@ class GuardedProtocol(HttpToolsProtocol):
         self._continue()
 
     def receive_again(self, request: bytes, outcome: Outcome, began: float) -> None:
-        """Gives the application a request whose outcome is known, to answer it."""
+        """Passes a request with a known outcome to the application, which answers it."""
         self._begin_answer()
         if self.transport.is_closing():
-            _log.warning("the answer of a write was not sent: the connection was closed")
+            _log.warning("the response to a write was not sent: the connection was closed")
             return
         self._outcome, self._began = outcome, began
         self._receive(request)
         self._continue()
 
     def give_up(self) -> None:
-        """Refuses the write whose answer is awaited, if any: the server ends."""
+        """Rejects a pending write, because the server stops."""
         if self._is_answer_awaited:
             self._reject(503)
 
@@ -306,22 +306,22 @@ class GuardedProtocol(HttpToolsProtocol):
         self._unset_keepalive_if_required()
         self._is_answer_awaited = False
 
-    def _keep(self, data: bytes) -> None:
-        self._kept += data
-        if len(self._kept) > _MOST_KEPT:
+    def _buffer(self, data: bytes) -> None:
+        self._buffered += data
+        if len(self._buffered) > _MAX_BUFFERED:
             self.flow.pause_reading()
 
     def _continue(self) -> None:
         if self._is_stopping:
             self.shutdown()
-        if self._kept:
-            kept, self._kept = self._kept, b""
+        if self._buffered:
+            buffered, self._buffered = self._buffered, b""
             self.flow.resume_reading()
             if not self.transport.is_closing():
-                self.data_received(kept)
+                self.data_received(buffered)
 
     def shutdown(self) -> None:
-        """Closes the connection, after the answer that is awaited."""
+        """Closes the connection, after a pending answer of the lane."""
         self._is_stopping = True
         if not self._is_answer_awaited:
             super().shutdown()
@@ -334,14 +334,14 @@ class GuardedProtocol(HttpToolsProtocol):
         self._deadline = self._idle_until = inf
 
     def sweep(self, now: float) -> None:
-        """Ends what is overdue, at a time of the loop."""
+        """Closes or rejects if a deadline has passed; `now` is a time of the loop."""
         if now >= self._deadline:
             self._overdue()
         elif now >= self._idle_until:
             self.transport.close()
 
     def _overdue(self) -> None:
-        if self.flow.read_paused:  # the server has stopped reading
+        if self.flow.read_paused:  # the server delays the request, not the client
             self._expect()
         else:
             self._reject(408)
@@ -357,7 +357,7 @@ class GuardedProtocol(HttpToolsProtocol):
         _log.warning("a request was refused: %d %s", status, reason)
         cycle = self.cycle
         is_pending = cycle is not None and not cycle.response_complete
-        # A refusal must not be written into another answer, or in place of one.
+        # The error must not be written into or instead of another response.
         if not is_pending or not (self._is_in_head or cycle.response_started):
             is_parsed = self.url != b"" and not self._is_answer_awaited
             is_head = is_parsed and self.parser.get_method() == b"HEAD"

@@ -1,4 +1,4 @@
-"""The public keys of another issuer: a JWK set (RFC 7517) at one configured place."""
+"""The public keys of another issuer: a JWK set (RFC 7517) at a configured URL or file."""
 
 from __future__ import annotations
 
@@ -27,31 +27,30 @@ _TRY_AGAIN_AFTER_S = 30
 _ANSWER_WITHIN_S = 5
 _LARGEST_SET = 1 << 20  # bytes
 _SHORTEST_MODULUS = 342  # digits of base64url: 2048 bits
-_KINDS: dict[str, type[Key]] = {"OKP": OKPKey, "EC": ECKey, "RSA": RSAKey}
+_KEY_TYPES: dict[str, type[Key]] = {"OKP": OKPKey, "EC": ECKey, "RSA": RSAKey}
 _log = logging.getLogger(__name__)
 
 
-class _Held(NamedTuple):
+class _KeySet(NamedTuple):
     keys: Mapping[str, Key]
     generation: int
     since: float
 
 
 class PublishedKeys:
-    """The keys at a URL or in a file, read beside the event loop, and once for all who wait.
+    """The keys of a URL or a file, read in a thread for all waiting requests together.
 
-    They are renewed when they are 10 minutes old, and for a key that is not among them, but not
-    before 30 seconds have passed. Where that fails, or takes longer than anybody waits, those at
-    hand stay.
+    The keys are refreshed after 10 minutes, and for an unknown key id, but at most every 30
+    seconds. If a refresh fails or times out, the cached keys stay in use.
 
     Args:
-        source: an https URL (http for this machine itself) or the path of a file.
-        clock: seconds.
-        within_s: how long anybody waits for them.
+        source: an https URL (http only on this machine) or the path of a file.
+        clock: returns seconds.
+        within_s: how long a request waits for a refresh, in seconds.
 
     Raises:
-        InvalidRequest: a URL that is none of these.
-        Unusable: the file cannot be used; a URL is asked when the first token comes.
+        InvalidRequest: the URL is not an accepted one.
+        Unusable: the file cannot be used. A URL is fetched for the first token.
     """
 
     def __init__(
@@ -62,11 +61,11 @@ class PublishedKeys:
         if self._is_url and not is_private(source):
             raise invalid(
                 "jwks",
-                "must be an https URL without credentials (http for this machine alone), or a path",
+                "must be an https URL without credentials (http only on this machine), or a path",
             )
         self._clock = clock
         self._within_s = within_s
-        self._held = _Held({}, 0, float("-inf"))
+        self._cached = _KeySet({}, 0, float("-inf"))
         self._tried_at = float("-inf")
         self._is_failing = False
         self._fetching = Background(self._fetch, within_s)
@@ -74,30 +73,30 @@ class PublishedKeys:
             self._read_at_start()
 
     async def mark(self) -> object:
-        """How often the keys have changed. Raises Unavailable where there never were any."""
-        keys, _, since = self._held
+        """Returns how often the keys have changed. Raises Unavailable if there are none yet."""
+        keys, _, since = self._cached
         age_s = self._clock() - since
         if age_s >= _RENEW_AFTER_S:
-            # Those at hand serve meanwhile, unless nobody came for so long that they may be wrong.
+            # Use the cached keys during the refresh, unless they are too old.
             serves = keys and (self._is_failing or age_s < _TOO_OLD_AFTER_S)
             await self._renew(waits=not serves)
-        if not self._held.keys:
-            raise unavailable("the keys of the issuer of tokens cannot be had now")
-        return self._held.generation
+        if not self._cached.keys:
+            raise unavailable("the keys of the token issuer are not available now")
+        return self._cached.generation
 
     async def key(self, kid: str) -> Key | None:
-        """The key of this id."""
-        if kid not in self._held.keys:
+        """Returns the key with this id."""
+        if kid not in self._cached.keys:
             await self._renew(waits=True)
-        return self._held.keys.get(kid)
+        return self._cached.keys.get(kid)
 
     def reload(self) -> None:
-        """Begins to read the keys again."""
+        """Starts a refresh of the keys."""
         self._tried_at = self._clock()
         self._fetching.start()
 
     async def admits(self, client_id: str, customer: str | None) -> bool:
-        """True: the issuer decides."""
+        """Returns True, because the issuer manages its clients."""
         return True
 
     async def _renew(self, *, waits: bool) -> None:
@@ -110,76 +109,76 @@ class PublishedKeys:
 
     def _fetch(self) -> None:
         try:
-            self._hold(self._read())
+            self._set(self._read())
         except (OSError, HTTPException, ValueError) as error:
             self._is_failing = True
-            _log.warning("the keys of the issuer of tokens were not renewed: %s", error)
+            _log.warning("the keys of the token issuer were not refreshed: %s", error)
 
     def _read_at_start(self) -> None:
         try:
-            self._hold(self._read())
+            self._set(self._read())
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else error
             raise unusable(
-                f"{self._source}, which should hold the keys of the issuer of tokens, cannot be "
-                f"used: {why}; it must be a JWK set (RFC 7517)"
+                f"{self._source} cannot be used for the keys of the token issuer: {why}; it must be"
+                " a JWK set (RFC 7517)"
             ) from error
 
-    def _hold(self, keys: Mapping[str, Key]) -> None:
+    def _set(self, keys: Mapping[str, Key]) -> None:
         self._is_failing = False
-        # In one step: other threads look at it.
-        before = self._held
-        self._held = _Held(keys, before.generation + (keys != before.keys), self._clock())
+        # One assignment, because other threads read it without a lock.
+        before = self._cached
+        self._cached = _KeySet(keys, before.generation + (keys != before.keys), self._clock())
 
     def _read(self) -> dict[str, Key]:
         ends_at = time.monotonic() + self._within_s
         if not self._is_url:
             with Path(self._source).open("rb") as file:
                 return _usable(_bounded(file, ends_at))
-        asked = Request(
+        request = Request(
             self._source, headers={"Accept": "application/jwk-set+json, application/json"}
         )
-        handlers: list[type[BaseHandler] | BaseHandler] = [_Stay]
+        handlers: list[type[BaseHandler] | BaseHandler] = [_NoRedirects]
         if is_loopback(host_of(urlsplit(self._source).netloc)):
-            handlers.append(ProxyHandler({}))  # none of the environment either
-        with build_opener(*handlers).open(asked, timeout=self._within_s) as answer:
-            return _usable(_bounded(answer, ends_at))
+            handlers.append(ProxyHandler({}))  # ignores the proxies of the environment
+        with build_opener(*handlers).open(request, timeout=self._within_s) as response:
+            return _usable(_bounded(response, ends_at))
 
 
-class _Stay(HTTPRedirectHandler):
+class _NoRedirects(HTTPRedirectHandler):
     def redirect_request(self, *args: Any, **named: Any) -> None:
-        """Follows none: it could lead anywhere."""
+        """Follows no redirect, because its target is not configured."""
 
 
 def _bounded(file: BufferedIOBase, ends_at: float) -> bytes:
-    """All of it, unless it is too large, or comes too slowly: a timeout is of each piece alone."""
+    """Reads a file up to a size and a time; the timeout of urllib applies only to each read."""
     data = b""
     while piece := file.read1(_LARGEST_SET + 1 - len(data)):
         data += piece
         if len(data) > _LARGEST_SET:
             raise ValueError(f"the set is larger than {_LARGEST_SET:,} bytes")
         if time.monotonic() > ends_at:
-            raise TimeoutError("the set did not come whole in time")
+            raise TimeoutError("the set did not arrive in time")
     return data
 
 
 def _usable(data: bytes) -> dict[str, Key]:
-    """The keys by id that can verify a signature. Raises ValueError where there are none."""
+    """Returns the keys that can verify a signature, by id. Raises ValueError if there are none."""
     try:
         document = msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):
-        raise ValueError("it is no JSON object") from None
+        raise ValueError("it is not a JSON object") from None
     entries = document.get("keys")
     usable: dict[str, Key] = {}
     for entry in entries if isinstance(entries, list) else []:
         try:
             if entry["kty"] == "RSA" and len(entry["n"]) < _SHORTEST_MODULUS:
                 continue
-            key = _KINDS[entry["kty"]].import_key(entry)
+            key = _KEY_TYPES[entry["kty"]].import_key(entry)
             key.check_use("sig")
             usable[entry["kid"]] = key
         except (JoseError, ValueError, TypeError, KeyError, AttributeError):
-            continue  # one of a kind that is not known here
+            continue  # an unknown type of key
     if not usable:
-        raise ValueError("no key with an id in it can verify a signature")
+        raise ValueError("it has no key with an id that can verify a signature")
     return usable

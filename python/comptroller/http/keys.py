@@ -1,7 +1,7 @@
-"""The keys that tokens are signed with: ``FILE.keys`` beside a store, a JWK set (RFC 7517).
+"""The signing keys of tokens, in the file ``FILE.keys`` beside a store, a JWK set (RFC 7517).
 
-It never goes into the store. One key signs; those before it are kept, without their private part,
-until the tokens that they signed have ended.
+Keys are never stored in the store itself. One key signs. Older keys are kept without their private
+part until the tokens that they signed have expired.
 """
 
 from __future__ import annotations
@@ -16,47 +16,47 @@ from comptroller.errors import unusable
 from comptroller.http.secret_file import SecretFile
 
 ALGORITHM: Final = "Ed25519"
-ENDING = ".keys"
-#: How long a token may be valid.
+SUFFIX = ".keys"
+#: The lifetime of a token in seconds.
 LONGEST_LIFETIME_S = 3600
-#: A running server may go on signing for a second, and clocks differ.
+#: A margin for servers that still sign with the old key for a second, and for differing clocks.
 _MARGIN_S = 60
 _REMEDY = (
-    "put it back from a copy, or start the server without it: it then makes a new key, and the "
-    "tokens of the old one end"
+    "restore a backup of it, or remove it: the server then creates a new key, and tokens of the "
+    "old key become invalid"
 )
 
 
 class Retired(NamedTuple):
-    """A key that signs no more, and the moment, in seconds, when none of its tokens is left."""
+    """A key that no longer signs, and the time, in seconds, when its last token expires."""
 
     key: OKPKey
     until: int
 
 
 class Keys(NamedTuple):
-    """The keys at a moment."""
+    """The signing key and the retired keys."""
 
     signing: OKPKey
     retired: tuple[Retired, ...]
 
     def valid(self, now: float) -> list[OKPKey]:
-        """Those whose tokens may be valid, the signing one first."""
+        """Returns the keys that may verify tokens, the signing key first."""
         return [self.signing, *(each.key for each in self.retired if now < each.until)]
 
     def find(self, kid: str, now: float) -> OKPKey | None:
-        """The valid key of this id."""
+        """Returns the valid key with this id."""
         return next((key for key in self.valid(now) if key.kid == kid), None)
 
     def published(self, now: float) -> bytes:
-        """The JWK set that verifies tokens; no private part is in it."""
+        """Returns the public JWK set that verifies tokens."""
         return msgspec.json.encode(
             {"keys": [key.as_dict(private=False) for key in self.valid(now)]}
         )
 
 
 class _Entry(msgspec.Struct, omit_defaults=True):
-    """A key as the file has it."""
+    """A key in the file."""
 
     kty: str
     crv: str
@@ -76,45 +76,45 @@ class _Set(msgspec.Struct):
 
 
 def file_of(store: str) -> SecretFile:
-    """The key file of a store."""
-    return SecretFile(store, ENDING)
+    """Returns the key file of a store."""
+    return SecretFile(store, SUFFIX)
 
 
 def open_or_make(file: SecretFile) -> Keys:
-    """The keys; where there is no file it is made, with a new one.
+    """Reads the keys; creates a missing file with a new key.
 
-    Raises Unusable if others may read the file, or it is damaged.
+    Raises Unusable if other users may read the file, or it is damaged.
     """
     data = file.read()
     if data is None:
         with file.changing():
             data = file.read()
             if data is None:
-                return _write(file, [_made()])
+                return _write(file, [_new_key()])
     return _decoded(file, data)
 
 
 def read(file: SecretFile) -> Keys:
-    """The keys. Raises Unusable as `open_or_make` does, and where there is no file."""
+    """Reads the keys. Raises Unusable as `open_or_make` does, and if the file is missing."""
     data = file.read()
     if data is None:
-        raise unusable(f"{file.path} is gone; {_REMEDY}")
+        raise unusable(f"{file.path} is missing; {_REMEDY}")
     return _decoded(file, data)
 
 
 def rotate(file: SecretFile, now: float) -> Keys:
-    """Makes a new signing key and retires the one before; drops those whose tokens have ended."""
+    """Creates a signing key, retires the old one, and deletes keys whose tokens have expired."""
     with file.changing():
         data = file.read()
         if data is None:
-            return _write(file, [_made()])
+            return _write(file, [_new_key()])
         before = _decoded(file, data)
         retired = [Retired(before.signing, int(now) + LONGEST_LIFETIME_S + _MARGIN_S)]
         retired += [each for each in before.retired if now < each.until]
-        return _write(file, [_made(), *map(_entry_of, retired)])
+        return _write(file, [_new_key(), *map(_entry_of, retired)])
 
 
-def _made() -> _Entry:
+def _new_key() -> _Entry:
     key = OKPKey.generate_key(ALGORITHM, {"alg": ALGORITHM, "use": "sig"}, auto_kid=True)
     return msgspec.convert(key.as_dict(private=True), _Entry)
 
@@ -141,10 +141,10 @@ def _decoded(file: SecretFile, data: bytes) -> Keys:
             if entry.retired_at is not None
         ]
     except (msgspec.DecodeError, JoseError, ValueError):
-        # What went wrong may repeat what the file holds.
-        raise file.damaged("it is no set of Ed25519 keys", _REMEDY) from None
+        # Without the cause, whose message may quote the keys.
+        raise file.damaged("it is not a set of Ed25519 keys", _REMEDY) from None
     if len(signing) != 1 or len(retired) != len(entries) - 1:
-        raise file.damaged("exactly one key of it must be there to sign", _REMEDY)
+        raise file.damaged("it must have exactly one signing key", _REMEDY)
     return Keys(signing[0], tuple(retired))
 
 

@@ -1,4 +1,4 @@
-"""Short requests of known callers, answered by one call of the core."""
+"""The fast path, which answers short requests of known callers by one call of the core."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from uvicorn.server import ServerState
 from comptroller import _core, routes
 from comptroller.errors import Error
 from comptroller.http.app import (
+    COMPRESSED_FROM,
     JSON,
     LARGE_BODY_HEADERS,
     REPLAY_HEADERS,
-    WORTH_PACKING,
     App,
 )
 from comptroller.http.bearer import Bearer
 from comptroller.http.exchange import Headers, head_of
 from comptroller.http.log import Log
 from comptroller.http.metrics import SECONDS
-from comptroller.http.tokens import Taken
+from comptroller.http.tokens import Verified
 from comptroller.http.writes import LARGE_BODY, Outcome
 
 _WATCH_EVERY_S = 0.4
@@ -35,17 +35,17 @@ class Connection(Protocol):
     """A connection whose requests the lane may answer."""
 
     def await_answer(self) -> None:
-        """Receives nothing until its request is answered."""
+        """Buffers received data until the request is answered."""
 
     def answer(self, data: bytes) -> None:
-        """Sends the answer of its request."""
+        """Sends the response to the request."""
 
     def receive_again(self, request: bytes, outcome: Outcome, began: float) -> None:
-        """Has the application answer a request whose outcome is known."""
+        """Passes a request with a known outcome to the application, which answers it."""
 
 
 class _Route(NamedTuple):
-    """A route as the core takes it."""
+    """A route in the form of the core."""
 
     method: str
     path: str
@@ -58,16 +58,16 @@ class _Route(NamedTuple):
 
 
 class Lane:
-    """Answers what it can of the requests of one server, and leaves the rest to its application.
+    """Answers short requests of one server, and leaves all others to its application.
 
-    The core reads the request, calls the operation and writes the answer, the line of the log and
-    the counts. It uses the routes, headers and envelopes of the application: their answers are
-    equal but for request id, date and duration.
+    The core parses the request, calls the operation, and writes the response, the log line and the
+    counts. It uses the routes, headers and envelopes of the application, so both give equal
+    responses, except for request id, date and duration.
 
     Args:
         app: the application.
-        bearer: its authenticator, without a rate. A token that it takes is known from then on.
-        log: gets the lines.
+        bearer: its authenticator, without a rate limit; the lane learns the tokens that it accepts.
+        log: the log.
     """
 
     def __init__(self, app: App, bearer: Bearer, log: Log) -> None:
@@ -76,38 +76,38 @@ class Lane:
         self._bearer = bearer
         self._log = log
         self._mark: object = None
-        self._is_turn_ending = False
+        self._is_iteration_ending = False
         self._server_state = ServerState()
         self._headers: Headers = ()
         self._lane = _core.Lane(
             [_route(app, log, row) for row in routes.ROWS],
             bounds_s=list(SECONDS),
-            large_bytes=WORTH_PACKING,
+            large_bytes=COMPRESSED_FROM,
             large_body_header=_lines(LARGE_BODY_HEADERS),
             replay_header=_lines(REPLAY_HEADERS),
         )
         app.metrics.add(self._counts)
-        bearer.on_taken = self._admit
+        bearer.on_verified = self._admit
 
     def take(self, connection: Connection, data: bytes) -> bool:
-        """Answers the bytes that a connection received, now or later; False: not its to answer."""
-        if self._headers is not self._server_state.default_headers:  # renewed each second
+        """Answers a request, now or later; returns False to leave it to the application."""
+        if self._headers is not self._server_state.default_headers:  # replaced every second
             self._headers = self._server_state.default_headers
             self._lane.set_default_headers(_lines(self._headers))
-        if len(data) > LARGE_BODY:  # the application reads it beside the event loop
+        if len(data) > LARGE_BODY:  # the application parses it in a thread
             return False
         began = time.perf_counter()
         try:
             answer = self._lane.read(self._store, data)
             if answer is not None:
-                self._end_turn_soon()
+                self._end_iteration_soon()
                 self._answer(connection, data, answer, began)
                 return True
             if data.startswith(b"GET"):
                 return False
             writes = self._writes.current()
             ticket = self._lane.submit(self._store, writes.deferred, data)
-        except Error:  # the store is closed: the application says so
+        except Error:  # the store is closed; the application sends the error
             return False
         if ticket is None:
             return False
@@ -120,14 +120,14 @@ class Lane:
     def _finish(
         self, connection: Connection, request: bytes, ticket: int, outcome: Outcome, began: float
     ) -> None:
-        # A read that waits behind the write on its connection sees it. A turn may begin before the
-        # reads of this callback end: the next ones begin a snapshot of their own.
+        # Reads that follow the write on its connection must see it. The loop may receive more
+        # requests before _end_iteration runs: they must not share a snapshot begun here.
         self._lane.end_reads()
         if isinstance(outcome, Error):
             self._lane.discard(ticket)
             connection.receive_again(request, outcome, began)
         else:
-            self._end_turn_soon()
+            self._end_iteration_soon()
             self._answer(connection, request, self._lane.finish(ticket, *outcome), began)
         self._lane.end_reads()
 
@@ -144,21 +144,21 @@ class Lane:
             connection.receive_again(request, answer, began)
 
     def begin(self, server_state: ServerState) -> None:
-        """Uses the headers of a server for its answers."""
+        """Sets the server whose default headers the responses have."""
         self._server_state = server_state
 
     def forget(self) -> None:
-        """Forgets all callers. They are known again once the application takes their tokens."""
+        """Forgets all callers, until the application accepts their tokens again."""
         self._lane.forget()
         self._mark = None
 
     async def watch(self) -> None:
-        """Forgets all callers when a key or a client changed; to be cancelled."""
+        """Forgets all callers whenever a key or a client changes. Runs until it is cancelled."""
         while True:
             try:
                 mark = await self._bearer.verifier.mark()
             except Exception as error:
-                if not isinstance(error, Error):  # a defect must not end the watch
+                if not isinstance(error, Error):  # continue even after a defect
                     _log.exception("the keys and clients could not be watched")
                 mark = None
             if mark is None or mark != self._mark:
@@ -166,27 +166,27 @@ class Lane:
                 self._mark = mark
             await asyncio.sleep(_WATCH_EVERY_S)
 
-    def _admit(self, token: bytes, taken: Taken) -> None:
-        if taken.mark != self._mark:  # one of the two is not the present state
+    def _admit(self, token: bytes, verified: Verified) -> None:
+        if verified.mark != self._mark:  # one of the two is outdated
             return self.forget()
-        caller = taken.caller
+        caller = verified.caller
         self._lane.admit(
             token,
             caller.principal,
             msgspec.json.encode(caller.client_id),
             msgspec.json.encode(caller.customer),
-            taken.until,
+            verified.until,
         )
         return None
 
-    def _end_turn_soon(self) -> None:
-        """Ends the reads of this turn of the loop before the next, and writes all log lines."""
-        if not self._is_turn_ending:
-            self._is_turn_ending = True
-            asyncio.get_running_loop().call_soon(self._end_turn)
+    def _end_iteration_soon(self) -> None:
+        """Ends the shared snapshot and writes the log lines when this loop iteration ends."""
+        if not self._is_iteration_ending:
+            self._is_iteration_ending = True
+            asyncio.get_running_loop().call_soon(self._end_iteration)
 
-    def _end_turn(self) -> None:
-        self._is_turn_ending = False
+    def _end_iteration(self) -> None:
+        self._is_iteration_ending = False
         self._lane.end_reads()
         lines = self._lane.take_log()
         if lines:
@@ -214,7 +214,7 @@ def _route(app: App, log: Log, row: routes.Row) -> _Route:
 
 
 def _head(extra: Headers) -> bytes:
-    """The head of an answer with status 200, as uvicorn writes it."""
+    """Returns the template of a response head with status 200, in the form of uvicorn."""
     headers = head_of(JSON, _slot("request_id"), [(b"content-length", _slot("length"))])
     return b"".join(
         [
@@ -230,7 +230,7 @@ def _head(extra: Headers) -> bytes:
 
 
 def _slot(name: str) -> bytes:
-    """A slot of a template of the core."""
+    """Returns a placeholder in a template of the core."""
     return b"\0%b\0" % name.encode()
 
 
@@ -239,7 +239,7 @@ def _lines(headers: Headers) -> bytes:
 
 
 def _log_line(log: Log, row: routes.Row) -> bytes:
-    """The line of an answer with status 200."""
+    """Returns the template of the log line of a response with status 200."""
     slots = {
         b'"<time>"': b'"%b"' % _slot("time"),
         b'"<request_id>"': b'"%b"' % _slot("request_id"),

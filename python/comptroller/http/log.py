@@ -1,4 +1,4 @@
-"""The log: one JSON object a line, with nothing in it that must stay secret."""
+"""The log: one JSON object for each line, without secrets."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from prometheus_client.registry import Collector
 from comptroller.http.exchange import Exchange
 
 _FAILED = 500
-_MOST_WAITING = 8192  # lines; together a few megabytes
-_MOST_AT_ONCE = 256
+_MAX_QUEUED_LINES = 8192  # a few megabytes
+_MAX_BATCH = 256
 
 
 class _Request(msgspec.Struct, kw_only=True):
-    """The line of an answer."""
+    """The log line of a request."""
 
     time: datetime | str
     level: str = "info"
@@ -39,30 +39,30 @@ class _Request(msgspec.Struct, kw_only=True):
     route: str | None
     status: int | None
     milliseconds: float
-    # Of what was refused.
+    # Only of errors.
     error: str | msgspec.UnsetType = msgspec.UNSET
     peer: str | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class Log(Collector):
-    """Writes a line for each answer of an application: an observer of it.
+    """Logs a line for each request; an observer of an application.
 
-    A line has the route, never the path, the query, a header or a body. That of a refusal has its
-    code and the address of the client. That of a refused token request names the client if it is
-    registered: an unknown name may be a secret in the wrong place.
+    A line has the route, never the path, the query, a header or a body. The line of an error has
+    its code and the address of the client. The line of a rejected token request names the client
+    only if it is registered, because an unknown client id may be a misplaced secret.
 
-    Lines are written by a thread of their own. Nobody waits for the reader of the log: lines that
-    find 8,192 others waiting are dropped, and counted on the page of the metrics.
+    A separate thread writes the lines, so a slow reader of the log delays no request. If 8,192
+    lines are queued, further lines are dropped and counted in the metrics.
 
     Args:
-        stream: where to; standard error by default.
-        lock: a file or folder that every process locks while it writes to the same stream, so that
-            lines stay whole.
+        stream: the stream to write to; by default standard error.
+        lock: a file or folder that each process locks while it writes to a shared stream, so that
+            lines are not mixed.
     """
 
     def __init__(self, stream: BinaryIO | None = None, *, lock: Path | None = None) -> None:
         stream = stream or sys.stderr.buffer
-        # Without the buffer: its lock would be held while nobody reads.
+        # The raw stream, because a blocked write would hold the lock of the buffer.
         self._file: BinaryIO = getattr(stream, "raw", stream)
         self._lines: SimpleQueue[bytes | Event] = SimpleQueue()
         self._lock = None if lock is None else os.open(lock, os.O_RDONLY)
@@ -72,7 +72,7 @@ class Log(Collector):
         Thread(target=self._write_all, daemon=True).start()
 
     def __call__(self, exchange: Exchange, seconds: float) -> None:
-        """Writes the line of an answer."""
+        """Logs a request."""
         refusal: dict[str, Any] = {}
         if exchange.status >= _FAILED:
             refusal["level"] = "error"
@@ -93,40 +93,40 @@ class Log(Collector):
         self.write(line)
 
     def line(self, **members: Any) -> bytes:
-        """The line of an answer, from the members of its object."""
+        """Returns the line of a request, from its members."""
         return msgspec.json.encode(_Request(**members)) + b"\n"
 
     def write(self, lines: bytes) -> None:
-        """Hands whole lines on to be written, or drops them. For any thread."""
+        """Queues complete lines, or drops them. Callable from any thread."""
         count = lines.count(b"\n")
         with self._counting:
-            if self._waiting >= _MOST_WAITING:
+            if self._waiting >= _MAX_QUEUED_LINES:
                 self._dropped += count
                 return
             self._waiting += count
         self._lines.put(lines)
 
     def flush(self, within_s: float = 1.0) -> None:
-        """Waits until the lines so far are written, but no longer than this."""
+        """Waits until the queued lines are written, for at most `within_s` seconds."""
         written = Event()
         self._lines.put(written)
         written.wait(within_s)
 
     def handler(self) -> logging.Handler:
-        """Writes the records of other loggers as lines of the same kind."""
+        """Returns a handler that writes the records of Python's logging to this log."""
         return _Handler(self)
 
     def collect(self) -> Iterator[Metric]:
-        """The number of dropped lines, for the page of the metrics."""
+        """Yields the number of dropped lines, for the metrics."""
         yield CounterMetricFamily(
             "comptroller_log_lines_dropped",
-            "Lines of the log that were dropped, because nobody read the ones before.",
+            "Log lines that were dropped, because the queue was full or writing failed.",
             value=self._dropped,
         )
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Keeps other processes from writing meanwhile."""
+        """Holds the lock against writes of other processes."""
         if self._lock is None:
             yield
             return
@@ -140,7 +140,7 @@ class Log(Collector):
         while True:
             waiting = [self._lines.get()]
             with suppress(Empty):
-                while len(waiting) < _MOST_AT_ONCE:
+                while len(waiting) < _MAX_BATCH:
                     waiting.append(self._lines.get_nowait())
             lines = b"".join(each for each in waiting if isinstance(each, bytes))
             count = lines.count(b"\n")
@@ -148,7 +148,7 @@ class Log(Collector):
             try:
                 with self._turn():
                     _write(self._file, lines)
-            except (OSError, ValueError):  # the reader is gone, the disk full, the file closed
+            except (OSError, ValueError):  # a broken pipe, a full disk, a closed file
                 dropped = count
             with self._counting:
                 self._waiting -= count
@@ -159,7 +159,7 @@ class Log(Collector):
 
 
 class _Handler(logging.Handler):
-    """Writes type and place of an exception, not its text, which may repeat what was sent."""
+    """Logs the type and traceback of an exception, not its text, which may quote a request."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.INFO)

@@ -1,4 +1,4 @@
-"""Counts of what the server did, for Prometheus."""
+"""Metrics of the server for Prometheus."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from comptroller.http.remembered import Remembered
 from comptroller.http.shared_metrics import SharedMetrics
 from comptroller.local import LocalHost
 
-#: The bounds of the durations that are counted.
+#: The upper bounds of the histogram of durations.
 SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.5)
 _METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
-_NOWHERE = "none"  # the route of what is at no path
-_NOBODY = 499  # the status of an answer for which nobody waited any more
+_NO_ROUTE = "none"  # the route of an unknown path
+_CLIENT_CLOSED = 499  # the status if the client disconnected before the response
 
 
 class Metrics:
-    """Counts what one application answers: an observer of it, with a page to read the counts.
+    """Counts the responses of an application; an observer with the resource `/metrics`.
 
-    For the thread of the application's event loop, but for `loaded`.
+    For the thread of the application's event loop, except `loaded`.
 
     Args:
-        host: the store's, whose commits are shown, and its size where it keeps a file.
-        clock: seconds.
-        others: shown on the same page.
+        host: the host of the store, whose commits and file size are shown.
+        clock: returns seconds.
+        others: further collectors to show.
     """
 
     def __init__(
@@ -52,13 +52,13 @@ class Metrics:
         self._registry.register(_Commits(host.store))
         self._rows = Counter(
             "comptroller_rows_loaded",
-            "Records that loads kept, by kind.",
+            "Records that loads stored, by kind.",
             ["kind"],
             registry=self._registry,
         )
         if host.path is not None:
             self._watch(host.path)
-        # The text takes milliseconds to make, and the interpreter's lock with it.
+        # Generating the text holds the GIL for milliseconds.
         self._text: Callable[[], bytes] = Remembered(
             partial(generate_latest, self._registry), clock
         )
@@ -66,7 +66,7 @@ class Metrics:
     def _watch(self, path: str) -> None:
         size = Gauge(
             "comptroller_store_bytes",
-            "Size of the store's file, and of the log beside it.",
+            "Size of the store file and of its write-ahead log.",
             ["file"],
             registry=self._registry,
         )
@@ -74,26 +74,26 @@ class Metrics:
         size.labels("wal").set_function(lambda: _size(path + "-wal"))
 
     def share(self, folder: Path, number: int) -> SharedMetrics:
-        """Shows from now on what this worker and the others publish; see SharedMetrics."""
+        """Shows the metrics of all workers from now on; see SharedMetrics."""
         shared = SharedMetrics(self._registry, folder, number)
         self._text = shared.text
         return shared
 
     def __call__(self, exchange: Exchange, seconds: float) -> None:
-        """Counts an answer."""
+        """Counts a response."""
         method = exchange.method if exchange.method in _METHODS else "other"
-        self._answers.count(exchange.route or _NOWHERE, method, exchange.status, seconds)
+        self._answers.count(exchange.route or _NO_ROUTE, method, exchange.status, seconds)
 
     def add(self, counts: Counted) -> None:
-        """Adds answers that something else counts, all with status 200."""
+        """Adds counts of responses with status 200 that are counted elsewhere, as by the lane."""
         self._answers.others.append(counts)
 
     def loaded(self, kind: str, rows: int) -> None:
-        """Counts the records that a load kept. From any thread."""
+        """Counts the records that a load stored. Callable from any thread."""
         self._rows.labels(kind).inc(rows)
 
     def resources(self) -> dict[str, dict[str, Answer]]:
-        """The page of the counts, by path and method."""
+        """Returns the resource `/metrics` by path and method."""
         return {"/metrics": {"GET": self._page}}
 
     async def _page(self, exchange: Exchange) -> None:
@@ -101,12 +101,12 @@ class Metrics:
         await exchange.answer(200, CONTENT_TYPE_PLAIN_0_0_4.encode(), text)
 
 
-#: Gives route, method, how many answers took how long as in _Times, and their seconds in all.
+#: Returns route, method, counts by duration as in _Times, and the total seconds.
 Counted = Callable[[], Iterable[tuple[str, str, list[int], float]]]
 
 
 class _Times:
-    """How many answers of a route took how long; the last count is of those above all bounds."""
+    """The counts of a route's responses by duration; the last is of those above all bounds."""
 
     __slots__ = ("counts", "sum")
 
@@ -116,7 +116,7 @@ class _Times:
 
 
 class _Answers(Collector):
-    """The answers, in plain numbers: the library's own counters lock at every step."""
+    """Counts responses without locks, which the counters of prometheus_client take."""
 
     def __init__(self) -> None:
         self._requests: dict[tuple[str, str, int], int] = {}
@@ -124,7 +124,7 @@ class _Answers(Collector):
         self.others: list[Counted] = []
 
     def count(self, route: str, method: str, status: int, seconds: float) -> None:
-        key = (route, method, status or _NOBODY)
+        key = (route, method, status or _CLIENT_CLOSED)
         self._requests[key] = self._requests.get(key, 0) + 1
         times = self._times.get(route)
         if times is None:
@@ -138,7 +138,7 @@ class _Answers(Collector):
             "Requests answered, by route, method and status.",
             labels=["route", "method", "status"],
         )
-        # Copied in one step, since another thread counts meanwhile.
+        # An atomic copy, because another thread may count at the same time.
         counts = collections.Counter(dict(self._requests.items()))
         times = {route: ([*each.counts], each.sum) for route, each in list(self._times.items())}
         for route, method, by_duration, sum_s in (
@@ -154,7 +154,7 @@ class _Answers(Collector):
         yield requests
         seconds = HistogramMetricFamily(
             "comptroller_request_seconds",
-            "Time from a request's head to the end of its answer, by route.",
+            "Time from the head of a request to the end of its response, by route.",
             labels=["route"],
         )
         for route, (by_duration, sum_s) in times.items():
@@ -163,7 +163,7 @@ class _Answers(Collector):
 
 
 class _Commits(Collector):
-    """How many writes were committed together, as the store counts them."""
+    """The histogram of writes by commit, as the store counts them."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -172,14 +172,14 @@ class _Commits(Collector):
         by_size, writes = self._store.commits()
         yield HistogramMetricFamily(
             "comptroller_commit_writes",
-            "Writes that one commit made durable; loads are not among them.",
+            "Writes in one commit, without loads.",
             buckets=_buckets((1 << doublings for doublings in range(len(by_size))), [*by_size, 0]),
             sum_value=writes,
         )
 
 
 def _buckets(bounds: Iterable[float], counts: list[int]) -> list[tuple[str, float]]:
-    """The counts up to each bound, as the format has them; the last is of all."""
+    """Returns cumulative counts by upper bound, as Prometheus expects; the last is the total."""
     names = [*(str(float(bound)) for bound in bounds), "+Inf"]
     return list(zip(names, accumulate(counts), strict=True))
 

@@ -1,4 +1,4 @@
-"""Pages for people: the interface to look at and try out, and what each problem means."""
+"""HTML pages: the interactive API documentation, and an explanation of each problem."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from comptroller.http.problems import BY_CODE, problem
 _JSON = b"application/json"
 _HTML = b"text/html; charset=utf-8"
 _MEDIA = {".js": b"text/javascript; charset=utf-8", ".css": b"text/css; charset=utf-8"}
-_OURS = Path(__file__).with_name("static")
-# The files of the page, by whether they are of the package offapi.
+_STATIC = Path(__file__).with_name("static")
+# The files of the pages, and whether the package offapi has them.
 _FILES = {
     "init.js": False,
     "problems.css": False,
@@ -28,7 +28,7 @@ _FILES = {
 _CACHED = (b"cache-control", b"public, max-age=3600")
 _NOT_FRAMED = b"; base-uri 'none'; frame-ancestors 'none'"
 _STRICT = (b"content-security-policy", b"default-src 'none'; style-src 'self'" + _NOT_FRAMED)
-# swagger-ui asks this server alone, and draws its icons from data: URLs.
+# swagger-ui sends requests only to this server, and has its icons as data: URLs.
 _INTERACTIVE = (
     b"content-security-policy",
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -37,7 +37,7 @@ _INTERACTIVE = (
 
 
 def resources(document: bytes) -> dict[str, dict[str, Answer]]:
-    """The pages by path and method; `document` is the interface in OpenAPI."""
+    """Returns the pages by path and method; `document` is the OpenAPI document."""
     return {
         "/openapi.json": {"GET": partial(_openapi, document)},
         "/docs": {"GET": _docs},
@@ -52,22 +52,22 @@ async def _openapi(document: bytes, exchange: Exchange) -> None:
 
 
 async def _docs(exchange: Exchange) -> None:
-    page = await asyncio.to_thread((_OURS / "docs.html").read_bytes)
+    page = await asyncio.to_thread((_STATIC / "docs.html").read_bytes)
     await exchange.answer(200, _HTML, page, [_INTERACTIVE])
 
 
 async def _file(exchange: Exchange) -> None:
     name = exchange.path_parameter("name")
     if name not in _FILES:
-        raise problem("not-found", "the page has no such file")
-    path = (_offapi() if _FILES[name] else _OURS) / name
+        raise problem("not-found", "this file does not exist")
+    path = (_offapi() if _FILES[name] else _STATIC) / name
     data = await asyncio.to_thread(path.read_bytes)
     await exchange.answer(200, _MEDIA[path.suffix], data, [_CACHED])
 
 
 @cache
 def _offapi() -> Path:
-    """The folder of the package: importing it would read all of its files."""
+    """Returns the folder of the package offapi, without importing it, which reads all files."""
     found = find_spec("offapi")
     if found is None or not found.submodule_search_locations:
         raise missing_extra("offapi", "the page", "server")
@@ -87,7 +87,7 @@ async def _problems(exchange: Exchange) -> None:
 async def _problem(exchange: Exchange) -> None:
     code = exchange.path_parameter("code")
     if code not in BY_CODE:
-        raise problem("not-found", "there is no problem of this code")
+        raise problem("not-found", "there is no problem with this code")
     kind, (meaning, remedy) = BY_CODE[code], EXPLANATIONS[code]
     parts = [
         f"<p><code>{code}</code>, status {kind['status']}</p>",

@@ -1,4 +1,4 @@
-"""Refusals as ``application/problem+json`` (RFC 9457)."""
+"""Error responses as ``application/problem+json`` (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ CONTENT_TYPE = b"application/problem+json"
 
 _RETRY_AFTER_S = b"1"
 
-#: The documented codes, each with its status and title.
+#: The status and title of each error code.
 BY_CODE: dict[str, dict[str, Any]] = {
     problem["code"]: problem for problem in described()["problems"]
 }
 
 
 class Refusal(Exception):
-    """A refusal, with headers that say more about it."""
+    """An error with additional response headers."""
 
     def __init__(self, error: Error, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         super().__init__(error)
@@ -30,17 +30,17 @@ class Refusal(Exception):
 
 
 def problem(code: str, detail: str) -> Error:
-    """An Error of the adapter's own, with the status that the core's table gives its code."""
+    """Returns an Error with the status of its code."""
     return make(code, BY_CODE[code]["status"], detail)
 
 
 def headers(error: Error) -> list[tuple[bytes, bytes]]:
-    """What the head of its answer says of a refusal: of a passing one, when to ask again."""
+    """Returns the headers of an error response: Retry-After for a temporary error."""
     return [(b"retry-after", _RETRY_AFTER_S)] if error.status == 503 else []
 
 
 def document(error: Error, request_id: str) -> bytes:
-    """The problem document of a refusal."""
+    """Returns the problem document of an error."""
     document: dict[str, Any] = {
         "type": f"/problems/{error.code}",
         "title": BY_CODE[error.code]["title"],

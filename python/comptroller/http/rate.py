@@ -1,4 +1,4 @@
-"""The rate of requests of each client: a token bucket each."""
+"""The rate limit: a token bucket for each client."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from comptroller.errors import invalid
 
-_MOST_BUCKETS = 10_000
+_MAX_BUCKETS = 10_000
 
 
 class _Bucket(NamedTuple):
@@ -18,9 +18,10 @@ class _Bucket(NamedTuple):
 
 
 class Rate:
-    """Lets each client ask `per_second` times on average, and twice that (or once) in a burst.
+    """Limits each client to `per_second` requests on average.
 
-    Only the clients that asked last are remembered, 10,000 of them.
+    A burst may have twice as many requests, at least one. The 10,000 most recent clients have a
+    bucket.
     """
 
     def __init__(self, per_second: float, clock: Callable[[], float]) -> None:
@@ -32,12 +33,12 @@ class Rate:
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
 
     def wait_s(self, client_id: str) -> int:
-        """0 where the client may ask, which is counted; else in how many seconds it may again."""
+        """Counts a request and returns 0; or, above the limit, the seconds to wait."""
         now = self._clock()
         level, at = self._buckets.pop(client_id, _Bucket(self._burst, now))
         level = min(self._burst, level + max(0.0, now - at) * self._per_second)
-        may = level >= 1
-        self._buckets[client_id] = _Bucket(level - 1 if may else level, now)
-        if len(self._buckets) > _MOST_BUCKETS:
+        is_allowed = level >= 1
+        self._buckets[client_id] = _Bucket(level - 1 if is_allowed else level, now)
+        if len(self._buckets) > _MAX_BUCKETS:
             self._buckets.popitem(last=False)
-        return 0 if may else ceil((1 - level) / self._per_second)
+        return 0 if is_allowed else ceil((1 - level) / self._per_second)

@@ -1,4 +1,4 @@
-"""A value that is found out at most once a second, however many ask for it."""
+"""Caching of the result of a function for a second."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from typing import Generic, TypeVar
 
 _Value = TypeVar("_Value")
 
-_KEPT_S = 1.0
+_LIFETIME_S = 1.0
 
 
 class Remembered(Generic[_Value]):
-    """Calls a function, and returns its result for a second. An error is not kept.
+    """Caches the result of a function for a second. An exception is not cached.
 
-    For any thread; one calls the function while the others wait for it.
+    Threads may share an instance: one calls the function, the others wait for it.
 
     Args:
-        find_out: the function.
-        clock: seconds.
+        compute: the function.
+        clock: returns seconds.
     """
 
-    def __init__(self, find_out: Callable[[], _Value], clock: Callable[[], float]) -> None:
-        self._find_out = find_out
+    def __init__(self, compute: Callable[[], _Value], clock: Callable[[], float]) -> None:
+        self._compute = compute
         self._clock = clock
         self._lock = Lock()
-        self._kept: tuple[_Value, float] | None = None
+        self._cached: tuple[_Value, float] | None = None
 
     def __call__(self) -> _Value:
-        """The result, at most a second old."""
+        """Returns the result, at most a second old."""
         with self._lock:
             now = self._clock()
-            # The clock may have been set back.
-            if self._kept is None or not 0 <= now - self._kept[1] < _KEPT_S:
-                self._kept = None
-                self._kept = self._find_out(), now
-            return self._kept[0]
+            # A negative age means that the clock was set back.
+            if self._cached is None or not 0 <= now - self._cached[1] < _LIFETIME_S:
+                self._cached = None
+                self._cached = self._compute(), now
+            return self._cached[0]

@@ -1,4 +1,4 @@
-"""Which function answers a path and a method."""
+"""Routing of requests by path and method."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from comptroller.http.exchange import Answer, Exchange
 from comptroller.http.problems import Refusal, problem
 
-#: The functions of a path by their methods. HEAD is answered by that of GET.
+#: The functions of a path by method. The function of GET also answers HEAD.
 Answers = Mapping[str, Answer]
 
-# Keys of the tree that are no segment of a path: any segment, and the answers of a path that ends.
+# Special keys of the tree: any segment, and the end of a path.
 _ANY = None
 _END = "/"
 
@@ -19,15 +19,15 @@ _END = "/"
 class Router:
     """Finds the function that answers a request.
 
-    A path is matched percent-encoded. A segment in braces of a resource's path stands for any text
-    but none at all; the same segment without braces comes first.
+    Paths are matched while percent-encoded. A segment in braces matches any text that is not empty;
+    an equal literal segment has priority.
 
     Args:
         resources: the answers by path.
     """
 
     def __init__(self, resources: Mapping[str, Answers]) -> None:
-        # Most requests are for a path without braces.
+        # Fast lookup for paths without braces, which most requests have.
         self._fixed = {path: answers for path, answers in resources.items() if "{" not in path}
         self._tree: dict[str | None, Any] = {}
         for path, answers in resources.items():
@@ -37,9 +37,9 @@ class Router:
             node[_END] = path, answers
 
     def find(self, exchange: Exchange, path: str) -> Answer:
-        """The function of a path and the method; notes the route and the values of its braces.
+        """Returns the function of a path; sets `route` and `path_values` of the exchange.
 
-        Raises Refusal for another method, NotFound for a path that leads nowhere.
+        Raises Refusal if the path has another method, NotFound if the path does not exist.
         """
         answers = self._fixed.get(path)
         if answers is None:
@@ -71,5 +71,5 @@ class Router:
 
 def _not_allowed(methods: Iterable[str]) -> Refusal:
     allowed = sorted({*methods, *(["HEAD"] if "GET" in set(methods) else [])})
-    error = problem("method-not-allowed", f"this path takes {', '.join(allowed)}")
+    error = problem("method-not-allowed", f"this path accepts {', '.join(allowed)}")
     return Refusal(error, [(b"allow", ", ".join(allowed).encode())])

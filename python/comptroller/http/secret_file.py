@@ -1,4 +1,4 @@
-"""Small files of secrets beside a store: their owner's alone, and changed by several processes."""
+"""Private files of secrets beside a store, which several processes may change."""
 
 from __future__ import annotations
 
@@ -15,30 +15,33 @@ from comptroller.bulk.files import whole_file
 from comptroller.errors import Error, Unusable, of_system, unavailable, unusable
 from comptroller.http.background import Background
 
-_Kept = TypeVar("_Kept")
+_Content = TypeVar("_Content")
 
-_LOOK_EVERY_S = 0.5
-_LOOK_WITHIN_S = 1.0
+_CHECK_EVERY_S = 0.5
+_CHECK_WITHIN_S = 1.0
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _log = logging.getLogger(__name__)
 
 
 class SecretFile:
-    """The file of a store that is named like it, with an ending of its own.
+    """A file beside a store, with the name of the store and a suffix.
 
-    Every method raises Unusable, naming the file, if it cannot do what it says; Unavailable if the
-    cause may pass.
+    A method that fails raises Unusable, which names the file, or Unavailable if the cause is
+    temporary.
     """
 
-    def __init__(self, store: str | os.PathLike[str], ending: str) -> None:
-        # The same file by whatever link the store is reached.
+    def __init__(self, store: str | os.PathLike[str], suffix: str) -> None:
+        # Resolved, so that links to the store have the same secret file.
         whole = Path(store).resolve()
-        self.path = whole.with_name(whole.name + ending)
+        self.path = whole.with_name(whole.name + suffix)
 
     def read(self) -> bytes | None:
-        """What it holds, or None where it is missing. Refuses it where others may read it."""
+        """Returns the content, or None if the file is missing.
+
+        Raises Unusable also if other users may read or change the file.
+        """
         try:
-            # Opened without waiting, should it be a pipe.
+            # O_NONBLOCK, because opening a pipe would block.
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             with os.fdopen(descriptor, "rb") as file:
                 mode = os.fstat(descriptor).st_mode
@@ -46,8 +49,8 @@ class SecretFile:
                     raise unusable(f"{self.path} is not a file; move it away")
                 if mode & _OTHERS:
                     raise unusable(
-                        f"{self.path} holds secrets, and others than its owner may read or change "
-                        f"it; run `chmod 600 {self.path}`, and rotate what they may have read"
+                        f"{self.path} holds secrets, but other users may read or change it; run "
+                        f"`chmod 600 {self.path}`, and rotate the secrets they may have read"
                     )
                 return file.read()
         except FileNotFoundError:
@@ -56,13 +59,13 @@ class SecretFile:
             raise of_system(error, f"{self.path} cannot be read: {error.strerror}") from error
 
     def write(self, data: bytes) -> None:
-        """Puts this in its place, durably; readers meanwhile see the old or the new."""
+        """Replaces the content atomically and durably."""
         with whole_file(self.path, 0o600) as part:
             part.write_bytes(data)
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Keeps every other process and thread from changing it meanwhile."""
+        """Locks the file against changes by other processes and threads."""
         lock = self.path.with_name(self.path.name + "-lock")
         try:
             descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -75,11 +78,11 @@ class SecretFile:
             os.close(descriptor)
 
     def damaged(self, what: str, remedy: str) -> Unusable:
-        """The refusal of what it holds."""
+        """Returns the error of a damaged file."""
         return unusable(f"{self.path} is damaged: {what}; {remedy}")
 
     def stamp(self) -> object:
-        """Something that differs when the file has changed, come or gone."""
+        """Returns a value that changes when the file is changed, created or removed."""
         try:
             status = self.path.stat()
         except OSError as error:
@@ -87,64 +90,64 @@ class SecretFile:
         return status.st_ino, status.st_mtime_ns, status.st_ctime_ns
 
 
-class Watched(Generic[_Kept]):
-    """What a file holds, read again when it has changed.
+class Watched(Generic[_Content]):
+    """The decoded content of a file, read again after each change.
 
-    The file is looked at beside the event loop. While that takes longer than a second, and until it
-    has ended, what was read before is still used.
+    A thread checks the file. If a check takes longer than a second, the previous content is used
+    until it ends.
 
     Args:
         file: the file.
-        read: reads it. Its errors are raised by the constructor, and logged afterwards, since the
-            callers of that time may be anybody.
-        clock: seconds.
+        read: reads and decodes the file. The constructor raises its errors; later errors are only
+            logged, because callers may be unauthenticated.
+        clock: returns seconds.
     """
 
     def __init__(
-        self, file: SecretFile, read: Callable[[SecretFile], _Kept], clock: Callable[[], float]
+        self, file: SecretFile, read: Callable[[SecretFile], _Content], clock: Callable[[], float]
     ) -> None:
         self._file = file
         self._read = read
         self._clock = clock
-        self._looking = Background(self._look, _LOOK_WITHIN_S)
-        self._looked_at = clock()
+        self._checking = Background(self._check, _CHECK_WITHIN_S)
+        self._checked_at = clock()
         self._stamp: object = file.stamp()
-        self._kept: _Kept | None = read(file)
+        self._content: _Content | None = read(file)
 
-    async def current(self) -> _Kept:
-        """What it held within the last half second.
+    async def current(self) -> _Content:
+        """Returns the content of the last half second.
 
-        Raises Unavailable, without naming the file, where it cannot be used.
+        Raises Unavailable, without the name of the file, if the file cannot be used.
         """
-        # Also when the clock was set back.
-        if not 0 <= self._clock() - self._looked_at < _LOOK_EVERY_S:
+        # A negative age means that the clock was set back.
+        if not 0 <= self._clock() - self._checked_at < _CHECK_EVERY_S:
             return await self.fresh()
         return self._usable()
 
-    async def fresh(self) -> _Kept:
-        """What it holds now; raises as `current` does."""
-        self._looking.start()
-        await self._looking.wait()
+    async def fresh(self) -> _Content:
+        """Checks the file and returns its content; raises as `current` does."""
+        self._checking.start()
+        await self._checking.wait()
         return self._usable()
 
     def reload(self) -> None:
-        """Begins to read the file again, also if it seems unchanged."""
+        """Starts to read the file again, even if it seems unchanged."""
         self._stamp = None
-        self._looking.start()
+        self._checking.start()
 
-    def _usable(self) -> _Kept:
-        if self._kept is None:
-            raise unavailable("credentials cannot be checked now; the log of the server says why")
-        return self._kept
+    def _usable(self) -> _Content:
+        if self._content is None:
+            raise unavailable("credentials cannot be checked now; see the log of the server")
+        return self._content
 
-    def _look(self) -> None:
-        looked_at = self._clock()
+    def _check(self) -> None:
+        checked_at = self._clock()
         stamp = self._file.stamp()
-        if stamp != self._stamp or self._kept is None:
+        if stamp != self._stamp or self._content is None:
             self._stamp = stamp
             try:
-                self._kept = self._read(self._file)
+                self._content = self._read(self._file)
             except Error as error:
-                self._kept = None
+                self._content = None
                 _log.error("%s", error.detail)
-        self._looked_at = looked_at
+        self._checked_at = checked_at

@@ -1,4 +1,4 @@
-"""Serving an application with uvicorn, until a signal."""
+"""Serving of an application with uvicorn, until a signal."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from comptroller.http.lane import Lane
 
 _log = logging.getLogger(__name__)
 
-#: How long a request may take to arrive whole, a load between two pieces; how long an answer, or
-#: the beginning and the end of TLS, may stand still.
+#: The time limit for receiving a request (of a load, for each piece), for the client to read part
+#: of a response, and for the TLS handshake and shutdown.
 RECEIVE_WITHIN_S = 10.0
-#: How long what is in flight has to end after a signal.
+#: The time limit for requests in flight after a signal.
 END_WITHIN_S = 8
 
 
@@ -35,7 +35,7 @@ _ACCEPTED_AT_ONCE = 8
 
 
 class _Loop(uvloop.Loop):
-    """Waits no longer for TLS than for a request."""
+    """An event loop with a time limit for TLS handshake and shutdown."""
 
     def __init__(self, within_s: float) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class _Loop(uvloop.Loop):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket bound to an address. Raises Unusable if that cannot be had."""
+    """Returns a socket bound to an address. Raises Unusable if that fails."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -66,7 +66,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def cannot_listen(host: str, port: int, error: OSError) -> Unusable:
-    """The error for an address that the system refuses."""
+    """Returns the error of an address that cannot be bound."""
     return unusable(f"cannot listen on {host} port {port}: {error.strerror}")
 
 
@@ -83,23 +83,28 @@ def serve(
     started: Callable[[], None] = lambda: None,
     reload: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serves until SIGTERM or SIGINT, and then until what is in flight is answered.
+    """Serves until SIGTERM or SIGINT, then answers the requests in flight. On the main thread.
 
-    A second signal ends the wait for that. SIGHUP loads the certificate again and calls `reload`,
-    but ends the server where its terminal was closed. On the main thread.
+    A second signal stops the server without waiting. SIGHUP reloads the certificate and calls
+    `reload`; if the terminal was closed, it stops the server.
 
     Args:
-        behind_proxy: takes the address of a client from X-Forwarded-For, if the peer is this
+        app: the application.
+        bound: the socket to listen on.
+        tls_cert: the path of a certificate chain, to serve HTTPS.
+        tls_key: the path of its private key.
+        behind_proxy: reads the address of a client from X-Forwarded-For, if the peer is this
             machine or in FORWARDED_ALLOW_IPS.
-        lane: answers what it can of the requests to `app`.
-        is_worker: takes SIGTERM (repeatable), SIGQUIT (ends the wait) and SIGHUP from a supervisor.
+        lane: the fast path for requests to `app`.
+        is_worker: handles SIGTERM (may repeat), SIGQUIT (stops without waiting) and SIGHUP of a
+            supervisor.
         receive_within_s: see RECEIVE_WITHIN_S.
-        started: called when requests are taken.
-        reload: loads again what else may be renewed.
+        started: called when the server accepts requests.
+        reload: called by SIGHUP to reload further files.
     """
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
-        # It is answered; uvicorn would take it for a defect.
+        # The request was answered, but uvicorn would log the exception as a defect.
         with suppress(asyncio.CancelledError):
             await app(scope, receive, send)
 
@@ -138,9 +143,9 @@ def serve(
 
 
 def require_certificate(certificate: str, key: str) -> None:
-    """Raises Unusable if these are no certificate chain and its key."""
+    """Raises Unusable unless the files are a certificate chain and its private key."""
     try:
-        # An encrypted key must not ask for its password at a terminal that nobody looks at.
+        # An empty password, so that an encrypted key fails instead of prompting on the terminal.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
     except OSError as error:
         raise unusable(
@@ -150,9 +155,9 @@ def require_certificate(certificate: str, key: str) -> None:
 
 
 def _reload_certificate(context: ssl.SSLContext, certificate: str, key: str) -> None:
-    """Uses a renewed certificate for new connections; one that cannot be used is logged."""
+    """Loads a new certificate for new connections; logs an error if it cannot be used."""
     try:
-        # Loading a pair that does not match would leave the context without a key.
+        # Checked first, because loading a mismatched pair would leave the context without a key.
         require_certificate(certificate, key)
         context.load_cert_chain(certificate, key, password="")
     except (Unusable, OSError) as error:
@@ -165,11 +170,11 @@ def on_signals(stop: Callable[[], None], reload: Callable[[], None]) -> None:
     SIGHUP stops a process whose terminal was closed.
     """
     loop = asyncio.get_running_loop()
-    # Under nohup it outlives its terminal.
+    # Under nohup, SIGHUP is ignored, and the process continues after its terminal was closed.
     is_of_terminal = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN and _has_terminal()
 
     def hang_up() -> None:
-        if is_of_terminal and not _has_terminal():  # it was closed
+        if is_of_terminal and not _has_terminal():  # the terminal was closed
             stop()
         else:
             reload()
@@ -205,14 +210,15 @@ async def _serve(
         app.stop()
 
     if is_worker:
-        # A service manager may send SIGTERM to a worker, and the supervisor passes on its own.
+        # SIGTERM may arrive twice: from a service manager and from the supervisor.
         loop.add_signal_handler(signal.SIGTERM, stop)
         loop.add_signal_handler(signal.SIGQUIT, partial(stop, is_waiting=False))
         loop.add_signal_handler(signal.SIGHUP, reload)
     else:
         on_signals(lambda: stop(is_waiting=not server.should_exit), reload)
     beside = [loop.create_task(task()) for task in tasks]
-    # uvloop accepts one connection of a socket in each turn: of a burst, the last would wait long.
+    # uvloop accepts one connection of a socket in each loop iteration; several descriptors of the
+    # socket shorten the wait of a burst.
     sockets = [bound, *(bound.dup() for _ in range(_ACCEPTED_AT_ONCE - 1))]
     serving = loop.create_task(server.serve(sockets=sockets))
     while not server.started and not serving.done():
@@ -231,12 +237,12 @@ def _connections(server: GuardedServer) -> list[GuardedProtocol]:
 
 
 async def _sweep(server: GuardedServer, every_s: float) -> None:
-    """Ends what is overdue on a connection; to be cancelled."""
+    """Enforces the deadlines of all connections. Runs until it is cancelled."""
     while True:
         await asyncio.sleep(every_s)
         now = asyncio.get_running_loop().time()
         for connection in _connections(server):
             try:
                 connection.sweep(now)
-            except Exception:  # the other connections must be looked at, too
-                _log.exception("a connection could not be ended")
+            except Exception:  # continue with the other connections
+                _log.exception("the deadline of a connection could not be enforced")

@@ -1,4 +1,4 @@
-"""The metrics of several worker processes, added up through files that each writes for all."""
+"""The metrics of several worker processes, combined from a file that each of them writes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PUBLISH_EVERY_S = 1.0
 _OF_PROCESS = "process_"
 _ADDED = ("counter", "histogram")
 _CREATED = "_created"
-_ENDING = ".json"
+_SUFFIX = ".json"
 _log = logging.getLogger(__name__)
 
 
 class _Family(msgspec.Struct):
-    """A metric as a worker published it; a sample is name, labels and value."""
+    """A published metric; a sample has a name, labels and a value."""
 
     name: str
     help: str
@@ -41,22 +41,22 @@ class _Published(msgspec.Struct):
 class SharedMetrics:
     """Publishes the metrics of one worker each second, and shows those of all workers.
 
-    Counters and histograms are added up. The numbers of a process have its id as the label `pid`.
-    Everything that is shown has been published before, so that a counter never decreases, whichever
-    worker shows it and however a worker ends. A worker that replaces another continues its counts.
+    Counters and histograms are summed. Metrics of a process have its id as the label `pid`. A
+    worker shows only published values, so that a counter never decreases, whichever worker shows
+    it and however a worker ends. A replacement of a worker continues its counts.
 
-    For any thread.
+    Threads may share an instance.
 
     Args:
         own: the metrics of this process; may be collected in any thread.
-        folder: private to the workers of one supervisor.
-        number: of this worker, which no other running worker has.
+        folder: a folder private to the workers of one supervisor.
+        number: the number of this worker, unique among the running workers.
     """
 
     def __init__(self, own: Collector, folder: Path, number: int) -> None:
         self._own = own
         self._folder = folder
-        self._file = folder / f"{number}{_ENDING}"
+        self._file = folder / f"{number}{_SUFFIX}"
         before = _read(self._file)
         self._before = [
             family
@@ -70,7 +70,7 @@ class SharedMetrics:
 
     @contextmanager
     def publishing(self) -> Iterator[None]:
-        """Publishes at the beginning, then each second, and at the end."""
+        """Publishes at the start, then each second, and at the end of the scope."""
         ended = Event()
 
         def publish_again() -> None:
@@ -88,7 +88,7 @@ class SharedMetrics:
             self._try_to_publish()
 
     def text(self) -> bytes:
-        """The page of all workers, made again only after one of them has published or ended."""
+        """Returns the metrics of all workers; cached until a worker publishes or ends."""
         with self._lock:
             files = _files(self._folder)
             if files != self._shown_files or not all(map(_is_running, self._shown_pids)):
@@ -122,7 +122,7 @@ class SharedMetrics:
 
 
 class _Page(Collector):
-    """Families as prometheus_client writes them."""
+    """Adapts families to a collector of prometheus_client."""
 
     def __init__(self, families: Iterable[_Family]) -> None:
         self._families = _added(families)
@@ -142,7 +142,7 @@ def _family(metric: Metric) -> _Family:
 
 
 def _added(families: Iterable[_Family]) -> list[_Family]:
-    """One family for each name. Counts are added up; of other samples the last one is used."""
+    """Merges families by name: sums counts, and keeps the last of other samples."""
     found: dict[str, _Family] = {}
     values: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}
     for family in families:
@@ -152,7 +152,7 @@ def _added(families: Iterable[_Family]) -> list[_Family]:
             key = name, tuple(labels.items())
             if family.type not in _ADDED or key not in sums:
                 sums[key] = value
-            elif name.endswith(_CREATED):  # a time
+            elif name.endswith(_CREATED):  # a time, of which the first counts
                 sums[key] = min(sums[key], value)
             else:
                 sums[key] += value
@@ -170,16 +170,16 @@ def _added(families: Iterable[_Family]) -> list[_Family]:
 def _is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except (ProcessLookupError, PermissionError):  # or the id is another user's by now
+    except (ProcessLookupError, PermissionError):  # another user may have reused the id
         return False
     return True
 
 
 def _files(folder: Path) -> list[tuple[str, int, int]]:
-    """The files of all workers, each with what changes whenever it is written."""
+    """Returns the files of all workers, with inode and time, which change at each write."""
     found = []
     for path in folder.iterdir():
-        if path.suffix == _ENDING:
+        if path.suffix == _SUFFIX:
             with suppress(FileNotFoundError):
                 state = path.stat()
                 found.append((path.name, state.st_ino, state.st_mtime_ns))

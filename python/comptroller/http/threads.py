@@ -1,4 +1,4 @@
-"""Where the work of a request is done: on the event loop, or in threads beside it."""
+"""Execution of reads, on the event loop or in threads."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-_MOST_READERS = 4
+_MAX_READERS = 4
 
 
 class Threads:
-    """Threads for what may read much of the store."""
+    """A pool of threads for long reads."""
 
     def __init__(self) -> None:
-        self._readers = ThreadPoolExecutor(_MOST_READERS, "comptroller-read")
+        self._readers = ThreadPoolExecutor(_MAX_READERS, "comptroller-read")
 
     async def run(self, is_short: bool, read: Callable[[], Any]) -> Any:
-        """Calls `read`, on the event loop if it is short: a thread would cost more than it does."""
+        """Calls `read`: on the event loop if it is short, as a thread would cost more time."""
         if is_short:
             return read()
         return await asyncio.get_running_loop().run_in_executor(self._readers, read)

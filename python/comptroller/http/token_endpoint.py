@@ -1,4 +1,4 @@
-"""``POST /oauth2/token``: tokens for clients by their secrets. RFC 6749 sections 2.3, 4.4 and 5."""
+"""The token endpoint, ``POST /oauth2/token`` (RFC 6749 sections 2.3, 4.4 and 5)."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from comptroller.routes import FORM
 LARGEST_BODY = 4 << 10  # bytes
 
 _JSON = b"application/json"
-_MOST_FIELDS = 100
-_LONGEST_CREDENTIALS = 1024  # bytes of a header; those that are issued have about 150
+_MAX_FIELDS = 100
+_LONGEST_CREDENTIALS = 1024  # bytes of a header; issued credentials have about 150
 _TWO_WAYS = "the client authenticates in two ways"
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-# Each secret that is checked takes a core for a while, and 16 MiB.
-_CHECKED_AT_ONCE = 2
-_MOST_WAITING = 8
-_MOST_REMEMBERED = 1024
+# Each check occupies a core for tens of milliseconds, and 16 MiB.
+_MAX_CHECKS = 2
+_MAX_QUEUED = 8
+_MAX_CACHED = 1024
 
 
 class _Refused(Exception):
-    """An error answer of section 5.2. Descriptions are ASCII without quotes and backslashes."""
+    """An error response (RFC 6749 section 5.2); ASCII text without quotes and backslashes."""
 
     def __init__(
         self, error: str, description: str, status: int = 400, headers: Headers = ()
@@ -60,18 +60,18 @@ class _Credentials(NamedTuple):
 
 
 class TokenEndpoint:
-    """Answers requests for tokens.
+    """Answers token requests.
 
-    A secret is checked in a thread, and for an unknown client no faster. That a secret was right
-    is remembered, for 1024 clients, as long as the registry holds the same hash of it. Places to
-    wait for a check are a client's own; all who name an unknown one share as many as one has.
+    A thread checks the secret, in the same time for unknown clients. A correct secret is cached,
+    for 1024 clients, until the hash in the registry changes. Each client has its own queue of
+    checks; all unknown clients share one queue.
 
     Args:
-        issuer: what tokens say of who made them.
-        audience: what tokens say of whom they are for.
+        issuer: the claim `iss` of the tokens.
+        audience: the claim `aud` of the tokens.
         keys: the signing keys.
-        clients: who may ask.
-        clock: seconds since 1970.
+        clients: the registered clients.
+        clock: returns seconds since 1970.
     """
 
     def __init__(
@@ -87,15 +87,15 @@ class TokenEndpoint:
         self._keys = keys
         self._clients = clients
         self._clock = clock
-        self._pool = ThreadPoolExecutor(_CHECKED_AT_ONCE, "comptroller-secrets")
-        self._waiting: Counter[SecretHash] = Counter()
-        self._nobodys = SecretHash.of_nobody()
+        self._pool = ThreadPoolExecutor(_MAX_CHECKS, "comptroller-secrets")
+        self._queued: Counter[SecretHash] = Counter()
+        self._unmatchable = SecretHash.unmatchable()
         self._pepper = secrets.token_bytes(32)
-        self._right: OrderedDict[bytes, SecretHash] = OrderedDict()
+        self._correct: OrderedDict[bytes, SecretHash] = OrderedDict()
 
     async def answer(self, exchange: Exchange) -> None:
-        """Answers with a token, or an error of section 5.2. Raises the Errors of 500 and above."""
-        # Cache-Control: no-store is on every answer.
+        """Answers with a token or an OAuth error. Raises Errors with a status of 500 and above."""
+        # Every response also has Cache-Control: no-store.
         headers = [(b"pragma", b"no-cache")]
         try:
             status, body = 200, await self._granted(exchange)
@@ -124,7 +124,10 @@ class TokenEndpoint:
         if "scope" in form:
             wanted = list(dict.fromkeys(form["scope"].split(" ")))
             if not set(wanted) <= set(scopes):
-                raise _Refused("invalid_scope", "the client may not ask for a scope of these")
+                raise _Refused(
+                    "invalid_scope",
+                    "one or more of the requested scopes are not granted to this client",
+                )
             scopes = wanted
         keys = await self._keys.current()
         return msgspec.json.encode(
@@ -137,7 +140,7 @@ class TokenEndpoint:
         )
 
     async def _note(self, exchange: Exchange, given: _Credentials | None) -> None:
-        """Names the client for the log, if it is registered: else it may be a secret."""
+        """Names a registered client for the log; an unknown client id may be a secret."""
         if given is not None and given.client_id in await self._clients.current():
             exchange.client_id = given.client_id
 
@@ -145,7 +148,7 @@ class TokenEndpoint:
         client = (await self._clients.fresh()).get(given.client_id)
         if client is not None and client.revoked_at is not None:
             client = None
-        expected = self._nobodys if client is None else client.secret
+        expected = self._unmatchable if client is None else client.secret
         is_right = await self._matches(expected, given.secret)
         if client is None or not is_right:
             raise _unknown(given.is_basic)
@@ -153,27 +156,27 @@ class TokenEndpoint:
 
     async def _matches(self, expected: SecretHash, secret: str) -> bool:
         mark = blake2b(secret.encode() + expected.salt, key=self._pepper).digest()
-        if self._right.get(mark) == expected:
-            self._right.move_to_end(mark)
+        if self._correct.get(mark) == expected:
+            self._correct.move_to_end(mark)
             return True
-        if self._waiting[expected] >= _MOST_WAITING:
-            raise unavailable("too many ask for tokens at once; ask again in a second")
-        self._waiting[expected] += 1
+        if self._queued[expected] >= _MAX_QUEUED:
+            raise unavailable("too many token requests are waiting; try again in a second")
+        self._queued[expected] += 1
         try:
             loop = asyncio.get_running_loop()
             is_right = await loop.run_in_executor(self._pool, expected.matches, secret)
         finally:
-            self._waiting[expected] -= 1
+            self._queued[expected] -= 1
         if is_right:
-            self._right[mark] = expected
-            if len(self._right) > _MOST_REMEMBERED:
-                self._right.popitem(last=False)
+            self._correct[mark] = expected
+            if len(self._correct) > _MAX_CACHED:
+                self._correct.popitem(last=False)
         return is_right
 
     def _token(self, key: OKPKey, client: Client, scope: str) -> str:
-        """A signed token, RFC 9068 section 2."""
+        """Returns a signed token (RFC 9068 section 2)."""
         now = int(self._clock())
-        whose = {"operator": True} if client.customer is None else {"customer": client.customer}
+        role = {"operator": True} if client.customer is None else {"customer": client.customer}
         claims = {
             "iss": self._issuer,
             "sub": client.client_id,
@@ -183,7 +186,7 @@ class TokenEndpoint:
             "exp": now + LONGEST_LIFETIME_S,
             "jti": secrets.token_urlsafe(16),
             "scope": scope,
-            **whose,
+            **role,
         }
         header = {"alg": ALGORITHM, "typ": "at+jwt", "kid": key.kid}
         return jwt.encode(header, claims, key, algorithms=[ALGORITHM])
@@ -196,23 +199,25 @@ async def _body(exchange: Exchange) -> bytes:
 
 
 def _parsed(body: bytes) -> dict[str, str]:
-    """The parameters, RFC 6749 section 3.2: one without a value is as if it were not there."""
+    """Parses the form; parameters with an empty value are ignored (RFC 6749 section 3.2)."""
     try:
         text = body.decode("ascii")
         fields = parse_qsl(
-            text, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
+            text, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS
         )
     except ValueError:
-        raise _Refused("invalid_request", "the body is no form of a few fields in UTF-8") from None
+        raise _Refused(
+            "invalid_request", f"the body is not a UTF-8 form of at most {_MAX_FIELDS} fields"
+        ) from None
     if _BAD_ESCAPE.search(text):
-        raise _Refused("invalid_request", "the body has a bad percent-escape")
+        raise _Refused("invalid_request", "the body has an invalid percent-escape")
     if len(dict(fields)) < len(fields):
         raise _Refused("invalid_request", "a parameter appears more than once")
     return {name: value for name, value in fields if value}
 
 
 def _credentials(basic: _Credentials | None, form: dict[str, str]) -> _Credentials:
-    """The credentials of the header or of the form. Refuses both, and none."""
+    """Returns the credentials of the header or of the form; raises _Refused for both or none."""
     if basic is None:
         if "client_id" not in form or "client_secret" not in form:
             raise _unknown(is_basic=False)
@@ -225,7 +230,7 @@ def _credentials(basic: _Credentials | None, form: dict[str, str]) -> _Credentia
 
 
 def _basic(exchange: Exchange) -> _Credentials | None:
-    """The credentials of RFC 7617, each of them form-encoded as RFC 6749 section 2.3.1 has it."""
+    """Returns Basic credentials (RFC 7617), whose parts are form-encoded (RFC 6749 2.3.1)."""
     header = exchange.headers.get(b"authorization")
     if header is None:
         return None
@@ -249,7 +254,7 @@ def _basic(exchange: Exchange) -> _Credentials | None:
 
 
 def _unknown(is_basic: bool) -> _Refused:
-    description = "the client is unknown, its secret is wrong, or it gave none"
+    description = "the client is unknown, or its secret is wrong or missing"
     if not is_basic:
         return _Refused("invalid_client", description)
     challenge = b'Basic realm="comptroller"'

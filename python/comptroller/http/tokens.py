@@ -1,4 +1,4 @@
-"""Access tokens as RFC 9068 has them: what one must say to be taken, and whom it names."""
+"""Verification of JWT access tokens (RFC 9068)."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from comptroller.http.callers import Caller
 
 Key = OKPKey | ECKey | RSAKey
 
-#: Those with a public and a private key; what a shared secret or nobody signed is never taken.
+#: The asymmetric algorithms; HMAC and "none" are never accepted.
 ALGORITHMS = frozenset(
     {"Ed25519", "Ed448", "ES256", "ES384", "ES512", "RS256", "RS384", "RS512"}
     | {"PS256", "PS384", "PS512"}
 )
 _TYPES = ("at+jwt", "application/at+jwt")
 _LONGEST_TOKEN = 8 << 10  # bytes
-_MOST_REMEMBERED = 4096
+_MAX_CACHED = 4096
 _LONGEST_LEEWAY_S = 60
 
 
 class Rejected(Exception):
-    """A token that is not taken; says why in ASCII, and nothing of what the token says."""
+    """A token is rejected; the message is ASCII and quotes nothing of the token."""
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What a token must say, by configuration alone. Raises InvalidRequest for what cannot be."""
+    """The configured requirements for tokens. Raises InvalidRequest for invalid values."""
 
     issuer: str
     audience: str
@@ -54,20 +54,20 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 class Trust(Protocol):
-    """Whose signatures are trusted."""
+    """The trusted keys and clients."""
 
     async def mark(self) -> object:
-        """Something that differs when a token that was taken must be looked at again."""
+        """Returns a value that changes when cached tokens must be verified again."""
 
     async def key(self, kid: str) -> Key | None:
-        """The public key of this id."""
+        """Returns the public key with this id."""
 
     async def admits(self, client_id: str, customer: str | None) -> bool:
-        """Whether this client of a customer, or of the operator, may still come."""
+        """Whether this client of a customer, or of the operator, is not revoked."""
 
 
 class Claims(msgspec.Struct, frozen=True):
-    """What every token says, RFC 9068 section 2.2."""
+    """The claims of a token (RFC 9068 section 2.2)."""
 
     iss: str
     aud: str | list[str]
@@ -80,13 +80,13 @@ class Claims(msgspec.Struct, frozen=True):
     scp: str | list[str] = ""
 
     def scopes(self) -> list[str]:
-        """The scopes, in `scope` or, as some issuers have it, in `scp`."""
+        """Returns the scopes of the claim `scope`, or of `scp`, which some issuers use."""
         given = self.scope or self.scp
         return given.split() if isinstance(given, str) else given
 
 
-class Taken(NamedTuple):
-    """A token that was taken: for whose, by which state of keys and clients, and until when."""
+class Verified(NamedTuple):
+    """A verified token: its caller, the mark of the trust, and its expiry in seconds."""
 
     caller: Caller
     mark: object
@@ -94,7 +94,7 @@ class Taken(NamedTuple):
 
 
 class Verifier:
-    """Takes tokens for callers. The last 4096 that were taken are remembered until they expire."""
+    """Verifies tokens, and caches the last 4096 verified tokens by digest until they expire."""
 
     def __init__(self, terms: Terms, trust: Trust, clock: Callable[[], float]) -> None:
         self._terms = terms
@@ -103,43 +103,43 @@ class Verifier:
         self._registry = jws.JWSRegistry(
             algorithms=sorted(terms.algorithms), strict_check_header=False
         )
-        self._taken: OrderedDict[bytes, Taken] = OrderedDict()
+        self._verified: OrderedDict[bytes, Verified] = OrderedDict()
 
     async def mark(self) -> object:
         """See :class:`Trust`."""
         return await self._trust.mark()
 
-    async def taken(self, token: bytes) -> Taken:
-        """Whom the token names.
+    async def verify(self, token: bytes) -> Verified:
+        """Verifies a token, unless it is cached.
 
-        Raises Rejected for a token that is not to be taken, Unavailable where that cannot be known.
+        Raises Rejected for an invalid token, Unavailable if the keys or clients are unavailable.
         """
         mark = await self._trust.mark()
         digest = blake2b(token, digest_size=32).digest()
-        known = self._taken.get(digest)
+        known = self._verified.get(digest)
         if known is not None and known.mark == mark and self._clock() < known.until:
-            self._taken.move_to_end(digest)
+            self._verified.move_to_end(digest)
             return known
-        caller, until = await self._looked_at(token)
-        taken = self._taken[digest] = Taken(caller, mark, until)
-        if len(self._taken) > _MOST_REMEMBERED:
-            self._taken.popitem(last=False)
-        return taken
+        caller, until = await self._check_all(token)
+        verified = self._verified[digest] = Verified(caller, mark, until)
+        if len(self._verified) > _MAX_CACHED:
+            self._verified.popitem(last=False)
+        return verified
 
-    async def _looked_at(self, token: bytes) -> tuple[Caller, float]:
+    async def _check_all(self, token: bytes) -> tuple[Caller, float]:
         if len(token) > _LONGEST_TOKEN:
             raise Rejected("the token is too long")
-        payload = await self._signed(token)
+        payload = await self._payload(token)
         try:
             members: dict[str, Any] = msgspec.json.decode(payload, type=dict[str, Any])
             claims = msgspec.convert(members, Claims)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             raise Rejected("the claims of the token are malformed") from None
-        self._check(claims)
+        self._check_claims(claims)
         return await self._caller(claims, members), claims.exp
 
-    async def _signed(self, token: bytes) -> bytes:
-        """The payload, once its signature was verified."""
+    async def _payload(self, token: bytes) -> bytes:
+        """Verifies the signature; returns the payload."""
         try:
             signature = jws.extract_compact(token, registry=self._registry)
         except (JoseError, ValueError, RecursionError):
@@ -157,8 +157,8 @@ class Verifier:
         return signature.payload
 
     def _kid(self, header: Any) -> str:
-        """The id of the key that a header names, once the rest of it was looked at."""
-        # A key that the header brings along or points to (jwk, jku, x5c, x5u) is not looked at.
+        """Checks a header; returns the id of its key."""
+        # Keys in the header, or URLs of keys (jwk, jku, x5c, x5u), are ignored.
         if not isinstance(header, dict) or "crit" in header:
             raise Rejected("the header of the token is not understood")
         algorithm, kid, type = (header.get(name) for name in ("alg", "kid", "typ"))
@@ -170,7 +170,7 @@ class Verifier:
             raise Rejected("the token does not say which key signed it")
         return kid
 
-    def _check(self, claims: Claims) -> None:
+    def _check_claims(self, claims: Claims) -> None:
         now, leeway_s = self._clock(), self._terms.leeway_s
         audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud
         if claims.iss != self._terms.issuer:
@@ -195,4 +195,4 @@ class Verifier:
             scopes = [scope for scope in known if scope in claims.scopes()]
             return Caller(Principal(customer, client_id, scopes), client_id)
         except Error:
-            raise Rejected("the token names a client or customer that cannot be") from None
+            raise Rejected("the token names an invalid client or customer") from None

@@ -1,4 +1,4 @@
-"""Several processes that serve one port: the supervisor, and what a worker does for it."""
+"""Worker processes that share a port: the supervisor, and the worker's side of it."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from threading import Event, Thread
 from comptroller.http import server
 
 _READY = b"ready\n"
-#: A worker that ran for less than this failed: the next pause is longer.
+#: If a worker ran for less than this, the next pause is longer.
 _SETTLED_S = 10.0
 _LONGEST_PAUSE_S = 30.0
-#: How much longer than END_WITHIN_S a worker may take to end: it closes the store too.
+#: The time after END_WITHIN_S that a worker has to close the store.
 _CLOSE_WITHIN_S = 7.0
-#: Linux spreads the connections over the sockets of a port; elsewhere all workers share one socket,
-#: from which an idle worker takes what it can get: on Linux 61 of 64 connections.
+#: Linux distributes the connections among the sockets of a port. On other systems all workers share
+#: one socket, from which one idle worker may accept most connections.
 _IS_SPREADING = sys.platform == "linux"
 _log = logging.getLogger(__name__)
 
 
 def listen(host: str, port: int, count: int) -> list[socket.socket]:
-    """A socket for each worker, all on one port. Raises Unusable as `server.listen` does.
+    """Returns a socket for each worker, all on one port. Raises Unusable as `server.listen` does.
 
-    Another server cannot bind the port. The sockets stay open when a worker ends: connections that
-    it has not accepted wait for its replacement.
+    Another server cannot bind the port. The sockets stay open when a worker ends, so connections
+    that it has not accepted wait for its replacement.
     """
     first = server.listen(host, port)
     if not _IS_SPREADING:
@@ -63,25 +63,25 @@ def supervise(
     """Runs a worker process for each command until SIGTERM or SIGINT. On the main thread.
 
     A worker is a Python process that inherits its socket under the same descriptor and calls
-    `end_with_supervisor` and `report_ready`. The first worker starts alone, since it may make the
-    store and its keys. A worker that ends is replaced, after a pause if it ended soon.
+    `end_with_supervisor` and `report_ready`. The first worker starts alone, because it may create
+    the store and its keys. A worker that ends is replaced, after a pause if it ended soon.
 
-    SIGTERM and SIGINT stop all workers; a second signal ends their wait for what is in flight.
-    SIGHUP reloads all workers.
+    SIGTERM and SIGINT stop all workers; a second signal stops them without waiting for requests in
+    flight. SIGHUP reloads all workers.
 
     Args:
         commands: the arguments of `python -m`, for each worker.
         bound: the sockets of the workers; closed when the workers are stopped.
-        started: called when all workers take requests.
+        started: called when all workers accept requests.
 
     Returns:
-        0, or 1 if a worker could not start before `started` was called; it has reported why.
+        0; or 1 if a worker could not start before `started` was called, and has logged the reason.
     """
     return asyncio.run(_Supervisor(commands, bound, started).run())
 
 
 def end_with_supervisor() -> Event:
-    """Stops this worker when its supervisor has ended, even by SIGKILL; the event is set then."""
+    """Stops this worker when its supervisor ends, even by SIGKILL; then sets the event."""
     has_ended = Event()
 
     def watch() -> None:
@@ -97,7 +97,7 @@ def end_with_supervisor() -> Event:
 
 
 def report_ready() -> None:
-    """Notifies the supervisor that this worker takes requests."""
+    """Notifies the supervisor that this worker accepts requests."""
     os.write(sys.stdout.fileno(), _READY)
 
 
@@ -133,21 +133,21 @@ class _Supervisor:
             await self._end()
 
     async def _start(self, number: int) -> None:
-        """Starts a worker; returns when it takes requests, or has ended. Not after `_stop`."""
+        """Starts a worker; returns when it accepts requests or has ended. Not after `_stop`."""
         if self._stopping.is_set():
             return
         process = await asyncio.create_subprocess_exec(
-            # -P: a file in the working directory must not take the place of a module.
+            # -P: a file in the working directory must not shadow a module.
             *(sys.executable, "-P", "-m", *self._commands[number]),
             stdin=PIPE,
             stdout=PIPE,
             pass_fds=[self._bound[number].fileno()],
             env={**os.environ, "PYTHONPATH": _search_path()},
-            # Ctrl-C in a terminal reaches the supervisor alone.
+            # A new session, so that Ctrl-C in a terminal reaches only the supervisor.
             start_new_session=True,
         )
         self._running[number] = process
-        if self._stopping.is_set():  # since a moment ago
+        if self._stopping.is_set():  # it was set while the process started
             _send(process, signal.SIGTERM)
         assert process.stdout
         if await process.stdout.readline() == _READY:
@@ -175,7 +175,7 @@ class _Supervisor:
                 f"in {pause_s:g} s" if pause_s else "now",
             )
             if pause_s and _IS_SPREADING:
-                with suppress(OSError):  # the other workers take its connections meanwhile
+                with suppress(OSError):  # lets the other workers get its connections
                     self._bound[number].shutdown(socket.SHUT_RD)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause_s)
@@ -184,7 +184,7 @@ class _Supervisor:
             began = loop.time()
             try:
                 await self._start(number)
-            except OSError as error:  # the next turn tries again, after a longer pause
+            except OSError as error:  # the next iteration tries again, after a longer pause
                 _log.error("worker %d cannot be started: %s", number, error.strerror)
 
     def _stop(self) -> None:
@@ -195,7 +195,7 @@ class _Supervisor:
         self._stopping.set()
         for bound in self._bound:
             bound.close()
-        # Once: a worker that closes its store already would be ended by a second one.
+        # Only once: a second SIGTERM would kill a worker that is closing its store.
         for process in self._running.values():
             _send(process, signal.SIGTERM)
 
@@ -218,7 +218,7 @@ class _Supervisor:
 
 
 def _pause_s(failures: int) -> float:
-    """How long to wait before a worker is replaced: not at all the first time."""
+    """Returns the pause before a worker is replaced; none after the first failure."""
     return 0.0 if failures <= 1 else min(_LONGEST_PAUSE_S, 0.5 * 2.0 ** min(failures - 2, 10))
 
 
@@ -228,5 +228,5 @@ def _send(process: Process, number: signal.Signals) -> None:
 
 
 def _search_path() -> str:
-    """Where this process finds its modules, for another one."""
+    """Returns the module search path of this process as a PYTHONPATH."""
     return os.pathsep.join(str(Path(each).absolute()) for each in sys.path)

@@ -1,4 +1,4 @@
-"""Writes of one event loop: queued in the core, answered by callbacks of the loop."""
+"""Writes of an event loop: queued in the core, completed by callbacks on the loop."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from weakref import WeakKeyDictionary
 from comptroller._core import DeferredWrites, Principal, Store
 from comptroller.errors import Error
 
-#: The answer of the core, and whether an idempotency key replays it; or what refuses the write.
+#: The result of the core, and whether it is a replay; or the error of the write.
 Outcome = tuple[bytes, bool] | Error
 
-#: Bytes from which a body takes milliseconds to read.
+#: The size in bytes from which parsing a body takes milliseconds.
 LARGE_BODY = 16 << 10
 
 _log = logging.getLogger(__name__)
 
 
 class Writes:
-    """The writes that requests on one event loop wait for. For the thread of the loop.
+    """The pending writes of one event loop. For the thread of the loop.
 
-    The core commits together what is queued together, without the interpreter's lock, and signals
-    once per commit.
+    The core commits queued writes together without the GIL, and signals once for each commit.
 
     Args:
-        store: writes into it.
-        loop: calls back.
+        store: the store.
+        loop: the event loop that runs the callbacks.
     """
 
     def __init__(self, store: Store, loop: asyncio.AbstractEventLoop) -> None:
         self._store = store
         self._waiting: dict[int, Callable[[Outcome], None]] = {}
-        self._early: dict[int, Outcome] = {}  # outcomes that came before anybody waits for them
+        self._early: dict[int, Outcome] = {}  # outcomes that arrived before `expect`
         self.deferred = DeferredWrites()
         loop.add_reader(self.deferred.fileno(), self._deliver)
 
@@ -46,11 +45,11 @@ class Writes:
         body: bytes | None,
         idempotency_key: str | None,
     ) -> Outcome:
-        """The outcome of an operation that writes."""
+        """Executes a write; returns its outcome."""
         waiting = asyncio.get_running_loop().create_future()
 
         def wake(outcome: Outcome) -> None:
-            if not waiting.done():  # the client may have gone
+            if not waiting.done():  # it is cancelled if the client disconnected
                 waiting.set_result(outcome)
 
         call = (self._store, principal, operation, parameters, body, idempotency_key)
@@ -58,18 +57,18 @@ class Writes:
         if body is None or len(body) < LARGE_BODY:
             self.expect(submit(), wake)
         else:
-            await asyncio.shield(asyncio.ensure_future(self._submit_beside(submit, wake)))
+            await asyncio.shield(asyncio.ensure_future(self._submit_in_thread(submit, wake)))
         outcome: Outcome = await waiting
         return outcome
 
-    async def _submit_beside(
+    async def _submit_in_thread(
         self, submit: Callable[[], int], receive: Callable[[Outcome], None]
     ) -> None:
-        """Submits a write in a thread. Not to be cancelled: a queued write has an outcome."""
+        """Submits a write in a thread. Must not be cancelled: a queued write has an outcome."""
         self.expect(await asyncio.to_thread(submit), receive)
 
     def expect(self, ticket: int, receive: Callable[[Outcome], None]) -> None:
-        """Calls `receive` with the outcome of a write that was submitted."""
+        """Registers the callback for the outcome of a submitted write."""
         if ticket in self._early:
             receive(self._early.pop(ticket))
         else:
@@ -83,19 +82,19 @@ class Writes:
                 continue
             try:
                 receive(outcome)
-            except Exception:  # the others of the commit wait for theirs
-                _log.exception("an answer was not delivered")
+            except Exception:  # the other writes of the commit must get their outcomes
+                _log.exception("the outcome of a write was not delivered")
 
 
 class WritesByLoop:
-    """The Writes of each event loop that an application is used on."""
+    """The Writes of each event loop that runs an application."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, Writes] = WeakKeyDictionary()
 
     def current(self) -> Writes:
-        """Those of the running loop."""
+        """Returns the Writes of the running loop."""
         loop = asyncio.get_running_loop()
         writes = self._by_loop.get(loop)
         if writes is None:

@@ -1,4 +1,4 @@
-"""One page of a list, and the walk over all of them."""
+"""A page of a list, and the iteration over all pages."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ R = TypeVar("R")
 
 
 class Page(msgspec.Struct, Generic[R], frozen=True):
-    """One page of a list: iterates, has a length and an index, and draws itself in notebooks.
+    """One page of a list: iterable, with a length and an index, and a table in notebooks.
 
-    `next_page_cursor` asks for the page after it (``list(..., page_cursor=...)``, with the same
-    filters and order); it is empty on the last one.
+    Pass `next_page_cursor` to the next call (``list(..., page_cursor=...)``, with the same filters
+    and order); it is empty on the last page.
     """
 
     items: list[R]
@@ -61,7 +61,10 @@ class Page(msgspec.Struct, Generic[R], frozen=True):
 
 
 def walk(page_at: Callable[[str], Page[R]]) -> Iterator[R]:
-    """Every item of every page, each page asked for by its cursor (first "") when it is wanted."""
+    """Yields every item of every page; fetches a page when its first item is needed.
+
+    `page_at` returns the page of a cursor; the cursor of the first page is empty.
+    """
     cursor = ""
     while True:
         page = page_at(cursor)
@@ -72,7 +75,7 @@ def walk(page_at: Callable[[str], Page[R]]) -> Iterator[R]:
 
 
 async def walk_async(page_at: Callable[[str], Awaitable[Page[R]]]) -> AsyncIterator[R]:
-    """The same, of pages that are awaited."""
+    """Yields every item of every page, as `walk`; `page_at` is awaited."""
     cursor = ""
     while True:
         page = await page_at(cursor)

@@ -1,4 +1,4 @@
-"""What the classes of resources share: making requests and reading answers."""
+"""The base class of resources: building requests and decoding results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOTHING: Mapping[str, object] = {}
 
 
 class Request(NamedTuple):
-    """An operation with its parameters, as a transport carries it."""
+    """An operation with its parameters, as a transport executes it."""
 
     operation: str
     parameters: list[tuple[str, str]]
@@ -29,7 +29,7 @@ class Request(NamedTuple):
 
 
 class Transport(Protocol):
-    """Carries operations to the service, for one caller. Raises :class:`comptroller.Error`."""
+    """Executes operations of the service, for one caller. Raises :class:`comptroller.Error`."""
 
     def call(
         self,
@@ -38,16 +38,16 @@ class Transport(Protocol):
         body: bytes | None,
         idempotency_key: str | None,
     ) -> bytes:
-        """The JSON answer of an operation."""
+        """Executes an operation; returns its JSON result."""
 
     def stream(
         self, kind: str, columns: list[str] | None, parameters: list[tuple[str, str]]
     ) -> Stream:
-        """All records of a kind that pass the filters, as columns."""
+        """Returns all records of a kind that match the filters, as columns."""
 
 
 class Resource:
-    """One kind of record, reached through a transport. Immutable; safe to use from many threads."""
+    """The operations of one kind of record. Immutable; threads may share an instance."""
 
     __slots__ = ("_transport",)
 
@@ -90,24 +90,24 @@ def request(
     body: Mapping[str, object] | None = None,
     idempotency_key: Id | None = None,
 ) -> Request:
-    """A request with these parameters and a body of these members.
+    """Returns a request with these parameters and a body of these members.
 
-    Raises InvalidRequest, naming the argument that is not valid.
+    Raises InvalidRequest, which names the invalid argument.
     """
     content = None if body is None else arguments.body(body)
     return Request(operation, arguments.query(query), content, _key(idempotency_key))
 
 
 def record_request(operation: str, record: object, idempotency_key: Id | None) -> Request:
-    """A request whose body is a whole record. Raises InvalidRequest like `request`."""
+    """Returns a request whose body is a record. Raises InvalidRequest like `request`."""
     return Request(operation, [], arguments.record(record), _key(idempotency_key))
 
 
 def list_request(operation: str, given: Mapping[str, Any]) -> Request:
-    """The request of one page.
+    """Returns the request of one page.
 
-    `given` is what the method `list` was called with, its `locals()`: the filters, `self`, and in
-    `unknown` the names that it does not know, for which this raises InvalidRequest.
+    `given` are the `locals()` of the method `list`: the filters, `self`, and in `unknown` other
+    keyword arguments, for which this raises InvalidRequest.
     """
     filters = {name: given[name] for name in given if name not in {"self", "unknown"}}
     arguments.refuse_unknown(given["unknown"], filters)
@@ -125,24 +125,24 @@ def page_requests(
     order: str | None,
     limit: int,
 ) -> Callable[[str], Request]:
-    """The requests of the pages of a list, by their cursors; that of the first page is ""."""
+    """Returns a function from a cursor to the request of its page; the first cursor is ""."""
     parameters = arguments.query(filters, known.__annotations__)
     parameters += arguments.query({"order": order, "limit": limit})
 
     def page_at(cursor: str) -> Request:
-        here = [*parameters, ("page_cursor", cursor)] if cursor else parameters
-        return Request(operation, here)
+        query = [*parameters, ("page_cursor", cursor)] if cursor else parameters
+        return Request(operation, query)
 
     return page_at
 
 
 def read_answer(operation: str, data: bytes, answer: type[R]) -> R:
-    """The record or page of an answer. Raises Unavailable for what is neither."""
+    """Decodes the record or page of a result. Raises Unusable if it is neither."""
     try:
         return decoding.read(data, answer)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        # What is written is checked, so another program has changed the file.
+        # All writes are validated, so another program has changed the file.
         raise unusable(
-            "the store is damaged, or what answers for it: "
-            f"the answer to {operation} is not as promised: {error}"
+            "the store is damaged, or the server is incompatible: "
+            f"the result of {operation} is invalid: {error}"
         ) from error

@@ -1,6 +1,4 @@
-"""Remote services: :func:`connect` gives the same Service that opening a store does.
-
-:func:`connect_async` gives its twin for asyncio.
+"""Clients of remote services: :func:`connect`, and :func:`connect_async` for asyncio.
 
 Needs the extra ``comptroller[client]``.
 """
@@ -44,36 +42,41 @@ def connect(
     transport: httpx2.BaseTransport | None = None,
     clock: Clock | None = None,
 ) -> Service:
-    """The service at a URL. Nothing is asked of it before the first method is called.
+    """Returns a Service for the server at a URL. The first method call sends the first request.
 
-    What fails in a way that may pass (no connection, 429, 502, 503, 504) is tried again after a
-    pause: reads, and writes to a server whose OpenAPI document says that it takes an
-    Idempotency-Key for them. A write that got no answer may have been executed: it raises
-    OutcomeUnknown. After a `Retry-After` of more than 30 s there is no further attempt; the error
-    has it as `retry_after`. Redirects are not followed.
+    Temporary failures (no connection, 429, 502, 503, 504) are retried after a pause. Reads are
+    always retried; writes only if the server's OpenAPI document declares an Idempotency-Key for
+    them. A write without a response may have been executed; it raises OutcomeUnknown. If the server
+    asks to wait more than 30 s (`Retry-After`), there is no retry, and the error has the seconds as
+    `retry_after`. Redirects are not followed.
 
-    Loads, and the operator's streams and exports, go through the operator's endpoints; a client's
-    are asked for page by page. A stream is a copy, made whole when it is asked for, on this
-    machine's disk for as long as it is held: each reading begins anew and shows the same. Backup
-    and check are refused: they are done where the store is.
+    Loads, and the operator's streams and exports, use the operator's endpoints. A client's streams
+    and exports are read page by page. A stream is a copy on the local disk, which exists as long as
+    the stream; each read starts from the first row and sees the same rows. `backup` and `check`
+    raise Unsupported: run them on the machine of the store.
 
     Args:
-        base_url: what the paths of the interface follow, such as ``https://host/api``.
-        client_id: with `client_secret` fetches access tokens, each used until shortly before it
-            ends.
+        base_url: the URL before the paths of the interface, such as ``https://host/api``.
+        client_id: fetches access tokens, together with `client_secret`. A token is used until
+            shortly before it expires.
         client_secret: see `client_id`.
-        token: an access token to use instead. With neither, requests carry none.
-        token_url: where tokens are fetched; ``/oauth2/token`` behind `base_url` when left out.
-        scopes: what tokens are asked for; all that the client has when left out.
-        timeout_s: seconds to wait for a connection, and for progress: for each next piece of an
-            answer, and of a load for a sign that it is at work. Nothing limits the time in all.
-        attempts: how often a request is sent at most.
-        allow_http: sends named in clear also beyond this machine, to whoever is in between.
-        transport: of httpx2, instead of one to the network.
-        clock: where time comes from, instead of the machine.
+        token: an access token to use instead of a client id. Without either, requests are sent
+            without a token.
+        token_url: the token endpoint; default ``/oauth2/token`` after `base_url`.
+        scopes: the scopes to request for tokens; by default all scopes of the client.
+        timeout_s: seconds to wait for a connection, for each piece of a response, and for each
+            sign of progress of a load. The total time has no limit.
+        attempts: the maximum number of times a request is sent, up to 100.
+        allow_http: sends credentials over plain HTTP also to other machines.
+        transport: an httpx2 transport to use instead of the network.
+        clock: a clock to use instead of the system's.
+
+    Returns:
+        A service with the same methods as that of :func:`comptroller.open`.
 
     Raises:
-        InvalidRequest: a URL, named or a number that cannot be; named in clear.
+        InvalidRequest: a URL, a credential or a number is invalid; or credentials would be sent
+            over plain HTTP without `allow_http`.
         MissingExtra: httpx2 is not installed.
     """
     require("httpx2", "connect()", "client")
@@ -82,13 +85,13 @@ def connect(
     from comptroller.remote.channel import BlockingChannel, SystemClock
     from comptroller.remote.host import RemoteHost
 
-    places = _places(base_url, token_url, allow_http)
+    endpoints = _endpoints(base_url, token_url, allow_http)
     client = httpx2.Client(
-        transport=transport, timeout=_seconds(timeout_s), mounts=dict.fromkeys(places.direct())
+        transport=transport, timeout=_seconds(timeout_s), mounts=dict.fromkeys(endpoints.direct())
     )
     channel = BlockingChannel(client, clock or SystemClock())
     given = {"client_id": client_id, "client_secret": client_secret, "token": token}
-    session = _session(channel, places, given, scopes, attempts)
+    session = _session(channel, endpoints, given, scopes, attempts)
     return Service(RemoteHost(session), session.base_url)
 
 
@@ -106,7 +109,7 @@ def connect_async(
     transport: httpx2.AsyncBaseTransport | None = None,
     clock: AsyncClock | None = None,
 ) -> AsyncService:
-    """The service at a URL, for asyncio: :func:`connect` with methods that are awaited.
+    """Returns an AsyncService for the server at a URL: :func:`connect` for asyncio.
 
     ::
 
@@ -115,24 +118,25 @@ def connect_async(
             async for claim in svc.claims.iter(statuses="PENDING"):
                 print(claim.id)
 
-    Attempts, access tokens, idempotency keys and errors are those of `connect`. A task that is
-    cancelled ends its request; a write may then have been executed.
+    Retries, access tokens, idempotency keys and errors are those of `connect`. Cancelling a task
+    cancels its request; a write may then have been executed.
 
     Args:
-        base_url: see :func:`connect`, as for all that follow.
-        client_id: see there.
-        client_secret: see there.
-        token: see there.
-        token_url: see there.
-        scopes: see there.
-        timeout_s: see there.
-        attempts: see there.
-        allow_http: see there.
-        transport: of httpx2, instead of one to the network; asynchronous.
-        clock: where time comes from, instead of the machine; its `sleep` is awaited.
+        base_url: as for :func:`connect`.
+        client_id: as for `connect`.
+        client_secret: as for `connect`.
+        token: as for `connect`.
+        token_url: as for `connect`.
+        scopes: as for `connect`.
+        timeout_s: as for `connect`.
+        attempts: as for `connect`.
+        allow_http: as for `connect`.
+        transport: an asynchronous httpx2 transport to use instead of the network.
+        clock: a clock to use instead of the system's; its `sleep` is awaited.
 
     Raises:
-        InvalidRequest: a URL, named or a number that is not valid; named in clear.
+        InvalidRequest: a URL, a credential or a number is invalid; or credentials would be sent
+            over plain HTTP without `allow_http`.
         MissingExtra: httpx2 is not installed.
     """
     require("httpx2", "connect_async()", "client")
@@ -142,41 +146,41 @@ def connect_async(
     from comptroller.remote.async_service import AsyncService
     from comptroller.remote.calls import Calls
 
-    places = _places(base_url, token_url, allow_http)
+    endpoints = _endpoints(base_url, token_url, allow_http)
     client = httpx2.AsyncClient(
-        transport=transport, timeout=_seconds(timeout_s), mounts=dict.fromkeys(places.direct())
+        transport=transport, timeout=_seconds(timeout_s), mounts=dict.fromkeys(endpoints.direct())
     )
     channel = AsyncChannel(client, clock or AsyncSystemClock())
     given = {"client_id": client_id, "client_secret": client_secret, "token": token}
-    session = _session(channel, places, given, scopes, attempts)
+    session = _session(channel, endpoints, given, scopes, attempts)
     return AsyncService(Calls(session), session.base_url)
 
 
-class _Places(NamedTuple):
-    """Where the service and its tokens are, and whether named may travel in clear."""
+class _Endpoints(NamedTuple):
+    """The URLs of the service and of its tokens, and whether plain HTTP is allowed."""
 
     base: str
-    tokens_at: str
+    token: str
     allow_http: bool
 
     def direct(self) -> list[str]:
-        """What httpx2 calls the places on this machine, which are reached without a proxy."""
-        hosts = {host_of(urlsplit(url).netloc) for url in (self.base, self.tokens_at)}
+        """Returns the httpx2 patterns of the URLs on this machine, which bypass any proxy."""
+        hosts = {host_of(urlsplit(url).netloc) for url in (self.base, self.token)}
         names = (f"[{host}]" if ":" in host else host for host in hosts if is_loopback(host))
         return [f"all://{name}" for name in names]
 
 
-def _places(base_url: str, token_url: str | None, allow_http: bool) -> _Places:
+def _endpoints(base_url: str, token_url: str | None, allow_http: bool) -> _Endpoints:
     from comptroller.routes import TOKEN_PATH
 
     base = _url("base_url", base_url)
-    tokens_at = base + TOKEN_PATH if token_url is None else _url("token_url", token_url)
-    return _Places(base, tokens_at, arguments.flag("allow_http", allow_http))
+    token = base + TOKEN_PATH if token_url is None else _url("token_url", token_url)
+    return _Endpoints(base, token, arguments.flag("allow_http", allow_http))
 
 
 def _session(
     channel: Channel,
-    places: _Places,
+    endpoints: _Endpoints,
     given: dict[str, str | None],
     scopes: Iterable[str] | None,
     attempts: int,
@@ -185,29 +189,31 @@ def _session(
     from comptroller.remote.session import Session
 
     sender = Sender(channel, arguments.whole("attempts", attempts, _MOST_ATTEMPTS))
-    named = _named(sender, places.tokens_at, given, scopes)
-    if not places.allow_http:
-        _refuse_in_clear("base_url", places.base, given["client_id"] or given["token"])
-        _refuse_in_clear("token_url", places.tokens_at, given["client_id"])
-    return Session(sender, named, places.base)
+    credentials = _credentials(sender, endpoints.token, given, scopes)
+    if not endpoints.allow_http:
+        _refuse_plain_http("base_url", endpoints.base, given["client_id"] or given["token"])
+        _refuse_plain_http("token_url", endpoints.token, given["client_id"])
+    return Session(sender, credentials, endpoints.base)
 
 
 def _seconds(timeout_s: float) -> float:
     if not isinstance(timeout_s, (int, float)) or not (isfinite(timeout_s) and timeout_s > 0):
-        raise invalid("timeout_s", "must be a number of seconds above 0")
+        raise invalid("timeout_s", "not a time limit; give a number of seconds above 0")
     return timeout_s
 
 
-def _named(
+def _credentials(
     sender: Sender, url: str, given: dict[str, str | None], scopes: Iterable[str] | None
 ) -> Credentials:
-    from comptroller.remote.session import BEARER, ClientCredentials, Given
+    from comptroller.remote.session import BEARER, ClientCredentials, FixedToken
 
     credentials = {
         name: arguments.text(name, text) for name, text in given.items() if text is not None
     }
     if not credentials.keys() <= {"token"} and credentials.keys() != {"client_id", "client_secret"}:
-        raise invalid("client_id", "give it together with client_secret, or a token alone")
+        raise invalid(
+            "client_id", "incomplete credentials; give client_id and client_secret, or token"
+        )
     if "client_id" in credentials:
         return ClientCredentials(
             sender,
@@ -218,26 +224,29 @@ def _named(
         )
     token = credentials.get("token")
     if token is not None and not BEARER.fullmatch(token):
-        raise invalid("token", "is no bearer token")
-    return Given(token)
+        raise invalid("token", "not a bearer token")
+    return FixedToken(token)
 
 
-def _refuse_in_clear(name: str, url: str, credential: str | None) -> None:
+def _refuse_plain_http(name: str, url: str, credential: str | None) -> None:
     if credential is not None and not is_private(url):
         raise invalid(
             name,
-            "credentials would travel in clear; give an https URL, or allow_http where "
-            "nobody reads along",
+            "credentials would be sent unencrypted; give an https URL, or allow_http on a "
+            "trusted network",
         )
 
 
 def _url(name: str, given: object) -> str:
-    """A URL without what follows its path. Raises InvalidRequest, which repeats no part of it."""
+    """Returns a URL without trailing slashes.
+
+    Raises InvalidRequest, which does not quote the URL, because it may contain a password.
+    """
     try:
         parts = urlsplit(arguments.text(name, given))
-        is_good = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
-        is_good = False
-    if not is_good or "@" in parts.netloc or parts.query or parts.fragment:
-        raise invalid(name, "must be an http or https URL without user, query and fragment")
+        is_valid = False
+    if not is_valid or "@" in parts.netloc or parts.query or parts.fragment:
+        raise invalid(name, "not an http or https URL without user, query and fragment")
     return parts.geturl().rstrip("/")

@@ -1,8 +1,8 @@
-"""What a service elsewhere answers, as the core would have written it.
+"""Normalization of the responses of a remote service to the form of the core.
 
-Another deployment of the interface may wrap records where this one does not, leave out an empty
-list or cursor, and write times in its own way. What no record could hold is left for the reader of
-the record to refuse.
+Another implementation of the interface may wrap records in an envelope, omit an empty list or
+cursor, and format times differently. Invalid values stay as they are; decoding the record raises
+the error.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _NULL = msgspec.Raw(b"null")
 _EMPTY_LIST = msgspec.Raw(b"[]")
 _NO_CURSOR = msgspec.Raw(b'""')
 
-# A time that a record would not show as it promises to: of another zone than UTC, with more digits
-# than a microsecond has, which msgspec rounds, or in a leap second.
+# A time that msgspec would not decode as documented: in another zone than UTC, with more than six
+# fraction digits (which msgspec rounds), or in a leap second.
 _UNUSUAL_TIME = re.compile(rb":\d\d:(?:60|\d\d\.\d{7}|\d\d(?:\.\d+)?[+-]\d)")
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d):(\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d)", re.ASCII | re.IGNORECASE
@@ -32,79 +32,87 @@ _TIME = re.compile(
 
 
 def plain(row: Row, content: bytes, identity_id: str, cursor: str) -> bytes:
-    """The bare record, or the page, that an answer holds.
+    """Returns the record without its envelope, or the page, of a response.
 
-    `identity_id` is the identity that was asked about, if any: a control of specification 2.1 does
-    not say whose it is. `cursor` is that of the page that was asked for, if any. Raises Unusable
-    for what is no JSON object, and for a page that is followed by itself.
+    Args:
+        row: the route of the request.
+        content: the body of the response.
+        identity_id: the identity in the request, if any. A server of specification 2.1 omits it
+            from controls.
+        cursor: the cursor of the requested page, if any.
+
+    Raises:
+        Unusable: the body is not a JSON object, or the page is its own successor.
     """
     try:
         members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
         is_page = operations()[row.operation].is_list
         record = _page(members, cursor) if is_page else _bare(row, members, content)
-        # A control without its identity, or an unusual time; both are rare, and cost a walk.
+        # Decode and normalize the record only for these rare cases.
         is_incomplete = record.count(b'"set_by":') > record.count(b'"identity_id":')
         if is_incomplete or _UNUSUAL_TIME.search(record):
-            return msgspec.json.encode(_usual(msgspec.json.decode(record), identity_id))
+            return msgspec.json.encode(_normalized(msgspec.json.decode(record), identity_id))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise unusable(
-            f"the answer to {row.operation} is not what the interface promises: {error}"
+            f"the response to {row.operation} does not match the interface: {error}"
         ) from error
     return record
 
 
-def _page(members: Mapping[str, msgspec.Raw], asked_with: str) -> bytes:
+def _page(members: Mapping[str, msgspec.Raw], requested: str) -> bytes:
     listed = (members.get(name, _NULL) for name in ("items", "orchestrations"))
     items = next((each for each in listed if each != _NULL), _EMPTY_LIST)
     cursor = members.get("next_page_cursor", _NULL)
-    if asked_with and msgspec.json.decode(cursor) == asked_with:  # else a walk would have no end
-        raise msgspec.ValidationError("next_page_cursor is that of the page itself")
+    if requested and msgspec.json.decode(cursor) == requested:  # an iteration would not end
+        raise msgspec.ValidationError("next_page_cursor repeats the cursor of this page")
     page = {"items": items, "next_page_cursor": _NO_CURSOR if cursor == _NULL else cursor}
     return msgspec.json.encode(page)
 
 
 def _bare(row: Row, members: Mapping[str, msgspec.Raw], content: bytes) -> bytes:
-    """The record that an answer is, or wraps."""
+    """Returns the record of a response, without its envelope if it has one."""
     name = next(iter(members)) if len(members) == 1 else row.envelope
     wrapped = bytes(members.get(name or "", _NULL))
-    # An address is also a member of the record that is called one.
+    # The envelope "address" is also the name of a text member of a bare reward address.
     return wrapped if wrapped.startswith(b"{") else content
 
 
-def _usual(value: Any, identity_id: str) -> Any:
-    """`value` with every time in UTC and with six digits, and every control complete."""
+def _normalized(value: Any, identity_id: str) -> Any:
+    """Returns `value` with times in UTC and with six digits, and controls with an identity."""
     if isinstance(value, list):
-        return [_usual(item, identity_id) for item in value]
+        return [_normalized(item, identity_id) for item in value]
     if not isinstance(value, dict):
         return value
     if "set_by" in value:
         value.setdefault("identity_id", identity_id)
-    whose = value.get("id", "") if "status_details" in value else identity_id
-    return {name: _usual_member(name, member, whose) for name, member in value.items()}
+    owner_id = value.get("id", "") if "status_details" in value else identity_id
+    return {name: _normalized_member(name, member, owner_id) for name, member in value.items()}
 
 
-def _usual_member(name: str, value: Any, identity_id: str) -> Any:
-    if name == "metadata":  # any name may be in it
+def _normalized_member(name: str, value: Any, identity_id: str) -> Any:
+    if name == "metadata":  # its names are the caller's, so a "created_at" there is any text
         return value
     if name in _time_members() and isinstance(value, str):
-        return _usual_time(name, value)
-    return _usual(value, identity_id)
+        return _normalized_time(name, value)
+    return _normalized(value, identity_id)
 
 
-def _usual_time(name: str, text: str) -> str:
-    """A time of RFC 3339 as the service writes it: digits beyond the sixth are cut, not rounded."""
+def _normalized_time(name: str, text: str) -> str:
+    """Formats an RFC 3339 time as the service does; more than six digits are cut, not rounded."""
     found = _TIME.fullmatch(text)
     if found is None:
-        return text  # the reader of the record says what is wrong with it
+        return text  # decoding the record raises the error
     minute, second, fraction, zone = found.groups()
     micros = f"{fraction or '':0<6.6}"
     if second == "60":
         second, micros = "59", "999999"
     try:
-        moment = datetime.fromisoformat(f"{minute}:{second}.{micros}{zone}".upper())
-        return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+        time = datetime.fromisoformat(f"{minute}:{second}.{micros}{zone}".upper())
+        return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
     except (ValueError, OverflowError):
-        raise msgspec.ValidationError(f"{text} is no time of the years 1 to 9999: {name}") from None
+        raise msgspec.ValidationError(
+            f"{name}: {text} is not a time; give one of the years 1 to 9999"
+        ) from None
 
 
 @cache
@@ -112,6 +120,6 @@ def _time_members() -> frozenset[str]:
     return frozenset(
         name
         for record in described()["records"].values()
-        for name, said in record["members"].items()
-        if said["type"].rstrip("?") == "timestamp"
+        for name, member in record["members"].items()
+        if member["type"].rstrip("?") == "timestamp"
     )

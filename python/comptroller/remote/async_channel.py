@@ -1,4 +1,4 @@
-"""The channel of asyncio, apart, because a client that blocks does not need to import asyncio."""
+"""The asyncio channel, in its own module because a blocking client need not import asyncio."""
 
 from __future__ import annotations
 
@@ -8,56 +8,56 @@ from contextlib import AbstractAsyncContextManager
 
 import httpx2
 
-from comptroller.remote.channel import AsyncClock, Whole
+from comptroller.remote.channel import AsyncClock, BodyBuffer
 
 
 class AsyncSystemClock:
-    """The machine's time."""
+    """The system's monotonic clock."""
 
     def now(self) -> float:
-        """Seconds that no change of the calendar disturbs."""
+        """Returns monotonic seconds."""
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Returns so much later."""
+        """Suspends the task for some seconds."""
         await asyncio.sleep(seconds)
 
 
 class AsyncChannel:
-    """Suspends the calling task. For one event loop of asyncio."""
+    """A channel whose calls suspend the calling task. For one event loop."""
 
     def __init__(self, client: httpx2.AsyncClient, clock: AsyncClock) -> None:
         self.client = client
         self._clock = clock
 
     def now(self) -> float:
-        """Seconds since some moment."""
+        """Returns monotonic seconds."""
         return self._clock.now()
 
     async def sleep(self, seconds: float) -> None:
-        """Suspends so long."""
+        """Suspends the task for some seconds."""
         await self._clock.sleep(seconds)
 
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """A lock between tasks."""
+        """Returns a lock between tasks."""
         return asyncio.Lock()
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
-        """Sends."""
+        """Sends a request; returns the response before its body is read."""
         return await self.client.send(request, stream=True)
 
     async def read(self, response: httpx2.Response) -> bytes:
-        """Reads."""
-        whole = Whole()
+        """Reads the body of a response and closes it."""
+        body = BodyBuffer()
         async for piece in response.aiter_bytes():
-            whole.add(piece)
+            body.add(piece)
         await response.aclose()
-        return whole.content()
+        return body.content()
 
     async def end(self, response: httpx2.Response) -> None:
-        """Ends an answer."""
+        """Closes a response."""
         await response.aclose()
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         await self.client.aclose()

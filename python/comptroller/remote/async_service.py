@@ -1,4 +1,4 @@
-"""A remote service on an event loop: the same resources, whose methods are awaited."""
+"""The asyncio client of a remote service."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 class AsyncService(AsyncResources):
     """A remote service for asyncio, made by :func:`comptroller.connect_async`.
 
-    Each resource has the methods of the one of :class:`comptroller.Service`, as coroutines; `iter`
-    is for ``async for``. There is no stream, load or export: for these use `comptroller.connect` in
-    a thread. For one event loop, and any number of tasks.
+    The resources have the methods of those of :class:`comptroller.Service`, as coroutines; `iter`
+    is for ``async for``. For streams, loads and exports, use :func:`comptroller.connect` in a
+    thread. All tasks of one event loop may share an instance.
     """
 
     def __init__(self, calls: Calls, title: str) -> None:
@@ -25,7 +25,7 @@ class AsyncService(AsyncResources):
         self._title = title
 
     async def close(self) -> None:
-        """Ends the connections; closing again does nothing."""
+        """Closes the connections; closing again does nothing."""
         await self._calls.close()
 
     async def __aenter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""The operations of a remote service: requests from their parameters, records from the answers."""
+"""The operations of a remote service: builds their requests and decodes the responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from comptroller.description import operations
 from comptroller.errors import Error, invalid, make
 from comptroller.remote.answers import plain
-from comptroller.remote.sending import Asked, read
+from comptroller.remote.sending import Request, read
 from comptroller.remote.session import Session
 from comptroller.routes import ROWS, Row
 
@@ -20,14 +20,14 @@ Parameters = list[tuple[str, str]]
 
 JSON = {"accept": "application/json"}
 
-# Of several paths the first is the one that is documented for clients.
+# If an operation has several paths, the first is the one documented for clients.
 _ROWS = {row.operation: row for row in reversed(ROWS)}
-# As the core has it, but for spaces at the ends, which a header does not keep.
+# The pattern of the core, without spaces at the ends, which HTTP headers lose.
 _KEY = re.compile(r"[!-~]([ -~]{0,253}[!-~])?")
 
 
 class Calls:
-    """Carries operations to a remote service, for one caller."""
+    """Sends operations to a remote service, for one caller."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -39,7 +39,7 @@ class Calls:
         body: bytes | None,
         idempotency_key: str | None,
     ) -> bytes:
-        """The JSON answer of an operation, a first or a replayed one."""
+        """Executes an operation; returns its JSON result, which may be a replay."""
         row = _ROWS[operation]
         is_read = row.method == "GET"
 
@@ -48,34 +48,34 @@ class Calls:
 
         url = _url(row, parameters)
         if is_read:
-            asked = read(url, JSON)
+            request = read(url, JSON)
         else:
             headers = {**JSON, "idempotency-key": _key(idempotency_key)}
             if body is not None:
                 headers["content-type"] = "application/json"
             content = None if body is None else partial(_content, operation, body)
-            asked = Asked(row.method, url, headers, content)
+            request = Request(row.method, url, headers, content)
         try:
-            answer = await self._session.ask(asked, may_repeat)
+            answer = await self._session.ask(request, may_repeat)
         except Error as error:
             if (envelope := operations()[operation].body_envelope) and error.errors:
                 raise _unwrapped(error, envelope) from error
             raise
         cursor = dict(parameters).get("page_cursor", "")
-        return plain(row, answer, _identity_asked_about(parameters, body), cursor)
+        return plain(row, answer, _identity_id(parameters, body), cursor)
 
     async def close(self) -> None:
-        """Ends the connections; again does nothing."""
+        """Closes the connections; closing again does nothing."""
         await self._session.close()
 
 
 def _url(row: Row, parameters: Parameters) -> str:
-    """Path and query of an operation; the id that the path names is one segment of it."""
+    """Returns the path and query of an operation; an id in the path is one segment."""
     path, query = row.path, parameters
     if "{id}" in path:
         id = dict(parameters)["id"]
         query = [each for each in parameters if each[0] != "id"]
-        # A segment of dots alone would be taken for a step up.
+        # URL libraries resolve the segments "." and "..".
         segment = id.replace(".", "%2E") if id in (".", "..") else quote(id, safe="")
         path = path.replace("{id}", segment)
     return f"{path}?{urlencode(query)}" if query else path
@@ -87,7 +87,7 @@ def _key(given: str | None) -> str:
     if not _KEY.fullmatch(given):
         raise invalid(
             "Idempotency-Key",
-            "must be 1 to 255 printable ASCII characters, and no space at its ends",
+            "must be 1 to 255 printable ASCII characters without a space at either end",
         )
     return given
 
@@ -98,7 +98,7 @@ def _content(operation: str, body: bytes) -> bytes:
 
 
 def _unwrapped(error: Error, envelope: str) -> Error:
-    """The refusal of a body that was in an envelope, as one that was not is refused."""
+    """Removes the envelope from the field names of an error."""
     fields = [(field.removeprefix(envelope + "."), why) for field, why in error.errors]
     detail = error.detail
     for (field, why), (bare, _) in zip(error.errors, fields, strict=True):
@@ -114,7 +114,7 @@ def _unwrapped(error: Error, envelope: str) -> Error:
     )
 
 
-def _identity_asked_about(parameters: Parameters, body: bytes | None) -> str:
+def _identity_id(parameters: Parameters, body: bytes | None) -> str:
     if body is None:
         return dict(parameters).get("identity_id", "")
     named = msgspec.json.decode(body).get("identity_id", "")

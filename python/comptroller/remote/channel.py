@@ -1,8 +1,8 @@
-"""How requests are carried out: by calls that block, or on an event loop.
+"""Channels, which send requests with blocking calls or on an event loop.
 
-What is sent, when it is sent again and with which token is written once, as coroutines over a
-:class:`Channel`. Those over a :class:`BlockingChannel` never suspend, so that `run` gives their
-result to a caller without an event loop.
+The logic of requests, retries and tokens is written once, as coroutines over a :class:`Channel`.
+Coroutines over a :class:`BlockingChannel` never suspend, so `run` can execute them without an event
+loop.
 """
 
 from __future__ import annotations
@@ -20,138 +20,142 @@ from comptroller.errors import unusable
 
 R = TypeVar("R")
 
-#: Bytes of an answer that is read whole: a full page of the largest records is smaller.
-LARGEST_ANSWER = 256 << 20
+#: Limit in bytes of a response that is read into memory; a full page of the largest records is
+#: smaller.
+LARGEST_RESPONSE = 256 << 20
 
 
 class Clock(Protocol):
-    """Where time comes from."""
+    """A source of time."""
 
     def now(self) -> float:
-        """Seconds since some moment."""
+        """Returns seconds since an arbitrary time."""
 
     def sleep(self, seconds: float) -> None:
-        """Returns so much later."""
+        """Blocks for some seconds."""
 
 
 class SystemClock:
-    """The machine's time."""
+    """The system's monotonic clock."""
 
     def now(self) -> float:
-        """Seconds that no change of the calendar disturbs."""
+        """Returns monotonic seconds."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Returns so much later."""
+        """Blocks for some seconds."""
         time.sleep(seconds)
 
 
 class AsyncClock(Protocol):
-    """Where time comes from on an event loop."""
+    """A source of time on an event loop."""
 
     def now(self) -> float:
-        """Seconds since some moment."""
+        """Returns seconds since an arbitrary time."""
 
     async def sleep(self, seconds: float) -> None:
-        """Returns so much later."""
+        """Suspends the task for some seconds."""
 
 
 class Channel(Protocol):
-    """Connections to a service, time and locks, all blocking or all on an event loop."""
+    """Connections to a service, time and locks: all blocking, or all on an event loop."""
 
     @property
     def client(self) -> httpx2.Client | httpx2.AsyncClient:
-        """What makes requests."""
+        """The HTTP client."""
 
     def now(self) -> float:
-        """Seconds since some moment."""
+        """Returns seconds since an arbitrary time."""
 
     async def sleep(self, seconds: float) -> None:
-        """Returns so much later."""
+        """Waits for some seconds."""
 
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """A new lock."""
+        """Returns a new lock."""
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
-        """The answer to a request, whose head has been read. Raises httpx2.RequestError."""
+        """Sends a request; returns the response before its body is read.
+
+        Raises httpx2.RequestError.
+        """
 
     async def read(self, response: httpx2.Response) -> bytes:
-        """All bytes of an answer, which it ends. Raises Unusable for more than it may have."""
+        """Reads the body of a response and closes it. Raises Unusable if it is too long."""
 
     async def end(self, response: httpx2.Response) -> None:
-        """Ends an answer, read or not."""
+        """Closes a response, whether or not its body was read."""
 
     async def close(self) -> None:
-        """Ends the connections; again does nothing."""
+        """Closes the connections; closing again does nothing."""
 
 
-class Whole:
-    """The bytes of an answer so far."""
+class BodyBuffer:
+    """Collects the body of a response, up to a limit."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
         self._size = 0
 
     def add(self, piece: bytes) -> None:
-        """Keeps a piece. Raises Unusable for more than an answer may have."""
+        """Appends a piece. Raises Unusable if the body is longer than LARGEST_RESPONSE."""
         self._size += len(piece)
-        if self._size > LARGEST_ANSWER:
-            raise unusable(f"an answer had more than {LARGEST_ANSWER:,} bytes")
+        if self._size > LARGEST_RESPONSE:
+            raise unusable(f"a response is too long; at most {LARGEST_RESPONSE:,} bytes")
         self._pieces.append(piece)
 
     def content(self) -> bytes:
-        """All of them."""
+        """Returns the body."""
         return b"".join(self._pieces)
 
 
 class BlockingChannel:
-    """Blocks the calling thread. May be used from many threads."""
+    """A channel whose calls block the calling thread. Threads may share an instance."""
 
     def __init__(self, client: httpx2.Client, clock: Clock) -> None:
         self.client = client
         self._clock = clock
 
     def now(self) -> float:
-        """Seconds since some moment."""
+        """Returns monotonic seconds."""
         return self._clock.now()
 
     async def sleep(self, seconds: float) -> None:
-        """Blocks so long."""
+        """Blocks for some seconds."""
         self._clock.sleep(seconds)
 
     def lock(self) -> AbstractAsyncContextManager[object]:
-        """A lock between threads."""
+        """Returns a lock between threads."""
         return _ThreadLock()
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
-        """Sends and blocks."""
+        """Sends a request; returns the response before its body is read."""
         return self.client.send(request, stream=True)
 
     async def read(self, response: httpx2.Response) -> bytes:
-        """Reads and blocks."""
-        whole = Whole()
+        """Reads the body of a response and closes it."""
+        body = BodyBuffer()
         for piece in response.iter_bytes():
-            whole.add(piece)
+            body.add(piece)
         response.close()
-        return whole.content()
+        return body.content()
 
     async def end(self, response: httpx2.Response) -> None:
-        """Ends an answer."""
+        """Closes a response."""
         response.close()
 
     async def close(self) -> None:
-        """Ends the connections."""
+        """Closes the connections."""
         self.client.close()
 
 
 def run(work: Coroutine[Any, Any, R]) -> R:
-    """The result of a coroutine over a BlockingChannel."""
+    """Executes a coroutine over a BlockingChannel; returns its result."""
     try:
         work.send(None)
     except StopIteration as end:
         result: R = end.value
         return result
-    raise RuntimeError("a blocking call was suspended")
+    raise RuntimeError("a coroutine over a blocking channel suspended")
 
 
 class _ThreadLock:

@@ -1,4 +1,4 @@
-"""What was asked of a service elsewhere, in a store of this process."""
+"""Temporary local copies of the records of a remote service, for streams and exports."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ from comptroller.remote.calls import Parameters
 
 Row = dict[str, Any]
 
-# The kind whose records are put aside until those of the kind itself are loaded.
+# The kind whose records are set aside until the records that they refer to are loaded.
 _BESIDE = {"identities": "controls", "reward-addresses": "balances", "balances": "balances"}
-# Before any time that a balance could be asked for.
+# Earlier than any time at which a balance can be requested.
 _LONG_AGO = "0001-01-01T00:00:00Z"
 
 _encode_lines = msgspec.json.Encoder().encode_lines
 
 
 class Origin(Protocol):
-    """Where a copy is taken from."""
+    """The remote service that a copy is read from."""
 
     def is_operator(self) -> bool:
-        """Whether the operator asks, and not a client."""
+        """Whether the caller is the operator."""
 
     def exported(self, kind: str, parameters: Parameters) -> Iterator[bytes]:
-        """The operator's export of a kind: NDJSON, in pieces of any size."""
+        """Yields the operator's export of a kind: NDJSON, in pieces of any size."""
 
     def pages(self, kind: str, parameters: Parameters) -> Iterator[list[Row]]:
-        """All records of a kind that pass the filters of its list."""
+        """Yields all records of a kind that match the filters, page by page."""
 
 
 class Copy:
-    """The records of a kind that passed some filters, whole before it is handed out.
+    """A copy of the records of a kind that match some filters, complete when constructed.
 
-    Read as whoever asked for them: a client is not shown what it would not be shown there. It ends
-    when it is let go.
+    A client's copy shows only the members that the remote service shows to it. Deleting the last
+    reference removes the copy.
 
     Raises:
-        Unusable: a record that this version does not take, or no room.
+        Unusable: this version cannot load a record, or the disk is full.
     """
 
     def __init__(
@@ -62,16 +62,16 @@ class Copy:
         self._customer: str | None = None
         self._store = Store(":memory:")
         self._has_balances = ("include_balance", "true") in parameters
-        self._stream(columns)  # refuses some before anything is fetched
+        self._stream(columns)  # raises for unknown columns before anything is fetched
         self._fill(parameters)
         self._rows = self._stream(columns)
 
     def export(self, path: str, format: str) -> int:
-        """Writes what is here to a file; gives the rows."""
+        """Writes the records to a file; returns how many."""
         return self._store.export(self._reader(), self._kind, path, format, self._filters())
 
     def close(self) -> None:
-        """Ends it: what still reads gets an error."""
+        """Removes the copy; reads that have begun fail."""
         self._store.close()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -81,7 +81,7 @@ class Copy:
         return self._rows.__arrow_c_schema__()
 
     def with_string_views(self) -> ArrowSource:
-        """The same rows, with texts as Arrow's string views."""
+        """Returns the same rows with text columns as utf8_view."""
         return self._rows.with_string_views()
 
     def _stream(self, columns: list[str] | None) -> ArrowSource:
@@ -92,7 +92,7 @@ class Copy:
         return Principal(None if is_alike else self._customer or "default")
 
     def _filters(self) -> Parameters:
-        """What makes a list show all that is here: it was filtered where it came from."""
+        """Returns the filters that select all records; the origin has applied the caller's."""
         if self._kind == "controls":
             return [("include_deleted", "true")]
         return [("include_balance", "true")] if self._has_balances else []
@@ -100,7 +100,7 @@ class Copy:
     def _fill(self, parameters: Parameters) -> None:
         with TemporaryFile() as beside:
             if self._kind == "balances" and self._is_operator:
-                # A store takes no balance of an address that it does not know.
+                # A balance can be loaded only if its address exists.
                 beside.writelines(self._origin.exported("balances", parameters))
                 ids = [("id", value) for name, value in parameters if name == "address_id"]
                 self._load("reward-addresses", self._origin.exported("reward-addresses", ids))
@@ -113,7 +113,7 @@ class Copy:
                 self._load(_BESIDE[self._kind], iter(lambda: beside.read(1 << 16), b""))
 
     def _listed(self, parameters: Parameters, beside: IO[bytes]) -> Iterator[bytes]:
-        """Lines of what is listed; lines of what is shown with them go to `beside`."""
+        """Yields the listed records as lines; writes their controls or balances to `beside`."""
         for page in self._origin.pages(self._kind, parameters):
             if not self._is_operator and not _is_alike(self._kind):
                 self._take_customer(page)
@@ -121,10 +121,10 @@ class Copy:
                 beside.write(_encode_lines([each for row in page for each in _controls(row)]))
             elif self._has_balances:
                 beside.write(_encode_lines([_balance(row) for row in page if "balance" in row]))
-            yield _encode_lines([_kept(self._kind, row) for row in page])
+            yield _encode_lines([_without_derived(self._kind, row) for row in page])
 
     def _take_customer(self, page: list[Row]) -> None:
-        """Makes all rows those of the one customer as which they are read."""
+        """Sets the customer of the copy, and checks that all rows belong to it."""
         if self._kind != "identities":
             for row in page:
                 row.pop("customer_id", None)
@@ -132,14 +132,14 @@ class Copy:
         for row in page:
             self._customer = self._customer or row.get("customer_id")
             if row.get("customer_id") != self._customer:
-                raise unusable("these are identities of several customers, for one client")
+                raise unusable("the service returned identities of several customers to a client")
 
     def _load(self, kind: str, pieces: Iterator[bytes]) -> None:
         accounts: list[bytes] = []
         self._store.load(
             Principal(),
             kind,
-            _Read(pieces),
+            _PieceReader(pieces),
             are_rows=True,
             customer_id=None,
             keep_going=False,
@@ -152,13 +152,13 @@ class Copy:
         if result.rejected:
             first = result.rejections[0]
             raise unusable(
-                f"{result.rejected:,} of the {kind} cannot be kept here, the first in line "
+                f"{result.rejected:,} {kind} of the service cannot be copied, the first in line "
                 f"{first.line}: {first.message}"
             )
 
 
-class _Read:
-    """Bytes that come in pieces, for a load on the thread that reads them."""
+class _PieceReader:
+    """Adapts an iterator of bytes to the reader of a load."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -176,27 +176,26 @@ class _Read:
         return size
 
     def abandon(self) -> None:
-        """Nobody reads in another thread, so there is nothing to end."""
+        """Does nothing, because the load reads on the calling thread."""
 
 
 @cache
 def _is_alike(kind: str) -> bool:
-    """Whether a client is shown the same members of such records as the operator."""
-    wanted = [members(kind)]
-    while wanted:
-        for said in wanted.pop().values():
-            if said.get("is_operators"):
+    """Whether a client sees the same members of such records as the operator."""
+    pending = [members(kind)]
+    while pending:
+        for member in pending.pop().values():
+            if member.get("is_operators"):
                 return False
-            record = said["type"].removesuffix("[]")
+            record = member["type"].removesuffix("[]")
             if record in described()["records"]:
-                wanted.append(record_members(record))
+                pending.append(record_members(record))
     return True
 
 
-def _kept(kind: str, row: Mapping[str, Any]) -> Row:
-    """A row without what follows from other kinds."""
-    left_out = derived(kind)
-    return {name: value for name, value in row.items() if name not in left_out}
+def _without_derived(kind: str, row: Mapping[str, Any]) -> Row:
+    names = derived(kind)
+    return {name: value for name, value in row.items() if name not in names}
 
 
 def _controls(identity: Mapping[str, Any]) -> Iterator[Row]:

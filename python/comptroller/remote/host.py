@@ -1,4 +1,4 @@
-"""A service elsewhere behind the nouns' methods: paths and pages, loads and exports."""
+"""The host of a remote service: operations, loads, exports and streams over HTTP."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from comptroller.errors import Forbidden, NotFound, of_system, unsupported, unus
 from comptroller.remote.calls import JSON, Calls, Parameters
 from comptroller.remote.channel import Channel, run
 from comptroller.remote.copies import Copy
-from comptroller.remote.sending import Asked, read, refusal, unanswered
+from comptroller.remote.sending import Request, read, refusal, unanswered
 from comptroller.remote.session import Session
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _REPORT_EVERY_S = 0.1
 
 
 class RemoteHost:
-    """A service elsewhere, for one caller. Made by :func:`comptroller.connect`."""
+    """A remote service, for one caller. Made by :func:`comptroller.connect`."""
 
     path: str | None = None
 
@@ -51,20 +51,20 @@ class RemoteHost:
         body: bytes | None,
         idempotency_key: str | None,
     ) -> bytes:
-        """The JSON answer of an operation, a first or a replayed one."""
+        """Executes an operation; returns its JSON result, which may be a replay."""
         return run(self._calls.call(operation, parameters, body, idempotency_key))
 
     def stream(self, kind: str, columns: list[str] | None, parameters: Parameters) -> Stream:
-        """A copy of all records of a kind that pass the filters, as columns."""
+        """Returns a copy of all records of a kind that match the filters, as columns."""
         copy = Copy(self, kind, parameters, columns)
         self._copies.add(copy)
         return Stream(kind, copy, copy.close)
 
     def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
-        """Sends what is to be loaded; progress is told of what was sent.
+        """Sends a source to load; reports progress by the bytes sent.
 
-        It is not tried again. If the connection breaks it is not known what was kept. The server
-        sends white space while it is at work, so that the timeout is one without progress.
+        A load is never retried. If the connection breaks, it is unknown which lines were stored.
+        The server sends white space while it works, so the timeout expires only without progress.
         """
         named = {
             "customer_id": options.customer_id,
@@ -72,25 +72,25 @@ class RemoteHost:
             "dry_run": "true" if options.dry_run else None,
         }
         query = urlencode({name: value for name, value in named.items() if value is not None})
-        asked = Asked(
+        request = Request(
             "POST",
             f"/operator/load/{kind}?{query}",
             {**JSON, "content-type": "application/x-ndjson", "prefer": "progress"},
-            partial(_sent, given, self._session.channel),
+            partial(_pieces, given, self._session.channel),
             is_once=not isinstance(given.source, str),
         )
-        account = run(self._session.ask(asked, _never))
+        account = run(self._session.ask(request, _never))
         try:
             members = msgspec.json.decode(account, type=dict[str, Any])
-            if isinstance(members.get("status"), int):  # a problem that came after the head
+            if isinstance(members.get("status"), int):  # a problem document after a status of 200
                 raise refusal(members["status"], members, f"POST /operator/load/{kind}")
             msgspec.convert(members, LoadResult)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise unusable(f"the load was answered with no account of it: {error}") from error
+            raise unusable(f"the response to the load is not its result: {error}") from error
         accounts.append(account)
 
     def export(self, kind: str, path: str, format: str, parameters: Parameters) -> int:
-        """Writes an NDJSON or CSV file, or standard output for ``-``; gives the rows."""
+        """Writes an NDJSON or CSV file, or standard output for ``-``; returns the row count."""
         if not self.is_operator():
             copy = Copy(self, kind, parameters)
             try:
@@ -100,34 +100,38 @@ class RemoteHost:
         lines = 0
         with _written(path) as file:
             for piece in self.exported(kind, parameters, format):
-                lines += piece.count(b"\n")  # which no value holds
+                lines += piece.count(b"\n")  # values never contain a line feed
                 file.write(piece)
         return lines - (format == "csv")
 
     def require_writable(self, path: str) -> None:
-        """Refuses the files of a store that is here."""
+        """Raises InvalidRequest for a file of a local store."""
         refuse_store("path", path)
 
     def backup(self, destination: str) -> None:
-        """Refuses."""
-        raise unsupported("a backup is made where the store is, by `comptroller backup` there")
+        """Raises Unsupported."""
+        raise unsupported(
+            "a remote store cannot be backed up; run `comptroller backup` on its machine"
+        )
 
     def check(self) -> bytes:
-        """Refuses."""
-        raise unsupported("a check is made where the store is, by `comptroller check` there")
+        """Raises Unsupported."""
+        raise unsupported(
+            "a remote store cannot be checked; run `comptroller check` on its machine"
+        )
 
     def version(self) -> int | None:
-        """None: a server does not say when its store changes."""
+        """Returns None, because a server does not report changes of its store."""
         return None
 
     def close(self) -> None:
-        """Ends the connections, and the copies that streams read."""
+        """Closes the connections, and removes the copies of its streams."""
         for copy in list(self._copies):
             copy.close()
         run(self._session.close())
 
     def is_operator(self) -> bool:
-        """Whether the service takes the caller for its operator; it is asked once."""
+        """Whether the caller is the operator; sends a request at the first call."""
         if self._is_operator is None:
             try:
                 self.call("balances.list", [("limit", "1")], None, None)
@@ -137,27 +141,28 @@ class RemoteHost:
         return self._is_operator
 
     def customer(self) -> str | None:
-        """Whose client the caller is, where its access token tells."""
+        """Returns the caller's customer, if its access token names it."""
         return run(self._session.customer())
 
     def pages(self, kind: str, parameters: Parameters) -> Iterator[list[dict[str, Any]]]:
-        """All records of a kind that pass the filters of its list."""
+        """Yields all records of a kind that match the filters, page by page."""
         operation = kind.replace("-", "_") + ".list"
-        here = [*parameters, *_PAGE]
+        query = [*parameters, *_PAGE]
         while True:
-            page = msgspec.json.decode(self.call(operation, here, None, None))
+            page = msgspec.json.decode(self.call(operation, query, None, None))
             yield page["items"]
             if not page["next_page_cursor"]:
                 return
-            here = [*parameters, *_PAGE, ("page_cursor", page["next_page_cursor"])]
+            query = [*parameters, *_PAGE, ("page_cursor", page["next_page_cursor"])]
 
     def exported(
         self, kind: str, parameters: Parameters, format: str = "ndjson"
     ) -> Iterator[bytes]:
-        """The operator's export of a kind, in pieces of any size."""
+        """Yields the operator's export of a kind, in pieces of any size."""
         given = [*parameters, ("format", format)]
         if kind == "controls" and "include_deleted" not in dict(parameters):
-            given.append(("include_deleted", "false"))  # as in lists, but not in exports
+            # The default of lists; the export endpoint includes deleted controls by default.
+            given.append(("include_deleted", "false"))
         query = urlencode(given)
         url = f"/operator/export/{kind}?{query}"
         response = run(self._session.open(read(url, {})))
@@ -173,12 +178,12 @@ async def _never() -> bool:
     return False
 
 
-def _sent(given: Opened, channel: Channel) -> Iterator[bytes]:
-    """The bytes to load, as they are read; progress is told also while none come."""
+def _pieces(given: Opened, channel: Channel) -> Iterator[bytes]:
+    """Yields the bytes to load; reports progress also while the source blocks."""
     done = rows = 0
     reported_at = channel.now()
     source = given.source
-    # Rows are walked on the thread of who gave them.
+    # An iterable of the caller is iterated on the caller's thread.
     for piece in _read(source) if isinstance(source, RowReader) else _read_ahead(source):
         if piece:
             yield piece
@@ -196,7 +201,7 @@ def _read(source: Readable) -> Iterator[bytes]:
 
 
 def _read_ahead(source: str | Readable) -> Iterator[bytes]:
-    """Pieces that another thread reads; empty ones as often as progress is told while none come."""
+    """Yields pieces that another thread reads, and empty ones at each interval without data."""
     with ExitStack() as closing:
         if isinstance(source, str):
             file = closing.enter_context(Path(source).open("rb"))
@@ -206,21 +211,21 @@ def _read_ahead(source: str | Readable) -> Iterator[bytes]:
         reading = closing.enter_context(ThreadPoolExecutor(1))
         if not isinstance(source, str):
             closing.callback(source.abandon)
-        coming = reading.submit(next, pieces, None)
+        pending = reading.submit(next, pieces, None)
         while True:
-            if not wait((coming,), _REPORT_EVERY_S).done:
+            if not wait((pending,), _REPORT_EVERY_S).done:
                 yield b""
                 continue
-            piece = coming.result()
+            piece = pending.result()
             if piece is None:
                 return
-            coming = reading.submit(next, pieces, None)
+            pending = reading.submit(next, pieces, None)
             yield piece
 
 
 @contextmanager
 def _written(path: str) -> Iterator[IO[bytes]]:
-    """A file that takes the name when it is whole; or a pipe, or standard output for ``-``."""
+    """Opens a file that appears when it is complete; or a pipe, or standard output for ``-``."""
     try:
         if path == "-":
             with os.fdopen(os.dup(1), "wb") as file:

@@ -1,4 +1,4 @@
-"""Requests to a service elsewhere, sent again where that is safe."""
+"""Requests to a remote service, with safe retries, and the errors of its responses."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _LONGEST_URL = 4000  # characters
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 30.0
 _LONGEST_DETAIL = 1000
-_PASSING = frozenset({429, 502, 503, 504})
-# A gateway's word that who should have answered did not.
+_TEMPORARY = frozenset({429, 502, 503, 504})
+# A gateway got no response from the service.
 _UNANSWERED = frozenset({502, 504})
-# The request did not reach the service: no connection (which includes names that do not resolve
-# and TLS that fails), a proxy that refused, no free connection, a request that cannot be written.
+# The request did not reach the service: no connection (also for DNS and TLS errors), a proxy error,
+# no free connection, an invalid request.
 _UNSENT = (
     httpx2.ConnectError,
     httpx2.ConnectTimeout,
@@ -59,8 +59,8 @@ _CODES = {
 _CODE = re.compile(r"[a-z]+(-[a-z]+)*")
 
 
-class Asked(NamedTuple):
-    """A request; `content` is called each time it is sent, or can be called only once."""
+class Request(NamedTuple):
+    """A request; `content` is called for each attempt, or for only one attempt if `is_once`."""
 
     method: str
     url: str
@@ -70,50 +70,51 @@ class Asked(NamedTuple):
 
     @property
     def is_write(self) -> bool:
-        """Whether it may change something."""
+        """Whether the request may change records."""
         return self.method != "GET" and METHOD_OVERRIDE not in self.headers
 
 
-def read(url: str, headers: Mapping[str, str]) -> Asked:
-    """A GET, or a POST of a form in its place, where the URL is longer than servers take."""
+def read(url: str, headers: Mapping[str, str]) -> Request:
+    """Returns a GET request; or, if the URL is too long for servers, a POST of its query."""
     path, _, query = url.partition("?")
     if not query or len(url) <= _LONGEST_URL:
-        return Asked("GET", url, headers)
+        return Request("GET", url, headers)
     form = {**headers, "content-type": FORM, METHOD_OVERRIDE: "GET"}
-    return Asked("POST", path, form, query.encode)
+    return Request("POST", path, form, query.encode)
 
 
 class Failure(Exception):
-    """An attempt that failed: why, and what that means for another.
+    """A failed attempt.
 
     Attributes:
-        is_passing: whether it may pass.
-        is_lost: whether the request may have been done all the same.
-        retry_after_s: how long to wait, where that was told.
+        error: the error of the attempt.
+        is_temporary: whether a retry may succeed.
+        may_be_executed: whether the service may have executed the request.
+        retry_after_s: the seconds to wait, if the server named them.
     """
 
     def __init__(
         self,
         error: Error,
         *,
-        is_passing: bool,
-        is_lost: bool,
+        is_temporary: bool,
+        may_be_executed: bool,
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(error)
         self.error = error
-        self.is_passing = is_passing
-        self.is_lost = is_lost
+        self.is_temporary = is_temporary
+        self.may_be_executed = may_be_executed
         self.retry_after_s = retry_after_s
 
 
 async def always() -> bool:
-    """True: of a request that may be sent again."""
+    """Returns True, for requests that may always be repeated."""
     return True
 
 
 class Sender:
-    """Sends requests through a channel. May be used from many threads, or tasks."""
+    """Sends requests through a channel. Threads, or tasks, may share an instance."""
 
     def __init__(self, channel: Channel, attempts: int) -> None:
         self.channel = channel
@@ -126,47 +127,47 @@ class Sender:
         *,
         is_write: bool = False,
     ) -> R:
-        """What an attempt gives; another after a pause where one fails in a way that may pass.
+        """Returns the result of an attempt; retries after a pause if the failure is temporary.
 
-        Raises the Error of the last one; but OutcomeUnknown for a write, once an attempt at it got
-        no answer.
+        Raises the Error of the last attempt; but OutcomeUnknown for a write, if an attempt may have
+        been executed.
         """
         tried = 1
-        is_lost = False
+        may_be_executed = False
         while True:
             try:
                 return await attempt()
             except Failure as failure:
-                is_lost = is_lost or (is_write and failure.is_lost)
-                # Then an earlier attempt, whose answer was lost, is still at work.
-                is_passing = failure.is_passing or (
+                may_be_executed = may_be_executed or (is_write and failure.may_be_executed)
+                # In a retry, this code means that the server still executes an earlier attempt.
+                is_temporary = failure.is_temporary or (
                     tried > 1 and failure.error.code == "idempotency-in-flight"
                 )
-                if tried >= self._attempts or not is_passing or not await may_repeat():
-                    error = _not_known(failure.error) if is_lost else failure.error
+                if tried >= self._attempts or not is_temporary or not await may_repeat():
+                    error = _outcome_unknown(failure.error) if may_be_executed else failure.error
                     raise error from failure.__cause__
                 pause_s = _pause_s(tried, failure.retry_after_s)
-            except Error as error:  # such as that there is no token any more
-                if is_lost:
-                    raise _not_known(error) from error
+            except Error as error:  # such as a failure to fetch a new token
+                if may_be_executed:
+                    raise _outcome_unknown(error) from error
                 raise
             await self.channel.sleep(pause_s)
             tried += 1
 
-    async def once(self, asked: Asked, take: Callable[[httpx2.Response], Awaitable[R]]) -> R:
-        """What `take` makes of the answer, whose head has been read. Raises Failure."""
-        place = f"{asked.method} {asked.url.partition('?')[0]}"
+    async def once(self, request: Request, take: Callable[[httpx2.Response], Awaitable[R]]) -> R:
+        """Sends a request once; returns the result of `take` on the response. Raises Failure."""
+        place = f"{request.method} {request.url.partition('?')[0]}"
         client = self.channel.client
         if client.is_closed:
             raise closed()
         try:
-            request = client.build_request(
-                asked.method,
-                asked.url,
-                headers=asked.headers,
-                content=asked.content and asked.content(),
+            http_request = client.build_request(
+                request.method,
+                request.url,
+                headers=request.headers,
+                content=request.content and request.content(),
             )
-            response = await self.channel.send(request)
+            response = await self.channel.send(http_request)
             try:
                 if not response.is_success:
                     raise _failure(response, await self.channel.read(response), place)
@@ -175,25 +176,25 @@ class Sender:
                 await self.channel.end(response)
                 raise
         except httpx2.InvalidURL as error:
-            raise make("invalid-request", 400, f"{place} cannot be asked: {error}") from error
+            raise make("invalid-request", 400, f"{place} is not a valid URL: {error}") from error
         except httpx2.RequestError as error:
-            may_be_done = not isinstance(error, _UNSENT)
-            failure = Failure(unanswered(place, error), is_passing=True, is_lost=may_be_done)
+            was_sent = not isinstance(error, _UNSENT)
+            failure = Failure(unanswered(place, error), is_temporary=True, may_be_executed=was_sent)
             raise failure from error
 
 
 def unanswered(place: str, error: httpx2.RequestError) -> Error:
-    """The refusal of a service that was not reached, or was gone before it had answered."""
-    why = "it took too long" if isinstance(error, httpx2.TimeoutException) else str(error)
-    return unavailable(f"{place} got no answer: {why or type(error).__name__}")
+    """Returns the error of a request without a complete response."""
+    why = "timed out" if isinstance(error, httpx2.TimeoutException) else str(error)
+    return unavailable(f"{place} got no response: {why or type(error).__name__}")
 
 
-def _not_known(error: Error) -> Error:
-    """The refusal of a write that may have been executed before this error."""
+def _outcome_unknown(error: Error) -> Error:
+    """Returns the error of a write that may have been executed before this error."""
     return OutcomeUnknown(
         "outcome-unknown",
         504,
-        f"{error.detail}; whether it was done is not known, because an attempt got no answer",
+        f"{error.detail}; the write may have been executed, because an attempt got no response",
         retry_after=error.retry_after,
         request_id=error.request_id,
     )
@@ -203,16 +204,16 @@ def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
     status = response.status_code
     retry_after_s = _retry_after_s(response.headers.get("retry-after"))
     is_soon = (retry_after_s or 0) <= _LONGEST_PAUSE_S
-    later = "" if is_soon else f"; ask again in {retry_after_s:,.0f} s"
+    later = "" if is_soon else f"; try again in {retry_after_s:,.0f} s"
     given_id = response.headers.get("x-request-id")
     error = refusal(status, _members(content), place, later, retry_after_s, given_id)
     if response.is_redirect:
-        there = shorten(response.headers["location"].partition("?")[0])
-        error = unusable(f"{place} is elsewhere, at {there}: connect to that, if you trust it")
+        target = shorten(response.headers["location"].partition("?")[0])
+        error = unusable(f"{place} redirects to {target}; connect to that URL if you trust it")
     return Failure(
         error,
-        is_passing=status in _PASSING and is_soon,
-        is_lost=status in _UNANSWERED,
+        is_temporary=status in _TEMPORARY and is_soon,
+        may_be_executed=status in _UNANSWERED,
         retry_after_s=retry_after_s,
     )
 
@@ -225,19 +226,26 @@ def refusal(
     retry_after_s: float | None = None,
     request_id: str | None = None,
 ) -> Error:
-    """The Error of an answer that is none: by its problem document (RFC 9457), or its status.
+    """Returns the Error of an error response: from its problem document, or its status.
 
-    `answer` may also be an error of RFC 6749 section 5.2, or something else. The detail ends with
-    `also`. `request_id` is that of the header, used if the document has none.
+    Args:
+        status: the HTTP status.
+        answer: the body: a problem document (RFC 9457), an OAuth error (RFC 6749 section 5.2), or
+            any other object.
+        place: the method and URL, for the message.
+        also: text to append to the detail.
+        retry_after_s: the seconds of the Retry-After header.
+        request_id: the id of the response header, used if the body has none.
     """
     code = answer.get("code")
-    if status in _PASSING and status != 429:
-        code = "unavailable"  # whatever ended it there, such as a store that was closed
+    if status in _TEMPORARY and status != 429:
+        # The server's own code, such as "closed", would describe a local store to the caller.
+        code = "unavailable"
     elif not isinstance(code, str) or not _CODE.fullmatch(code):
         code = _CODES.get(status, "unavailable" if status > 500 else "invalid-request")
     of_oauth = (answer.get("error"), answer.get("error_description"))
     sentences = (answer.get("detail"), ": ".join(filter(_is_text, of_oauth)), answer.get("message"))
-    detail = next(filter(_is_text, sentences), f"{place} was answered {status}")
+    detail = next(filter(_is_text, sentences), f"{place} returned status {status}")
     meta = _dict(answer.get("meta"))
     existing = meta.get("existing")
     named_id = answer.get("request_id")
@@ -277,20 +285,20 @@ def _is_text(value: object) -> TypeGuard[str]:
 
 
 def _retry_after_s(given: str | None) -> float | None:
-    """Seconds that a Retry-After header asks for (RFC 9110 section 10.2.3)."""
+    """Returns the seconds of a Retry-After header (RFC 9110 section 10.2.3)."""
     if given is None:
         return None
     if re.fullmatch("[0-9]{1,9}", given):
         return float(given)
     try:
         return (parsedate_to_datetime(given) - datetime.now(UTC)).total_seconds()
-    except (ValueError, TypeError):  # no date, or one of no zone
+    except (ValueError, TypeError):  # not a date, or a date without a zone
         return None
 
 
 def _pause_s(tried: int, retry_after_s: float | None) -> float:
     if retry_after_s is not None:
         return min(max(retry_after_s, 0.0), _LONGEST_PAUSE_S)
-    # Scattered, so that many who failed at once do not come back at once.
+    # Jitter, so that clients that failed at the same time do not retry at the same time.
     longest_s: float = min(_FIRST_PAUSE_S * 2**tried, _LONGEST_PAUSE_S)
     return longest_s * random.uniform(0.5, 1.0)

@@ -1,4 +1,4 @@
-"""Requests to one service by whoever the credentials are of."""
+"""Authenticated requests to one service: credentials, tokens and idempotency keys."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import httpx2
 import msgspec
 
 from comptroller.errors import Error, NotFound, closed, unusable
-from comptroller.remote.sending import Asked, Failure, Sender, always
+from comptroller.remote.sending import Failure, Request, Sender, always
 from comptroller.routes import FORM, Row
 
 R = TypeVar("R")
 
-#: What an access token is made of (RFC 6750 section 2.1).
+#: The syntax of an access token (RFC 6750 section 2.1).
 BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 _SPARE_S = 60.0
@@ -27,25 +27,25 @@ _PLACEHOLDER = re.compile(r"\{[^}]*\}")
 
 
 class Credentials(Protocol):
-    """What shows a service who asks."""
+    """The credentials of a caller."""
 
     async def token(self, refused: str | None = None) -> str | None:
-        """An access token, another than the one that was refused; None where there is none."""
+        """Returns an access token other than `refused`; None if there is none."""
 
 
-class Given:
-    """A token that was obtained elsewhere, or none at all."""
+class FixedToken:
+    """An access token that the caller obtained itself, or none."""
 
     def __init__(self, token: str | None) -> None:
         self._token = token
 
     async def token(self, refused: str | None = None) -> str | None:
-        """The token; None once it was refused, because there is no other."""
+        """Returns the token; None after it was refused."""
         return None if refused is not None else self._token
 
 
 class _Issued(msgspec.Struct):
-    """What RFC 6749 section 5.1 says of an answer."""
+    """A successful token response (RFC 6749 section 5.1)."""
 
     access_token: str
     token_type: str = "bearer"
@@ -55,7 +55,7 @@ class _Issued(msgspec.Struct):
 class ClientCredentials:
     """Fetches tokens by the client credentials grant (RFC 6749 section 4.4).
 
-    May be used from many threads, or tasks: one fetches, the others wait for it.
+    Threads, or tasks, may share an instance: one fetches a token, the others wait for it.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class ClientCredentials:
     ) -> None:
         self._sender = sender
         self._url = url
-        # Encoded as section 2.3.1 has it.
+        # Form-encoded, as RFC 6749 section 2.3.1 requires.
         pair = f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()
         self._authorization = "Basic " + base64.b64encode(pair).decode()
         scope = {"scope": " ".join(scopes)} if scopes else {}
@@ -73,19 +73,19 @@ class ClientCredentials:
         self._until_s = 0.0
 
     async def token(self, refused: str | None = None) -> str | None:
-        """A token that is good for a while.
+        """Returns a token that is not about to expire.
 
         Raises:
-            Unauthenticated: the client is not known there, or its secret is another.
-            Unusable: the token endpoint answers without a token.
-            Unavailable: it cannot be reached.
+            Unauthenticated: the client id or secret is wrong.
+            Unusable: the response of the token endpoint has no token.
+            Unavailable: the token endpoint cannot be reached.
         """
         async with self._one_at_a_time:
             now = self._sender.channel.now()
             if self._token is None or self._token == refused or now >= self._until_s:
                 self._token = None
                 issued = await self._sender.send(self._fetch)
-                self._until_s = now + _kept_s(issued.expires_in)
+                self._until_s = now + _usable_s(issued.expires_in)
                 self._token = issued.access_token
             return self._token
 
@@ -95,28 +95,28 @@ class ClientCredentials:
             "content-type": FORM,
             "accept": "application/json",
         }
-        asked = Asked("POST", self._url, headers, lambda: self._form)
-        answer = await self._sender.once(asked, self._sender.channel.read)
+        request = Request("POST", self._url, headers, lambda: self._form)
+        answer = await self._sender.once(request, self._sender.channel.read)
         try:
             issued = msgspec.json.decode(answer, type=_Issued, strict=False)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             issued = _Issued("")
         if issued.token_type.lower() != "bearer" or not BEARER.fullmatch(issued.access_token):
-            raise unusable(f"{self._url} gave no bearer token")
+            raise unusable(f"{self._url} returned no bearer token")
         return issued
 
 
-def _kept_s(expires_in: float | None) -> float:
-    """How long a token is used: not in its last minute, nor in the second half of a short life."""
+def _usable_s(expires_in: float | None) -> float:
+    """Returns how long to use a token: until its last minute, or for half of a short lifetime."""
     if expires_in is None:
         return inf
     return max(expires_in - _SPARE_S, expires_in / 2)
 
 
 class Session:
-    """Sends requests with an access token, and learns what may be sent again.
+    """Sends requests with an access token, and finds out which writes may be retried.
 
-    May be used from many threads, or tasks, and in no forked child.
+    Threads, or tasks, may share an instance. In a forked child it raises Closed.
     """
 
     def __init__(self, sender: Sender, credentials: Credentials, base_url: str) -> None:
@@ -127,24 +127,26 @@ class Session:
         self._process = os.getpid()
         self._replayed: frozenset[tuple[str, str]] | None = None
 
-    async def ask(self, asked: Asked, may_repeat: Callable[[], Awaitable[bool]] = always) -> bytes:
-        """The whole answer to a request, whose URL is what follows the base URL."""
-        return await self._send(asked, self.channel.read, may_repeat)
+    async def ask(
+        self, request: Request, may_repeat: Callable[[], Awaitable[bool]] = always
+    ) -> bytes:
+        """Sends a request, whose URL is relative to the base URL; returns the body."""
+        return await self._send(request, self.channel.read, may_repeat)
 
-    async def open(self, asked: Asked) -> httpx2.Response:
-        """The answer to a read, not yet read itself; the caller closes it."""
-        return await self._send(asked, _unread, always)
+    async def open(self, request: Request) -> httpx2.Response:
+        """Sends a read; returns the response with its body unread, for the caller to close."""
+        return await self._send(request, _unread, always)
 
     async def takes_idempotency_key(self, row: Row) -> bool:
-        """Whether the service's OpenAPI document says so of an operation.
+        """Whether the service's OpenAPI document declares an Idempotency-Key for an operation.
 
-        It is fetched when this is first asked, and again as long as it cannot be had; a service
-        without one takes none.
+        The document is fetched once. If the service has none, the result is False. If it cannot be
+        fetched, the result is False and the next call tries again.
         """
         if self._replayed is None:
             try:
-                asked = Asked("GET", "/openapi.json", {"accept": "application/json"})
-                document = await self.ask(asked)
+                request = Request("GET", "/openapi.json", {"accept": "application/json"})
+                document = await self.ask(request)
             except NotFound:
                 document = b"{}"
             except Error:
@@ -153,7 +155,7 @@ class Session:
         return (row.method, _PLACEHOLDER.sub("{}", row.path)) in self._replayed
 
     async def customer(self) -> str | None:
-        """Whose the access token says that the caller is, where it is a JWT (RFC 9068)."""
+        """Returns the customer that the access token names, if it is a JWT (RFC 9068)."""
         _, _, payload = (await self._credentials.token() or "").rpartition(".")[0].rpartition(".")
         try:
             claims = msgspec.json.decode(base64.urlsafe_b64decode(payload + "=="))
@@ -163,49 +165,51 @@ class Session:
         return customer if isinstance(customer, str) else None
 
     async def close(self) -> None:
-        """Ends the connections; again does nothing."""
+        """Closes the connections; closing again does nothing."""
         if os.getpid() == self._process:
             await self.channel.close()
 
     async def _send(
         self,
-        asked: Asked,
+        request: Request,
         take: Callable[[httpx2.Response], Awaitable[R]],
         may_repeat: Callable[[], Awaitable[bool]],
     ) -> R:
         if os.getpid() != self._process:
-            # The parent's connections are no place to talk on.
-            raise closed("the service was carried into a forked process; connect there")
-        there = asked._replace(url=self.base_url + asked.url)
+            # The parent process uses the same connections.
+            raise closed("the service was opened before a fork; connect again in the child")
+        absolute = request._replace(url=self.base_url + request.url)
         return await self._sender.send(
-            lambda: self._attempt(there, take), may_repeat, is_write=asked.is_write
+            lambda: self._attempt(absolute, take), may_repeat, is_write=request.is_write
         )
 
-    async def _attempt(self, asked: Asked, take: Callable[[httpx2.Response], Awaitable[R]]) -> R:
+    async def _attempt(
+        self, request: Request, take: Callable[[httpx2.Response], Awaitable[R]]
+    ) -> R:
         token = await self._credentials.token()
         try:
-            return await self._sender.once(_shown(asked, token), take)
+            return await self._sender.once(_authorized(request, token), take)
         except Failure as failure:
             if failure.error.status != 401:
                 raise
             fresh = await self._credentials.token(refused=token)
-            if fresh is None or asked.is_once:
+            if fresh is None or request.is_once:
                 raise
-        return await self._sender.once(_shown(asked, fresh), take)
+        return await self._sender.once(_authorized(request, fresh), take)
 
 
 async def _unread(response: httpx2.Response) -> httpx2.Response:
     return response
 
 
-def _shown(asked: Asked, token: str | None) -> Asked:
+def _authorized(request: Request, token: str | None) -> Request:
     if token is None:
-        return asked
-    return asked._replace(headers={**asked.headers, "authorization": f"Bearer {token}"})
+        return request
+    return request._replace(headers={**request.headers, "authorization": f"Bearer {token}"})
 
 
 def _replayed(document: bytes) -> list[tuple[str, str]]:
-    """The methods and paths that take an Idempotency-Key, by an OpenAPI document."""
+    """Returns the methods and paths of an OpenAPI document that accept an Idempotency-Key."""
     try:
         described = msgspec.json.decode(document)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -228,7 +232,7 @@ def _is_idempotency_key(parameter: Mapping[str, Any]) -> bool:
 
 
 def _resolved(document: Any, part: object) -> Mapping[str, Any]:
-    """A parameter, which may be a reference into the document."""
+    """Returns a parameter, after resolving a reference into the document."""
     reference = _mapping(part).get("$ref")
     if not isinstance(reference, str):
         return _mapping(part)

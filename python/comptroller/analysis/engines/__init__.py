@@ -1,4 +1,4 @@
-"""What runs the reports: DuckDB or Spark, each behind the same small face."""
+"""The engines that run reports, DuckDB and Spark, and their common interface."""
 
 from __future__ import annotations
 
@@ -18,32 +18,37 @@ if TYPE_CHECKING:
 
 
 class Engine(Protocol):
-    """Tables of a store, and reports over them; used by one thread at a time.
+    """Holds tables and runs statements over them; used by one thread at a time.
 
-    Times are in UTC, amounts decimal(38, 18), closed sets text.
+    Times are in UTC, amounts are decimal(38, 18), enumerations are text.
     """
 
     def read(self, table: str, stream: Rows) -> None:
-        """Copies a table, in place of what the engine has of it."""
+        """Copies a table into the engine, replacing an existing one."""
 
     def scan(self, table: str, path: str) -> None:
-        """Takes a table from a Parquet file or dataset, which is read whenever a report runs."""
+        """Defines a table as a Parquet file or dataset, which each report reads again."""
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
-        """The rows of a statement.
+        """Runs a statement; returns its rows.
 
         Raises OverflowError if a sum of amounts has more than 38 digits.
         """
 
     def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
-        """What runs, for people: with the values in it."""
+        """Returns the SQL of a statement with its values, for display."""
 
     def close(self) -> None:
         """Drops the tables."""
 
 
 def engine(name: str | Engine) -> Engine:
-    """A new engine of a name; an engine itself. Raises MissingExtra if it is not installed."""
+    """Returns a new engine for a name, or an engine object itself.
+
+    Raises:
+        InvalidRequest: the name is unknown.
+        MissingExtra: a module of the engine is not installed.
+    """
     for module in ("sqlglot", "polars"):
         require(module, "a report", "analysis")
     if name == "duckdb":
@@ -61,9 +66,9 @@ def engine(name: str | Engine) -> Engine:
 
 
 def tables_in(folder: str | PathLike[str]) -> Mapping[str, str]:
-    """The Parquet exports in a folder by table: ``claims.parquet``, or the dataset ``claims``.
+    """Returns the Parquet exports of a folder by table: ``claims.parquet`` or folder ``claims``.
 
-    Raises InvalidRequest if it has none.
+    Raises InvalidRequest if the folder has no export.
     """
     found = {
         each.stem.replace("-", "_"): str(each)
@@ -72,5 +77,5 @@ def tables_in(folder: str | PathLike[str]) -> Mapping[str, str]:
     }
     tables = {name: path for name, path in found.items() if name in TABLES}
     if not tables:
-        raise invalid("folder", f"{folder} has no file such as claims.parquet, no folder claims")
+        raise invalid("folder", f"{folder} has no export such as claims.parquet or a folder claims")
     return tables

@@ -1,4 +1,4 @@
-"""DuckDB, inside this process."""
+"""The engine DuckDB, in this process."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from comptroller.errors import invalid
 
 
 class DuckDB:
-    """Runs reports in a DuckDB of its own, in memory."""
+    """Runs reports in a private in-memory DuckDB."""
 
     def __init__(self) -> None:
         self._connection = duckdb.connect()
-        self._has_files = False  # of others, which may be anything
-        # Of cursors too, which a SET without GLOBAL leaves alone.
+        self._has_files = False  # of the caller, which may be invalid
+        # GLOBAL, so that the setting also applies to cursors.
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
 
     def read(self, table: str, stream: Rows) -> None:
-        """Copies a table, in place of what is there of it."""
+        """Copies a table, replacing an existing one."""
         with interruptible(duckdb):
             self._connection.execute(f"DROP TABLE IF EXISTS {table}")
             self._connection.register("stream", stream)
@@ -36,7 +36,7 @@ class DuckDB:
                 self._connection.unregister("stream")
 
     def scan(self, table: str, path: str) -> None:
-        """Takes a table from a Parquet file, or from all those in a folder."""
+        """Defines a table as a Parquet file, or as all Parquet files of a folder."""
         place = f"{path}/**/*.parquet" if Path(path).is_dir() else path
         self._has_files = True
         with _refusing():
@@ -44,7 +44,7 @@ class DuckDB:
             _plain(rows).create_view(table)
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
-        """The rows, through Arrow."""
+        """Runs a statement; returns its rows."""
         bound = {name: values[name] for name in statement.parameters}
         try:
             with interruptible(duckdb), _refusing() if self._has_files else nullcontext():
@@ -54,7 +54,7 @@ class DuckDB:
             raise OverflowError(str(error)) from error
 
     def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
-        """What runs, with the values in it; `comptroller query` takes it too."""
+        """Returns the SQL of a statement with its values, which `comptroller query` can run."""
         return statement.with_values(values).sql("duckdb", pretty=True)
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class DuckDB:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Files that are gone, are no Parquet or lack a column, as refusals."""
+    """Raises InvalidRequest for files that are missing, are not Parquet, or lack a column."""
     try:
         yield
     except (duckdb.IOException, duckdb.InvalidInputException, duckdb.BinderException) as error:
@@ -72,7 +72,7 @@ def _refusing() -> Iterator[None]:
 
 
 class _Rows:
-    """A relation for polars, which keeps hold of the type of what it is given."""
+    """Hides the type of a relation, of which polars would keep a reference."""
 
     def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
         self._relation = relation

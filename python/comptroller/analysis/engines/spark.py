@@ -1,4 +1,4 @@
-"""Spark, from Parquet files."""
+"""The engine Spark, which reads Parquet files."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from py4j.protocol import Py4JJavaError  # noqa: E402
 from pyspark.errors import ArithmeticException  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
 
-#: Without the second, Spark drops the 18th digit of money; without the third, a sum that is too
-#: large is null to it.
+#: allowPrecisionLoss would drop the 18th fraction digit of amounts. Without ansi, a sum that
+#: overflows would be null.
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.decimalOperations.allowPrecisionLoss": "false",
@@ -33,8 +33,8 @@ class Spark:
     """Runs reports in a Spark session.
 
     Args:
-        session: gets the tables as views. By default a new one beside the active one, or on this
-            machine, whose views no other engine sees.
+        session: the session to use; the tables become temporary views in it. By default a new
+            session of the active Spark application, or of a local one.
     """
 
     def __init__(self, session: SparkSession | None = None) -> None:
@@ -46,7 +46,7 @@ class Spark:
         self._folder = TemporaryDirectory(prefix="comptroller-")
 
     def read(self, table: str, stream: Rows) -> None:
-        """Copies a table to a Parquet file that this machine's executors can read."""
+        """Copies a table to a Parquet file, which local executors can read."""
         with reading(polars.exceptions.ComputeError):
             frame = polars.DataFrame(stream)
         words = polars.col(polars.Categorical).cast(polars.String)
@@ -55,42 +55,42 @@ class Spark:
         self.scan(table, str(path))
 
     def scan(self, table: str, path: str) -> None:
-        """Takes a table from a Parquet file or dataset, wherever Spark finds its path."""
+        """Defines a table as a Parquet file or dataset at any path that Spark can read."""
         self._session.read.parquet(path).createOrReplaceTempView(f"store_{table}")
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
-        """The rows, through Arrow."""
+        """Runs a statement; returns its rows."""
         bound = {name: _aware(values[name]) for name in statement.parameters}
         try:
             rows = self._session.sql(_translated(statement.tree.copy()), args=bound)
             return polars.DataFrame(rows.toArrow())
         except ArithmeticException as error:
             raise OverflowError(str(error)) from error
-        except Py4JJavaError as error:  # of several stages that failed at once
+        except Py4JJavaError as error:  # raised if several stages fail at once
             if "SparkArithmeticException" not in str(error):
                 raise
             raise OverflowError(str(error)) from error
 
     def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
-        """What runs, with the values in it."""
+        """Returns the SQL of a statement with its values, for display."""
         return _translated(statement.with_values(values))
 
     def close(self) -> None:
-        """Drops the copies; the views of the session stay until other tables take their place."""
+        """Deletes the copied files; the session keeps its views."""
         self._folder.cleanup()
 
 
 def _translated(query: exp.Query) -> str:
-    """A statement for Spark, whose tables of the store are views such as ``store_claims``."""
+    """Translates a statement for Spark, where the tables are views such as ``store_claims``."""
     for node in list(query.find_all(exp.Table, exp.CTE, exp.DataType)):
         if isinstance(node, exp.Table) and node.db == STORE:
             node.set("this", exp.to_identifier(f"store_{node.name}"))
             node.set("db", None)
         elif isinstance(node, exp.CTE):
-            node.set("materialized", None)  # a word that it does not know
+            node.set("materialized", None)  # not supported by Spark
         elif isinstance(node, exp.DataType) and node.is_type("TIMESTAMP", "TIMESTAMPNTZ"):
-            node.replace(exp.DataType.build("TIMESTAMPTZ"))  # as its own times are, in UTC
-    for quotient in list(query.find_all(exp.Div)):  # of whole numbers and decimals it rounds
+            node.replace(exp.DataType.build("TIMESTAMPTZ"))  # Spark's own type; the zone is UTC
+    for quotient in list(query.find_all(exp.Div)):  # Spark rounds quotients of decimals
         for side in ("this", "expression"):
             quotient.set(side, exp.cast(quotient.args[side], "DOUBLE"))
     return query.sql("spark", pretty=True)
@@ -101,7 +101,7 @@ def _aware(value: Any) -> Any:
 
 
 def local_session() -> SparkSession:
-    """A session on two cores of this machine, without a web page."""
+    """Starts a local session with two cores and without the web UI."""
     building = SparkSession.builder.master("local[2]").appName("comptroller")
     for name, value in {
         **SETTINGS,

@@ -1,7 +1,7 @@
-"""Pictures of the reports, drawn by altair; saved as PNG or SVG without a network.
+"""Pictures of the reports, drawn with altair; saved as PNG or SVG without a network.
 
-No more than 5,000 rows go into one: the largest are shown with the others added up or counted, and
-periods are taken together. Amounts are drawn as floats; the report's own rows stay exact.
+A picture has at most 5,000 rows: it shows the largest series, sums or counts the others, and
+merges periods. Amounts are drawn as floats; the rows of the report stay exact.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from comptroller.analysis.plots.frames import drawable
-from comptroller.analysis.plots.marks import say
+from comptroller.analysis.plots.marks import message
 from comptroller.analysis.plots.theme import Picture, checked, finished
 
 if TYPE_CHECKING:
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 
 def warm() -> None:
-    """Starts the renderer, which later pictures find running."""
-    say("").save(StringIO(), format="svg")
+    """Starts the renderer in advance, to speed up the first picture."""
+    message("").save(StringIO(), format="svg")
 
 
 def draw_svg(report: Report) -> tuple[str, list[str]]:
-    """The picture of a report for a page, and the notes on it; vega checks it, altair does not."""
+    """Returns the picture of a report as SVG for a page, and its notes.
+
+    Vega validates the chart; altair's slower validation is off.
+    """
     with debug_mode(False):
         picture, notes = draw(report, "page")
         with alt.data_transformers.enable("default"), alt.data_transformers.disable_max_rows():
@@ -38,15 +41,18 @@ def draw_svg(report: Report) -> tuple[str, list[str]]:
 
 
 def plot(report: Report, theme: str = "light") -> Picture:
-    """The picture of a report. Raises InvalidRequest for an unknown theme."""
+    """Draws a report. Raises InvalidRequest for an unknown theme."""
     return draw(report, theme)[0]
 
 
 def draw(report: Report, theme: str) -> tuple[Picture, list[str]]:
-    """The picture of a report and the notes on it, which it shows unless it is for a page."""
+    """Draws a report; returns the picture and its notes.
+
+    The notes are part of the picture, except for the theme `page`.
+    """
     colours = checked(theme)
     if not len(report):
-        picture, notes = say(f"Nothing to show: {report.definition.empty}"), []
+        picture, notes = message(f"Nothing to show: {report.definition.empty}"), []
     else:
         module, name = report.definition.drawing.split(".")
         drawing = getattr(import_module(f"{__name__}.{module}"), name)

@@ -1,4 +1,4 @@
-"""Pictures of claims counted: volume over time, how surely, why they failed."""
+"""Pictures of claims: volume over time, success rates and failures."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _ENDED = pl.col("confirmed") + pl.col("failed")
 
 
 def summary(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """Volume over time by status or else by the other keys; bars without a period.
+    """Draws the volume over time, by status or by the other keys; bars if there is no period.
 
-    Beside it success rates, or amounts by status and where nothing has succeeded or failed yet.
+    Adds success rates; or amounts, if the key `status` is given or no claim has ended yet.
     """
     period = frames.period_of(report.keys)
     keys = report.keys
@@ -28,9 +28,9 @@ def summary(frame: pl.DataFrame, report: Report) -> theme.Drawn:
 
 
 def _over_time(frame: pl.DataFrame, keys: tuple[str, ...], period: str) -> theme.Drawn:
-    words = frames.words_of(keys)
-    by_status = "status" in words
-    named, names, _ = frames.with_series(frame, ["status"] if by_status else words, "claims")
+    others = frames.non_periods_of(keys)
+    by_status = "status" in others
+    named, names, _ = frames.with_series(frame, ["status"] if by_status else others, "claims")
     if by_status:
         order = list(theme.STATUSES)
         names.sort(key=lambda name: order.index(name) if name in order else len(order))
@@ -65,7 +65,7 @@ def _shares(rates: pl.DataFrame) -> scales.Scaled:
 
 def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> theme.Drawn:
     notes: list[str] = []
-    named, names, _ = frames.with_series(frame, keys, "claims", marks.MOST_BARS)
+    named, names, _ = frames.with_series(frame, keys, "claims", marks.MAX_BARS)
     volume = marks.bars(named, names, "claims", "claims")
     if "status" in keys:
         amounts = [
@@ -84,15 +84,15 @@ def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> theme.Drawn:
 
 
 def schedules(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """How many claims of each schedule have failed since its last confirmed one."""
-    named, names, _ = frames.with_series(frame, ["schedule"], "failures", marks.MOST_BARS)
+    """Draws the number of failed claims of each schedule since its last confirmed claim."""
+    named, names, _ = frames.with_series(frame, ["schedule"], "failures", marks.MAX_BARS)
     title = "claims failed since the last confirmed"
     return marks.bars(named, names, "failures", title, theme.VERMILLION), []
 
 
 def failures(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """How many failures each message has, and within how many were made good."""
-    named, names, _ = frames.with_series(frame, ["error_message"], "failures", marks.MOST_BARS)
+    """Draws the number of failures with each message, and how many were made good later."""
+    named, names, _ = frames.with_series(frame, ["error_message"], "failures", marks.MAX_BARS)
     counted = named.group_by("series", maintain_order=True).agg(
         pl.col("failures", "made_good").sum()
     )

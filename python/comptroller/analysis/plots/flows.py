@@ -1,4 +1,4 @@
-"""Pictures of what happens over time: orchestrations, days that stand out, controls, histories."""
+"""Pictures of orchestrations, unusual days, controls and histories."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from comptroller.analysis.report import Report
 
 _KINDS = ("type", "set_by")
-_MOST_ASSETS = 10
-_MOST_POINTS = 2_000
-#: What the largest cell must be of the median one to be shown in steps of ten.
-_DWARFS = 60
+_MAX_ASSETS = 10
+_MAX_POINTS = 2_000
+#: The ratio of the largest cell to the median from which on the scale is logarithmic.
+_LOG_RATIO = 60
 
 
 def orchestrations(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """How many orchestrations go from each asset to each, and how many of those failed."""
-    sources = frames.with_series(frame, ["source_asset"], "orchestrations", _MOST_ASSETS)
+    """Draws the number of orchestrations, and of failed ones, for each pair of assets."""
+    sources = frames.with_series(frame, ["source_asset"], "orchestrations", _MAX_ASSETS)
     named = sources.frame.rename({"series": "row"})
-    destinations = frames.with_series(named, ["destination_asset"], "orchestrations", _MOST_ASSETS)
+    destinations = frames.with_series(named, ["destination_asset"], "orchestrations", _MAX_ASSETS)
     failed = pl.col("orchestrations").filter(pl.col("status").is_in(["FAILED", "REJECTED"]))
     cells = (
         destinations.frame.group_by("row", column="series", maintain_order=True)
@@ -38,7 +38,7 @@ def orchestrations(frame: pl.DataFrame, report: Report) -> theme.Drawn:
         y=alt.Y("row:N", title="from", sort=sources.names, axis=alt.Axis(**marks.LEFT)),
         title="orchestrations",
         domain=(0, largest),
-        tens=largest > _DWARFS * median,
+        is_log=largest > _LOG_RATIO * median,
     )
     total = int(frame["orchestrations"].sum())
     bad = int(cells["failed"].sum())
@@ -52,13 +52,14 @@ def _count_text() -> pl.Expr:
 
 
 def anomalies(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """The days beyond the band, by how many MADs they are from the median of their series."""
+    """Draws the days outside the band by their distance from the median, in MADs."""
     keys = frame.columns[: frame.columns.index("day")]
     named, names, _ = frames.with_series(frame, keys)
     drawn = _furthest(named)
     notes = ["How many MADs a day is from the median of its series; grey: the band."]
     if len(drawn) < len(frame):
-        notes.append(f"Drawn are the furthest {_MOST_POINTS:,}, {len(frame) - len(drawn):,} not.")
+        left = len(frame) - len(drawn)
+        notes.append(f"Shows the furthest {_MAX_POINTS:,} days; {left:,} others are not drawn.")
     edge = float(report.given.get("band", 0))
     furthest = float(drawn["score"].abs().max() or edge or 1)  # type: ignore[arg-type]
     side = pl.when(pl.col("value") < pl.col("median")).then(-furthest).otherwise(furthest)
@@ -67,18 +68,21 @@ def anomalies(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     )
     unscored = len(placed) - int(placed["known"].sum())
     if unscored:
-        notes.append(f"Crosses: {unscored:,} days of series that hardly vary, so without a score.")
+        notes.append(f"Crosses: {unscored:,} days without a score, as their series hardly vary.")
     placed = placed.with_columns(start="day", end=frames.end_of(pl.col("day"), "1d"))
     when = scales.times(placed, "day (UTC)")
     return _scores(placed, f"{report.given['measure']}, in MADs", names, edge, when), notes
 
 
 def _furthest(frame: pl.DataFrame) -> pl.DataFrame:
-    """As many as can be drawn; of days without a score a quarter, or what those with one leave."""
+    """Returns the days to draw: those with the largest scores, and up to a quarter without one.
+
+    If there are few days with a score, more days without one fill the limit.
+    """
     has_score = pl.col("score").is_not_null()
     scored = frame.filter(has_score).sort(pl.col("score").abs(), descending=True)
-    unscored = frame.filter(~has_score).head(max(_MOST_POINTS // 4, _MOST_POINTS - len(scored)))
-    return pl.concat([scored.head(_MOST_POINTS - len(unscored)), unscored])
+    unscored = frame.filter(~has_score).head(max(_MAX_POINTS // 4, _MAX_POINTS - len(scored)))
+    return pl.concat([scored.head(_MAX_POINTS - len(unscored)), unscored])
 
 
 def _scores(
@@ -101,15 +105,15 @@ def _scores(
 
 
 def restrictions(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """The controls in force by type and setter over time, and those made and lifted."""
+    """Draws the active controls by type and setter over time, and those created and lifted."""
     period = frames.period_of(report.keys)
     if period is None:
-        named, names, _ = frames.with_series(frame, _KINDS, "active", marks.MOST_BARS)
+        named, names, _ = frames.with_series(frame, _KINDS, "active", marks.MAX_BARS)
         return marks.bars(named, names, "active", "controls in force"), []
     named, names, _ = frames.with_series(frame, _KINDS, "created")
     notes: list[str] = []
     spanned, unit = frames.with_spans(named, period, notes)
-    # A period that is listed has all that is in force; what counts of several is the last.
+    # Each listed period has all active controls; of merged periods, the last one counts.
     last = spanned.filter(pl.col(period) == pl.col(period).max().over("start"))
     active = last.group_by("start", "series", maintain_order=True).agg(
         controls=pl.col("active").sum()
@@ -122,14 +126,14 @@ def restrictions(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     )
     when = scales.times(spanned, f"by {unit} (UTC)")
     counted = active.join(until, on="start").sort("start")
-    standing = marks.volume_of(counted, names, "controls", "in force at the end", when, notes)
-    return alt.vconcat(standing, _changes(spanned, when)), notes
+    in_force = marks.volume_of(counted, names, "controls", "in force at the end", when, notes)
+    return alt.vconcat(in_force, _changes(spanned, when)), notes
 
 
 def history(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """When what happened: a strip for each kind of event."""
+    """Draws the times of events, in a strip for each kind of event."""
     named, names, _ = frames.with_series(
-        frame.drop_nulls("at"), ["record", "event"], most=marks.MOST_BARS
+        frame.drop_nulls("at"), ["record", "event"], most=marks.MAX_BARS
     )
     ends = named.with_columns(start="at", end=frames.end_of(pl.col("at"), "1d"))
     drawn = alt.Chart(named.select("series", start="at")).mark_tick(size=14, color=theme.BLUE)

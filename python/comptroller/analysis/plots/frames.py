@@ -1,4 +1,4 @@
-"""Rows made few enough to draw: the largest with the others added up, longer periods."""
+"""Reduction of rows for drawing: largest series, merged periods, shortened labels."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from comptroller.analysis.plots.theme import SERIES
 from comptroller.analysis.registry import PERIODS
 from comptroller.display.html import printable
 
-#: No more rows than this go into a picture.
-MOST_ROWS = 5_000
-#: No more periods than are told apart at 600 pixels.
-MOST_PERIODS = 180
-#: A label has so many letters at most; Vega cuts those that are wider than there is room for.
-_MOST_LETTERS = 40
+#: The maximum number of rows in a picture.
+MAX_ROWS = 5_000
+#: The maximum number of periods that can be distinguished at 600 pixels.
+MAX_PERIODS = 180
+#: The maximum number of characters in a label; Vega truncates wider labels.
+_MAX_LABEL_LENGTH = 40
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LAST = datetime.max.replace(tzinfo=UTC)
 _STEPS = {
@@ -35,25 +35,28 @@ _STEPS = {
 
 
 def drawable(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows with money as floats, which a picture is exact enough with."""
+    """Returns the rows with amounts as floats, which are exact enough for a picture."""
     return frame.with_columns(pl.col(pl.Decimal).cast(pl.Float64))
 
 
-#: The amounts of so many assets are drawn, each in a panel of its own.
-MOST_ASSETS = 4
+#: The maximum number of assets whose amounts are drawn, each in its own panel.
+MAX_ASSETS = 4
 
 
 def by_asset(frame: pl.DataFrame, notes: list[str]) -> list[tuple[str, pl.DataFrame]]:
-    """The rows of each asset with its label, those with the most rows first; the others noted."""
-    named, names, others = with_series(frame, ["asset"], None, MOST_ASSETS)
+    """Returns the label and the rows of each asset, most rows first; adds a note on the others."""
+    named, names, others = with_series(frame, ["asset"], None, MAX_ASSETS)
     if others is not None:
-        notes.append(f"Amounts are drawn of {MOST_ASSETS} assets, not of the {others}.")
+        notes.append(f"Shows the amounts of {MAX_ASSETS} assets, not of the {others}.")
         names = names[:-1]
     return [(name, named.filter(pl.col("series") == name).drop("series")) for name in names]
 
 
-class Fewer(NamedTuple):
-    """Rows whose `series` are `names`, the largest first; the last is the `others`, where any."""
+class SeriesRows(NamedTuple):
+    """Rows with a column `series`, and its values `names`, largest first.
+
+    If series were merged, `others` is the name of the merged series, the last of `names`.
+    """
 
     frame: pl.DataFrame
     names: list[str]
@@ -62,14 +65,14 @@ class Fewer(NamedTuple):
 
 def with_series(
     frame: pl.DataFrame, keys: Sequence[str], weight: str | None = None, most: int = len(SERIES)
-) -> Fewer:
-    """Names each row's `series` after its keys; those beyond the `most` heaviest are others.
+) -> SeriesRows:
+    """Adds a column `series`, named after the keys; merges all but the `most` heaviest series.
 
-    A series weighs what its column `weight` adds up to, or as many rows as it has. Keys that differ
-    are never one series, however alike they read.
+    The weight of a series is the sum of its column `weight`, or else its number of rows. Different
+    keys are always different series, even if their labels would be equal.
     """
     if not keys:
-        return Fewer(frame.with_columns(series=pl.lit("all")), ["all"])
+        return SeriesRows(frame.with_columns(series=pl.lit("all")), ["all"])
     heaviest = (
         frame.group_by(keys, maintain_order=True)
         .agg(weight_of_series=pl.len() if weight is None else pl.col(weight).abs().sum())
@@ -82,22 +85,22 @@ def with_series(
     named = kept.with_columns(series=pl.Series(names[: len(kept)], dtype=pl.String))
     joined = frame.join(named, on=keys, how="left", nulls_equal=True, maintain_order="left")
     if not left:
-        return Fewer(joined, names)
-    return Fewer(joined.with_columns(pl.col("series").fill_null(names[-1])), names, names[-1])
+        return SeriesRows(joined, names)
+    return SeriesRows(joined.with_columns(pl.col("series").fill_null(names[-1])), names, names[-1])
 
 
 def end_of(start: pl.Expr, step: str) -> pl.Expr:
-    """When a period ends, or the last moment there is."""
+    """Returns the end of a period, at most the largest datetime."""
     return pl.min_horizontal(start.dt.offset_by(step), pl.lit(_LAST))
 
 
 def with_spans(
-    frame: pl.DataFrame, period: str, notes: list[str], most: int = MOST_PERIODS
+    frame: pl.DataFrame, period: str, notes: list[str], most: int = MAX_PERIODS
 ) -> tuple[pl.DataFrame, str]:
-    """Rows with the `start` and the `end` of their period, and what it is called.
+    """Adds the `start` and `end` of a period to each row; returns also the name of the period.
 
-    So many periods are taken together, and that noted, that there are at most `most`; nothing is
-    added up yet.
+    Uses the shortest period of which there are at most `most`, and adds a note if that is longer
+    than `period`. Does not aggregate rows.
     """
     units = list(_STEPS)
     for unit in units[units.index(period) :]:
@@ -112,23 +115,23 @@ def with_spans(
 
 
 def period_of(keys: Sequence[str]) -> str | None:
-    """The finest period among the keys."""
+    """Returns the shortest period among the keys, or None."""
     return next((period for period in PERIODS if period in keys), None)
 
 
-def words_of(keys: Sequence[str]) -> list[str]:
-    """The keys that are no periods."""
+def non_periods_of(keys: Sequence[str]) -> list[str]:
+    """Returns the keys that are not periods."""
     return [key for key in keys if key not in PERIODS]
 
 
 def shortened(text: str) -> str:
-    """Printable text as long as a label may be; of each UUID its beginning and its end."""
+    """Shortens text to a label: cuts the middle of each UUID, and the end of a long text."""
     shown = _UUID.sub(lambda found: f"{found[0][:13]}…{found[0][-4:]}", printable(text))
-    return shown if len(shown) <= _MOST_LETTERS else f"{shown[: _MOST_LETTERS - 1]}…"
+    return shown if len(shown) <= _MAX_LABEL_LENGTH else f"{shown[: _MAX_LABEL_LENGTH - 1]}…"
 
 
 def labels(rows: Sequence[Sequence[str | None]], *more: str) -> list[str]:
-    """A label for each row of words and for each one more; those that would be equal numbered."""
+    """Returns a label for each row of key values, then those of `more`; numbers equal labels."""
     labels = [
         shortened(" · ".join("(none)" if word is None else word for word in row)) for row in rows
     ]

@@ -1,4 +1,4 @@
-"""Pictures of groups: what they hold and claim, whether both fit, how long they stay."""
+"""Pictures of payout groups: statements, reconciliation and cohorts."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from comptroller.display.numbers import shortest, with_fraction
 if TYPE_CHECKING:
     from comptroller.analysis.report import Report
 
-_MOST_MONTHS = 36
-_MOST_GROUPS = 4_000
-_MOST_CROSSES = 500
-#: So many times as far as the furthest are those that no number says how far.
+_MAX_MONTHS = 36
+_MAX_GROUPS = 4_000
+_MAX_CROSSES = 500
+#: The position of groups without a deviation, as a multiple of the largest deviation.
 _BEYOND = 1.5
 _NAMED = 2
-#: A deviation from which on it is said in times, not percent.
+#: The deviation from which on a note has a multiple of the median instead of a percentage.
 _TIMES = 10
 
 
 def statement(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """The holdings of each asset from day to day as a waterfall, and below it what was claimed."""
+    """Draws the daily holdings of each asset as a waterfall, and the claimed amounts below."""
     notes: list[str] = []
     panels: list[theme.Picture] = []
     exact = report.to_polars().filter(pl.col("day").is_null())
@@ -95,26 +95,26 @@ def _last(moment: datetime | None) -> str:
 
 
 def reconciliation(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """A strip for each asset and ledger: how far each group's rate is from the others'."""
+    """Draws the deviation of each group's rate, in a strip for each asset and ledger."""
     compared = frame.drop_nulls("deviation").sort(pl.col("deviation").abs(), descending=True)
     worst = compared.filter(~pl.col("within_tolerance")).head(_NAMED)
     notes = [
         f"Furthest: {_named(row)}, {_far(row['deviation'])}." for row in worst.iter_rows(named=True)
     ]
     tolerance = float(report.given.get("tolerance", 0))
-    near = compared.head(_MOST_GROUPS).with_columns(known=True)
+    near = compared.head(_MAX_GROUPS).with_columns(known=True)
     furthest = max(float(near["deviation"].abs().max() or 0), tolerance)  # type: ignore[arg-type]
     beyond, others = _without_deviation(frame)
     crossed = beyond.with_columns(deviation=pl.lit(_BEYOND * furthest or 1.0), known=False)
     drawn = pl.concat([near, crossed])
     if len(near) < len(compared):
         more = len(compared) - len(near)
-        notes.append(f"Drawn are the furthest {_MOST_GROUPS:,}, and {more:,} others not.")
+        notes.append(f"Shows the furthest {_MAX_GROUPS:,} groups; {more:,} others are not drawn.")
     notes += others
     if tolerance:
         notes.append("Grey: within the tolerance.")
     if not len(drawn):
-        return marks.say("There are no two rates to compare."), notes
+        return marks.message("There are no two rates to compare."), notes
     shown = pl.concat([drawn["deviation"], pl.Series([-tolerance, tolerance])])
     scaled = scales.quantity(shown, "deviation from the median rate")
     scaled.axis["labelExpr"] = _PERCENT
@@ -123,25 +123,25 @@ def reconciliation(frame: pl.DataFrame, report: Report) -> theme.Drawn:
 
 
 def _without_deviation(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """The rows that are beyond the tolerance by no number, and notes of all without one."""
-    rest = frame.filter(pl.col("deviation").is_null())
+    """Returns rows outside the tolerance without a deviation, and notes on all such rows."""
+    missing = frame.filter(pl.col("deviation").is_null())
     rated = pl.col("annual_rate").is_not_null()
-    beyond = rest.filter(~pl.col("within_tolerance")).sort("claimed", descending=True)
+    beyond = missing.filter(~pl.col("within_tolerance")).sort("claimed", descending=True)
     notes = []
     for where, condition in (("holdings of 0", ~rated), ("a median rate of 0", rated)):
         if len(some := beyond.filter(condition)):
             most = ", ".join(_named(row) for row in some.head(_NAMED).iter_rows(named=True))
             notes += [f"Crosses at the edge: {len(some):,} claimed on {where}.", f"Most: {most}."]
-    unmeasured = rest.filter(pl.col("within_tolerance").is_null())
+    unmeasured = missing.filter(pl.col("within_tolerance").is_null())
     counts = {
         "no rate, since no holdings are known, or none and no claims": unmeasured.filter(~rated),
         "no median, since the asset or the ledger is unknown": unmeasured.filter(rated),
-        "a rate of 0, as the median is": rest.filter("within_tolerance"),
+        "a rate of 0, as the median is": missing.filter("within_tolerance"),
     }
     notes += [f"Not drawn: {len(some):,} with {why}." for why, some in counts.items() if len(some)]
-    if len(beyond) > _MOST_CROSSES:
-        notes.append(f"Drawn are {_MOST_CROSSES:,} crosses, those with the most claimed.")
-    return beyond.head(_MOST_CROSSES), notes
+    if len(beyond) > _MAX_CROSSES:
+        notes.append(f"Shows {_MAX_CROSSES:,} crosses, those with the most claimed.")
+    return beyond.head(_MAX_CROSSES), notes
 
 
 def _named(row: dict[str, Any]) -> str:
@@ -149,7 +149,7 @@ def _named(row: dict[str, Any]) -> str:
 
 
 def _strips(drawn: pl.DataFrame, scaled: scales.Scaled) -> list[alt.Chart]:
-    named, names, _ = frames.with_series(drawn, ["asset", "ledger"], most=marks.MOST_BARS)
+    named, names, _ = frames.with_series(drawn, ["asset", "ledger"], most=marks.MAX_BARS)
     colours = {"within tolerance": theme.BLUE, "beyond it": theme.VERMILLION}
     near, far = colours
     within = pl.when("within_tolerance").then(pl.lit(near)).otherwise(pl.lit(far))
@@ -178,26 +178,26 @@ def _far(deviation: float) -> str:
 
 
 def cohort(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """The share of each month's groups that still claim, by the months since."""
+    """Draws the share of each month's groups that still claim, by months since the first."""
     notes = []
     if frame["asset"].n_unique() > 1:
         notes.append("A group that claims several assets counts once for each.")
     frame = frame.group_by("month", "age_months", maintain_order=True).agg(pl.col("groups").sum())
     months = frame["month"].unique().sort()
-    if len(months) > _MOST_MONTHS:
-        notes.append(f"Drawn are the latest {_MOST_MONTHS} of {len(months)} months.")
+    if len(months) > _MAX_MONTHS:
+        notes.append(f"Shows the latest {_MAX_MONTHS} of {len(months)} months.")
     first = frame.filter(pl.col("age_months") == 0).select("month", all=pl.col("groups"))
     shown = (
         frame.join(first, on="month")
-        .filter(pl.col("month") >= months.tail(_MOST_MONTHS).min())
-        .filter(pl.col("age_months") < _MOST_MONTHS)
+        .filter(pl.col("month") >= months.tail(_MAX_MONTHS).min())
+        .filter(pl.col("age_months") < _MAX_MONTHS)
         .with_columns(
             share=pl.col("groups") / pl.col("all"),
             began=pl.format("{} ({})", pl.col("month").dt.strftime("%Y-%m"), "all"),
         )
     )
-    if len(shown) < len(frame) and len(months) <= _MOST_MONTHS:
-        notes.append(f"Drawn are the first {_MOST_MONTHS} months of each.")
+    if len(shown) < len(frame) and len(months) <= _MAX_MONTHS:
+        notes.append(f"Shows the first {_MAX_MONTHS} months of each.")
     cells = shown.select(
         column="age_months",
         row="began",

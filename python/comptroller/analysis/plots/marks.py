@@ -1,4 +1,4 @@
-"""What pictures are made of: piles and lines over time, bars beside their names."""
+"""The elements of pictures: stacked areas and lines over time, bars, and heat maps."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import polars as pl
 from comptroller.analysis.plots.scales import LABEL, Scaled, quantity, ticks_for
 from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, STATUSES, Picture, colours
 
-#: Bars that are told apart, one above the other.
-MOST_BARS = 20
-#: As many points are shown on their lines; a single one would not be seen otherwise.
-_MOST_POINTS = 60
+#: The maximum number of bars in a picture.
+MAX_BARS = 20
+#: The maximum number of rows for which lines have points, so that a single value is visible.
+_MAX_LINE_POINTS = 60
 ROW = alt.Step(18)
-#: What one series must hold for the others to vanish from a pile.
+#: The share of one series from which on the others would be invisible in a stack.
 _DOMINATES = 0.985
-#: The title of the names of rows, above them: beside few of them it would have no room.
+#: Puts the title of an axis with row names above it, where a few rows also have room for it.
 ABOVE: dict[str, Any] = {
     "titleAngle": 0,
     "titleAnchor": "start",
@@ -28,42 +28,43 @@ ABOVE: dict[str, Any] = {
     "titleY": -4,
 }
 LEFT: dict[str, Any] = {**ABOVE, "titleAlign": "right", "titleX": -6}
-#: A legend has four columns of such short labels, of longer ones two; what its symbols take.
-_SHORT_LETTERS = 12
+#: A legend has four columns if all labels are this short, else two.
+_SHORT_LABEL_LENGTH = 12
+#: The width of a legend symbol in pixels.
 _SYMBOL = 30
-#: The most columns of a heat map whose cells have room for a text.
-_MOST_TEXTS = 14
-#: From here on, of 1, a cell is too bright for white text.
+#: The maximum number of columns of a heat map whose cells have room for text.
+_MAX_TEXT_COLUMNS = 14
+#: The position on the colour scale from which on text is black, not white.
 _BRIGHT = 0.55
 
 
 def colour_of(names: Sequence[str], column: str = "series") -> alt.Color:
-    """The colour of each name, with its legend; words of a status have their own."""
+    """Returns the colour encoding of the names, with a legend; statuses have fixed colours."""
     return alt.Color(f"{column}:N", **_coloured(names))
 
 
 def _coloured(names: Sequence[str]) -> dict[str, Any]:
-    columns = 4 if max(map(len, names)) <= _SHORT_LETTERS else 2
+    columns = 4 if max(map(len, names)) <= _SHORT_LABEL_LENGTH else 2
     legend = alt.Legend(columns=columns, labelLimit=PANEL // columns - _SYMBOL)
     scale = colours(names, STATUSES)
     return {"title": None, "scale": scale, "sort": list(names), "legend": legend}
 
 
-def pile(
+def stack(
     frame: pl.DataFrame, names: Sequence[str], measure: str, title: str, when: alt.X
 ) -> alt.Chart:
-    """The measure of each series upon those before it in `names`, from `start` to `end`."""
+    """Draws the measure of the series stacked in the order of `names`, from `start` to `end`."""
     places = pl.DataFrame({"series": names, "place": range(len(names))})
-    piled = (
+    stacked = (
         frame.select("start", "end", "series", pl.col(measure).alias("height"))
         .join(places, on="series")
         .sort("start", "place")
         .with_columns(top=pl.col("height").cum_sum().over("start"))
         .with_columns(bottom=pl.col("top") - pl.col("height"))
     )
-    axis = alt.Axis(title=title, labelExpr=LABEL, tickCount=ticks_for(piled["top"]))
+    axis = alt.Axis(title=title, labelExpr=LABEL, tickCount=ticks_for(stacked["top"]))
     drawn: alt.Chart = (
-        alt.Chart(piled.select("start", "end", "series", "bottom", "top"))
+        alt.Chart(stacked.select("start", "end", "series", "bottom", "top"))
         .mark_rect(strokeWidth=0.4)
         .encode(
             x=when,
@@ -71,7 +72,7 @@ def pile(
             y=alt.Y("bottom:Q", axis=axis),
             y2=alt.Y2("top:Q"),
             color=colour_of(names),
-            # Without it the ground shines through between two of them.
+            # A stroke hides the gaps between adjacent rectangles.
             stroke=alt.Stroke("series:N", **_coloured(names)),
         )
         .properties(width=PANEL, height=190)
@@ -82,22 +83,22 @@ def pile(
 def volume_of(
     counted: pl.DataFrame, names: list[str], measure: str, title: str, when: alt.X, notes: list[str]
 ) -> alt.Chart:
-    """A pile, or lines in steps of ten where one series would hide the others; noted then."""
+    """Draws a stack; or, with a note, lines on a log scale if one series dwarfs the others."""
     shares = counted.group_by("series").agg(pl.col(measure).sum())[measure]
     total, largest = float(shares.sum()), float(shares.max() or 0)  # type: ignore[arg-type]
     if len(shares) < 2 or largest <= _DOMINATES * total:
-        return pile(counted, names, measure, title, when)
-    notes.append(f"{title}: one has {largest / total:.1%}, so lines instead of a pile.")
-    return lines(counted, names, measure, quantity(counted[measure], title, tens=True), when)
+        return stack(counted, names, measure, title, when)
+    notes.append(f"{title}: one has {largest / total:.1%}, so lines instead of a stack.")
+    return lines(counted, names, measure, quantity(counted[measure], title, is_log=True), when)
 
 
 def lines(
     frame: pl.DataFrame, names: Sequence[str], measure: str, scaled: Scaled, when: alt.X
 ) -> alt.Chart:
-    """The measure of each series from period to period."""
+    """Draws the measure of each series as a line over the periods."""
     drawn: alt.Chart = (
         alt.Chart(frame.select("start", "series", measure))
-        .mark_line(strokeWidth=1.8, point=len(frame) <= _MOST_POINTS)
+        .mark_line(strokeWidth=1.8, point=len(frame) <= _MAX_LINE_POINTS)
         .encode(
             x=when,
             y=scaled.y(measure),
@@ -109,14 +110,14 @@ def lines(
 
 
 def rows_of(names: Sequence[str]) -> alt.Y:
-    """The series one below the other."""
+    """Returns the axis with a row for each series."""
     return alt.Y("series:N", title=None, sort=list(names))
 
 
 def bars(
     frame: pl.DataFrame, names: Sequence[str], measure: str, title: str, colour: str = BLUE
 ) -> alt.Chart:
-    """A bar for each series: what the measure adds up to."""
+    """Draws the sum of the measure of each series as a bar."""
     summed = frame.group_by("series", maintain_order=True).agg(pl.col(measure).sum())
     x = quantity(summed[measure], title).x(measure)
     drawn: alt.Chart = alt.Chart(summed).mark_bar(color=colour).encode(x=x, y=rows_of(names))
@@ -124,7 +125,7 @@ def bars(
 
 
 def band(edge: float) -> alt.Chart:
-    """What lies between -`edge`, the column `low`, and `edge`, `high`."""
+    """Draws the band from -`edge` (column `low`) to `edge` (column `high`)."""
     drawn: alt.Chart = alt.Chart(pl.DataFrame({"low": [-edge], "high": [edge]})).mark_rect(
         color=GREY, opacity=0.25
     )
@@ -132,7 +133,7 @@ def band(edge: float) -> alt.Chart:
 
 
 def beside(drawn: alt.Chart, texts: Mapping[str, str], title: str) -> Picture:
-    """Bars with a text at the right of each, by its name, under a title."""
+    """Adds a titled column of texts, by name, at the right of bars."""
     axis = alt.Axis(
         title=title,
         orient="right",
@@ -157,21 +158,21 @@ def heat(
     domain: tuple[float, float],
     label: str = LABEL,
     *,
-    tens: bool = False,
+    is_log: bool = False,
 ) -> Picture:
-    """Cells of `column`, `row` and `value`, with their `text` where there is room for it."""
+    """Draws a heat map of `column`, `row` and `value`, with `text` if the cells have room."""
     low, high = domain
     place = (pl.col("value") - low) / max(high - low, 1e-300)
-    if tens:
+    if is_log:
         place = (pl.col("value") + 1).log() / math.log(high + 1)
-    scale = alt.Scale(type="symlog" if tens else "linear", scheme="cividis", domain=[low, high])
+    scale = alt.Scale(type="symlog" if is_log else "linear", scheme="cividis", domain=[low, high])
     legend = alt.Legend(title=title, labelExpr=label, gradientLength=200, tickCount=2)
     rects = (
         alt.Chart(cells)
         .mark_rect()
         .encode(x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=legend))
     )
-    if cells["column"].n_unique() > _MOST_TEXTS:
+    if cells["column"].n_unique() > _MAX_TEXT_COLUMNS:
         bare: alt.Chart = rects.properties(height=ROW)
         return bare
     texts = [
@@ -184,8 +185,8 @@ def heat(
     return alt.layer(rects, *texts).properties(height=alt.Step(22))
 
 
-def say(text: str) -> alt.Chart:
-    """Words where there is nothing to draw."""
-    said = alt.Chart(pl.DataFrame({"text": [text]})).mark_text(fontSize=13, color=GREY)
-    texts: alt.Chart = said.encode(text=alt.Text("text:N")).properties(height=90)
-    return texts
+def message(text: str) -> alt.Chart:
+    """Draws a text, for a report without data."""
+    mark = alt.Chart(pl.DataFrame({"text": [text]})).mark_text(fontSize=13, color=GREY)
+    chart: alt.Chart = mark.encode(text=alt.Text("text:N")).properties(height=90)
+    return chart

@@ -1,4 +1,4 @@
-"""Scales that stay readable: where one value dwarfs the rest, and for spans of time."""
+"""Scales and axes: quantities, linear or logarithmic, durations and times."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import altair as alt
 import polars as pl
 
-#: What the largest must be of the median for the rest to be too small to see.
-_DWARFS = 60
-#: The most steps of ten that an axis shows.
-_MOST_TENS = 8
-_MOST_TICKS = 5
+#: The ratio of the largest value to the median from which on the scale is logarithmic.
+_LOG_RATIO = 60
+#: The maximum number of powers of ten on an axis.
+_MAX_POWERS = 8
+_MAX_TICKS = 5
 _SHORTEST_S = 0.001
 _DAY_S = 86_400
 _DAY_MS = _DAY_S * 1_000
-#: As many dates stand side by side below a picture.
-_MOST_DATES = 6
+#: The maximum number of dates on an axis.
+_MAX_DATES = 6
 _SPANS = {
     0.001: "1 ms",
     0.01: "10 ms",
@@ -39,33 +39,33 @@ _SPANS = {
 
 
 class Scaled(NamedTuple):
-    """A scale, and the axis that goes with it."""
+    """A scale and its axis."""
 
     scale: alt.Scale
     axis: alt.Axis
 
     def x(self, column: str) -> alt.X:
-        """A column from left to right."""
+        """Returns the encoding of a column from left to right."""
         return alt.X(f"{column}:Q", scale=self.scale, axis=self.axis)
 
     def y(self, column: str) -> alt.Y:
-        """A column from below."""
+        """Returns the encoding of a column from bottom to top."""
         return alt.Y(f"{column}:Q", scale=self.scale, axis=self.axis)
 
 
-def quantity(values: pl.Series, title: str, *, tens: bool = False) -> Scaled:
-    """A scale from zero; in steps of ten where the largest value dwarfs the others, or asked to."""
+def quantity(values: pl.Series, title: str, *, is_log: bool = False) -> Scaled:
+    """Returns a scale from zero; logarithmic if `is_log`, or if one value dwarfs the others."""
     sizes = values.cast(pl.Float64).drop_nulls().abs().filter(values.drop_nulls() != 0)
     if not len(sizes):
         return Scaled(alt.Scale(domain=[0, 1]), alt.Axis(title=title, values=[0]))
     least, largest = _extremes(sizes)
     median = float(sizes.median() or 0)  # type: ignore[arg-type]
-    if not tens and largest <= _DWARFS * median:
+    if not is_log and largest <= _LOG_RATIO * median:
         axis = alt.Axis(title=title, tickCount=ticks_for(values), labelExpr=LABEL)
         return Scaled(alt.Scale(zero=True), axis)
     high = math.ceil(math.log10(largest))
-    low = max(math.floor(math.log10(least)), high - _MOST_TENS)
-    step = max(1, math.ceil((high - low) / _MOST_TICKS))
+    low = max(math.floor(math.log10(least)), high - _MAX_POWERS)
+    step = max(1, math.ceil((high - low) / _MAX_TICKS))
     marks = [10.0**power for power in range(high, low - 1, -step)]
     below = -10 * float(values.min() or 0)  # type: ignore[arg-type]
     negative = [-mark for mark in marks if mark < below]
@@ -78,14 +78,14 @@ def quantity(values: pl.Series, title: str, *, tens: bool = False) -> Scaled:
 
 
 def ticks_for(values: pl.Series) -> int:
-    """How many marks an axis from zero has: of what is counted, no more than there are numbers."""
+    """Returns the number of ticks on an axis from zero; for counts, at most one per integer."""
     if not values.dtype.is_integer() or not len(values):
-        return _MOST_TICKS
+        return _MAX_TICKS
     least, largest = _extremes(values)
-    return max(1, min(_MOST_TICKS, int(max(largest, 0) - min(least, 0))))
+    return max(1, min(_MAX_TICKS, int(max(largest, 0) - min(least, 0))))
 
 
-#: A letter for thousands, millions and so on, but no letters that few know.
+#: Labels with k, M, bn and tn; other SI prefixes are replaced by exponents.
 LABEL = (
     "datum.value == 0 ? '0' : abs(datum.value) >= 1e15 || abs(datum.value) < 1e-3 "
     "? format(datum.value, '~e') : abs(datum.value) < 1 ? format(datum.value, '~r') "
@@ -94,12 +94,12 @@ LABEL = (
 
 
 def drawn_seconds(column: str) -> pl.Expr:
-    """Seconds for a logarithmic scale: what is shorter than a millisecond is drawn as that."""
+    """Returns seconds for a logarithmic scale; times below a millisecond become a millisecond."""
     return pl.col(column).clip(lower_bound=_SHORTEST_S)
 
 
 def too_short(values: pl.Series) -> list[str]:
-    """A note of the seconds that are drawn as a millisecond, where any are shorter."""
+    """Returns a note on times below a millisecond, if there are any."""
     short = values.filter(values < _SHORTEST_S)
     if not len(short):
         return []
@@ -108,7 +108,7 @@ def too_short(values: pl.Series) -> list[str]:
 
 
 def spans(values: pl.Series, title: str) -> Scaled:
-    """A logarithmic scale of seconds, with the marks that people say."""
+    """Returns a logarithmic scale of seconds, with ticks such as ``1 min`` and ``7 d``."""
     known = values.drop_nulls()
     least, largest = _extremes(known) if len(known) else (1.0, 1.0)
     low = max((span for span in _SPANS if span <= least), default=_SHORTEST_S)
@@ -120,17 +120,16 @@ def spans(values: pl.Series, title: str) -> Scaled:
 
 
 def _extremes(values: pl.Series) -> tuple[float, float]:
-    """The least and the largest."""
     return float(values.min()), float(values.max())  # type: ignore[arg-type]
 
 
 def times(frame: pl.DataFrame, title: str) -> alt.X:
-    """From left to right, in UTC, from the first `start` to the last `end` of some rows."""
+    """Returns the time axis in UTC, from the first `start` to the last `end` of the rows."""
     starts = frame["start"].unique().sort()
     first, last = _milliseconds(starts.min()), _milliseconds(frame["end"].max())
-    step = max(1, math.ceil(len(starts) / _MOST_DATES))
-    shown = [_milliseconds(moment) for moment in starts.gather_every(step)]
-    is_long = last - first > _MOST_DATES * _DAY_MS
+    step = max(1, math.ceil(len(starts) / _MAX_DATES))
+    shown = [_milliseconds(start) for start in starts.gather_every(step)]
+    is_long = last - first > _MAX_DATES * _DAY_MS
     are_days = is_long or all(mark % _DAY_MS == 0 for mark in shown)
     form = "%Y-%m-%d" if are_days else "%m-%d %H:%M"
     axis = alt.Axis(
@@ -144,5 +143,5 @@ def times(frame: pl.DataFrame, title: str) -> alt.X:
     return alt.X("start:T", scale=scale, axis=axis)
 
 
-def _milliseconds(moment: Any) -> int:
-    return int(moment.timestamp() * 1_000)
+def _milliseconds(time: Any) -> int:
+    return int(time.timestamp() * 1_000)

@@ -1,4 +1,4 @@
-"""How pictures look: colours that the colour-blind tell apart, by day, by night and on a page."""
+"""The look of pictures: sizes, colour-blind safe colours, and light, dark and page themes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | Concatenated
 #: A picture, and notes on it.
 Drawn: TypeAlias = tuple[Picture, list[str]]
 
-#: In pixels: a picture, a panel of one that has several (beside its labels), the room for names of
-#: rows. Vega measures text, fits what has one panel into a picture, and cuts what has no room.
+#: In pixels: the width of a picture, of one panel of several (without its labels), and of row
+#: names. Vega measures text, fits a single panel into the picture, and truncates longer names.
 WIDTH = 600
 PANEL = 520
 NAMES = 200
 
-# Okabe and Ito's, without those that vanish on white or on black.
+# The palette of Okabe and Ito, without the colours that have no contrast on white or black.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 SKY, VERMILLION, GREY = "#56B4E9", "#D55E00", "#8C8C8C"
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION)
@@ -39,20 +39,20 @@ class Theme(NamedTuple):
 THEMES = {
     "light": Theme("#ffffff", "#1f2328", "#e4e6e8"),
     "dark": Theme("#15181d", "#e6e8ea", "#33383f"),
-    # For a picture inside a page, whose text colour it takes.
+    # For a picture inside a page, with the text colour of the page.
     "page": Theme("transparent", "currentColor", "rgba(128, 128, 128, 0.28)"),
 }
 
 
 def checked(theme: str) -> Theme:
-    """The theme of a name. Raises InvalidRequest for one that is none."""
+    """Returns the theme of a name. Raises InvalidRequest for an unknown name."""
     if theme not in THEMES:
         raise invalid("theme", f"must be one of {', '.join(THEMES)}")
     return THEMES[theme]
 
 
 def finished(picture: Picture, theme: Theme, heading: Sequence[str]) -> Picture:
-    """The picture with its colours, and above it the lines of its heading, the first its title."""
+    """Applies a theme to a picture, and adds a heading: a title, then subtitle lines."""
     if heading:
         title, *lines = map(printable, heading)
         shown = alt.TitleParams(title, subtitle=lines, anchor="start", frame="bounds")
@@ -73,7 +73,7 @@ def _configuration(theme: Theme) -> dict[str, Any]:
         "titleFontWeight": "normal",
     }
     return {
-        # Attributes that name each mark would double a file; the rows of the report hold the data.
+        # ARIA attributes for each mark would double the file size; the report has the data as rows.
         "aria": False,
         "background": theme.ground,
         "font": "Arial, 'Liberation Sans', Helvetica, sans-serif",
@@ -105,6 +105,6 @@ def _configuration(theme: Theme) -> dict[str, Any]:
 
 
 def colours(names: Sequence[str], known: dict[str, str] | None = None) -> alt.Scale:
-    """A colour for each name: the known ones' own, then the series'; grey for the last others."""
+    """Returns a colour scale: known names have fixed colours, the others those of the series."""
     colours_by_name = {**dict(zip(names, [*SERIES, GREY], strict=False)), **(known or {})}
     return alt.Scale(domain=list(names), range=[colours_by_name.get(name, GREY) for name in names])

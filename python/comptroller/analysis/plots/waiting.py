@@ -1,4 +1,4 @@
-"""Pictures of how long claims take, and of those that take too long."""
+"""Pictures of confirmation times and of stuck claims."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ _PERCENTILES = {"p50_seconds": "p50", "p90_seconds": "p90", "p99_seconds": "p99"
 _COLOURS = dict(
     zip(_PERCENTILES.values(), (theme.BLUE, theme.ORANGE, theme.VERMILLION), strict=True)
 )
-_MOST_STUCK = 2_000
-#: What a row of a distribution is high, and at least all of them, in pixels; the share of a row
-#: that its most takes; the step of a millisecond.
+_MAX_STUCK = 2_000
+#: The height of a distribution in pixels, and the minimum height of the picture.
 _ROW = 40
-_LEAST_HEIGHT = 80
+_MIN_HEIGHT = 80
+#: The share of the height that the highest bar of a distribution takes.
 _HIGHEST = 0.85
-_LEAST = -30
+#: The step of a millisecond or less, see registry.DISTRIBUTION.
+_FIRST_STEP = -30
 _TITLE = "submitted to confirmed, log scale"
 
 
 def times(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """The distribution of each key with its percentiles; lines of these over the period."""
+    """Draws the distribution of each key with its percentiles, or percentiles over a period."""
     waiting = int(frame["waiting"].sum())
     notes = [f"Still waiting, and counted as waiting: {waiting:,}."] if waiting else []
     confirmed = frame.filter(pl.col("confirmed") > 0)
     unreached = int(confirmed["p99_seconds"].null_count())
     if unreached:
-        notes.append(f"Rows in which too many wait for p99 to be known: {unreached:,}.")
+        notes.append(f"Rows without a p99, because too many claims wait: {unreached:,}.")
     if len(confirmed) < len(frame):
         notes.append(f"Not drawn: {len(frame) - len(confirmed):,} rows without a confirmed claim.")
     if not len(confirmed):
-        return marks.say("No claim is confirmed yet."), notes
+        return marks.message("No claim is confirmed yet."), notes
     period = frames.period_of(report.keys)
     if period is None:
         return _distributions(confirmed, report, notes)
@@ -49,16 +50,16 @@ def times(frame: pl.DataFrame, report: Report) -> theme.Drawn:
 def _largest(
     frame: pl.DataFrame, keys: list[str] | tuple[str, ...], most: int, notes: list[str]
 ) -> tuple[pl.DataFrame, list[str]]:
-    """The keys with the most confirmed claims; percentiles of the others cannot be added up."""
+    """Keeps the keys with the most confirmed claims; percentiles of others cannot be merged."""
     named, names, others = frames.with_series(frame, keys, "confirmed", most)
     if others is None:
         return named, names
-    notes.append(f"Shown are the {most} with the most confirmed claims, not the {others}.")
+    notes.append(f"Shows the {most} with the most confirmed claims, not the {others}.")
     return named.filter(pl.col("series") != others), names[:-1]
 
 
 def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> theme.Drawn:
-    named, names = _largest(frame, report.keys, marks.MOST_BARS, notes)
+    named, names = _largest(frame, report.keys, marks.MAX_BARS, notes)
     places = named.with_columns(
         place=pl.col("series").replace_strict(names, range(1, len(names) + 1))
     )
@@ -77,7 +78,7 @@ def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> the
         .mark_rect(color=theme.GREY, opacity=0.6)
         .encode(x=x, x2=alt.X2("to:Q"), y=y)
     )
-    # Where two are one, the narrower is seen upon the wider.
+    # Draw narrower lines over wider ones, so that equal percentiles are all visible.
     lines_of = [
         alt.Chart(rules.filter(pl.col("percentile") == percentile))
         .mark_rule(strokeWidth=width, opacity=1)
@@ -92,13 +93,13 @@ def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> the
         for percentile, width in zip(_COLOURS, (4.5, 3, 1.5), strict=True)
     ]
     layered = alt.layer(bars.encode(y2=alt.Y2("top:Q")), *lines_of)
-    return layered.properties(height=max(_LEAST_HEIGHT, _ROW * len(names))), notes
+    return layered.properties(height=max(_MIN_HEIGHT, _ROW * len(names))), notes
 
 
 def _steps(
     distribution: pl.DataFrame | None, places: pl.DataFrame, notes: list[str]
 ) -> pl.DataFrame:
-    """The steps of each row, as high as their share of the row's most."""
+    """Returns the bars of each distribution, scaled by its highest bar."""
     if distribution is None:
         return pl.DataFrame(schema={"value": pl.Float64, "to": pl.Float64, "place": pl.Int64})
     keys = [key for key in places.columns if key in distribution.columns]
@@ -107,9 +108,9 @@ def _steps(
         if keys
         else distribution.join(places, how="cross")
     )
-    notes.append("Grey: how many claims took so long, each row as high as its most.")
-    if least := int(steps.filter(pl.col("step") == _LEAST)["claims"].sum()):
-        notes.append(f"Drawn at 1 ms: {least:,} claims, with those that took less or none.")
+    notes.append("Grey: the number of claims by time, each row scaled by its maximum.")
+    if least := int(steps.filter(pl.col("step") == _FIRST_STEP)["claims"].sum()):
+        notes.append(f"Drawn at 1 ms: {least:,} claims that took 1 ms or less.")
     share = pl.col("claims") / pl.col("claims").max().over("series")
     return steps.select(
         "series",
@@ -122,10 +123,10 @@ def _steps(
 
 
 def _places(names: list[str]) -> alt.Y:
-    """Rows one below the other, in which there is room to draw from `place` to `top`."""
+    """Returns the axis of rows from top to bottom, in which bars reach from `place` to `top`."""
     middles = [place + 0.5 for place in range(len(names))]
-    said = f"{json.dumps(names)}[floor(datum.value)]"
-    axis = alt.Axis(title=None, values=middles, labelExpr=said, grid=False, ticks=False)
+    label = f"{json.dumps(names)}[floor(datum.value)]"
+    axis = alt.Axis(title=None, values=middles, labelExpr=label, grid=False, ticks=False)
     scale = alt.Scale(domain=[0, len(names)], reverse=True, nice=False)
     return alt.Y("place:Q", scale=scale, axis=axis)
 
@@ -133,11 +134,11 @@ def _places(names: list[str]) -> alt.Y:
 def _over_time(
     frame: pl.DataFrame, keys: tuple[str, ...], period: str, notes: list[str]
 ) -> theme.Drawn:
-    latest = frame[period].unique().sort().tail(frames.MOST_PERIODS)
+    latest = frame[period].unique().sort().tail(frames.MAX_PERIODS)
     shown = frame.filter(pl.col(period) >= latest.min())
     if len(shown) < len(frame):
-        notes.append(f"Shown are the latest {frames.MOST_PERIODS} of each {period}.")
-    named, names = _largest(shown, frames.words_of(keys), len(theme.SERIES), notes)
+        notes.append(f"Shows the latest {frames.MAX_PERIODS} {period}s.")
+    named, names = _largest(shown, frames.non_periods_of(keys), len(theme.SERIES), notes)
     notes += scales.too_short(pl.concat([named["p50_seconds"], named["p99_seconds"]]))
     drawn = named.with_columns(
         scales.drawn_seconds(name).alias(p) for name, p in _PERCENTILES.items()
@@ -149,19 +150,19 @@ def _over_time(
         for p in ("p50", "p99")
         if len(known := started.drop_nulls(p))
     ]
-    return alt.vconcat(*panels) if panels else marks.say(
-        "Too many wait for any to be known."
+    return alt.vconcat(*panels) if panels else marks.message(
+        "Too many claims wait, so no percentile is known."
     ), notes
 
 
 def stuck(frame: pl.DataFrame, report: Report) -> theme.Drawn:
-    """A strip for each chain: the age of each claim, and the threshold it is beyond."""
-    named, names, _ = frames.with_series(frame, ["chain"], most=marks.MOST_BARS)
+    """Draws the age of each claim and the threshold of its chain, in a strip for each chain."""
+    named, names, _ = frames.with_series(frame, ["chain"], most=marks.MAX_BARS)
     counts = dict(named["series"].value_counts().rows())
     labels = {name: f"{name}: {counts[name]:,}" for name in names}
-    oldest = named.sort("age_seconds", descending=True).head(_MOST_STUCK)
+    oldest = named.sort("age_seconds", descending=True).head(_MAX_STUCK)
     left = len(frame) - len(oldest)
-    notes = [f"Drawn are the oldest {_MOST_STUCK:,}, and {left:,} others not."] if left else []
+    notes = [f"Shows the oldest {_MAX_STUCK:,}; {left:,} others are not drawn."] if left else []
     thresholds = oldest.select("chain", "threshold_seconds").unique()["threshold_seconds"]
     notes += scales.too_short(pl.concat([oldest["age_seconds"], thresholds]))
     drawn = oldest.with_columns(

@@ -1,4 +1,4 @@
--- Days on which the number of claims, or their amount, is far from what it usually is.
+-- Days on which the number of claims, or their amount, is far from the median.
 WITH daily AS (
   SELECT
     keys,

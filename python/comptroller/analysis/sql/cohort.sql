@@ -1,4 +1,4 @@
--- How many of the groups that began to claim an asset in a month claim it later, and how much.
+-- Groups by the month of their first claim of an asset: how many claim it in later months.
 WITH active AS (
   SELECT asset, "group", month AS active_month, total(amount) AS amount
   FROM claims

@@ -1,4 +1,4 @@
--- How many claims took how long to be confirmed, in ten steps for each power of ten of seconds.
+-- The number of claims by time to confirmation, in ten steps for each power of ten of seconds.
 WITH timed AS (
   SELECT keys, date_diff('microsecond', submitted_at, confirmed_at) AS took
   FROM claims

@@ -1,4 +1,4 @@
--- How long claims take to be confirmed, the ones still waiting included.
+-- Percentiles of the time to confirmation, including waiting claims.
 WITH moment AS (
   SELECT coalesce($as_of, max(updated_at)) AS as_of FROM claims
 ), timed AS (

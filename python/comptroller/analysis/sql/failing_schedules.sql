@@ -1,4 +1,4 @@
--- Schedules on which claims have failed since the last one that was confirmed.
+-- Schedules whose claims failed since the last confirmed claim.
 WITH latest AS (
   SELECT schedule, max(created_at) FILTER (WHERE status = 'CONFIRMED') AS confirmed_at
   FROM claims

@@ -1,4 +1,4 @@
--- What a group held and claimed on each day of a month; the last row, without a day, is the month.
+-- The holdings and claims of a group on each day of a month; the last row is the whole month.
 WITH named AS (
   SELECT asset, NULL::VARCHAR AS claimed FROM groups WHERE "group" = $group
   UNION ALL

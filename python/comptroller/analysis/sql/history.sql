@@ -1,4 +1,4 @@
--- Everything that happened to a claim, an identity, a group or an address, in order.
+-- The events of a claim, an identity, a group or an address, in order.
 WITH addresses_of AS (
   SELECT a.id, a.address, a.payout_group_id, a.created_at
   FROM main.reward_addresses AS a

@@ -1,4 +1,4 @@
--- How many orchestrations go from each asset to each, and how they end.
+-- The orchestrations between each pair of assets, by status.
 WITH timed AS (
   SELECT
     *,

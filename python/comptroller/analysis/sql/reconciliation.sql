@@ -1,4 +1,4 @@
--- Whether what groups claimed in each month, or in one, fits what was held on their addresses.
+-- The claimed amounts of groups by month, compared with the holdings of their addresses.
 WITH confirmed AS (
   SELECT
     "group",

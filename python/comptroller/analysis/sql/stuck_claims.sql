@@ -1,4 +1,4 @@
--- Claims that wait longer than nearly all confirmed claims of their chain did, the oldest first.
+-- Claims that wait longer than a percentile of the confirmed claims of their chain, oldest first.
 WITH moment AS (
   SELECT coalesce($as_of, max(updated_at)) AS as_of FROM claims
 ), confirmed AS (

@@ -10,7 +10,7 @@ for (const button of document.querySelectorAll("button[data-csv]")) {
   });
 }
 
-// Without the clipboard's interface, which a page has only where the browser trusts it.
+// Copies without the Clipboard API, which browsers only provide in secure contexts.
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -25,7 +25,7 @@ async function copy(text) {
   }
 }
 
-// The section that is read is marked in the navigation, which a page of one report has not.
+// Marks the visible section in the navigation; a page of one report has no navigation.
 const nav = document.querySelector("nav");
 const watch = new IntersectionObserver((entries) => {
   for (const { target } of entries.filter((entry) => entry.isIntersecting)) {

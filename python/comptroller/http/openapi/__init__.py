@@ -1,4 +1,4 @@
-"""The interface as an OpenAPI 3.1 document, made of the core's description and the route table."""
+"""The OpenAPI 3.1 document, generated from the core's description and the route table."""
 
 from __future__ import annotations
 
@@ -16,20 +16,22 @@ __all__ = ["Authority", "document"]
 _ABOUT = """\
 Identity controls, orchestrations, payout groups, reward addresses and reward claims.
 
-Every GET answers HEAD as well. A write under an `Idempotency-Key` is done once: asking again gives
-the first answer. Lists are walked by `next_page_cursor`, with the same filters. The paths of the
-rewards are there with and without `/v2`.
+Every path with GET also accepts HEAD. A write with an `Idempotency-Key` is executed once; repeating
+it returns the first response. To read the next page of a list, repeat the request with
+`next_page_cursor` and the same filters. The paths of rewards exist with and without `/v2`.
 
-The head of a request has at most 16 KiB and 64 fields (414, 431). Filters that are longer are sent
-as a form: a POST with `X-HTTP-Method-Override: GET`, without a query string, and with the
-parameters in a body of `application/x-www-form-urlencoded` is answered as the GET would be.
+The head of a request may have at most 16 KiB and 64 fields (414, 431). Send longer filters as a
+form: a POST with `X-HTTP-Method-Override: GET`, without a query string, and with the parameters in
+a body of `application/x-www-form-urlencoded` gets the response of the GET.
 """
 
 
 def document(authority: Authority = "local", *, drop_deprecated: bool = False) -> bytes:
-    """The document, as JSON, of a server whose callers are told apart by this authority.
+    """Returns the OpenAPI document as JSON.
 
-    `drop_deprecated` says that the orchestration list lacks its deprecated member.
+    Args:
+        authority: how the server authenticates callers.
+        drop_deprecated: whether the server omits the deprecated member of the orchestration list.
     """
     document = {
         "openapi": "3.1.0",

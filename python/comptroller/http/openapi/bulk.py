@@ -1,4 +1,4 @@
-"""Loads and exports in the document."""
+"""Loads and exports in the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from comptroller.values import KINDS
 TAG = "bulk"
 
 _PAGING = frozenset({"limit", "order", "page_cursor"})
-# The one of the types that is sent by default: generated clients cannot choose among several.
+# Only the default media type, because generated clients cannot choose among several.
 _LOADED = "application/x-ndjson"
 _EXPORTED = {"ndjson": "application/x-ndjson", "csv": "text/csv"}
 _KIND = {"name": "kind", "in": "path", "required": True, "schema": {"enum": list(KINDS)}}
-# Whatever else comes is a rejected line in the account.
+# No schema, because an invalid line is rejected in the result, not by the request.
 _RECORDS = {
-    "description": "A record a line, a JSON array of records or a saved list answer; of any length."
+    "description": "NDJSON, a JSON array of records or a saved list response; of any length."
 }
 _OPTIONS = {
-    "customer_id": ("whose the records are that name no customer", reference("Id")),
-    "keep_going": ("keeps the good lines where others are rejected", {"type": "boolean"}),
-    "dry_run": ("keeps nothing, and counts what would have been", {"type": "boolean"}),
+    "customer_id": ("the customer of records that name none", reference("Id")),
+    "keep_going": ("stores the valid lines if others are rejected", {"type": "boolean"}),
+    "dry_run": ("stores nothing; counts what a load would do", {"type": "boolean"}),
 }
 # RFC 7240.
 _PREFER = {
     "name": "Prefer",
     "in": "header",
-    "description": "With `progress`, a load of more than 0.2 s is answered with white space while "
-    "it is at work, then with its account or, under 200 too, with the problem that refused it.",
+    "description": "With `progress`, the response to a load of more than 0.2 s has status 200, and "
+    "white space during the load, then the result or a problem document.",
     "schema": {"type": "string"},
 }
 _APPLIED = {
-    "description": "`progress`, where the answer began before the load had ended.",
+    "description": "`progress`, if the response began before the end of the load.",
     "schema": {"type": "string"},
 }
 
 
 def paths(authority: Authority) -> dict[str, Schema]:
-    """The paths of what is done in bulk."""
+    """Returns the paths of loads and exports."""
     return {
         "/operator/load/{kind}": {"post": _load(authority)},
-        # A path for each kind: its filters are its own.
+        # A path for each kind, because each kind has its own filters.
         **{f"/operator/export/{kind}": {"get": _export(kind, authority)} for kind in KINDS},
     }
 
@@ -62,12 +62,12 @@ def _load(authority: Authority) -> Schema:
     return {
         "operationId": "load",
         "tags": [TAG],
-        "summary": "Loads records of a kind, accounting for every line.",
+        "summary": "Loads records of a kind; returns the outcome of every line.",
         "parameters": [_KIND, *options, _PREFER, *header_parameters()],
         "requestBody": {"required": True, "content": {_LOADED: {"schema": _RECORDS}}},
         "responses": {
             "200": {
-                "description": "The account of the load, also of one that kept nothing.",
+                "description": "The result of the load, also if nothing was stored.",
                 "headers": headers() | {"Preference-Applied": _APPLIED},
                 "content": {"application/json": {"schema": reference("LoadResult")}},
             },
@@ -93,11 +93,11 @@ def _export(kind: str, authority: Authority) -> Schema:
     return {
         "operationId": f"export_{name}",
         "tags": [TAG],
-        "summary": f"All {name.replace('_', ' ')} that pass the filters of their list.",
+        "summary": f"Exports all {name.replace('_', ' ')} that match the filters.",
         "parameters": [format, *filters, *header_parameters()],
         "responses": {
             "200": {
-                "description": "A record a line.",
+                "description": "One record on each line.",
                 "headers": headers(),
                 "content": {m: {"schema": {"type": "string"}} for m in _EXPORTED.values()},
             },

@@ -1,4 +1,4 @@
-"""What the operations of the document refer to, and how they do."""
+"""The components of the OpenAPI document, and references to them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from comptroller import description, routes
 from comptroller.http.openapi import schemas, tokens
 from comptroller.http.openapi.schemas import Schema
 
-#: Who tells callers apart: this server by tokens of its own, another issuer, or nobody.
+#: The issuer of accepted tokens: this server, another issuer, or none (no authentication).
 Authority = Literal["local", "jwks", "off"]
 
 _SCHEMES: dict[Authority, str] = {"local": "oauth2", "jwks": "bearer"}
@@ -17,27 +17,27 @@ _OF_CALLERS = frozenset({401, 403, 429})
 
 _PARAMETERS: dict[str, Schema] = {
     "X-Request-Id": {
-        "description": "Names the request in answers and logs. An unfit one is replaced; fit is "
-        "`[A-Za-z0-9._:/+=@-]{1,128}`.",
+        "description": "Identifies the request in responses and logs. A value that does not match "
+        "`[A-Za-z0-9._:/+=@-]{1,128}` is replaced.",
         "schema": {"type": "string"},
     },
     "Idempotency-Key": {
-        "description": "The same request under the same key within 24 hours is done once.",
+        "description": "The same request with the same key is executed once within 24 hours.",
         "schema": {"type": "string", "pattern": "^[!-~]([ -~]{0,253}[!-~])?$"},
     },
 }
 _HEADERS = {
-    "X-Request-Id": "The request's id, as sent or made here.",
-    "Idempotent-Replayed": "`true` where this is the first answer again.",
-    "Deprecation": "Since when `orchestrations` is deprecated (RFC 9745).",
-    "Sunset": "When `orchestrations` will be gone (RFC 8594).",
-    "WWW-Authenticate": "What credentials are needed (RFC 6750).",
-    "Retry-After": "Whole seconds after which to ask again.",
+    "X-Request-Id": "The id of the request, as sent or generated.",
+    "Idempotent-Replayed": "`true` if this is a repetition of the first response.",
+    "Deprecation": "When `orchestrations` was deprecated (RFC 9745).",
+    "Sunset": "When `orchestrations` will be removed (RFC 8594).",
+    "WWW-Authenticate": "The required credentials (RFC 6750).",
+    "Retry-After": "Whole seconds to wait before the next attempt.",
 }
 
 
 def components(authority: Authority, *, drop_deprecated: bool) -> dict[str, Any]:
-    """Everything that is referred to."""
+    """Returns all components of the document."""
     every = schemas.components() | {"Problem": _problem_schema()}
     if not drop_deprecated:
         page = every["OrchestrationPage"]
@@ -47,11 +47,11 @@ def components(authority: Authority, *, drop_deprecated: bool) -> dict[str, Any]
     return {
         "schemas": every,
         "parameters": {
-            name: {"name": name, "in": "header", **said} for name, said in _PARAMETERS.items()
+            name: {"name": name, "in": "header", **rest} for name, rest in _PARAMETERS.items()
         },
         "headers": {
-            name: {"description": said, "schema": {"type": "string"}}
-            for name, said in _HEADERS.items()
+            name: {"description": text, "schema": {"type": "string"}}
+            for name, text in _HEADERS.items()
         },
         "responses": dict(_refusals()),
         "securitySchemes": _security_schemes(authority),
@@ -59,19 +59,19 @@ def components(authority: Authority, *, drop_deprecated: bool) -> dict[str, Any]
 
 
 def header_parameters(*names: str) -> list[Schema]:
-    """Headers of a request, by name."""
+    """Returns references to request headers."""
     return [{"$ref": f"#/components/parameters/{name}"} for name in ("X-Request-Id", *names)]
 
 
 def headers(*names: str) -> Schema:
-    """Headers of an answer, by name."""
+    """Returns references to response headers."""
     return {
         name: {"$ref": f"#/components/headers/{name}"} for name in sorted({"X-Request-Id", *names})
     }
 
 
 def refusals(statuses: Iterable[int], authority: Authority) -> Schema:
-    """The refusals of these statuses, and of those that any operation has."""
+    """Returns the error responses of these statuses, and of those that every operation has."""
     every = {*statuses, 400, 500, 503, *_OF_CALLERS}
     if authority == "off":
         every -= _OF_CALLERS  # every caller is the operator
@@ -79,14 +79,14 @@ def refusals(statuses: Iterable[int], authority: Authority) -> Schema:
 
 
 def security(scopes: Iterable[str], authority: Authority) -> list[Schema]:
-    """The need of one of these scopes."""
+    """Returns the security requirement for one of these scopes."""
     scheme = _SCHEMES.get(authority)
     return [] if scheme is None else [{scheme: [scope]} for scope in scopes]
 
 
 def _security_schemes(authority: Authority) -> dict[str, Schema]:
     if authority == "local":
-        # Beside the document, wherever that is mounted.
+        # A relative URL, because the application may be mounted at any path.
         beside = routes.TOKEN_PATH.removeprefix("/")
         flow = {"tokenUrl": beside, "scopes": description.described()["scopes"]}
         return {
@@ -99,7 +99,7 @@ def _security_schemes(authority: Authority) -> dict[str, Schema]:
 
 
 def _problem_schema() -> Schema:
-    """A refusal (RFC 9457)."""
+    """Returns the schema of a problem document (RFC 9457)."""
     text = {"type": "string"}
     fault = {"type": "object", "properties": {"field": text, "message": text}}
     return {
@@ -114,15 +114,15 @@ def _problem_schema() -> Schema:
             "status": {"type": "integer"},
             "detail": {
                 "type": "string",
-                "description": "what was wrong, where, and what is allowed",
+                "description": "where the error is, what is wrong, and what is accepted",
             },
             "code": {"enum": [problem["code"] for problem in description.described()["problems"]]},
             "request_id": text,
-            "errors": {"type": "array", "items": fault, "description": "each refused member"},
+            "errors": {"type": "array", "items": fault, "description": "each invalid member"},
             "meta": {
                 "type": "object",
                 "properties": {
-                    "existing": {"type": "string", "description": "id of the record already there"},
+                    "existing": {"type": "string", "description": "id of the existing record"},
                     "load_result": schemas.reference("LoadResult"),
                 },
             },
@@ -131,12 +131,12 @@ def _problem_schema() -> Schema:
     }
 
 
-# Of an installation and of a client: no operation is answered with them.
+# Statuses of errors that only Python callers get.
 _NO_ANSWERS = frozenset({501, 504})
 
 
 def _refusals() -> Iterator[tuple[str, Schema]]:
-    """The refusals by status, each with the codes that have it."""
+    """Yields an error response for each status, with its codes."""
     codes: dict[int, list[str]] = {}
     for problem in description.described()["problems"]:
         if problem["status"] not in _NO_ANSWERS:

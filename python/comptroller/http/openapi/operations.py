@@ -1,4 +1,4 @@
-"""The rows of the route table as operations of the document."""
+"""The routes as operations of the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _OF_WRITES = frozenset({409, 413, 415, 422})
 
 
 def tag(operation: str) -> str:
-    """What an operation belongs to."""
+    """Returns the tag of an operation, the name of its resource."""
     return operation.partition(".")[0].replace("_", " ")
 
 
 def operation(row: Row, authority: Authority) -> Schema:
-    """The operation at a path."""
+    """Returns the OpenAPI operation of a route."""
     operation = description.operations()[row.operation]
     of_client = [] if row.is_operators else [operation.scope]
     scopes = dict.fromkeys([*of_client, operation.scope_of(is_operator=True)])
@@ -53,7 +53,7 @@ def operation(row: Row, authority: Authority) -> Schema:
 
 
 def _is_first(row: Row) -> bool:
-    """Whether an operation is known by this path; it may be at others too."""
+    """Whether this is the first path of an operation that has several."""
     return row == next(first for first in routes.ROWS if first.operation == row.operation)
 
 
@@ -81,7 +81,7 @@ def _parameters(operation: Operation, row: Row) -> Iterator[Schema]:
 
 
 def parameter(field: Field, place: Literal["path", "query"]) -> Schema:
-    """A member of a request outside of its body."""
+    """Returns the parameter of a member in a path or a query."""
     schema: Schema = {
         "name": field.name,
         "in": place,
@@ -113,7 +113,7 @@ def _success(operation: Operation, row: Row) -> Schema:
     if operation.name == "orchestrations.list":
         names = ["Deprecation", "Sunset"]
     answer: Schema = {
-        "description": "A page of what passes the filters." if operation.is_list else "The record.",
+        "description": "A page of the records that match." if operation.is_list else "The record.",
         "headers": headers(*names),
         "content": {"application/json": {"schema": schema}},
     }
@@ -122,8 +122,8 @@ def _success(operation: Operation, row: Row) -> Schema:
 
 
 def _links(operation: Operation, row: Row) -> Iterator[tuple[str, Schema]]:
-    """What can be asked next of the record that was answered."""
-    # What was deleted has nothing next, and the other prefix leads nowhere else.
+    """Yields links to the other operations on the returned record."""
+    # A deleted record has none; the alias paths would repeat the links.
     if row.method == "DELETE" or not _is_first(row):
         return
     member = "/items/0" if operation.is_list else ""

@@ -1,7 +1,7 @@
-"""What the core tells of records, requests and values, as JSON Schema (2020-12).
+"""JSON Schemas (2020-12) of records, requests and values, from the core's description.
 
-A record has two schemas: what an answer holds, which may gain members, and, where it is a request
-as well, what a body may hold, which may not (``...Input``).
+A record has a schema for responses, which permits further members. If a record is also a request,
+it has a second schema, ``...Input``, which permits none.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ Schema = dict[str, Any]
 _REFERENCE = "#/components/schemas/{name}"
 _TEXT = r"^[^\u0000-\u001f]*$"
 _DECIMAL = r"[0-9]{1,20}(\.[0-9]{1,18})?$"
-_MOST_VALUES = 100  # of an array in a query
-_LABEL = (1, 128)  # characters, where the core tells of no others
-# An address by its ledger. That 32 bytes are meant, and that mixed case is a right checksum of
-# EIP-55, no pattern says.
+_MAX_VALUES = 100  # of an array in a query
+_LABEL = (1, 128)  # the default limits of a text, in characters
+# The addresses of each ledger. A pattern cannot check the length of 32 bytes, or the checksum of
+# EIP-55 in mixed case.
 _SOLANA = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
 _EVM = "^0x([0-9a-f]{40}|[0-9A-F]{40}|[0-9A-Fa-f]{40})$"
 _ADDRESSES = ("address", "claimer_address")
 
-#: The values of all records and requests.
+#: The schemas of the value types of records and requests.
 SCALARS: dict[str, Schema] = {
     "Id": {
         "type": "string",
@@ -44,14 +44,14 @@ SCALARS: dict[str, Schema] = {
     "Word": {
         "type": "string",
         "pattern": "^[A-Z][A-Z0-9_]{0,63}$",
-        "description": "A word of an open set: others than those known today may come.",
+        "description": "A value of an open set; the service may add further values.",
         "examples": ["PROCESSING"],
     },
     "Timestamp": {
         "type": "string",
         "format": "date-time",
-        "description": "RFC 3339 with an offset; years 0001 to 9999. Kept and shown in UTC to the "
-        "microsecond, further digits cut.",
+        "description": "RFC 3339 with an offset; years 0001 to 9999. Stored and returned in UTC "
+        "with microseconds; further digits are cut.",
         "examples": ["2026-01-31T23:59:59.000000Z", "2026-02-01T00:59:59+01:00"],
     },
     "Amount": {
@@ -90,7 +90,7 @@ _BY_TYPE = {
     "integer": "PageLimit",
     "metadata": "Metadata",
 }
-# What a reader of a schema could not make up.
+# Examples of members by name, where the type has no suitable one.
 _EXAMPLES = {
     "address": "0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359",
     "asset_type": "RPL",
@@ -111,7 +111,7 @@ _EXAMPLES = {
 
 
 class Field(NamedTuple):
-    """A member of a record or request, as the core tells of it."""
+    """The core's description of a member of a record or request."""
 
     name: str
     type: str
@@ -119,39 +119,39 @@ class Field(NamedTuple):
     lengths: tuple[int, int | None]
     doc: str
     is_deprecated: bool
-    is_completed: bool  # a body may lack it, although the record always has it
+    is_completed: bool  # optional in a body, although every record has it
     may_be_negative: bool
 
     @property
     def is_array(self) -> bool:
-        """Whether it holds several values."""
+        """Whether the type is an array."""
         return self.type.endswith("[]")
 
 
 def fields(name: str) -> Iterator[Field]:
-    """The members of a record or request."""
+    """Yields the members of a record or request."""
     core = described()
     record = core["records"].get(name) or core["requests"][name]
-    for member, said in record["members"].items():
+    for member, details in record["members"].items():
         lengths: tuple[int, int | None] = _LABEL
         if member == "page_cursor":
             lengths = (0, None)
-        elif "min_length" in said:
-            lengths = (said["min_length"], said["max_length"])
+        elif "min_length" in details:
+            lengths = (details["min_length"], details["max_length"])
         flags = ("is_deprecated", "is_completed", "may_be_negative")
         yield Field(
-            *(member, said["type"], said["required"], lengths, said["doc"]),
-            *(said.get(flag, False) for flag in flags),
+            *(member, details["type"], details["required"], lengths, details["doc"]),
+            *(details.get(flag, False) for flag in flags),
         )
 
 
 def reference(name: str) -> Schema:
-    """The schema of that name."""
+    """Returns a reference to a schema."""
     return {"$ref": _REFERENCE.format(name=name)}
 
 
 def components() -> dict[str, Schema]:
-    """Every schema that others refer to, by name."""
+    """Returns all named schemas."""
     core = described()
     closed = {name: _closed_set(values) for name, values in core["enums"].items()}
     answers = {
@@ -167,10 +167,10 @@ def _closed_set(values: dict[str, str]) -> Schema:
 
 
 def value(field: Field) -> Schema:
-    """The schema of what a path or a query says of a member."""
+    """Returns the schema of a member in a path or a query."""
     schema = _member(field, is_input=True)
     del schema["description"]
-    return schema | ({"maxItems": _MOST_VALUES} if field.is_array else {})
+    return schema | ({"maxItems": _MAX_VALUES} if field.is_array else {})
 
 
 def _member(field: Field, *, is_input: bool) -> Schema:
@@ -184,7 +184,7 @@ def _member(field: Field, *, is_input: bool) -> Schema:
 
 
 def input_name(request: str) -> str:
-    """The name of the schema of a body that holds this request."""
+    """Returns the schema name of a request in a body."""
     return request + "Input" if request in described()["records"] else request
 
 
@@ -214,23 +214,23 @@ def _object(members: Iterator[Field]) -> Schema:
 
 
 def _inputs() -> Iterator[tuple[str, Schema]]:
-    """The schemas of all bodies, and of the records in them."""
+    """Yields the schemas of all bodies, and of the records in them."""
     core = described()
     for operation in core["operations"]:
         if operation["is_write"]:
-            wanted = [operation["request"]]
-            while wanted:
-                name = wanted.pop()
+            pending = [operation["request"]]
+            while pending:
+                name = pending.pop()
                 yield input_name(name), body(name, operation["request_source"])
-                wanted += {field.type for field in fields(name)} & set(core["records"])
+                pending += {field.type for field in fields(name)} & set(core["records"])
 
 
 def body(request: str, request_source: str) -> Schema:
-    """The schema of a body, which lacks what the path or the service says."""
+    """Returns the schema of a body, without members that the path or the service provides."""
     listed = [
         field for field in fields(request) if field.name != "id" or request_source != "id_and_body"
     ]
-    elsewhere = {"id"} if request_source == "id_in_both" else set()
+    in_path = {"id"} if request_source == "id_in_both" else set()
     properties = {field.name: _member(field, is_input=True) for field in listed}
     schema = {
         "type": "object",
@@ -238,7 +238,7 @@ def body(request: str, request_source: str) -> Schema:
         "required": [
             field.name
             for field in listed
-            if field.is_required and not field.is_completed and field.name not in elsewhere
+            if field.is_required and not field.is_completed and field.name not in in_path
         ],
         "additionalProperties": False,
     }
@@ -246,7 +246,7 @@ def body(request: str, request_source: str) -> Schema:
 
 
 def _by_ledger(properties: Schema) -> Schema:
-    """What the ledger says of the addresses beside it."""
+    """Returns the conditional patterns of addresses by ledger."""
 
     def each(pattern: str) -> Schema:
         return {"properties": {n: {"pattern": pattern} for n in _ADDRESSES if n in properties}}
@@ -256,13 +256,13 @@ def _by_ledger(properties: Schema) -> Schema:
 
 
 def _pages() -> Iterator[tuple[str, Schema]]:
-    """The answers of lists."""
+    """Yields the schemas of the pages of lists."""
     for operation in described()["operations"]:
         if operation["is_list"]:
             items = {"type": "array", "items": reference(operation["answer"])}
             cursor = {
                 "type": "string",
-                "description": "where the next page begins; empty at the end",
+                "description": "cursor of the next page; empty on the last page",
             }
             yield (
                 operation["answer"] + "Page",
@@ -275,6 +275,6 @@ def _pages() -> Iterator[tuple[str, Schema]]:
 
 
 def _loads() -> dict[str, Schema]:
-    """The account of a load."""
+    """Returns the schemas of the result of a load."""
     _, components = msgspec.json.schema_components([LoadResult], ref_template=_REFERENCE)
     return components

@@ -1,4 +1,4 @@
-"""The token endpoint in the document (RFC 6749)."""
+"""The token endpoint in the OpenAPI document (RFC 6749)."""
 
 from __future__ import annotations
 
@@ -54,19 +54,19 @@ SCHEMAS: dict[str, Schema] = {
 
 
 def paths() -> dict[str, Schema]:
-    """The path of the token endpoint."""
+    """Returns the path of the token endpoint."""
     form = {"application/x-www-form-urlencoded": {"schema": reference("TokenRequest")}}
     return {
         TOKEN_PATH: {
             "post": {
                 "operationId": "token",
                 "tags": [TAG],
-                "summary": "An access token for a client's own credentials.",
+                "summary": "Issues an access token for client credentials.",
                 "requestBody": {"required": True, "content": form},
                 "responses": {
-                    "200": _answer("A token of at most an hour.", "Token"),
-                    "400": _answer("The request is refused.", "TokenError"),
-                    "401": _answer("The client is not known by these credentials.", "TokenError"),
+                    "200": _answer("A token that is valid for at most an hour.", "Token"),
+                    "400": _answer("The request is invalid.", "TokenError"),
+                    "401": _answer("The client credentials are invalid.", "TokenError"),
                     "413": _answer("The form is larger than 4 KiB.", "TokenError"),
                     "500": {"$ref": "#/components/responses/Problem500"},
                     "503": {"$ref": "#/components/responses/Problem503"},

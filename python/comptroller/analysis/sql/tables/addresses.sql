@@ -1,3 +1,3 @@
--- Reward addresses that belong to a group at present.
+-- Reward addresses that now belong to a group.
 SELECT a.id, a.payout_group_id AS "group" FROM main.reward_addresses AS a
 WHERE a.payout_group_id IS NOT NULL

@@ -1,5 +1,5 @@
--- Claims with the keys that reports group them by. A claim of several addresses has a row for each,
--- if `address` is read at all. Weeks begin on Monday.
+-- Claims with the keys of reports. If `address` is read, a claim has a row for each of its
+-- addresses. Weeks begin on Monday.
 SELECT
   c.id,
   c.onchain_status AS status,

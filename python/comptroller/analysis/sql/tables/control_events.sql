@@ -1,5 +1,5 @@
--- Each control when it was created, and again when it was lifted. A control that was lifted before
--- it was created, by its clocks, counts as lifted when it was created.
+-- Two events for each control: its creation, and its deletion. If the deletion has an earlier time
+-- than the creation, it counts at the time of the creation.
 WITH chosen_controls AS (
   SELECT c.*, greatest(c.created_at, c.deleted_at) AS lifted_at
   FROM main.controls AS c

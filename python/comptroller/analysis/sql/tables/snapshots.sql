@@ -1,4 +1,4 @@
--- Balances of the addresses that belong to a group at present; each holds until `next_at`, the time
+-- Balances of the addresses that now belong to a group; each is valid until `next_at`, the time
 -- of the next snapshot of the address (NULL for the newest).
 SELECT
   a.payout_group_id AS "group",

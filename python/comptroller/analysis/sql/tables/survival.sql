@@ -1,10 +1,10 @@
--- Kaplan-Meier over `timed`, each row of which `took` so long if it has `ended`, or longer if not:
--- for each key how many rows ended and how many are waiting, and the shortest times after which at
--- most a half, a tenth and a hundredth are left.
+-- The Kaplan-Meier estimate over `timed`, where `took` is the duration of a row that has `ended`,
+-- else a lower bound: for each key the numbers of ended and waiting rows, and the shortest times at
+-- which at most a half, a tenth and a hundredth of the rows survive.
 --
--- What is left is the product of 1 - 1 / at risk over the ended rows. Over all rows that would be
--- (at risk - 1) / counted, so it is that, divided by the product over the waiting rows, of which
--- there are few. Keys are numbered because windows sort a number in half the time.
+-- Survival is the product of 1 - 1 / at risk over the ended rows. The product over all rows is
+-- (at risk - 1) / counted, so survival is that divided by the product over the waiting rows, which
+-- are few. Keys are numbered because windows sort a number in half the time.
 WITH counted_keys AS (
   SELECT keys, count(*) AS counted FROM timed WHERE took IS NOT NULL GROUP BY keys
 ), numbered_keys AS (
