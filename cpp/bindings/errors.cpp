@@ -41,7 +41,7 @@ py::object to_python_error(const std::exception_ptr& thrown) {
 void register_errors() {
   // pybind11 translates all other exceptions.
   py::register_local_exception_translator(
-      [](std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param): pybind11's
+      [](std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param)
         const py::object raised = to_python_error(thrown);
         PyErr_SetObject(py::type::of(raised).ptr(), raised.ptr());
       });

@@ -83,7 +83,6 @@ py::object to_python(const http::Response& response) {
   return py::reinterpret_steal<py::object>(bytes);
 }
 
-// Returns the text of an option, or an empty text for None.
 std::string text_or_empty(const py::object& text) {
   return text.is_none() ? std::string() : text.cast<std::string>();
 }

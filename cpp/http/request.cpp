@@ -101,7 +101,6 @@ Header header_of(std::string_view name) {
   return found == known.end() ? Header::ignored : found->second;
 }
 
-// Reads the request line.
 bool read_request_line(std::string_view& rest, Request& request) {
   for (const std::string_view method : {"GET", "POST", "PUT", "DELETE"}) {
     if (!rest.starts_with(method)) continue;

@@ -218,7 +218,6 @@ Operation read(Operation operation) {
 constexpr ErrorCase unknown_id{Code::not_found,
                                "no record has this id, or it belongs to another customer"};
 constexpr ErrorCase for_operator{Code::insufficient_scope, "the caller is not the operator"};
-// For lists.
 constexpr ErrorCase other_cursor{Code::invalid_cursor,
                                  "the cursor belongs to another list, or is damaged"};
 constexpr ErrorCase other_customer{Code::customer_not_accessible,

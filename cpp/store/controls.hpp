@@ -13,7 +13,6 @@ std::vector<Control> active_controls(db::Connection& connection, std::int64_t id
 // Returns the active controls of each of several identities, with one statement.
 std::vector<std::vector<Control>> active_controls(db::Connection& connection,
                                                   const std::vector<std::int64_t>& identity_keys);
-// Returns the active control of a type and setter.
 std::optional<Control> active_control(db::Connection& connection, std::int64_t identity_key,
                                       ControlType type, SetBy set_by);
 

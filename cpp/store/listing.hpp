@@ -54,6 +54,8 @@ struct ListFilter {
   bool may_overlap = false;  // whether its indexes may give a row more than once
 };
 
+// One list: its filters, and the statements that read its rows. For one thread at a time. Must not
+// outlive the connection.
 class Listing {
  public:
   // Returns the number of values of a column that is a closed set or a condition.

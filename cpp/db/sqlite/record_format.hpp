@@ -20,7 +20,6 @@ void append_varint(std::string& out, std::uint64_t value);
 // Reads a varint written by put_varint and advances `at` past it.
 std::uint64_t take_varint(const char*& at);
 
-// Appends a record of these values.
 void append_record(std::string& out, std::span<const Value> values);
 
 // Appends bytes that compare (memcmp, then length) like the value in an ascending index with

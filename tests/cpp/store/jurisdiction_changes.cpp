@@ -229,7 +229,6 @@ TEST_CASE("pages across a change show each claim with a constant jurisdiction on
   }
 }
 
-// Waits for the background thread of a service.
 void wait_for_changes(ServiceFixture& fixture) {
   while (has_jurisdiction_changes(*fixture.service.database()->reader())) std::this_thread::yield();
 }
