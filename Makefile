@@ -1,18 +1,18 @@
-# On a bare Debian or macOS each target installs what is missing, builds and runs; afterwards it only does
-# what is left to do.
+# On a new Debian or macOS each target installs missing packages, builds and runs. Later runs only do what
+# has changed.
 #
-#   make demo       the tour: real rewards, then a sample
-#   make test       lint, tests of the core, tests of the package that are not slow: at each change
-#   make check      make test and the rest: clang-tidy, documentation, the branches that the tests of the core
-#                   take, a wheel, and the slow tests (browsers, Spark, fuzzed requests, notebooks, kills)
+#   make demo       the demo: real rewards, then a sample
+#   make test       lint, tests of the core, tests of the package that are not slow; for each change
+#   make check      make test, clang-tidy, documentation, branch coverage of the core, a wheel, and the slow
+#                   tests (browsers, Spark, fuzzed requests, notebooks, killed processes)
 #   make lint       ruff, mypy, clang-format
 #   make tidy       clang-tidy
-#   make wheels     on Linux, wheels for each of PYTHONS that is here, in dist
-#   make generate   the Python modules that follow from the core's description
-#   make docs       the documentation as pages, in build/docs
-#   make bench      the benchmarks, side by side with their peers; those over HTTP need wrk, and valgrind
-#                   for the instructions of a list
-#   make coverage   a page that shows which branches of the core the tests took
+#   make wheels     on Linux, wheels for each installed interpreter of PYTHONS, in dist
+#   make generate   the Python modules that are generated from the core's description
+#   make docs       the documentation as HTML, in build/docs
+#   make bench      the benchmarks with their peers; benchmarks over HTTP need wrk, and counts of a list's
+#                   instructions need valgrind
+#   make coverage   an HTML report of the core's branches that the tests take
 #   make sanitize   the tests of the core under SANITIZE (address,undefined; or thread)
 #   make clean
 
@@ -116,14 +116,15 @@ test-system: | system
 	@$(PIP) install --quiet --group docs
 	@touch $@
 
-# Makes a client of our OpenAPI document; apart, because it needs older libraries than ours.
+# The generator of a client from the OpenAPI document, in its own environment because it needs older
+# libraries.
 .venv/generator/created: pyproject.toml .venv/created
 	@rm -rf .venv/generator
 	@$(PYTHON) -m venv --without-pip .venv/generator
 	@$(PIP) --python .venv/generator install --quiet --group generator
 	@touch $@
 
-# A wheel, alone in an environment.
+# An environment with only the wheel.
 .venv/wheel/created: .venv/package .ci/wheels
 	@rm -rf .venv/wheel build/wheels/checked
 	@.ci/wheels build/wheels build/wheels/checked $(PYTHON)
@@ -132,8 +133,8 @@ test-system: | system
 	  build/wheels/checked/*.whl
 	@touch $@
 
-# Installed editable: a change of Python code is seen at once; a change of the core, or a file that comes or
-# goes, runs this again, and compiles what changed.
+# Installed editable: changes of Python code apply at once. A change of the core, or an added or removed
+# file, runs this again and compiles what changed.
 .venv/package: .venv/builders CMakeLists.txt build/package-files $(CORE_FILES) | system
 	@echo "== package"
 	@$(PIP) install --quiet --no-build-isolation -Cbuild-dir=build/editable --editable '.[all]'
@@ -165,11 +166,11 @@ core-tests: build/coverage/build.ninja .venv/tools
 core-coverage: core-tests
 	@$(GCOVR) --txt-metric branch
 
-# ---- clang-tidy, once for each state of a source and the headers it includes ----------------------
+# ---- clang-tidy, when a source or a header that it includes has changed ---------------------------
 
 TIDIED := $(patsubst cpp/%.cpp,build/tidy/%.ok,$(filter cpp/%.cpp,$(CPP_FILES)))
 
-# ninja knows which of our headers each source includes.
+# ninja lists the headers of the project that each source includes.
 .PHONY: tidy tidied
 tidy: .venv/package .venv/tools
 	@echo "== clang-tidy"

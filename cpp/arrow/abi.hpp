@@ -1,5 +1,5 @@
-// The structures of the Arrow C data interface and C stream interface. Names, order and guards are
-// those of the specifications, so that several copies in one process agree.
+// The structures of the Arrow C data interface and C stream interface. Names, order and guards
+// follow the specifications, so that several copies in one process are compatible.
 #pragma once
 
 #include <cstdint>

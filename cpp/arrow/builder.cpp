@@ -10,12 +10,12 @@ namespace comptroller::arrow {
 namespace {
 
 constexpr std::size_t buffer_alignment = 64;
-constexpr std::size_t least_capacity = 1024;
+constexpr std::size_t min_capacity = 1024;
 
 alignas(buffer_alignment) constexpr std::array<char, buffer_alignment> nothing{};
 
-// What the pointers of a structure lead to, owned by its private_data. A child that a consumer
-// moved out has no release callback and is not released.
+// The memory that the pointers of a structure refer to, owned by its private_data. A child that a
+// consumer moved out has no release callback and is not released.
 template <class Raw>
 struct Node {
   std::vector<Owned<Raw>> children;
@@ -31,7 +31,7 @@ struct SchemaNode : Node<ArrowSchema> {
   std::string format;
 };
 
-// Completes a structure by the members that arrays and schemas share.
+// Sets the members that arrays and schemas have in common.
 template <class Raw, class RawNode>
 Owned<Raw> assemble(Raw raw, std::unique_ptr<RawNode> node) {
   for (Owned<Raw>& child : node->children) node->child_addresses.push_back(child.get());
@@ -53,7 +53,7 @@ Builder text_builder() {
 }  // namespace
 
 void Buffer::grow(std::size_t count) {
-  const std::size_t wanted = std::max({size_ + count, 2 * capacity_, expected_, least_capacity});
+  const std::size_t wanted = std::max({size_ + count, 2 * capacity_, expected_, min_capacity});
   const std::size_t rounded = (wanted + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
   auto* grown = static_cast<char*>(std::aligned_alloc(buffer_alignment, rounded));
   if (grown == nullptr) throw std::bad_alloc();
@@ -66,7 +66,7 @@ void Buffer::grow(std::size_t count) {
 void Builder::append_text_of_row(std::int64_t row) {
   const auto index = static_cast<std::size_t>(row);
   if (column_.layout == BufferLayout::view) {
-    char* const view = places_.extend(view_size);  // which may move the others
+    char* const view = places_.extend(view_size);  // may move the other buffers
     std::memcpy(view, places_.data() + index * view_size, view_size);
   } else {
     std::array<std::int32_t, 2> ends{};
@@ -130,24 +130,24 @@ Array Builder::take() {
   buffers.push_back(validity_.take());
   const bool is_view = column_.layout == BufferLayout::view;
   if (has_ends() || is_view) buffers.push_back(places_.take());
-  Buffer sizes;  // of the buffers of texts; comes after them
+  Buffer sizes;  // sizes of the text buffers; the last buffer
   if (is_view) sizes.push(static_cast<std::int64_t>(values_.size()));
   if (column_.layout != BufferLayout::list && column_.layout != BufferLayout::record) {
     buffers.push_back(values_.take());
   }
   if (is_view) buffers.push_back(std::move(sizes));
   for (const Buffer& buffer : buffers) {
-    // Some readers do not expect a null address of an empty buffer.
+    // Some readers do not accept a null address for an empty buffer.
     const bool is_empty = buffer.address() == nullptr;
     node->addresses.push_back(is_empty ? nothing.data() : buffer.address());
   }
   // The validity bitmap may be absent if there are no nulls.
   if (null_count_ == 0) node->addresses.front() = nullptr;
   for (Builder& child : children_) node->children.push_back(child.take());
-  if (!column_.words.empty()) {
-    Builder words = text_builder();
-    for (const std::string_view word : column_.words) words.append_text(word);
-    node->dictionary = words.take();
+  if (!column_.dictionary.empty()) {
+    Builder texts = text_builder();
+    for (const std::string_view text : column_.dictionary) texts.append_text(text);
+    node->dictionary = texts.take();
   }
   ArrowArray raw{};
   rows_of_shared_.clear();
@@ -164,7 +164,7 @@ Schema Builder::describe() const {
   node->name = column_.name;
   node->format = column_.format;
   for (const Builder& child : children_) node->children.push_back(child.describe());
-  if (!column_.words.empty()) node->dictionary = text_builder().describe();
+  if (!column_.dictionary.empty()) node->dictionary = text_builder().describe();
   ArrowSchema raw{};
   raw.format = node->format.c_str();
   raw.name = node->name.c_str();

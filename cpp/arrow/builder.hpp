@@ -12,20 +12,21 @@
 
 namespace comptroller::arrow {
 
-// Which buffers an Arrow type has, and what they hold.
+// The buffers of an Arrow type.
 enum class BufferLayout : std::uint8_t { number, boolean, text, view, list, record };
 
 // The name and type of a column.
 struct Column {
   std::string name;
-  std::string_view format;  // as the Arrow C data interface writes types
+  std::string_view format;  // in the notation of the Arrow C data interface
   BufferLayout layout = BufferLayout::text;
   bool is_nullable = false;
-  std::size_t width = 0;                      // of a number, in bytes
-  std::span<const std::string_view> words{};  // of a dictionary that the numbers are codes of
+  std::size_t width = 0;                           // of a number, in bytes
+  std::span<const std::string_view> dictionary{};  // of a dictionary; the numbers are codes in it
 };
 
-// Offsets have 32 bits: call `take` before a builder holds 2 GiB.
+// Builds arrays of one type. Offsets have 32 bits: call `take` before a builder holds 2 GiB. For
+// one thread at a time.
 class Builder {
  public:
   explicit Builder(Column column, std::vector<Builder> children = {})
@@ -33,7 +34,7 @@ class Builder {
     begin();
   }
 
-  // For a builder of numbers whose width is that of Number.
+  // For a builder of numbers with the width of Number.
   template <class Number>
   void append_number(Number value) {
     values_.push(value);
@@ -48,7 +49,7 @@ class Builder {
       if (!text.empty()) std::memcpy(at, text.data(), text.size());
     });
   }
-  // Appends a text of `size` bytes, which `write` writes at its argument.
+  // Appends a text of `size` bytes that `write` writes to its argument.
   template <class Write>
   void append_text(std::size_t size, const Write& write) {
     if (column_.layout == BufferLayout::view) {
@@ -59,11 +60,11 @@ class Builder {
     }
     append_valid();
   }
-  // Appends a text that other rows of the batch may have as well. `key` stands for it; `text` gives
-  // it when the batch has none yet.
+  // Appends a text that other rows of the batch may share. `key` identifies the text. `text`
+  // returns it, and is called if the batch does not have the text yet.
   template <class Text>
   void append_shared_text(std::int64_t key, const Text& text) {
-    if (key < 0 || key >= most_shared) return append_text(text());
+    if (key < 0 || key >= max_shared_keys) return append_text(text());
     const auto index = static_cast<std::size_t>(key);
     if (index >= rows_of_shared_.size()) rows_of_shared_.resize(2 * index + 1);
     std::int64_t& row = rows_of_shared_[index];
@@ -71,12 +72,12 @@ class Builder {
     append_text(text());
     row = length_;
   }
-  // Appends a list of the elements that were appended since the last list.
+  // Appends a list of the elements that were appended since the previous list.
   void end_list() {
     push_end(static_cast<std::size_t>(children_.front().length_));
     append_valid();
   }
-  // Appends a struct; one value must have been appended to each member.
+  // Appends a struct. One value must have been appended to each of its members.
   void end_record() { append_valid(); }
   void append_null();
 
@@ -84,20 +85,20 @@ class Builder {
   std::span<Builder> children() { return children_; }
   Builder& elements() { return children_.front(); }
   std::int64_t length() const { return length_; }
-  // The same columns, empty, with texts as views (utf8_view): 16 bytes that hold a short text, or
-  // the size, first bytes and position of a longer one.
+  // Returns a builder for the same columns, without rows, with texts as views (utf8_view). A view
+  // has 16 bytes: a short text, or the size, first bytes and position of a longer text.
   Builder with_views() &&;
-  // Approximately the bytes it holds.
+  // The approximate number of bytes that it holds.
   std::size_t size() const;
 
-  // Returns the values so far and starts with none.
+  // Returns the values so far and begins again with no values.
   Array take();
   Schema describe() const;
 
  private:
   static constexpr std::size_t view_size = 16;
-  static constexpr std::size_t most_inside_a_view = 12;
-  static constexpr std::int64_t most_shared = 100'000;
+  static constexpr std::size_t max_inline_size = 12;
+  static constexpr std::int64_t max_shared_keys = 100'000;
 
   template <class Write>
   void append_view(std::size_t size, const Write& write) {
@@ -105,11 +106,11 @@ class Builder {
     const auto length = static_cast<std::int32_t>(size);
     std::memcpy(view, &length, sizeof length);
     char* const inside = view + sizeof length;
-    if (size <= most_inside_a_view) return write(inside);
+    if (size <= max_inline_size) return write(inside);
     const auto offset = static_cast<std::int32_t>(values_.size());
     char* const at = values_.extend(size);
     write(at);
-    // The first four bytes, the index of the buffer (there is only one), and the offset.
+    // The first four bytes, the index of the buffer (there is only one buffer), and the offset.
     std::memcpy(inside, at, 4);
     std::memcpy(inside + 8, &offset, sizeof offset);
   }
@@ -135,10 +136,11 @@ class Builder {
   std::vector<Builder> children_;
   std::int64_t length_ = 0;
   std::int64_t null_count_ = 0;
-  Buffer validity_;  // empty while there are no nulls
+  Buffer validity_;  // empty if there are no nulls
   Buffer places_;    // 0 and the ends of texts or lists; or views
   Buffer values_;
-  std::vector<std::int64_t> rows_of_shared_;  // 1 + the first row with a shared text, by its key
+  std::vector<std::int64_t>
+      rows_of_shared_;  // 1 + the first row with a shared text, by the key of the text
 };
 
 }  // namespace comptroller::arrow

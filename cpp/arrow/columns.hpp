@@ -21,7 +21,7 @@ Builder make_builder(std::string_view name, Audience audience) {
   return make_column<View<bare<T>>>(std::string(name), is_optional<T>, audience);
 }
 
-// A struct of the fields that the audience sees.
+// Makes a struct of the fields that the audience may see.
 template <Record R>
 std::vector<Builder> make_members(Audience audience) {
   std::vector<Builder> members;
@@ -32,7 +32,8 @@ std::vector<Builder> make_members(Audience audience) {
   return members;
 }
 
-// The column of each kind of view. Elements of lists, keys and values are never null.
+// Makes the column of each kind of view. Elements of lists, and keys and values of maps, are never
+// null.
 template <class V>
 Builder make_column(std::string name, bool is_nullable, Audience audience) {
   const auto column = [&](std::string_view format, BufferLayout layout, std::size_t width = 0) {
@@ -49,7 +50,7 @@ Builder make_column(std::string name, bool is_nullable, Audience audience) {
     return Builder(column("b", BufferLayout::boolean));
   } else if constexpr (ClosedSet<V>) {
     Column codes = column("c", BufferLayout::number, sizeof(std::int8_t));
-    codes.words = words_of<V>;
+    codes.dictionary = enum_texts<V>;
     return Builder(std::move(codes));
   } else if constexpr (is_optional<V>) {
     return make_column<typename V::value_type>(std::move(name), true, audience);
@@ -60,7 +61,7 @@ Builder make_column(std::string name, bool is_nullable, Audience audience) {
     children.emplace_back(Column{"entries", "+s", BufferLayout::record}, std::move(pair));
     return Builder(column("+m", BufferLayout::list), std::move(children));
   } else if constexpr (List<V>) {
-    // Words in a list are plain text.
+    // Elements of lists are plain text, even if they are values of a closed set.
     using Element = View<std::ranges::range_value_t<V>>;
     using Item = std::conditional_t<ClosedSet<Element>, std::string_view, Element>;
     children.push_back(make_column<Item>("item", false, audience));
@@ -76,14 +77,14 @@ void append_field(Builder& builder, const auto& field, Audience audience) {
   field.visit([&](const auto& view) { append(builder, view, audience); });
 }
 
-// The text, which may be from a damaged store; throws unavailable if it is not valid.
+// Returns a text, which may come from a damaged store; throws unusable if it is invalid.
 inline std::string_view checked(std::string_view text) {
   if (count_characters(text)) return text;
   throw Error::damaged("a text is not UTF-8, or has control characters");
 }
 
-// Appends a view to a column of its kind. Texts and amounts may be from a damaged store, and
-// readers of Arrow rely on them being valid: throws unavailable if they are not.
+// Appends a view to a column of its kind. Readers of Arrow require valid texts and amounts, so this
+// throws unusable for invalid values of a damaged store.
 inline void append(Builder& builder, std::string_view text, Audience) {
   builder.append_text(checked(text));
 }
@@ -91,7 +92,7 @@ void append(Builder& builder, const Packed auto& packed, Audience) {
   builder.append_text(packed.size(), [&](char* at) { packed.write(at); });
 }
 inline void append(Builder& builder, Decimal number, Audience) {
-  if (!is_amount(number.text)) throw Error::damaged("an amount is no number");
+  if (!is_amount(number.text)) throw Error::damaged("an amount is not a number");
   builder.append_number(scaled(number.text));
 }
 inline void append(Builder& builder, Timestamp time, Audience) {
@@ -113,7 +114,7 @@ void append_element(Builder& builder, const T& element, Audience audience) {
 }
 template <ClosedSet E>
 void append_element(Builder& builder, const E& element, Audience) {
-  builder.append_text(word(element));
+  builder.append_text(enum_text(element));
 }
 void append(Builder& builder, const List auto& values, Audience audience) {
   for (const auto& value : values) append_element(builder.elements(), value, audience);
@@ -141,7 +142,8 @@ template <class T>
 void append(Builder& builder, const JsonText<T>& document, Audience audience) {
   append(builder, Scalar<T>::view(json::read_stored<T>(document.text)), audience);
 }
-// A compact JSON array of strings without escapes is split in place: no string contains a quote.
+// A compact JSON array of strings without escapes is split in place, because no string contains a
+// quote.
 inline void append(Builder& builder, const JsonText<Addresses>& addresses, Audience audience) {
   constexpr std::string_view between = "\",\"";
   std::string_view rest = addresses.text;

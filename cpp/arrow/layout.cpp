@@ -46,7 +46,7 @@ std::vector<ShownColumn> columns_of(Audience audience) {
   return columns;
 }
 
-// The columns of these names, in that order; all columns if `names` is nullopt.
+// Returns the columns with these names, in their order; all columns if `names` is nullopt.
 std::vector<ShownColumn> choose(std::vector<ShownColumn> known,
                                 const std::optional<std::vector<std::string>>& names) {
   if (!names) return known;
@@ -77,7 +77,7 @@ Layout::Layout(std::string_view kind, const std::optional<std::vector<std::strin
     table_ = R::table;
     columns_ = choose(columns_of<Shown>(audience), names);
     is_derived_ = std::ranges::any_of(columns_, &ShownColumn::is_derived);
-    // Without a derived column the stored columns suffice.
+    // If no column is derived, only the requested columns are read.
     if (!is_derived_) columns_ = choose(columns_of<R>(audience), names);
   });
 }
@@ -96,7 +96,7 @@ void Layout::select(store::Listing& listing) const {
   std::string list;
   for (const ShownColumn& column : columns_) {
     if (!list.empty()) list += ", ";
-    // The only computed column is the balance of a reward address; not every listing shows it.
+    // The only computed column is the balance of a reward address; some listings do not show it.
     const auto balance = listing.has_bound_column() ? store::balance_as_of : "NULL";
     list += column.is_computed ? balance : column.name;
   }
@@ -121,21 +121,21 @@ void Layout::append_row(Builder& batch, const Row& row) const {
 }
 
 std::int64_t Layout::append(Builder& batch, db::Query& query, db::Connection& connection,
-                            std::int64_t most_rows) const {
-  if (is_derived_) return append_identities(batch, query, connection, most_rows);
+                            std::int64_t max_rows) const {
+  if (is_derived_) return append_identities(batch, query, connection, max_rows);
   const Row row{query, connection.symbols(), nullptr, audience_};
   std::int64_t count = 0;
-  for (; count < most_rows && query.step(); ++count) append_row(batch, row);
+  for (; count < max_rows && query.step(); ++count) append_row(batch, row);
   return count;
 }
 
-// The active controls of all of them are read at once.
+// Reads the active controls of all identities with one statement.
 std::int64_t Layout::append_identities(Builder& batch, db::Query& query, db::Connection& connection,
-                                       std::int64_t most_rows) const {
+                                       std::int64_t max_rows) const {
   constexpr int key_column = static_cast<int>(StoredIdentity::fields::count);
   std::vector<StoredIdentity> identities;
   std::vector<std::int64_t> keys;
-  while (std::cmp_less(keys.size(), most_rows) && query.step()) {
+  while (std::cmp_less(keys.size(), max_rows) && query.step()) {
     keys.push_back(query.column(key_column).integer);
     identities.push_back(store::read_row<StoredIdentity>(query, connection.symbols()));
   }

@@ -1,4 +1,4 @@
-// The columns of a stream, and how rows of the store become batches.
+// The columns of a stream, and the conversion of rows of the store to batches.
 #pragma once
 
 #include <optional>
@@ -11,46 +11,45 @@
 
 namespace comptroller::arrow {
 
-// Where a column gets its value.
+// The source of the values of a column.
 struct Row {
   db::Query& query;
   db::Symbols& symbols;
-  const Identity* identity;  // the source of all columns if one of them is derived
+  const Identity* identity;  // source of all columns if one of them is derived
   Audience audience;
 };
 
 struct ShownColumn {
   std::string_view name;
-  bool is_computed = false;  // an expression, not a column of the table
-  bool is_derived = false;   // from the active controls of an identity
+  bool is_computed = false;  // an expression instead of a column of the table
+  bool is_derived = false;   // computed from the active controls of an identity
   Builder (*make)(std::string_view name, Audience audience) = nullptr;
   void (*append)(Builder& builder, int index, const Row& row) = nullptr;
 };
 
-// The columns that a table was requested with; throws what make_table throws. Immutable.
+// The requested columns of a table; throws the errors of make_table. Immutable.
 class Layout {
  public:
   Layout(std::string_view kind, const std::optional<std::vector<std::string>>& names,
          Audience audience);
-  // The same columns with texts as views.
+  // Returns a layout of the same columns with texts as views.
   Layout with_views() const;
 
   std::string_view table() const { return table_; }
   const std::vector<ShownColumn>& columns() const { return columns_; }
 
-  // Sets the select list of a listing to what `append` expects.
+  // Sets the select list of a listing to the columns that `append` expects.
   void select(store::Listing& listing) const;
-  // A struct with one member per column.
+  // Returns a builder of a struct with one member per column.
   Builder make_batch() const;
-  // Appends at most `most_rows` of the next rows of a statement of such a listing; returns how
-  // many.
+  // Appends at most `max_rows` rows of a statement of such a listing; returns the number of rows.
   std::int64_t append(Builder& batch, db::Query& query, db::Connection& connection,
-                      std::int64_t most_rows) const;
+                      std::int64_t max_rows) const;
 
  private:
   void append_row(Builder& batch, const Row& row) const;
   std::int64_t append_identities(Builder& batch, db::Query& query, db::Connection& connection,
-                                 std::int64_t most_rows) const;
+                                 std::int64_t max_rows) const;
 
   std::string_view table_;
   std::vector<ShownColumn> columns_;

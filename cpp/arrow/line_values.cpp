@@ -14,8 +14,8 @@ namespace comptroller::arrow {
 namespace {
 
 constexpr std::int64_t micros_a_second = 1'000'000;
-constexpr int largest_scale = 38;
-// What the rules refuse at its line, in place of a value that the text of a member cannot show.
+constexpr int max_scale = 38;
+// Texts that the rules reject in the line, in place of values that a member cannot express.
 constexpr std::string_view too_long = "a decimal of more than 38 digits";
 constexpr std::string_view too_far = "a time outside the years 0001 to 9999";
 
@@ -26,7 +26,7 @@ T value_at(const void* values, std::int64_t index) {
   return value;
 }
 
-// `length` bytes of the buffer `number`.
+// Returns `length` bytes of the buffer `number`.
 std::string_view bytes_of(const ArrowArray& array, std::int64_t number, std::int64_t begin,
                           std::int64_t length) {
   if (length == 0) return {};  // the buffer may be null
@@ -98,7 +98,7 @@ void LineValues::read_decimal(std::string_view format) {
   if (at != end) std::from_chars(at + 1, end, bits);
   width_ = bits / 8;
   const bool is_known = bits == 32 || bits == 64 || bits == 128 || bits == 256;
-  if (!is_known || scale_ > largest_scale || scale_ < -largest_scale) {
+  if (!is_known || scale_ > max_scale || scale_ < -max_scale) {
     refuse("has decimals of an unusual size; cast it to decimal(38, 18)");
   }
 }
@@ -120,7 +120,7 @@ void LineValues::read_nested(const ArrowSchema& schema) {
     layout_ = Layout::fixed;
     std::from_chars(format.data() + 3, format.data() + format.size(), width_);
   } else {
-    has_bitmap_ = false;  // unions and runs
+    has_bitmap_ = false;  // unions and run-end encoded arrays
     return refuse("has the Arrow type \"" + std::string(format) + "\"; give a struct or a list");
   }
   for (std::int64_t i = 0; i < schema.n_children; ++i) {
@@ -131,7 +131,7 @@ void LineValues::read_nested(const ArrowSchema& schema) {
   if (kind_ == Kind::list && is_pairs()) kind_ = Kind::map;
 }
 
-// Whether the items are what a library makes of the entries of a map.
+// Whether the items are pairs, as libraries make of the entries of a map.
 bool LineValues::is_pairs() const {
   const LineValues& item = children_.front();
   if (item.kind_ == Kind::record) {
@@ -183,7 +183,7 @@ void LineValues::write(json::JsonWriter& out, const ArrowArray& array, std::int6
   }
 }
 
-// An unsigned one of 64 bits keeps its bits.
+// An unsigned 64-bit integer keeps its bits.
 std::int64_t LineValues::integer_at(const ArrowArray& array, std::int64_t index) const {
   const void* const values = array.buffers[1];
   switch (width_) {
@@ -203,8 +203,8 @@ std::int64_t LineValues::integer_at(const ArrowArray& array, std::int64_t index)
 
 void LineValues::write_integer(json::JsonWriter& out, const ArrowArray& array,
                                std::int64_t index) const {
-  constexpr std::size_t most_digits = 20;
-  std::array<char, most_digits> digits{};
+  constexpr std::size_t max_digits = 20;
+  std::array<char, max_digits> digits{};
   const std::int64_t value = integer_at(array, index);
   const auto written =
       is_signed_ ? std::to_chars(digits.begin(), digits.end(), value)
@@ -259,10 +259,10 @@ std::string_view LineValues::text_at(const ArrowArray& array, std::int64_t index
     const auto begin = value_at<std::int64_t>(values, index);
     return bytes_of(array, 2, begin, value_at<std::int64_t>(values, index + 1) - begin);
   }
-  // A view has 16 bytes: the length, then the text itself, or its first bytes, buffer and place.
-  constexpr std::int32_t longest_inside = 12;
+  // A view has 16 bytes: the length, then the text, or its first bytes, buffer and offset.
+  constexpr std::int32_t max_inline_size = 12;
   const auto length = value_at<std::int32_t>(values, 4 * index);
-  if (length <= longest_inside) return bytes_of(array, 1, 16 * index + 4, length);
+  if (length <= max_inline_size) return bytes_of(array, 1, 16 * index + 4, length);
   const auto buffer = value_at<std::int32_t>(values, 4 * index + 2);
   return bytes_of(array, 2 + buffer, value_at<std::int32_t>(values, 4 * index + 3), length);
 }

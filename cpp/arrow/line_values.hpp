@@ -1,4 +1,4 @@
-// Cells of Arrow arrays as the members of a line to load.
+// Writes cells of Arrow arrays as the members of lines to load.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,19 @@
 
 namespace comptroller::arrow {
 
-// Writes the cells of a column, or of a member inside one, as JSON. Decimals are exact text,
-// timestamps RFC 3339 in UTC with digits after the sixth cut, dictionaries their values. Maps, and
-// lists of pairs, which libraries make of maps, are objects; unset members of records are left out.
-// Immutable.
+// Writes the cells of a column, or of a member inside one, as JSON. Decimals are exact text.
+// Timestamps are RFC 3339 in UTC, truncated after six fraction digits. Dictionaries are written as
+// their values. Maps, and lists of pairs, which libraries make of maps, are objects. Unset members
+// of records are omitted. Immutable.
 class LineValues {
  public:
-  // `path` names the column in refusals. Integers are written as text if they are amounts.
+  // `path` names the column in error messages. Integers are written as text if they are amounts.
   LineValues(const ArrowSchema& schema, std::string path, bool is_amount = false);
 
-  // Rows count from the array's own offset.
+  // Rows are counted from the array's own offset.
   bool is_set(const ArrowArray& array, std::int64_t row) const;
-  // Writes a value; null if it is unset. Throws invalid_request, which names the column, for a
-  // value of a type that has no exact meaning as a member: a float, a timestamp without a zone,
-  // bytes.
+  // Writes a value, null if it is unset. Throws invalid_request, which names the column, for a type
+  // whose values have no exact meaning as a member: a float, a timestamp without a zone, bytes.
   void write(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) const;
 
  private:
@@ -66,10 +65,10 @@ class LineValues {
   std::string name_;
   Kind kind_ = Kind::refused;
   Layout layout_ = Layout::narrow;  // of a text or a list
-  bool has_bitmap_ = true;          // of unset values
+  bool has_bitmap_ = true;          // of validity
   bool is_amount_ = false;
-  bool is_signed_ = true;            // of an integer
-  int width_ = 8;                    // bytes of an integer or a decimal; items of a fixed list
+  bool is_signed_ = true;            // of an integer type
+  int width_ = 8;                    // bytes of an integer or a decimal; items of a fixed-size list
   int scale_ = 0;                    // of a decimal
   std::int64_t ticks_a_second_ = 0;  // of a timestamp
   std::string refusal_;

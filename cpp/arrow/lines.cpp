@@ -31,7 +31,7 @@ Use use_of(std::string_view name) {
 
 struct Column {
   std::int64_t position;  // among the children of the stream
-  std::string opening;    // what precedes the value
+  std::string opening;    // the text before the value
   bool is_counted;
   LineValues values;
 };

@@ -1,4 +1,4 @@
-// The rows of an Arrow stream as the lines of a load.
+// Writes the rows of an Arrow stream as the lines of a load.
 #pragma once
 
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace comptroller::arrow {
 
-// Makes NDJSON of rows of records of this kind; unset cells are left out. A column that such a line
-// does not know has 0 for each value, whatever its type, so that the load counts it. Throws
-// invalid_request for an unknown kind, for rows that are not a table, and for a column that appears
-// more than once.
+// Returns a formatter that writes rows as NDJSON records of this kind; unset cells are omitted. The
+// value of an unknown column is written as 0, whatever its type, so that the load counts the
+// column. Throws invalid_request for an unknown kind, for rows that are not a table, and for a
+// column that appears more than once.
 TextReader::Formatter make_line_formatter(std::string_view kind, const ArrowSchema& schema);
 
 }  // namespace comptroller::arrow

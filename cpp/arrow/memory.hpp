@@ -11,8 +11,8 @@
 
 namespace comptroller::arrow {
 
-// A growing array of bytes, aligned as Arrow recommends. It remembers the size that was taken, so
-// that the next batch, which is about as large, is allocated once.
+// A growing array of bytes, aligned as Arrow recommends. It remembers its last size, so that the
+// buffer of the next batch, which is usually as large, is allocated once.
 class Buffer {
  public:
   Buffer() = default;
@@ -24,7 +24,7 @@ class Buffer {
         expected_(other.expected_) {}
   Buffer& operator=(Buffer&&) = delete;
 
-  // Extends the array by `count` bytes, which the caller must write.
+  // Extends the array by `count` bytes and returns them; the caller must write them.
   char* extend(std::size_t count) {
     if (capacity_ - size_ < count) grow(count);
     char* const at = data_ + size_;
@@ -35,7 +35,7 @@ class Buffer {
   void push(const T& value) {
     std::memcpy(extend(sizeof value), &value, sizeof value);
   }
-  // Sets bit `index` of a bitmap, lowest bit first; at most one after the last bit.
+  // Sets bit `index` of a bitmap, lowest bit first. `index` is at most one after the last bit.
   void push_bit(std::int64_t index, bool bit) {
     const auto place = static_cast<unsigned>(index) % 8;
     if (place == 0) push('\0');
@@ -44,9 +44,9 @@ class Buffer {
 
   std::size_t size() const { return size_; }
   const char* data() const { return data_; }
-  // Null if nothing was ever added.
+  // The address of the bytes; null if none was ever added.
   const void* address() const { return data_; }
-  // Moves the bytes out; the buffer is empty then.
+  // Moves the bytes out, and leaves the buffer empty.
   Buffer take() {
     expected_ = size_ + size_ / 16;
     return std::move(*this);
@@ -61,7 +61,7 @@ class Buffer {
   std::size_t expected_ = 0;
 };
 
-// An Arrow structure, released at the end of the scope unless it was given to a caller.
+// Owns an Arrow structure. It is released at the end of the scope unless it was moved to a caller.
 template <class Raw>
 class Owned {
  public:
@@ -78,7 +78,7 @@ class Owned {
     return *this;
   }
 
-  // Null if it is empty.
+  // Returns null if it is empty.
   Raw* get() { return raw_.release == nullptr ? nullptr : &raw_; }
   void give(Raw* out) { *out = std::exchange(raw_, Raw{}); }
 

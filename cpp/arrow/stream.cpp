@@ -11,7 +11,7 @@ namespace comptroller::arrow {
 
 namespace {
 
-// What the private_data of a stream owns.
+// The private_data of a stream.
 struct OpenStream {
   TableReader reader;
   std::string message;  // of the last failure
@@ -23,7 +23,8 @@ int code_of(const std::exception& failure) {
   return error != nullptr && error->code() == Code::invalid_request ? EINVAL : EIO;
 }
 
-// With the code before the detail, which is all that a reader learns of an Error.
+// Returns the message of an exception. An Error's code precedes its detail, because readers get
+// only the text.
 std::string message_of(const std::exception& failure) {
   const auto* error = dynamic_cast<const Error*>(&failure);
   if (error == nullptr) return failure.what();
@@ -59,7 +60,7 @@ const char* get_last_error(ArrowArrayStream* stream) {
 
 void release(ArrowArrayStream* stream) {
   auto* open = static_cast<OpenStream*>(stream->private_data);
-  // A forked child leaks the stream: its threads and connections belong to the parent.
+  // A forked child leaks the stream, because its threads and connections belong to the parent.
   if (open->reader.is_of_this_process()) delete open;
   stream->release = nullptr;
 }

@@ -1,8 +1,8 @@
-// Records of the store as Arrow C streams with the requested columns.
+// Reads records of the store as Arrow C streams with the requested columns.
 //
 // Timestamps are timestamp[us, UTC], amounts decimal128(38, 18), closed sets dictionary<int8,
-// utf8>, lists and nested records lists and structs, metadata map<utf8, utf8>, all else utf8. A
-// column is nullable where its field may be unset. Rows come in order of arrival.
+// utf8>, lists and nested records lists and structs, metadata map<utf8, utf8>, other values utf8. A
+// column is nullable if its field may be unset. Rows are in order of insertion.
 #pragma once
 
 #include <chrono>
@@ -23,23 +23,24 @@ namespace comptroller::arrow {
 
 class Layout;
 
-// The rows that a stream reads. Its functions are called from several threads at once.
+// The rows that a stream reads. Several threads call its functions at once.
 struct RowSource {
-  std::shared_ptr<db::Database> database;  // kept alive by every open stream
-  // Makes the listing on a connection of the stream; its select list is replaced. A listing of
+  std::shared_ptr<db::Database> database;  // every open stream keeps it open
+  // Makes the listing on a connection of the stream, which replaces its select list. A listing of
   // reward addresses must have the time of their balances.
   std::function<store::Listing(db::Connection&)> listing;
-  // Throws if the service is closed or this is a forked child.
+  // Throws if the service is closed, or in a forked child.
   std::function<void()> check;
 };
 
 struct Limits {
-  std::int64_t keys_a_chunk = 65'536;  // read by one thread at a time; at most as many rows a batch
+  std::int64_t keys_a_chunk =
+      65'536;  // read by one thread at a time; a batch has at most as many rows
   std::size_t bytes_a_batch = std::size_t{256} << 20U;  // approximately
-  std::size_t most_threads = 4;
-  // A stream that is idle for so long releases its snapshot, which keeps the log from being
-  // truncated.
-  std::chrono::milliseconds longest_idle = std::chrono::minutes(10);
+  std::size_t max_threads = 4;
+  // A stream that is idle for this time releases its snapshot, because a snapshot prevents the
+  // truncation of the log.
+  std::chrono::milliseconds max_idle_time = std::chrono::minutes(10);
 };
 
 // Records of one kind with the requested columns.
@@ -48,19 +49,20 @@ struct Table {
   RowSource source;
   Limits limits;
 
-  // The same rows with texts as views (utf8_view), which some readers import without a copy.
+  // Returns a table of the same rows with texts as views (utf8_view), which some readers import
+  // without a copy.
   Table with_views() const;
   void export_schema(ArrowSchema* out) const;
-  // Begins an independent stream, which may outlive the table. It reads one snapshot, taken at its
-  // first get_next, and may be used from any thread, one at a time. Throws what RowSource::check
-  // throws; failures of the stream are EIO, ENOMEM or EINVAL and a message.
+  // Opens an independent stream, which may outlive the table. It reads one snapshot, taken at its
+  // first get_next. Any thread may use it, one at a time. Throws the errors of RowSource::check.
+  // Failures of the stream are EIO, ENOMEM or EINVAL, with a message.
   void open(ArrowArrayStream* out) const;
 };
 
-// The records of a kind (claims, orchestrations, reward_addresses, payout_groups, controls,
-// identities, balances) with these columns in this order, or all columns. The client audience does
-// not see the customer. Throws invalid_request for an unknown kind and for unknown, repeated or no
-// columns.
+// Returns the records of a kind (claims, orchestrations, reward_addresses, payout_groups, controls,
+// identities, balances) with the given columns in this order, or all columns. A client audience
+// does not see the customer. Throws invalid_request for an unknown kind, and for unknown, repeated
+// or empty columns.
 Table make_table(std::string_view kind, const std::optional<std::vector<std::string>>& columns,
                  Audience audience, RowSource source, Limits limits = {});
 

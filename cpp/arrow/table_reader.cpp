@@ -11,7 +11,8 @@ namespace comptroller::arrow {
 namespace {
 
 constexpr std::int64_t chunks_ahead_a_thread = 2;
-constexpr std::int64_t rows_between_checks = 1024;  // of whether to stop, and of the batch's size
+constexpr std::int64_t rows_between_checks =
+    1024;  // checks of whether to stop, and of the size of the batch
 
 std::int64_t newest_key(db::Connection& connection, std::string_view table) {
   db::Query query = connection.query("SELECT max(key) FROM " + std::string(table));
@@ -19,8 +20,8 @@ std::int64_t newest_key(db::Connection& connection, std::string_view table) {
 }
 
 std::exception_ptr idleness() {
-  return std::make_exception_ptr(
-      Error(Code::unavailable, "the stream was idle for too long and has ended; begin another"));
+  return std::make_exception_ptr(Error(
+      Code::unavailable, "the stream was idle for too long and has ended; open another stream"));
 }
 
 }  // namespace
@@ -45,7 +46,7 @@ Array TableReader::next() {
   std::unique_lock lock(mutex_);
   const bool has_snapshot = next_to_read_ < chunk_count_;
   const auto now = Clock::now();
-  if (!failure_ && has_snapshot && now - idle_since_.value_or(now) >= table_.limits.longest_idle) {
+  if (!failure_ && has_snapshot && now - idle_since_.value_or(now) >= table_.limits.max_idle_time) {
     fail(idleness());
   }
   if (failure_) std::rethrow_exception(failure_);
@@ -80,7 +81,7 @@ void TableReader::begin(std::unique_lock<std::mutex>& lock) {
   const bool is_small = chunks(*table_.source.database->reader()) == 1;
   const std::size_t count = is_small ? 1
                                      : std::clamp<std::size_t>(std::thread::hardware_concurrency(),
-                                                               1, limits.most_threads);
+                                                               1, limits.max_threads);
   std::vector<db::Lease> snapshots = table_.source.database->readers_of_one_snapshot(count);
   chunk_count_ = chunks(*snapshots.front());
   if (chunk_count_ == 1) {
@@ -88,7 +89,7 @@ void TableReader::begin(std::unique_lock<std::mutex>& lock) {
     work(*snapshots.front());
     return lock.lock();
   }
-  most_ahead_ = chunks_ahead_a_thread * static_cast<std::int64_t>(count);
+  max_ahead_ = chunks_ahead_a_thread * static_cast<std::int64_t>(count);
   for (db::Lease& snapshot : snapshots) {
     threads_.emplace_back([this, mine = std::move(snapshot)] { work(*mine); });
   }
@@ -123,10 +124,10 @@ void TableReader::work(db::Connection& connection) {
 std::optional<std::int64_t> TableReader::take_chunk() {
   std::unique_lock lock(mutex_);
   while (!is_stopping_ && !failure_ && next_to_read_ < chunk_count_) {
-    if (next_to_read_ < next_to_fetch_ + most_ahead_) return next_to_read_++;
+    if (next_to_read_ < next_to_fetch_ + max_ahead_) return next_to_read_++;
     if (!idle_since_) {
       changed_.wait(lock);
-    } else if (const auto deadline = *idle_since_ + table_.limits.longest_idle;
+    } else if (const auto deadline = *idle_since_ + table_.limits.max_idle_time;
                Clock::now() < deadline) {
       changed_.wait_until(lock, deadline);
     } else {

@@ -1,6 +1,6 @@
-// Reads a table in chunks from one snapshot. The caller's thread reads a small table at once.
-// Threads read a larger one: each takes the next chunk of keys, at most two ahead of the caller,
-// and they release the snapshot if the caller is idle for too long.
+// Reads a table in chunks from one snapshot. The caller's thread reads a small table at once. A
+// larger table is read by threads: each takes the next chunk of keys, at most two ahead of the
+// caller, and they release the snapshot if the caller is idle for too long.
 #pragma once
 
 #include <sys/types.h>
@@ -21,13 +21,13 @@ namespace comptroller::arrow {
 class TableReader {
  public:
   explicit TableReader(Table table);
-  // Waits for the threads, which stop soon. Must not run in a forked child, which has no such
+  // Stops the threads and waits for them. Must not run in a forked child, which does not have the
   // threads.
   ~TableReader();
   TableReader(const TableReader&) = delete;
   TableReader& operator=(const TableReader&) = delete;
 
-  // The next batch, in order of keys; empty at the end. A failure is thrown again by later calls.
+  // Returns the next batch, in order of keys; empty at the end. Later calls throw a failure again.
   Array next();
   const Table& table() const { return table_; }
   bool is_of_this_process() const;
@@ -36,12 +36,12 @@ class TableReader {
   using Clock = std::chrono::steady_clock;
   using Batches = std::deque<Array>;
 
-  // These two require mutex_.
+  // Both functions require mutex_.
   void begin(std::unique_lock<std::mutex>& lock);
   void fail(std::exception_ptr failure);
-  // Reads chunks on one connection until there are no more.
+  // Reads chunks on one connection until no chunk is left.
   void work(db::Connection& connection);
-  // The next chunk to read; nullopt if there is none.
+  // Returns the next chunk to read; nullopt if none is left.
   std::optional<std::int64_t> take_chunk();
 
   Table table_;
@@ -53,13 +53,13 @@ class TableReader {
   std::condition_variable changed_;
   bool is_begun_ = false;
   std::int64_t chunk_count_ = 0;
-  std::int64_t most_ahead_ = 1;
+  std::int64_t max_ahead_ = 1;
   std::int64_t next_to_read_ = 0;
   std::int64_t next_to_fetch_ = 0;
-  std::map<std::int64_t, Batches> chunks_;  // read, not yet fetched
-  Batches ready_;                           // of the chunks that were fetched
+  std::map<std::int64_t, Batches> chunks_;  // read, not yet returned
+  Batches ready_;                           // of the chunks that were taken
   std::exception_ptr failure_;
-  // nullopt during a call, and after one that failed
+  // nullopt during a call, and after a failed call
   std::optional<Clock::time_point> idle_since_ = Clock::now();
 };
 

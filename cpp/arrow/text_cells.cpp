@@ -58,7 +58,8 @@ TextCells::TextCells(const ArrowSchema& schema, TextContent content) : content_(
     kind_ = Kind::decimal;
     std::from_chars(format.data() + format.find(',') + 1, format.data() + format.size(), scale_);
   } else {
-    throw Error::invalid("columns", "no text is made of the Arrow type " + std::string(format));
+    throw Error::invalid("columns",
+                         "the Arrow type " + std::string(format) + " cannot be written as text");
   }
 }
 

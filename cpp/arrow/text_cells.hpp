@@ -1,4 +1,4 @@
-// Cells of Arrow arrays as CSV and JSON text.
+// Writes cells of Arrow arrays as CSV and JSON text.
 #pragma once
 
 #include <array>
@@ -11,29 +11,29 @@
 
 namespace comptroller::arrow {
 
-// What its text may hold. Both matter for columns of texts alone.
+// What the text of a column may contain. Only columns of texts use it.
 struct TextContent {
-  bool is_formula = false;  // anything, so that a formula is defused in CSV
-  bool is_json = false;     // JSON, written to JSON as it is
+  bool is_formula = false;  // any text, so that formulas get an apostrophe in CSV
+  bool is_json = false;     // JSON, written to JSON unchanged
 };
 
 // Writes the cells of a column: int64, decimal128, timestamp[us], large_utf8, or large_list of
-// large_utf8. Decimals have no zeros at their end, timestamps are RFC 3339 (with Z if the type has
-// a zone), lists are JSON. For one thread at a time.
+// large_utf8. Decimals have no trailing zeros. Timestamps are RFC 3339, with Z if the type has a
+// zone. Lists are JSON. For one thread at a time.
 class TextCells {
  public:
   // Throws invalid_request for any other type.
   TextCells(const ArrowSchema& schema, TextContent content);
 
-  // Appends a value, quoted where CSV needs it; nothing if it is unset.
+  // Appends a value, quoted if CSV requires it; nothing if it is unset.
   void append_csv(std::string& out, const ArrowArray& array, std::int64_t row);
-  // Writes a value; null if it is unset.
+  // Writes a value, null if it is unset.
   void write_json(json::JsonWriter& out, const ArrowArray& array, std::int64_t row);
 
  private:
   enum class Kind : std::uint8_t { integer, decimal, timestamp, text, list };
 
-  // The text of a value that is set, which is valid until the next one.
+  // Returns the text of a value that is set; valid until the next call.
   std::string_view text_of(const ArrowArray& array, std::int64_t index);
   std::string_view list_text(const ArrowArray& array, std::int64_t index);
   std::string_view timestamp_text(std::int64_t microseconds);

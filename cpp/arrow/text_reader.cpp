@@ -21,11 +21,11 @@ void append_line(std::string& out, std::vector<TextCells>& columns, const ArrowA
     if (i > 0) out += ',';
     columns[i].append_csv(out, *batch.children[i], batch.offset + row);
   }
-  // A line without a character would be no row to readers.
+  // A quoted empty cell, because readers ignore an empty line.
   out += out.size() == begin ? "\"\"\r\n" : "\r\n";
 }
 
-// `openings` precede the values of each column.
+// Writes a row as an object; `openings` precede the values of the columns.
 void write_object(json::JsonWriter& out, std::vector<TextCells>& columns,
                   const std::vector<std::string>& openings, const ArrowArray& batch,
                   std::int64_t row) {
@@ -39,7 +39,7 @@ void write_object(json::JsonWriter& out, std::vector<TextCells>& columns,
 Formatter make_formatter(const ArrowSchema& schema, const std::vector<TextColumn>& described,
                          TextFormat format) {
   if (std::cmp_not_equal(schema.n_children, described.size())) {
-    throw Error::invalid("columns", "must be as many as those of the stream");
+    throw Error::invalid("columns", "must have the same number as the columns of the stream");
   }
   std::vector<TextCells> cells;
   std::vector<std::string> openings;

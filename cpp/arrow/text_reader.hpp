@@ -1,4 +1,4 @@
-// The rows of an Arrow stream as text: CSV, JSON, or what a caller makes of them.
+// Formats the rows of an Arrow stream as text: CSV, JSON, or the format of a caller.
 #pragma once
 
 #include <atomic>
@@ -28,28 +28,30 @@ struct TextPiece {
   std::int64_t rows = 0;
 };
 
-// Formats rows in pieces, several at a time in threads of their own while the caller's thread reads
-// the stream. For one caller at a time.
+// Reads the stream in the caller's thread, and formats several pieces of rows at a time in threads
+// of its own. For one caller at a time.
 class TextReader {
  public:
-  // Appends rows of a batch, from `begin` until before `end`. Called by several threads at a time.
+  // Appends rows of a batch, from `begin` until before `end`. Several threads call it at once.
   using Formatter = std::function<void(std::string& out, const ArrowArray& batch,
                                        std::int64_t begin, std::int64_t end)>;
 
-  // `make` makes the formatter for the rows of a schema, which is released then.
+  // `make` makes the formatter for the rows of a schema, and must not keep the schema.
   TextReader(Owned<ArrowArrayStream> stream,
              const std::function<Formatter(const ArrowSchema&)>& make);
-  // The columns are those of the stream. Throws invalid_request for a type that has no text.
+  // The columns describe those of the stream. Throws invalid_request for a type that cannot be
+  // text.
   TextReader(Owned<ArrowArrayStream> stream, const std::vector<TextColumn>& columns,
              TextFormat format);
 
-  // The next rows, in their order; nullopt at the end. CSV: each row ends with CR LF. JSON: each
-  // is an object behind a line feed; commas separate those of a piece. Throws unavailable with the
-  // stream's message if it fails, and what the formatter throws; the stream has ended then.
+  // Returns the next rows, in order; nullopt at the end. CSV: each row ends with CR LF. JSON: each
+  // row is an object after a line feed, and commas separate the rows of a piece. Throws unavailable
+  // with the stream's message if the stream fails, and the exceptions of the formatter; the stream
+  // has then ended.
   std::optional<TextPiece> next();
 
  private:
-  // Begins to format the next rows; false at the end.
+  // Starts to format the next rows; returns false at the end.
   bool begin_piece();
   std::shared_ptr<Array> read_batch();
   [[noreturn]] void fail();
@@ -57,9 +59,9 @@ class TextReader {
   Owned<ArrowArrayStream> stream_;
   Formatter format_;
   std::shared_ptr<Array> batch_;
-  std::int64_t next_row_ = 0;                   // of the batch
+  std::int64_t next_row_ = 0;                   // in the batch
   std::atomic<std::size_t> expected_size_ = 0;  // of the text of a piece
-  std::deque<std::future<TextPiece>> pieces_;   // begun; a future waits for its thread to end
+  std::deque<std::future<TextPiece>> pieces_;   // being formatted; a future waits for its thread
 };
 
 }  // namespace comptroller::arrow

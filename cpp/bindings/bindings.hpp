@@ -1,4 +1,4 @@
-// The parts of the extension module, as _core.pyi describes them.
+// The parts of the extension module; _core.pyi describes them.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -9,28 +9,27 @@
 
 namespace comptroller::bindings {
 
-// Translates every Error of the core that leaves a binding: Python gets what
-// comptroller.errors.make makes of it.
+// Translates every Error of the core that leaves a binding to the exception that
+// comptroller.errors.make returns for it.
 void register_errors();
-// The Python exception for an exception of the core. With the GIL.
+// Returns the Python exception for an exception of the core. The caller holds the GIL.
 pybind11::object to_python_error(const std::exception_ptr& thrown);
 // The class Store: a service on one file.
 void bind_store(pybind11::module_& module);
-// The classes DeferredWrites and Lane: the short way of requests over HTTP.
+// The classes DeferredWrites and Lane: the fast path of HTTP requests.
 void bind_lane(pybind11::module_& module);
 // The classes TextRows and TextPiece: an Arrow stream as CSV or JSON text.
 void bind_text(pybind11::module_& module);
 // The class Sample: generated records as a file.
 void bind_sample(pybind11::module_& module);
 
-// What pybind11's own tp_new does. As it is another function, Python refuses `__new__` (whose
-// object would have uninitialised content) and makes objects by a call of the class alone.
+// Does the same as pybind11's own tp_new. Because it is another function, Python rejects a direct
+// call of `__new__`, whose object would be uninitialised; only a call of the class makes objects.
 inline PyObject* make_instance(PyTypeObject* type, PyObject*, PyObject*) {
   return pybind11::detail::make_new_instance(type);
 }
 
-// Ends the definition of a class: from now on it cannot be changed, and no object of another class
-// can become one of it.
+// Seals a class: it can no longer be changed, and __class__ of another object cannot be set to it.
 template <class... Definition>
 void seal(const pybind11::class_<Definition...>& defined) {
   auto* type = reinterpret_cast<PyTypeObject*>(defined.ptr());
@@ -39,8 +38,8 @@ void seal(const pybind11::class_<Definition...>& defined) {
   PyType_Modified(type);
 }
 
-// The bytes of a buffer of Python, which stay where they are while this lives; made and destroyed
-// with the GIL. Throws TypeError unless they are writable and contiguous.
+// The bytes of a Python buffer, which keep their address while this object exists. The GIL must be
+// held to create and destroy it. Throws TypeError unless the buffer is writable and contiguous.
 class WritableBytes {
  public:
   explicit WritableBytes(const pybind11::buffer& buffer) {

@@ -31,7 +31,7 @@ py::object to_python_error(const std::exception_ptr& thrown) {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
     return make_python_error(error);
-  } catch (const std::system_error& error) {  // what a file system refuses
+  } catch (const std::system_error& error) {  // thrown by std::filesystem
     return make_python_error(Error::of_system(error.code().value(), error.what()));
   } catch (const std::bad_alloc&) {
     return make_python_error(Error(Code::unavailable, "out of memory"));
@@ -39,9 +39,9 @@ py::object to_python_error(const std::exception_ptr& thrown) {
 }
 
 void register_errors() {
-  // What is not translated here is pybind11's to translate.
+  // pybind11 translates all other exceptions.
   py::register_local_exception_translator(
-      [](std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param): pybind11's
+      [](std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param)
         const py::object raised = to_python_error(thrown);
         PyErr_SetObject(py::type::of(raised).ptr(), raised.ptr());
       });

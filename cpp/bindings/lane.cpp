@@ -29,7 +29,8 @@ Ticket submit_call(DeferredWrites& writes, const Store& store, const Principal& 
   return writes.submit(*store.service(), principal, call);
 }
 
-// As to_python_error, for every exception: one must not keep the answers of the others.
+// Like to_python_error, but never throws a C++ exception: one failed write must not prevent the
+// answers of the others.
 py::object to_outcome(const std::exception_ptr& failure) {
   try {
     return to_python_error(failure);
@@ -49,12 +50,12 @@ py::list take_completed(DeferredWrites& writes) {
   return taken;
 }
 
-// One Lane for the threads of Python.
+// A Lane that several Python threads may use.
 class SharedLane {
  public:
   explicit SharedLane(http::LaneOptions options) : lane_(std::move(options)) {}
 
-  // Without the GIL: a thread that holds it never waits for the lane.
+  // Releases the GIL: a thread that holds the GIL never waits for the lane.
   template <class Work>
   auto with(const Work& work) {
     const py::gil_scoped_release release;
@@ -67,7 +68,8 @@ class SharedLane {
   Lane lane_;
 };
 
-// The bytes to send; or the body and whether it is replayed, for the application to send.
+// Returns the bytes to send, or, if the application is to send the answer, its body and whether it
+// is replayed.
 py::object to_python(const http::Response& response) {
   const std::string& head = response.head;
   const std::string& body = response.body;
@@ -81,7 +83,6 @@ py::object to_python(const http::Response& response) {
   return py::reinterpret_steal<py::object>(bytes);
 }
 
-// The text of an option, or empty.
 std::string text_or_empty(const py::object& text) {
   return text.is_none() ? std::string() : text.cast<std::string>();
 }
@@ -132,7 +133,7 @@ void admit(SharedLane& lane, const py::bytes& token, const Principal& principal,
                 Lane& each) { each.admit(bytes, principal, client_json, customer_json, until); });
 }
 
-// What the lane reads of a request.
+// Returns the parts of a request that the lane uses; None if the lane does not accept the request.
 py::object parse(const py::bytes& data) {
   const auto request = http::read_request(std::string_view(data));
   if (!request) return py::none();

@@ -20,6 +20,6 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
         const auto time = Timestamp::parse(text);
         return time ? std::optional(time->microseconds) : std::nullopt;
       },
-      py::arg("text"), "Microseconds since 1970 of an RFC 3339 time; None if it is not one.");
+      py::arg("text"), "Microseconds since 1970 of an RFC 3339 time; None for other text.");
   module.def("describe", [] { return py::bytes(service::describe()); });
 }

@@ -12,8 +12,8 @@
 
 namespace comptroller::bindings {
 
-// Takes the GIL for each read. What `readinto` raises is thrown as it is. Made and destroyed with
-// the GIL.
+// Takes the GIL for each read. An exception of `readinto` is thrown unchanged. The GIL must be held
+// to create and destroy it.
 class PythonInput : public load::Input {
  public:
   PythonInput(pybind11::object source, bool is_for_loading_thread)
@@ -26,7 +26,7 @@ class PythonInput : public load::Input {
     if (PyObject* done = PyObject_CallMethod(source_.ptr(), "abandon", nullptr)) {
       Py_DECREF(done);
     } else {
-      PyErr_WriteUnraisable(source_.ptr());  // the wait for its read is longer
+      PyErr_WriteUnraisable(source_.ptr());  // the read is then not ended early
     }
   }
 
@@ -54,8 +54,8 @@ class PythonInput : public load::Input {
  private:
   pybind11::object source_;
   bool is_for_loading_thread_;
-  // What `readinto` fills is Python's own memory, since it may keep a view of it; the export held
-  // in `memory_` prevents that it is resized.
+  // `readinto` may keep a view of the memory that it fills, so the memory belongs to Python. The
+  // buffer export held in `memory_` prevents a resize.
   pybind11::buffer bytes_;
   pybind11::buffer_info memory_;
 };

@@ -12,7 +12,7 @@ namespace comptroller::bindings {
 
 namespace {
 
-// A generator that several threads may read, each getting the bytes that follow the last one's.
+// A generator for several threads. Each read returns the bytes after those of the previous read.
 class Sample {
  public:
   explicit Sample(const sample::Options& options) : generator_(options) {}

@@ -24,8 +24,8 @@ using service::Service;
 
 thread_local bool may_handle_signals = false;
 
-// Releases the GIL for a call of the core, which is interrupted when a Python signal handler
-// raises. Other threads of the core, such as those of a stream, never wait for the GIL: the thread
+// Releases the GIL for a call of the core. A Python signal handler that raises interrupts the call.
+// Other threads of the core, such as those of a stream, never wait for the GIL, because the thread
 // that holds it may be waiting for them.
 class InterruptibleCall {
  public:
@@ -39,7 +39,7 @@ class InterruptibleCall {
   py::gil_scoped_release released_;
 };
 
-// Runs `call` of the core and returns what it returns.
+// Runs `call` as an interruptible call and returns its result.
 template <class Call>
 auto interruptibly(const Call& call) {
   const InterruptibleCall interruptible;
@@ -53,9 +53,9 @@ void handle_signals() {
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-// Closes the file without the GIL, in whichever thread: it may wait for a lock whose holder waits
-// for the GIL. The file's locks and the service's threads belong to the process that opened it: a
-// forked child leaves them alone.
+// Closes the file without holding the GIL, because closing may wait for a lock whose holder waits
+// for the GIL. A forked child does nothing: the file's locks and the service's threads belong to
+// the process that opened it.
 void delete_service(Service* service) {
   if (service->is_forked()) return;
   std::optional<py::gil_scoped_release> released;
@@ -111,7 +111,7 @@ py::tuple call(const Store& store, const Principal& principal, std::string opera
   return py::make_tuple(py::bytes(answer.body), answer.is_replay);
 }
 
-// Passes the result to `account`, also if an exception ends the load.
+// Loads a file. Calls `account` with the result, also if an exception ends the load.
 void load(const Store& store, const Principal& principal, const std::string& kind,
           const py::object& source, bool are_rows, std::optional<std::string> customer_id,
           bool keep_going, bool dry_run, std::optional<std::uint64_t> total_bytes,
@@ -176,7 +176,7 @@ struct Release {
   }
 };
 
-// A capsule that owns what `fill` fills.
+// Makes a capsule that owns the structure that `fill` fills.
 template <class Struct, class Fill>
 py::capsule to_capsule(const char* name, Fill fill) {
   std::unique_ptr<Struct, Release<Struct>> held(new Struct{});
@@ -184,7 +184,7 @@ py::capsule to_capsule(const char* name, Fill fill) {
   py::capsule capsule(held.get(), name, [](PyObject* owner) {
     Release<Struct>{}(static_cast<Struct*>(PyCapsule_GetPointer(owner, PyCapsule_GetName(owner))));
   });
-  held.release();  // NOLINT(bugprone-unused-return-value): the capsule's now
+  held.release();  // NOLINT(bugprone-unused-return-value): the capsule owns it
   return capsule;
 }
 
@@ -245,7 +245,7 @@ void bind_store(py::module_& module) {
                   return py::make_tuple(commits.by_size, commits.writes);
                 })
            .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"),
-                py::keep_alive<0, 1>())  // a dropped store would close under its streams
+                py::keep_alive<0, 1>())  // an open stream keeps its store open
            .def(
                "backup",
                [](const Store& store, const Principal& principal, const std::string& destination) {

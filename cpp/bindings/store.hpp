@@ -1,4 +1,4 @@
-// The class Store: a service on one file, as _core.pyi describes it.
+// The class Store: a service on one file; _core.pyi describes it.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -17,8 +17,8 @@ using Parameters = std::vector<std::pair<std::string, std::string>>;
 
 std::vector<service::Parameter> to_parameters(const Parameters& pairs);
 
-// A service that can be closed while other threads use it: their calls finish, and the file is
-// closed with the last of them. Safe for many threads.
+// A service that can be closed while other threads use it: running calls finish, and the last of
+// them closes the file. Safe for many threads.
 class Store {
  public:
   Store(const std::string& path, bool read_only);
@@ -26,7 +26,7 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // Throws unavailable once closed.
+  // Throws closed after close().
   std::shared_ptr<service::Service> service() const;
   void close();
 

@@ -20,7 +20,7 @@ namespace {
 
 using arrow::TextFormat, arrow::TextPiece, arrow::TextReader;
 
-// Name, whether a text may be a formula, whether it is JSON.
+// (name, whether the text may contain a formula, whether the text is JSON)
 using Column = std::tuple<std::string, bool, bool>;
 
 arrow::Owned<ArrowArrayStream> take_stream(const py::capsule& capsule) {
@@ -32,8 +32,8 @@ arrow::Owned<ArrowArrayStream> take_stream(const py::capsule& capsule) {
   return arrow::Owned<ArrowArrayStream>(std::exchange(*stream, {}));
 }
 
-// Several threads may read it: each piece is given once. The GIL is released while the stream is
-// read and while a thread is awaited, as both may need it.
+// For several threads; each piece is returned once. The GIL is released while the stream is read
+// and while another thread is awaited, because both may need it.
 class TextRows {
  public:
   TextRows(const py::capsule& capsule, const std::vector<Column>& columns, bool is_json) {
@@ -101,10 +101,10 @@ class ArrowLines {
     return size;
   }
 
-  void abandon() const {}  // a library reads its own stream: nothing here can end that
+  void abandon() const {}  // a read of a library's own stream cannot be ended early
 
  private:
-  // What fails a stream is a fault of the source, whatever it is.
+  // Reports a failure of the stream as an error of the argument `source`.
   template <class Work>
   static void refuse_broken(Work work) {
     try {

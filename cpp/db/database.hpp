@@ -1,5 +1,5 @@
 // The interface of a database driver: connections, statements and transactions. Repositories use
-// nothing else of a database. Its failures are Errors with code unavailable.
+// only this interface. Its failures are Errors with code unavailable or unusable.
 #pragma once
 
 #include <array>
@@ -18,8 +18,9 @@
 
 namespace comptroller::db {
 
-// One value of a column or a parameter. It does not own its bytes: those of a column are valid
-// until the statement's next step, those of a parameter must be until the statement is reset.
+// One value of a column or a parameter. It does not own its bytes. The bytes of a column are valid
+// until the statement's next step; the bytes of a parameter must be valid until the statement is
+// reset.
 struct Value {
   enum class Kind : std::uint8_t { null, integer, text, blob };
 
@@ -41,11 +42,11 @@ class Statement {
   virtual ~Statement() = default;
   virtual void bind(int index, const Value& value) = 0;              // index from 1
   virtual void bind(std::string_view name, const Value& value) = 0;  // as written: "$name"
-  virtual bool step() = 0;                                           // whether there is a row
-  // Runs to the end; then parameters can be bound for another run. Returns the number of rows
-  // inserted, updated or deleted.
+  virtual bool step() = 0;                                           // true if there is a row
+  // Runs the statement to its end and returns the number of rows inserted, updated or deleted.
+  // Parameters can then be bound for another run.
   virtual std::int64_t run() = 0;
-  // Runs an INSERT of one row; returns its key unless ON CONFLICT DO NOTHING left it out.
+  // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   virtual std::optional<std::int64_t> insert() = 0;
   virtual Value column(int index) = 0;  // index from 0
   virtual void reset() = 0;             // ends the run and clears the parameters
@@ -63,10 +64,10 @@ class Query {
     return *this;
   }
   bool step() { return statement_->step(); }
-  // Runs a statement to its end; returns how many rows it inserted, updated or deleted. Then it can
-  // be bound and run again.
+  // Runs the statement to its end and returns the number of rows inserted, updated or deleted.
+  // Parameters can then be bound for another run.
   std::int64_t run() { return statement_->run(); }
-  // Runs an INSERT of one row; returns its key unless ON CONFLICT DO NOTHING left it out.
+  // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   std::optional<std::int64_t> insert() { return statement_->insert(); }
   Value column(int index) { return statement_->column(index); }
 
@@ -77,8 +78,8 @@ class Query {
   std::unique_ptr<Statement, Reset> statement_;
 };
 
-// Rows of a table in order of key: those whose key is in [from, before) and that meet all
-// conditions.
+// Selects the rows of a table whose key is in [from, before) and that meet all conditions, in order
+// of key.
 struct TableScan {
   struct AnyOf {
     std::string_view column;
@@ -100,12 +101,12 @@ struct TableScan {
 // An INSERT of one row that does nothing if a unique value of the row is taken.
 struct InsertStatement {
   std::string_view table;
-  std::vector<std::string_view> columns;  // of the parameters, in their order
+  std::vector<std::string_view> columns;  // the columns of the parameters, in order
   std::string sql;
 };
 
-// What became of a row. A deferred one may have a unique value that is taken; it is to be inserted
-// again after the filling.
+// The outcome of an INSERT. A deferred row may have a unique value that is taken; insert it again
+// after the filling.
 enum class Insertion : std::uint8_t { inserted, taken, deferred };
 
 // For one thread at a time.
@@ -116,10 +117,10 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // A prepared statement, cached by its text. A text may be in use several times at once.
+  // Returns a prepared statement, cached by its text. Several statements of one text can be in use.
   virtual Query query(std::string_view sql) = 0;
-  // Inserts rows in order; `bind` binds the row's parameters, which must live until it is called
-  // again. A driver may send many rows together, and defers rows only between begin_filling and
+  // Inserts rows in order. `bind` binds the parameters of a row; they must live until the next call
+  // of `bind`. A driver may send many rows together. It defers rows only between begin_filling and
   // end_filling of the table.
   using BindRow = std::function<void(Query& query, std::size_t row)>;
   virtual std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
@@ -132,26 +133,26 @@ class Connection {
     }
     return results;
   }
-  // A faster way than SQL to read many rows; none where the driver has no other. At most one is in
-  // use at a time.
+  // Reads many rows faster than SQL; nullopt if the driver cannot. At most one scan is in use at a
+  // time.
   virtual std::optional<Query> scan(const TableScan&) { return std::nullopt; }
-  // Runs statements that take no parameters.
+  // Runs statements without parameters.
   virtual void execute(const std::string& sql) = 0;
 
-  // Prepares an empty table to be filled faster; nothing if it has rows. In a bulk write only,
-  // which ends the filling before it ends, or keeps nothing. Until then statements do not see the
-  // rows that were inserted, or lack the table's secondary indexes.
+  // Prepares an empty table to be filled faster; does nothing if the table has rows. Only for a
+  // bulk write, which must call end_filling before it ends, or keeps nothing. Before end_filling,
+  // statements may not see the inserted rows, or may lack the secondary indexes of the table.
   virtual void begin_filling(std::string_view table) = 0;
-  // All rows and indexes are in place after this.
+  // Afterwards all rows and indexes are in place.
   virtual void end_filling() = 0;
 
   // See Snapshot.
   virtual void begin_snapshot() = 0;
   virtual void end_snapshot() noexcept = 0;
 
-  // Whether the database has exactly these views; they are made again after a change of a record.
+  // Whether the database has exactly these views. They are made again after a record changes.
   virtual bool has_readable_views(std::span<const ReadableView> views) = 0;
-  // Makes the views, replacing those of the same names.
+  // Makes the views, and replaces views of the same names.
   virtual void make_readable_views(std::span<const ReadableView> views) = 0;
 
   Symbols& symbols() { return symbols_; }
@@ -160,7 +161,7 @@ class Connection {
   Symbols symbols_;
 };
 
-// A read transaction: all its statements see one state of the database, that of the first read.
+// A read transaction: all its statements see the state of the database at the first read.
 class Snapshot {
  public:
   explicit Snapshot(Connection& connection) : connection_(connection) {
@@ -177,75 +178,75 @@ class Snapshot {
 // A borrowed connection, returned at the end of the scope.
 using Lease = std::unique_ptr<Connection, std::function<void(Connection*)>>;
 
-// The result of a database's own check, below the level of records.
+// The result of a database's own integrity check, below the level of records.
 struct Health {
   std::string engine;                 // name and version
   std::vector<std::string> copies;    // files of the engine's library in this process; at most one
-  std::vector<std::string> findings;  // what is damaged
+  std::vector<std::string> findings;  // the damage found
 };
 
-// What a bulk write is going to fill.
+// The table that a bulk write fills.
 struct Filling {
   std::string_view table;   // empty: none
-  std::uint64_t bytes = 0;  // about how many are to be loaded
+  std::uint64_t bytes = 0;  // approximate size of the input
 };
 
 // Counts of committed writes, without bulk writes.
 struct Commits {
   // Commits of 1 write, of 2, of 3 to 4, of 5 to 8, and so on.
   std::array<std::uint64_t, 9> by_size{};
-  std::uint64_t writes = 0;  // in all
+  std::uint64_t writes = 0;  // total number of writes
 };
 
-// One database, for any thread; other processes may have it open as well.
+// One database. Safe for many threads; other processes may have it open as well.
 class Database {
  public:
   virtual ~Database() = default;
 
-  // A connection for reading that nobody else uses.
+  // Lends a connection for reading, for exclusive use.
   virtual Lease reader() = 0;
-  // Several that see the same, present state, each inside a snapshot begun for the caller: the way
-  // to read whole tables.
+  // Lends several connections that see the same current state. Each is inside a snapshot that has
+  // begun. For reading whole tables.
   virtual std::vector<Lease> readers_of_one_snapshot(std::size_t count) = 0;
 
   virtual bool is_writable() const = 0;
 
-  // Runs `work` in a transaction, possibly together with that of other threads, and returns when it
-  // is durable. If `work` throws, its changes alone are undone and the exception is thrown here.
-  // Throws unavailable if the wait for other writers exceeds 30 s or the commit fails; nothing is
-  // kept then.
+  // Runs `work` in a transaction, which may include the work of other threads, and returns when it
+  // is durable. If `work` throws, only its own changes are undone, and the exception is thrown to
+  // the caller. Throws unavailable if the wait for other writers exceeds 30 s or the commit fails;
+  // nothing is then kept.
   virtual void write(const std::function<void(Connection&)>& work) = 0;
 
-  // Queues the same, and returns. `done` is called once, on any thread, when `work` is durable, or
+  // Queues a write and returns. `done` is called once, on any thread, when `work` is durable, or
   // with the exception that prevented it; it must not throw or write. Writes that have not begun
-  // when the database is closed are unavailable.
+  // when the database is closed fail with closed.
   virtual void write_later(std::function<void(Connection&)> work,
                            std::function<void(std::exception_ptr)> done) = 0;
 
-  // The same for a bulk write, alone in its transaction and without a limit on its duration. `work`
-  // returns whether to keep its changes. A driver may fill the table of `filling`, if it is empty,
-  // in a way of its own.
+  // Runs a bulk write, alone in its transaction and without a limit on its duration. `work` returns
+  // whether to keep its changes. A driver may choose how to fill the table of `filling` if it is
+  // empty.
   virtual void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) = 0;
   void write_bulk(const std::function<bool(Connection&)>& work) { write_bulk(work, {}); }
 
-  // A number that differs from an earlier one of this object if something was committed in between,
-  // by whichever process.
+  // Returns a number that changes with every commit of any process; it is comparable only with
+  // numbers of the same object.
   virtual std::int64_t version() = 0;
 
   // Writes since the database was opened in this process.
   virtual Commits commits() const = 0;
 
-  // Whether a path leads to one of the database's own files; such a file must not be replaced.
+  // Whether a path leads to one of the database's own files. Such a file must not be replaced.
   virtual bool owns(const std::string& path) const = 0;
 
-  // Checks the whole database.
+  // Checks the integrity of the whole database.
   virtual Health health() = 0;
 
-  // A consistent copy in a new file, durable on return; writers go on meanwhile.
+  // Makes a consistent copy in a new file, durable on return. Writes continue meanwhile.
   virtual void backup(const std::string& destination) = 0;
 
-  // Ends all reads, bulk writes and waits with unavailable, soon and from now on. Other writes that
-  // have begun are ended or finished. For any thread.
+  // Ends all reads, bulk writes and waits soon, and all later ones. They throw closed. Other writes
+  // that have begun are ended or finish. Safe for any thread.
   virtual void interrupt() noexcept = 0;
 };
 

@@ -9,11 +9,11 @@ namespace comptroller::db {
 
 struct Migration {
   int version;            // 1, 2, 3, ... without a gap
-  std::string_view name;  // of the file, without number and suffix
-  std::string_view sql;   // statements, to be run in one transaction
+  std::string_view name;  // the file name without number and suffix
+  std::string_view sql;   // statements to run in one transaction
 };
 
-// All migrations in order of version; never empty. Valid as long as the process.
+// Returns all migrations in order of version, at least one; valid for the lifetime of the process.
 std::span<const Migration> migrations();
 
 }  // namespace comptroller::db

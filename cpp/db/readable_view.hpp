@@ -1,5 +1,5 @@
-// A view for people who read the store with SQL: text ids, ISO times and words in place of the
-// values that the table holds.
+// A view for people who read the store with SQL: it shows text ids, ISO times and the texts of
+// closed sets in place of the stored values.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace comptroller::db {
 struct ReadableColumn {
   std::string_view name;
   StorageClass storage;
-  std::span<const std::string_view> words;  // of a code
+  std::span<const std::string_view> texts;  // the texts of a code
 };
 
 // The view is called readable_<table>.

@@ -9,8 +9,8 @@ namespace comptroller::db {
 
 namespace {
 
-// At most about 30 MB; beyond it the cache is emptied.
-constexpr std::size_t most_remembered = 200'000;
+// At most about 30 MB; the cache is emptied when it is full.
+constexpr std::size_t max_cached_symbols = 200'000;
 
 }  // namespace
 
@@ -20,9 +20,9 @@ std::string_view Symbols::look_up(std::int64_t key) {
     throw Error::damaged("a reference leads nowhere");
   }
   const auto index = static_cast<std::size_t>(key);
-  if (index >= most_remembered) return beyond_ = query.column(0).bytes;
+  if (index >= max_cached_symbols) return beyond_ = query.column(0).bytes;
   if (index >= texts_.size()) {
-    texts_.resize(std::min(most_remembered, std::max(index + 1, texts_.size() * 2)));
+    texts_.resize(std::min(max_cached_symbols, std::max(index + 1, texts_.size() * 2)));
   }
   return texts_[index] = query.column(0).bytes;
 }
@@ -50,7 +50,7 @@ std::int64_t Symbols::intern(std::string_view text) {
 }
 
 void Symbols::remember(std::string_view text, std::int64_t key) {
-  if (keys_.size() >= most_remembered) forget_keys();
+  if (keys_.size() >= max_cached_symbols) forget_keys();
   keys_.emplace(text, key);
 }
 

@@ -1,5 +1,5 @@
 // Repeated texts (customers, words of open sets, assets, payout group ids) are stored once and
-// referred to by key. A committed pair of text and key never changes.
+// referenced by key. A committed pair of text and key never changes.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace comptroller::db {
 
 class Connection;
 
-// Finds a std::string in an unordered container by a view.
+// Allows a lookup by std::string_view in an unordered container of std::string.
 struct TextHash {
   using is_transparent = void;
   std::size_t operator()(std::string_view text) const {
@@ -25,37 +25,37 @@ struct TextHash {
   }
 };
 
-// One connection's cache of symbols, of bounded size.
+// The symbols of one connection, with a cache of bounded size. For one thread at a time.
 class Symbols {
  public:
   explicit Symbols(Connection& connection) : connection_(connection) {}
 
-  // The text of a key. The view is valid until the next call.
+  // Returns the text of a key; valid until the next call.
   std::string_view text(std::int64_t key) {
     const auto index = static_cast<std::size_t>(key);
     if (index < texts_.size() && !texts_[index].empty()) return texts_[index];
     return look_up(key);
   }
-  // The key of a text; nullopt if it is not stored.
+  // Returns the key of a text; nullopt if it is not stored.
   std::optional<std::int64_t> find(std::string_view text) {
     const Recent& recent = recent_[place_of(text)];
     if (recent.text == text && recent.key != 0) return recent.key;
     return search(text);
   }
-  // The key of a text, stored now if it is new. Only inside a write transaction.
+  // Returns the key of a text; stores a new text. Only inside a write transaction.
   std::int64_t intern(std::string_view text);
 
-  // Empties the cache: a transaction that was undone may have added pairs.
+  // Empties the cache, because a transaction that was undone may have added pairs.
   void forget();
 
  private:
-  // A recently used text, owned by keys_: loads bind the same few repeatedly.
+  // A recently used text, owned by keys_. Loads bind the same few texts repeatedly.
   struct Recent {
     std::string_view text;
     std::int64_t key = 0;
   };
   static constexpr std::size_t recent_count = 1024;
-  // Hashes the last bytes: texts differ in length or at their end.
+  // Hashes the last bytes, because texts usually differ in length or at their end.
   static std::size_t place_of(std::string_view text) {
     std::uint64_t end = 0;
     const std::size_t size = std::min(text.size(), sizeof end);

@@ -1,4 +1,4 @@
-// Cells of CSV (RFC 4180).
+// Writes cells of CSV (RFC 4180).
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace comptroller::files {
 
-// Whether a spreadsheet would evaluate a cell; it may trim the cell before it looks.
+// Whether a spreadsheet would evaluate a cell as a formula. A spreadsheet may trim the cell first.
 inline bool begins_formula(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   constexpr std::string_view beginnings = "=+-@\t\r";
@@ -23,7 +23,7 @@ inline bool needs_quotes(std::string_view text) {
     }
     return set;
   }();
-  bool found = false;  // without a branch for each character
+  bool found = false;  // no branch for each character
   for (const char character : text) found |= is_special[static_cast<unsigned char>(character)];
   return found;
 }
@@ -40,8 +40,8 @@ inline void append_quoted(std::string& out, std::string_view text) {
   out += '"';
 }
 
-// Appends a cell, in quotes if it needs them. One that may be a formula is preceded by an
-// apostrophe if it is.
+// Appends a cell, in quotes if necessary. If `may_be_formula`, a cell that begins like a formula
+// gets an apostrophe in front.
 inline void append_cell(std::string& out, std::string_view text, bool may_be_formula = true) {
   const bool is_formula = may_be_formula && begins_formula(text);
   if (!needs_quotes(text)) {

@@ -1,4 +1,4 @@
-// A temporary file that has no name, so that nothing is left of it when the process ends.
+// A temporary file without a name, which disappears with the process.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace comptroller::files {
 
-// Where SQLite and we work on data that does not fit into memory. Every failure is unavailable and
-// says that a temporary file in the folder could not be used. For one thread at a time.
+// Holds data that does not fit into memory, in the folder that SQLite uses for such data. Every
+// failure is unavailable or unusable, and says that a temporary file in the folder cannot be used.
+// For one thread at a time.
 class UnnamedFile {
  public:
   explicit UnnamedFile(std::string folder);
@@ -18,7 +19,8 @@ class UnnamedFile {
 
   std::uint64_t size() const { return size_; }
   void append(std::string_view bytes);
-  // Fills `out` from `offset` on, up to the end; returns how many bytes.
+  // Reads from `offset` into `out`, up to its capacity or the end of the file; returns the number
+  // of bytes.
   std::size_t read(std::uint64_t offset, char* out, std::size_t capacity) const;
 
  private:
@@ -31,7 +33,8 @@ class UnnamedFile {
 
 // Writes all bytes at an offset; returns 0 or errno.
 int write_at(int descriptor, std::string_view bytes, std::uint64_t offset);
-// Reads up to the capacity or the end of the file; returns how many bytes, or -1 with errno set.
+// Reads up to the capacity or the end of the file; returns the number of bytes, or -1 with errno
+// set.
 std::int64_t read_at(int descriptor, char* out, std::size_t capacity, std::uint64_t offset);
 
 }  // namespace comptroller::files

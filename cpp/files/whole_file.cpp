@@ -19,8 +19,9 @@ namespace comptroller::files {
 namespace {
 
 constexpr mode_t permission_bits = 07777;
-constexpr mode_t mode_of_new = 0666;      // less the umask
-constexpr mode_t mode_to_replace = 0600;  // until the file has the permissions of the other
+constexpr mode_t mode_of_new = 0666;  // minus the umask
+constexpr mode_t mode_to_replace =
+    0600;  // until the file gets the permissions of the replaced file
 
 std::string unpredictable_name(const std::string& path) {
   std::random_device random;
@@ -34,17 +35,17 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Waits until the disk has what was written to a descriptor; returns 0 or errno.
+// Waits until the data written to a descriptor is on disk; returns 0 or an errno value.
 int synchronise_descriptor(int descriptor) {
   while (::fsync(descriptor) != 0) {
-    if (errno == EINVAL || errno == ENOTSUP) return 0;  // it has nothing to make durable
+    if (errno == EINVAL || errno == ENOTSUP) return 0;  // there is nothing to make durable
     if (errno != EINTR) return errno;
   }
   return 0;
 }
 
-// A descriptor of a new file in the folder of `path` that has no name; -1 where that, or giving it
-// a name later, is not supported.
+// Opens a new file without a name in the folder of `path`. Returns -1 if the system does not
+// support this, or cannot give the file a name later.
 int open_nameless([[maybe_unused]] const std::string& path, [[maybe_unused]] mode_t mode) {
 #ifdef O_TMPFILE
   if (::access("/proc/self/fd", X_OK) != 0) return -1;
@@ -54,7 +55,7 @@ int open_nameless([[maybe_unused]] const std::string& path, [[maybe_unused]] mod
 #endif
 }
 
-// Renames, over an existing file only if `may_replace`; returns 0 or errno.
+// Renames a file, and replaces an existing one only if `may_replace`; returns 0 or an errno value.
 int rename_file(const std::string& from, const std::string& to, bool may_replace) {
   if (may_replace) return std::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
 #ifdef RENAME_NOREPLACE
@@ -154,7 +155,7 @@ void WholeFile::commit() {
   if (permissions_ && ::fchmod(descriptor_, *permissions_) != 0) fail(errno);
   synchronise();
   const std::string& name = unfinished_path();
-  // A folder that cannot be opened is known before the file has its name.
+  // Opens the folder first, so that a failure is known before the file has its name.
   const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0 && errno != EACCES) fail(errno);
   int failure = rename_file(name, path_, existing_ == Existing::replace);
@@ -163,7 +164,7 @@ void WholeFile::commit() {
     if (folder >= 0) {
       failure = synchronise_descriptor(folder);
     } else {
-      ::sync();  // a folder that may be written, but not read, has no descriptor to synchronise
+      ::sync();  // a writable folder without read permission cannot be opened to synchronise it
     }
   }
   if (folder >= 0) ::close(folder);

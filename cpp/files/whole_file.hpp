@@ -1,4 +1,4 @@
-// Writing a file that appears under its name only when it is whole.
+// Writes a file that appears under its name only when it is complete.
 #pragma once
 
 #include <sys/types.h>
@@ -9,18 +9,18 @@
 
 namespace comptroller::files {
 
-// A regular file is written beside its name and takes the name on commit, durably. Until then it
-// has no name where the file system allows that, else an unpredictable one; nothing is left of it
-// if it is not committed, also when the process is killed while it has no name. A file that is
-// replaced lends its permissions; of a link, the file that it leads to is replaced. "-" (the
-// standard output), pipes and devices are written directly. Every failure is unavailable and names
-// path and reason.
+// A regular file is written beside its final path and gets its name on commit, durably. Until then
+// it has no name if the file system supports that, else an unpredictable name. Without a commit
+// nothing is left of it; only a killed process can leave a file with an unpredictable name. A
+// replaced file passes its permissions on. If the path is a link, the file that the link refers to
+// is replaced. "-" (the standard output), pipes and devices are written directly. Every failure is
+// unavailable or unusable and names the path and the reason.
 //
 // For one thread at a time.
 class WholeFile {
  public:
   static constexpr std::size_t piece = std::size_t{1} << 20U;
-  // What to do when there is a file of that name, now or on commit.
+  // What to do if a file of that name exists, now or on commit.
   enum class Existing { replace, refuse };
 
   explicit WholeFile(std::string path, Existing existing = Existing::replace);
@@ -28,19 +28,19 @@ class WholeFile {
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
 
-  // Bytes that are still to be written; append to it.
+  // Bytes that are not yet written; append to it.
   std::string& buffer() { return buffer_; }
-  // Writes the buffer once it holds a piece, and empties it.
+  // Writes and empties the buffer if it holds at least one piece.
   void flush_if_large() {
     if (buffer_.size() >= piece) flush();
   }
-  // A path by which libraries may open the unfinished file. Not for "-", pipes and devices.
+  // Returns a path by which libraries may open the unfinished file. Not for "-", pipes and devices.
   const std::string& unfinished_path();
   // Whether the path still leads to the unfinished file.
   bool is_unfinished_path_ours() const;
-  // Waits until the disk has what was written so far.
+  // Waits until the data written so far is on disk.
   void synchronise();
-  // Writes the rest and makes the file durable under its name.
+  // Writes the remaining bytes and makes the file durable under its name.
   void commit();
 
  private:
@@ -48,11 +48,11 @@ class WholeFile {
   void open_unfinished(mode_t mode);
   void flush();
   void close() noexcept;
-  [[noreturn]] void fail(int reason);  // of errno
+  [[noreturn]] void fail(int reason);  // an errno value
 
   std::string path_;
   Existing existing_;
-  std::optional<mode_t> permissions_;  // of the file that is replaced
+  std::optional<mode_t> permissions_;  // of the replaced file
   int descriptor_ = -1;
   bool is_direct_ = false;
   std::string unfinished_path_;  // empty while the unfinished file has no name

@@ -13,7 +13,7 @@ namespace comptroller::http {
 
 namespace {
 
-constexpr std::size_t most_callers = 4096;
+constexpr std::size_t max_callers = 4096;
 constexpr std::size_t request_id_bytes = 16;
 constexpr std::string_view items_key = R"({"items":)";
 constexpr std::string_view cursor_key = R"(,"next_page_cursor":)";
@@ -26,7 +26,7 @@ std::array<unsigned char, 32> digest_of(std::string_view token) {
   return digest;
 }
 
-// Splits a query into parameters; false if a field is not a name and a value.
+// Splits a query into parameters; returns false if a field is not a name and a value.
 bool split_query(std::string_view query, std::vector<service::Parameter>& parameters) {
   while (!query.empty()) {
     const std::string_view field = query.substr(0, query.find('&'));
@@ -80,7 +80,7 @@ std::shared_ptr<const Lane::Caller> Lane::find_caller(std::string_view token, Ti
   return found->second;
 }
 
-// Adds the id that the path names to the parameters of the call.
+// Finds the route of a request, and adds the id in its path to the parameters of the call.
 std::optional<std::size_t> Lane::find_route(const Request& request, service::Call& call) const {
   const std::string target = std::string(request.method) + ' ' + std::string(request.path);
   if (const auto found = fixed_.find(target); found != fixed_.end()) return found->second;
@@ -135,7 +135,7 @@ std::optional<Response> Lane::read(const std::shared_ptr<service::Service>& serv
     std::string body = snapshot_.read(service, accepted->caller->principal, accepted->call);
     return respond(*accepted, {std::move(body), false});
   } catch (const std::exception&) {
-    return std::nullopt;  // the general way reads again, and refuses
+    return std::nullopt;  // the application repeats the read and reports the error
   }
 }
 
@@ -145,7 +145,8 @@ std::optional<Lane::Ticket> Lane::submit(service::Service& service, service::Def
   if (!request || request->method == "GET") return std::nullopt;
   auto accepted = accept(service, *request);
   if (!accepted) return std::nullopt;
-  // Allocates first: a write that is queued must not be left to the general way as well.
+  // Allocates before the write is queued: a failure after it would make the application queue it
+  // again.
   writes_.reserve(writes_.size() + 1);
   std::unordered_map<Ticket, Accepted> one;
   one.emplace(0, std::move(*accepted));
@@ -155,7 +156,7 @@ std::optional<Lane::Ticket> Lane::submit(service::Service& service, service::Def
     node.key() = writes.submit(service, kept.caller->principal, kept.call);
     return writes_.insert(std::move(node)).position->first;
   } catch (const std::exception&) {
-    return std::nullopt;  // nothing is queued; the general way refuses
+    return std::nullopt;  // nothing is queued; the application reports the error
   }
 }
 
@@ -166,7 +167,7 @@ Response Lane::finish(Ticket ticket, service::Answer answer) {
 
 void Lane::admit(std::string_view token, Principal principal, std::string client,
                  std::string customer, Timestamp until) {
-  if (callers_.size() >= most_callers) forget();
+  if (callers_.size() >= max_callers) forget();
   callers_[digest_of(token)] = std::make_shared<Caller>(
       Caller{std::move(principal), std::move(client), std::move(customer), until});
 }

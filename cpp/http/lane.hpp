@@ -1,6 +1,6 @@
-// Answers short requests from their bytes, without the application's general way. Whatever is not
-// beyond doubt is left to that way, untouched: a request that a full parser might read otherwise,
-// an unknown caller or path, a read that may take long, and whatever is refused.
+// Answers short requests directly from their bytes, without the Python application. Requests that
+// are not clear cases are left to the application unchanged: requests that a full parser might read
+// differently, unknown callers and paths, reads that may take long, and requests that fail.
 #pragma once
 
 #include <array>
@@ -21,39 +21,40 @@
 
 namespace comptroller::http {
 
-// An operation at a path. The application gives these: it uses the same ones.
+// An operation at a path. The application passes its own routes to the lane.
 struct Route {
   std::string method;
-  std::string path;  // at most one segment is in braces: any text, the record's id
+  std::string path;  // at most one segment is in braces: it matches any text, the id of the record
   std::string operation;
-  bool is_operators = false;  // no client may call it, whatever its scopes
-  std::string envelope;       // the member that holds the answer; empty: it is the answer
+  bool is_operators = false;  // clients cannot call it, whatever their scopes
+  std::string envelope;       // the member that holds the answer; empty: no envelope
   std::string items_alias;    // a second member with the items of a page; empty: none
   Template head;
   Template log_line;
 };
 
-// The body of an answer, from the core's: inside its envelope, or with the items a second time.
+// Returns the body of an HTTP answer: the core's answer inside its envelope, or with its items
+// repeated under a second name.
 std::string dress(std::string answer, std::string_view envelope, std::string_view items_alias);
 
-// An answer in the two parts that are sent.
+// An answer in two parts, which are sent one after the other.
 struct Response {
-  std::string head;  // empty: the general way compresses the body and sends it
+  std::string head;  // empty: the application compresses and sends the body
   std::string body;
   bool is_replay = false;
 };
 
-// Answers with status 200 of one route.
+// Counts of the answers with status 200 of one route.
 struct Counts {
-  std::vector<std::uint64_t> by_duration;  // up to each bound, and above the last
-  double seconds = 0;                      // in all
+  std::vector<std::uint64_t> by_duration;  // counts up to each bound, and above the last bound
+  double seconds = 0;                      // total duration
 };
 
 struct LaneOptions {
   std::vector<Route> routes;
-  std::vector<double> bounds_s;   // of the durations that are counted, ascending
-  std::size_t large_bytes = 0;    // answers from this size on are compressed for some clients
-  std::string large_body_header;  // of such an answer
+  std::vector<double> bounds_s;   // bounds of the counted durations, ascending
+  std::size_t large_bytes = 0;    // answers of at least this size are compressed for some clients
+  std::string large_body_header;  // header line of a large answer
   std::string replay_header;
 };
 
@@ -62,32 +63,33 @@ class Lane {
  public:
   explicit Lane(LaneOptions options);
 
-  // The answer of a read; nothing if the request is for the general way. All reads up to
-  // end_reads() see the state that the first saw: requests that had all begun to arrive before it.
+  // Returns the answer of a read; nullopt if the application must handle the request. All reads until
+  // end_reads() see the state that the first of them saw. The caller ends them before it receives
+  // requests that arrived after that.
   std::optional<Response> read(const std::shared_ptr<service::Service>& service,
                                std::string_view bytes);
   void end_reads() { snapshot_.end(); }
 
-  // Queues a write, whose answer `finish` gives when `writes` has completed it; nothing if the
-  // request is for the general way.
+  // Queues a write; `finish` returns its answer after `writes` completed it. Returns nullopt if the
+  // application must handle the request.
   using Ticket = service::DeferredWrites::Ticket;
   std::optional<Ticket> submit(service::Service& service, service::DeferredWrites& writes,
                                std::string_view bytes);
   Response finish(Ticket ticket, service::Answer answer);
-  // For a write that failed: the general way refuses it.
+  // Forgets a write that failed; the application reports the error.
   void discard(Ticket ticket) { writes_.erase(ticket); }
 
-  // Takes requests with this token for the principal's, up to a time. `client` and `customer` are
-  // JSON for the log.
+  // Accepts requests with this token as requests of the principal until a time. `client` and
+  // `customer` are JSON for the log.
   void admit(std::string_view token, Principal principal, std::string client, std::string customer,
              Timestamp until);
-  // No token is known any more.
+  // Forgets all tokens.
   void forget() { callers_.clear(); }
 
   void set_default_headers(std::string headers) { default_headers_ = std::move(headers); }
-  // The log lines of the answers since the last call.
+  // Returns the log lines of the answers since the last call.
   std::string take_log() { return std::exchange(log_, {}); }
-  // By the position of the route.
+  // The counts by the position of the route.
   const std::vector<Counts>& counts() const { return counts_; }
 
  private:
@@ -102,7 +104,7 @@ class Lane {
     std::string customer;
     Timestamp until;
   };
-  // A request that has its route and its caller.
+  // A request with its route and its caller.
   struct Accepted {
     std::size_t route = 0;
     std::shared_ptr<const Caller> caller;

@@ -10,12 +10,12 @@ namespace comptroller::http {
 
 namespace {
 
-// All below what the full parser accepts.
-constexpr std::size_t most_headers = 32;
-constexpr std::size_t largest_head = 8 << 10;
-constexpr std::size_t longest_length = 6;  // digits of Content-Length
+// All limits are below those of the full parser.
+constexpr std::size_t max_headers = 32;
+constexpr std::size_t max_head_size = 8 << 10;
+constexpr std::size_t max_length_digits = 6;  // digits of Content-Length
 
-// The characters of one part of a request, as a table.
+// The characters that one part of a request may have.
 class Characters {
  public:
   constexpr Characters(std::string_view others, bool has_alphanumeric) {
@@ -25,7 +25,7 @@ class Characters {
     for (char character = 'a'; character <= 'z'; ++character) set(character);
     for (char character = 'A'; character <= 'Z'; ++character) set(character);
   }
-  // The length of the longest beginning of `text` that consists of these characters.
+  // Returns the length of the longest prefix of `text` that consists of these characters.
   std::size_t span(std::string_view text) const {
     const auto* end = std::ranges::find_if_not(
         text, [&](char each) { return table_[static_cast<unsigned char>(each)]; });
@@ -45,7 +45,7 @@ constexpr Characters of_name("-", true);  // fewer than RFC 9110 allows
 constexpr Characters of_value(" !\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", true);
 constexpr Characters of_token("-._~+/", true);  // RFC 6750, section 2.1
 
-// Takes `text` from the front of `rest`, if it begins so.
+// Removes the prefix `text` from `rest`; returns false if `rest` has another prefix.
 bool take(std::string_view& rest, std::string_view text) {
   if (!rest.starts_with(text)) return false;
   rest.remove_prefix(text.size());
@@ -72,7 +72,7 @@ enum class Header : std::uint8_t {
   idempotency_key,
   accept_encoding,
   connection,
-  excluded,  // a full parser decides what it means
+  excluded,  // left to a full parser
   ignored,
 };
 
@@ -101,7 +101,6 @@ Header header_of(std::string_view name) {
   return found == known.end() ? Header::ignored : found->second;
 }
 
-// Takes the request line.
 bool read_request_line(std::string_view& rest, Request& request) {
   for (const std::string_view method : {"GET", "POST", "PUT", "DELETE"}) {
     if (!rest.starts_with(method)) continue;
@@ -122,7 +121,7 @@ bool read_bearer(std::string_view value, Request& request) {
   return padding.size() < value.size() && padding.find_first_not_of('=') == std::string_view::npos;
 }
 
-// What the headers say of the body.
+// The headers that describe the body.
 struct Framing {
   bool is_json = false;
   std::optional<std::size_t> length;
@@ -132,7 +131,7 @@ bool read_length(std::string_view value, Framing& framing) {
   std::size_t length = 0;
   const auto [end, failure] = std::from_chars(value.begin(), value.end(), length);
   framing.length = length;
-  return value.size() <= longest_length && failure == std::errc() && end == value.end();
+  return value.size() <= max_length_digits && failure == std::errc() && end == value.end();
 }
 
 bool read_header(Header header, std::string_view value, Request& request, Framing& framing) {
@@ -162,12 +161,12 @@ bool read_header(Header header, std::string_view value, Request& request, Framin
   return false;
 }
 
-// Takes the headers and the empty line after them.
+// Reads the headers and the empty line after them.
 bool read_headers(std::string_view& rest, Request& request, Framing& framing) {
   std::array<bool, static_cast<std::size_t>(Header::ignored)> seen{};
   for (std::size_t count = 0; !take(rest, "\r\n"); ++count) {
     const std::string_view name = take(rest, of_name);
-    if (count == most_headers || name.empty() || !take(rest, ":")) return false;
+    if (count == max_headers || name.empty() || !take(rest, ":")) return false;
     take(rest, " ");
     const std::string_view value = take(rest, of_value);
     if (value.empty() || value.front() == ' ' || value.back() == ' ') return false;
@@ -189,7 +188,7 @@ std::optional<Request> read_request(std::string_view bytes) {
   if (!read_request_line(rest, request) || !read_headers(rest, request, framing)) {
     return std::nullopt;
   }
-  if (bytes.size() - rest.size() > largest_head) return std::nullopt;
+  if (bytes.size() - rest.size() > max_head_size) return std::nullopt;
   const bool is_read = request.method == "GET";
   if (is_read && (framing.length || framing.is_json || request.idempotency_key)) {
     return std::nullopt;

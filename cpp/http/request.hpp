@@ -1,4 +1,4 @@
-// A strict reader of whole HTTP/1.1 requests.
+// A strict parser of complete HTTP/1.1 requests.
 #pragma once
 
 #include <optional>
@@ -6,21 +6,22 @@
 
 namespace comptroller::http {
 
-// Views into the bytes that were read.
+// Views of the parsed bytes.
 struct Request {
   std::string_view method;
   std::string_view path;   // begins with a slash; without percent-encoding
-  std::string_view query;  // without the question mark, percent-encoding and plus signs
+  std::string_view query;  // without the question mark; has no percent-encoding and no plus signs
   std::string_view token;  // of `Authorization: Bearer`
   std::optional<std::string_view> idempotency_key;
   bool has_accept_encoding = false;
   std::string_view body;  // JSON, if its Content-Type is given
 };
 
-// Reads bytes that are exactly one request and mean the same to every reader of RFC 9112; gives
-// nothing for any others: then a full parser decides. What it accepts has one Host and one bearer
-// token, no header that changes how the message is framed, understood or answered, but
-// Idempotency-Key and Accept-Encoding, and a body only as JSON of a stated length.
+// Parses bytes that are exactly one request with the same meaning for every reader of RFC 9112.
+// Returns nullopt for other bytes, which a full parser must handle. An accepted request has one
+// Host and one bearer token. It has no header that changes how the message is framed, interpreted
+// or answered, except Idempotency-Key and Accept-Encoding. It has a body only as JSON of a stated
+// length.
 std::optional<Request> read_request(std::string_view bytes);
 
 }  // namespace comptroller::http

@@ -10,24 +10,24 @@
 namespace comptroller::http {
 
 inline constexpr std::array<std::string_view, 9> slot_names{
-    "default_headers",  // those that the server adds to every answer, such as the date
+    "default_headers",  // added by the server to every answer, such as the date
     "request_id",
     "length",             // of the body, in bytes
-    "replay_header",      // of an answer that an idempotency key replays
-    "large_body_header",  // of an answer that some clients get compressed
+    "replay_header",      // of an answer replayed for an idempotency key
+    "large_body_header",  // of an answer that is compressed for some clients
     "time",               // RFC 3339, UTC
     "client",             // JSON
     "customer",           // JSON
     "duration",           // milliseconds
 };
 
-// The texts of the slots, in the order of their names.
+// The texts of the slots, in the order of slot_names.
 using Values = std::array<std::string_view, slot_names.size()>;
 
-// A slot in the text is its name between two NULs.
+// A text in which a slot is its name between two NULs. Immutable.
 class Template {
  public:
-  // Throws std::invalid_argument for a NUL that begins no slot.
+  // Throws std::invalid_argument for a NUL that does not begin a slot.
   explicit Template(std::string_view text);
 
   // Appends the text with its slots filled.

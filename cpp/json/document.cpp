@@ -11,7 +11,7 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// Whether an escape produced half of a surrogate pair, U+D800 to U+DFFF: ED A0..BF in UTF-8.
+// Whether an escape produced half of a surrogate pair, U+D800 to U+DFFF (ED A0..BF in UTF-8).
 bool has_surrogate(std::string_view text) {
   const auto is_half = [](char first, char second) {
     return first == '\xED' && static_cast<unsigned char>(second) >= 0xA0;
@@ -21,7 +21,7 @@ bool has_surrogate(std::string_view text) {
 
 void refuse_surrogates(std::string_view text) {
   if (has_surrogate(text)) {
-    throw Error(Code::malformed_json, "an escape in a string is no Unicode scalar value");
+    throw Error(Code::malformed_json, "an escape in a string is not a Unicode scalar value");
   }
 }
 
@@ -33,8 +33,8 @@ void refuse_surrogates(const dom::element& element) {
   });
 }
 
-// The document with the digits of each number cut to two a part (integer, fraction, exponent), so
-// that every number that is JSON is in range and no other becomes JSON.
+// Shortens each part of each number (integer, fraction, exponent) to two digits. Every valid JSON
+// number is then in range, and no invalid number becomes valid.
 std::string with_short_numbers(std::string_view document) {
   std::string result;
   std::size_t digits = 0;
@@ -52,7 +52,7 @@ std::string with_short_numbers(std::string_view document) {
   return result;
 }
 
-// The depth of containers: 1 for a container without another inside.
+// Returns the depth of containers: 1 for a container without another inside.
 std::size_t nesting(const dom::element& element) {
   if (!element.is_array() && !element.is_object()) return 0;
   std::size_t deepest = 0;
@@ -62,8 +62,8 @@ std::size_t nesting(const dom::element& element) {
   return deepest + 1;
 }
 
-// Whether a document has brackets enough to be nested too deeply. Most have a few, which are found
-// faster than their values are walked.
+// Whether a document has enough brackets to be nested too deeply. Counting brackets is faster than
+// walking the values, and most documents have few.
 bool may_be_deep(std::string_view document) {
   std::size_t brackets = 0;
   for (const char bracket : {'[', '{'}) {
@@ -95,26 +95,26 @@ Error parse_failure(simdjson::error_code failure) {
 }  // namespace
 
 Reader::State::State() {
-  // The parser allows only empty containers at its last level, so it gets one more.
-  if (parser.allocate(largest_document, deepest_nesting + 1) != simdjson::SUCCESS) {
+  // The parser accepts only empty containers at its last level, so it gets one more level.
+  if (parser.allocate(max_document_size, deepest_nesting + 1) != simdjson::SUCCESS) {
     throw parse_failure(simdjson::MEMALLOC);
   }
 }
 
 dom::object Reader::State::parse(std::string_view document, bool is_padded) {
-  if (document.size() > largest_document) {
+  if (document.size() > max_document_size) {
     throw Error(Code::content_too_large, "the document is larger than 1 MiB");
   }
   dom::element root;
   if (parser.parse(document.data(), document.size(), !is_padded).get(root) != simdjson::SUCCESS) {
-    // The parser also rejects JSON whose numbers exceed every machine type.
+    // The parser also rejects valid JSON with numbers beyond every machine type.
     const auto failure = parser.parse(with_short_numbers(document)).error();
     if (failure != simdjson::SUCCESS) throw parse_failure(failure);
     throw Error(Code::invalid_request, "a number is out of range");
   }
   if (may_be_deep(document) && nesting(root) > deepest_nesting)
     throw parse_failure(simdjson::DEPTH_ERROR);
-  // The parser validated the UTF-8 of the document; only escapes can produce surrogates.
+  // The parser validated the UTF-8 of the document, so only escapes can produce surrogates.
   if (document.find('\\') != std::string_view::npos) refuse_surrogates(root);
   dom::object object;
   if (root.get_object().get(object) != simdjson::SUCCESS) {
@@ -139,7 +139,7 @@ void count_unknown(UnknownMembers& members, std::string_view path, std::uint64_t
   const auto known = members.find(path);
   if (known != members.end()) {
     known->second += times;
-  } else if (members.size() < most_unknown_members) {
+  } else if (members.size() < max_unknown_members) {
     members.emplace(path, times);
   } else {
     members["..."] += times;

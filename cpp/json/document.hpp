@@ -12,11 +12,12 @@
 namespace comptroller::json {
 
 struct Reader::State {
-  simdjson::dom::parser parser{largest_document};
+  simdjson::dom::parser parser{max_document_size};
   std::vector<FieldError> refused;
 
   State();
-  // Parses and validates; throws the errors of Reader for text that is not a JSON object.
+  // Parses and validates a document. Throws the errors of Reader for text that is not a JSON
+  // object.
   simdjson::dom::object parse(std::string_view document, bool is_padded);
 };
 
@@ -32,7 +33,7 @@ void for_each_child(const simdjson::dom::element& element, Visit visit) {
   }
 }
 
-// Refuses a duplicate member at any depth.
+// Throws invalid_request for a duplicate member at any depth.
 void refuse_duplicates(const simdjson::dom::element& element);
 
 }  // namespace comptroller::json

@@ -9,10 +9,10 @@
 
 namespace comptroller::json {
 
-// Reads the members of one document into records and collects the refusals.
+// Reads the members of a document into records and collects the invalid members.
 class RecordReader {
  public:
-  // The path of every refused member begins with `prefix`.
+  // The path of each invalid member begins with `prefix`.
   RecordReader(std::vector<FieldError>& refused, const ReadOptions& options, std::string prefix)
       : refused_(refused), options_(options), prefix_(std::move(prefix)) {}
 
@@ -20,7 +20,7 @@ class RecordReader {
   void read(const simdjson::dom::object& object, R& record) {
     std::bitset<R::fields::count> seen;
     std::vector<std::string_view> unknown;
-    std::size_t expected = 0;  // members are mostly in the order of the table
+    std::size_t expected = 0;  // members are usually in the order of the table
     for (const auto& [key, value] : object) {
       const std::size_t position = find<R>(key, expected);
       if (position == R::fields::count || (is_given(key) && !options_.may_repeat)) {
@@ -59,7 +59,7 @@ class RecordReader {
   template <Record R>
   void read_unknown(std::string_view key, const simdjson::dom::element& value) {
     if (options_.unknown == nullptr) {
-      if (refused_.size() >= most_refused) return;
+      if (refused_.size() >= max_refused) return;
       std::vector<std::string_view> known;
       for (const std::string_view name : field_names<R>) {
         if (!is_given(name)) known.push_back(name);
@@ -71,7 +71,8 @@ class RecordReader {
     count_unknown(*options_.unknown, path_ + shorten(key), 1);
   }
 
-  // Unknown members that appear more than once; known ones are found by their position.
+  // Rejects unknown members that appear more than once; known duplicates are found by their
+  // position.
   void refuse_repeated(std::vector<std::string_view>& unknown) {
     if (options_.unknown == nullptr) return;
     std::ranges::sort(unknown);
@@ -158,7 +159,7 @@ class RecordReader {
     path_.resize(length);
   }
 
-  // Sets the members that the document omits; refuses the record if one of them is required.
+  // Sets default values of omitted members; rejects the record if an omitted member is required.
   template <Record R>
   void fill_defaults(const std::bitset<R::fields::count>& seen, R& record) {
     for_each_indexed_field<R>([&]<class F, std::size_t I>() {
@@ -173,11 +174,11 @@ class RecordReader {
   }
 
   void refuse(std::string_view name, std::string message) {
-    if (refused_.size() >= most_refused) return;
+    if (refused_.size() >= max_refused) return;
     refused_.push_back({prefix_ + path_ + std::string(name), std::move(message)});
   }
 
-  static constexpr std::size_t most_refused = 1000;  // more than are ever reported
+  static constexpr std::size_t max_refused = 1000;  // more than are reported
 
   std::vector<FieldError>& refused_;
   const ReadOptions& options_;

@@ -1,4 +1,4 @@
-// The lines of loads, and the documents of stored records.
+// Instantiates the reader for the lines of loads, and for documents in stored records.
 #include "json/read.hpp"
 
 namespace comptroller::json {
@@ -19,7 +19,7 @@ template Destination read_stored(std::string_view);
 
 namespace {
 
-// Calls `take` with the key and text of each child of a container of strings.
+// Calls `take` with the key and the text of each child of a container of strings.
 void read_texts(std::string_view document, simdjson::dom::element_type container, auto take) {
   thread_local simdjson::dom::parser parser;
   try {

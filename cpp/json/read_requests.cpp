@@ -1,4 +1,4 @@
-// The bodies of requests.
+// Instantiates the reader for the bodies of requests.
 #include "json/read.hpp"
 #include "model/requests.hpp"
 

@@ -3,7 +3,7 @@
 // any depth.
 //
 // Errors: content_too_large, malformed_json (not JSON), invalid_request (JSON, but not the expected
-// record; names the path of every refused member).
+// record; names the path of every invalid member).
 #pragma once
 
 #include <cstdint>
@@ -17,31 +17,31 @@
 
 namespace comptroller::json {
 
-inline constexpr std::size_t largest_document = std::size_t{1} << 20U;
+inline constexpr std::size_t max_document_size = std::size_t{1} << 20U;
 inline constexpr std::size_t deepest_nesting = 32;
-// Bytes that must be readable after a document that is parsed in place.
+// The number of bytes that must be readable after a document that is parsed in place.
 inline constexpr std::size_t padding = 64;
 
-// Unknown members that a lenient reader ignored, with their counts.
+// The unknown members that a lenient reader ignored, with their counts.
 using UnknownMembers = std::map<std::string, std::uint64_t, std::less<>>;
-inline constexpr std::size_t most_unknown_members = 1000;
-// Counts a member so many times more; beyond the most as "...".
+inline constexpr std::size_t max_unknown_members = 1000;
+// Adds `times` to the count of a member; when the map is full, to the count of "...".
 void count_unknown(UnknownMembers& members, std::string_view path, std::uint64_t times);
 
 struct ReadOptions {
-  // Counts unknown members; if it is null they are refused.
+  // Counts unknown members; null: unknown members are errors.
   UnknownMembers* unknown = nullptr;
   // A member that may contain the record, as in {"address": {...}}.
   std::string_view envelope;
-  // Fields that the caller already has, such as the id of a path: not required in the document, and
-  // refused there unless they may be repeated.
+  // Fields that the caller already has, such as the id in a path. They are not required in the
+  // document, and they are errors there unless they may be repeated.
   std::span<const std::string_view> given_fields;
   bool may_repeat = false;
-  // `padding` bytes after the document are readable, so it need not be copied.
+  // Whether `padding` bytes after the document are readable, so that it need not be copied.
   bool is_padded = false;
 };
 
-// Reads one document after another and reuses its buffers. Not thread-safe.
+// Reads one document after another and reuses its buffers. For one thread at a time.
 class Reader {
  public:
   Reader();
@@ -49,8 +49,8 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
-  // Sets the members of `record` that the document has; throws if a required one is missing.
-  // Instantiated in json/read_*.cpp for every record that is read.
+  // Sets the members of `record` that the document has; throws if a required member is missing.
+  // json/read_*.cpp instantiate it for every record type that is read.
   template <Record R>
   void read(std::string_view document, R& record, const ReadOptions& options = {});
 
@@ -59,8 +59,8 @@ class Reader {
   std::unique_ptr<State> state_;
 };
 
-// Reads a document that the store holds: a nested record, Metadata or Addresses. Throws unavailable
-// if it is damaged.
+// Reads a document in the store: a nested record, Metadata or Addresses. Throws unusable if it is
+// damaged.
 template <class T>
 T read_stored(std::string_view document);
 

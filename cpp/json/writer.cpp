@@ -9,7 +9,7 @@ namespace comptroller::json {
 namespace {
 
 constexpr std::size_t usual_growth = 2048;
-constexpr std::size_t longest_escape = 6;
+constexpr std::size_t max_escape_size = 6;
 
 char* write_escaped(char* at, std::string_view text) {
   constexpr std::string_view escaped = "\"\\\b\t\n\f\r";
@@ -32,7 +32,7 @@ char* write_escaped(char* at, std::string_view text) {
 }  // namespace
 
 void JsonWriter::write(std::string_view text) {
-  char* at = room(longest_escape * text.size() + 2);
+  char* at = room(max_escape_size * text.size() + 2);
   *at++ = '"';
   std::size_t position = 0;
   for (; position + 8 <= text.size(); position += 8) {

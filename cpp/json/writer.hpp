@@ -1,5 +1,5 @@
-// Values as JSON text: compact UTF-8 that is valid whatever a text holds. Members of a record come
-// in the order of its field table; unset ones are left out.
+// Writes values as JSON text: compact UTF-8, valid for any text. The members of a record are in the
+// order of its field table; unset members are omitted.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace comptroller::json {
 
 using comptroller::Audience;
 
-// `,"name":` of a field.
+// Returns `,"name":` for a field.
 template <class F>
 inline constexpr auto opening_of = [] {
   std::array<char, F::name.size() + 4> text{};
@@ -28,24 +28,24 @@ inline constexpr auto opening_of = [] {
   return text;
 }();
 
-// Appends JSON to a string, which must not be used until the writer is destroyed.
+// Appends JSON to a string. The string must not be used until the writer is destroyed.
 class JsonWriter {
  public:
   explicit JsonWriter(std::string& out, Audience audience = Audience::provider)
       : out_(out), audience_(audience), at_(out.data() + out.size()), end_(at_) {}
-  ~JsonWriter() {  // NOLINT(bugprone-exception-escape): it only shrinks
+  ~JsonWriter() {  // NOLINT(bugprone-exception-escape): it only shrinks the string
     out_.resize(static_cast<std::size_t>(at_ - out_.data()));
   }
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;
 
-  // Appends a piece of JSON as it is.
+  // Appends a piece of JSON unchanged.
   void put(std::string_view piece) {
     std::memcpy(room(piece.size()), piece.data(), piece.size());
     at_ += piece.size();
   }
 
-  // Each kind of view (model/scalar.hpp) as a value.
+  // Writes a value for each kind of view (model/scalar.hpp).
   void write(std::string_view text);
   void write(Decimal number) { write_plain(number.text); }
   void write(const Packed auto& packed) {
@@ -54,13 +54,13 @@ class JsonWriter {
   void write(Timestamp time) {
     write_quoted(timestamp_length, [&](char* at) { format_timestamp(time, at); });
   }
-  void write(ClosedSet auto value) { write_plain(word(value)); }
+  void write(ClosedSet auto value) { write_plain(enum_text(value)); }
   template <std::integral N>
     requires(!std::same_as<N, bool>)
   void write(N number) {
-    constexpr std::size_t most_digits = 20;
-    char* const at = room(most_digits);
-    at_ = std::to_chars(at, at + most_digits, number).ptr;
+    constexpr std::size_t max_digits = 20;
+    char* const at = room(max_digits);
+    at_ = std::to_chars(at, at + max_digits, number).ptr;
   }
   void write(std::same_as<bool> auto flag) { put(flag ? "true" : "false"); }
   template <class T>
@@ -87,7 +87,7 @@ class JsonWriter {
     write_record<R>(RecordFields<R>{record});
   }
 
-  // The object of an R whose fields come from a record or a row of the store.
+  // Writes the object of an R whose field values come from a record or a row of the store.
   template <Record R, class Source>
   void write_record(const Source& source) {
     put("{");
@@ -108,7 +108,7 @@ class JsonWriter {
   void write_value(const T& value) {
     write(Scalar<T>::view(value));
   }
-  // Values between brackets, separated by commas.
+  // Writes values between brackets, separated by commas.
   void write_children(std::string_view brackets, const auto& children, auto write_child) {
     put(brackets.substr(0, 1));
     for (bool is_first = true; const auto& child : children) {
@@ -117,11 +117,11 @@ class JsonWriter {
     }
     put(brackets.substr(1));
   }
-  // Text in which nothing needs an escape.
+  // Writes a text that needs no escapes.
   void write_plain(std::string_view text) {
     write_quoted(text.size(), [&](char* at) { std::memcpy(at, text.data(), text.size()); });
   }
-  // A string of `size` bytes that `write_at` writes.
+  // Writes a string of `size` bytes that `write_at` writes.
   void write_quoted(std::size_t size, auto write_at) {
     char* const at = room(size + 2);
     *at = '"';
@@ -129,8 +129,8 @@ class JsonWriter {
     at[size + 1] = '"';
     at_ = at + size + 2;
   }
-  // The comma of the first member is written over the brace, which then replaces it: a copy of
-  // constant size is faster than one that depends on the position.
+  // The first member's comma is written over the brace, and the brace is then restored. This way
+  // every copy has a constant size, which is faster than a size that depends on the position.
   template <class F>
   void put_name() {
     constexpr auto& opening = opening_of<F>;
@@ -141,7 +141,7 @@ class JsonWriter {
     if (is_first) *at = '{';
     at_ = at + opening.size();
   }
-  // Where up to `most` bytes may be written.
+  // Returns space for up to `most` bytes.
   char* room(std::size_t most) {
     if (std::cmp_less(end_ - at_, most)) grow(most);
     return at_;

@@ -1,8 +1,8 @@
 // Rows of the store as CSV (RFC 4180): a header of field names, lines that end in CR LF.
 //
-// Times and amounts are plain text. Lists and nested objects are their JSON text. An unset field is
-// an empty cell, an empty string is "". A text that a spreadsheet would evaluate as a formula is
-// preceded by an apostrophe; amounts and times are not changed.
+// Times and amounts are plain text. Lists and nested objects are JSON text. An unset field is an
+// empty cell, an empty string is "". A text that a spreadsheet would evaluate as a formula gets an
+// apostrophe in front; amounts and times are not changed.
 #pragma once
 
 #include "files/csv.hpp"
@@ -10,13 +10,14 @@
 
 namespace comptroller::load {
 
-// Replaces the comma after the last cell by the end of the line.
+// Replaces the comma after the last cell with the end of the line.
 inline void end_csv_line(std::string& out) {
   out.back() = '\r';
   out += '\n';
 }
 
-// Each kind of view that a row has (model/scalar.hpp) as a cell. Formulas are defused.
+// Appends a cell for each kind of view that a row has (model/scalar.hpp). Texts that begin like a
+// formula get an apostrophe in front.
 inline void append_csv_cell(std::string& out, std::string_view text) {
   if (text.empty()) return files::append_quoted(out, text);
   files::append_cell(out, text);
@@ -31,7 +32,7 @@ inline void append_csv_cell(std::string& out, Timestamp time) {
   out += to_string(time);
 }
 void append_csv_cell(std::string& out, ClosedSet auto value) {
-  out += word(value);
+  out += enum_text(value);
 }
 void append_csv_cell(std::string& out, std::same_as<bool> auto flag) {
   out += flag ? "true" : "false";
@@ -46,7 +47,7 @@ void append_csv_cell(std::string& out, const JsonText<T>& document) {
   files::append_quoted(out, document.checked());
 }
 
-// Appends the names of the fields that the audience sees.
+// Appends the names of the fields that the audience may see.
 template <Record R>
 void append_csv_header(std::string& out, Audience audience) {
   for_each_field<R>([&]<class F>() {

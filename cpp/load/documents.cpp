@@ -12,13 +12,13 @@ namespace {
 
 using State = ValueScanner::State;
 
-// What one call of `next` gives: the records made of it should stay in the processor's cache, also
-// of documents that have hardly any bytes.
+// The bytes that one call of `next` returns at most. The records parsed from them should stay in
+// the processor's cache, also if the documents are very short.
 constexpr std::size_t batch_bytes = std::size_t{1} << 18U;
-constexpr std::size_t most_documents = std::size_t{1} << 13U;
+constexpr std::size_t max_documents = std::size_t{1} << 13U;
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::string_view white_space = " \t\r\n";
-constexpr std::string_view separators = ",:]}";  // none of them begins a value
+constexpr std::string_view separators = ",:]}";  // no value begins with one of these
 
 bool is_among(std::string_view set, char character) {
   return set.find(character) != std::string_view::npos;
@@ -88,7 +88,7 @@ ValueScanner::State ValueScanner::scan(std::string_view text, std::size_t& at,
   return State::ended;
 }
 
-// Moves `at` to the closing quote, or to a line end before it.
+// Advances `at` to the closing quote, or to a line end before it.
 void ValueScanner::scan_string(std::string_view text, std::size_t& at) {
   while (at < text.size()) {
     while (!is_escaped_ && text.size() - at >= 8 && !json::has_special(text.data() + at)) at += 8;
@@ -99,7 +99,8 @@ void ValueScanner::scan_string(std::string_view text, std::size_t& at) {
   }
 }
 
-// Opens or closes; false if it closes a bracket that is known to be of the other kind.
+// Opens or closes a container; returns false if the open container is known to have the other
+// bracket.
 bool ValueScanner::match(char bracket) {
   const bool is_opening = bracket == '[' || bracket == '{';
   if (!is_opening) --depth_;
@@ -111,11 +112,11 @@ bool ValueScanner::match(char bracket) {
   return true;
 }
 
-// The grammar of arrays and answers: what may come in a state, and which state follows it.
+// The grammar of arrays and answers: what is accepted in a state, and which state follows.
 struct Documents::Rule {
   std::string_view accepted;
   std::string_view marks;
-  std::array<Expected, 2> next{};  // after each mark
+  std::array<Expected, 2> next{};  // after each of `marks`
   Role value = Role::none;
   Expected after_value{};
 };
@@ -137,7 +138,7 @@ const Documents::Rule& Documents::rule_of(Expected expected) {
   return rules[static_cast<std::size_t>(expected)];
 }
 
-// A line of the largest size comes with a carriage return and a line feed.
+// A line of the maximum size is followed by a carriage return and a line feed.
 Documents::Documents(Input& input, const Limits& limits)
     : input_(input),
       limits_{limits.document, std::max(limits.window, limits.document + 3)},
@@ -149,7 +150,7 @@ std::span<Document> Documents::next() {
     if (at_ == size_) fill();
     if (format_ == Format::unknown) recognise();
     const std::size_t end = std::min(at_ + batch_bytes, size_);
-    while (!is_finished_ && at_ < end && documents_.size() < most_documents) {
+    while (!is_finished_ && at_ < end && documents_.size() < max_documents) {
       format_ == Format::lines ? scan_line() : scan_items();
     }
     if (is_finished_ || at_ < size_ || !is_input_read_) continue;
@@ -160,7 +161,7 @@ std::span<Document> Documents::next() {
   return documents_;
 }
 
-// Moves the value in hand to the front of the window, unless it is too long, and fills the rest.
+// Moves the current value to the front of the window, unless it is too long, and fills the window.
 void Documents::fill() {
   if (at_ - begin_ > limits_.document + 1) is_dropped_ = true;
   if (role_ == Role::none || is_dropped_) begin_ = at_;
@@ -199,7 +200,7 @@ void Documents::scan_line() {
   ++at_;
 }
 
-// Reads one byte between values, or a value as far as the window goes.
+// Reads one byte between values, or a value up to the end of the window.
 void Documents::scan_items() {
   if (role_ != Role::none) {
     const auto state = scanner_.scan({window_.data(), size_}, at_, line_);
@@ -216,7 +217,7 @@ void Documents::scan_items() {
   } else if (rule.value == Role::none || is_among(separators, character) ||
              (rule.value == Role::name && character != '"')) {
     refuse(line_, 0, Code::malformed_json,
-           std::string(rule.accepted) + " must come " + place() + ", not " + shown(character) +
+           std::string(rule.accepted) + " is expected " + place() + ", not " + shown(character) +
                "; nothing after it is read");
   } else if (rule.value == Role::member && is_items_ && !has_items_ && character == '[') {
     has_items_ = true;
@@ -260,7 +261,7 @@ void Documents::end_value(ValueScanner::State state) {
   is_dropped_ |= text.size() > limits_.document;
   if (role == Role::item && is_dropped_) {
     refuse(value_line_, item, Code::content_too_large,
-           std::string(is_line ? "a line" : "an item") + " may hold at most 1 MiB");
+           std::string(is_line ? "a line" : "an item") + " must have at most 1 MiB");
   }
   if (state == State::ended) {
     if (role == Role::item && !is_dropped_) {
@@ -272,7 +273,7 @@ void Documents::end_value(ValueScanner::State state) {
     expected_ = rule_of(expected_).after_value;
   } else if (state == State::wrong_bracket) {
     refuse(line_, item, Code::malformed_json,
-           shown(window_[at_]) + " closes a bracket of the other kind; nothing after it is read");
+           shown(window_[at_]) + " closes another kind of bracket; nothing after it is read");
   } else if (state == State::unclosed_string) {
     refuse(line_, item, Code::malformed_json,
            "a string is not closed on its line; nothing after it is read");
@@ -280,8 +281,7 @@ void Documents::end_value(ValueScanner::State state) {
     refuse(value_line_, item, Code::malformed_json, "the file ends inside this item");
   } else {
     const std::string whole = format_ == Format::array ? "array" : "answer";
-    refuse(line_, 0, Code::malformed_json,
-           "the file ends before its " + whole + " does, " + place());
+    refuse(line_, 0, Code::malformed_json, "the file ends inside its " + whole + ", " + place());
   }
 }
 

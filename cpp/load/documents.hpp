@@ -1,16 +1,16 @@
-// The bytes of a load, divided into documents of one record each. The first bytes (after white
-// space and a UTF-8 byte order mark) tell the format:
+// Splits the bytes of a load into documents of one record each. The first bytes (after white space
+// and a UTF-8 byte order mark) determine the format:
 //
 //   [              a JSON array; each element is a document
 //   {"items" ...   saved list answers, one after another; each element of their `items` is a
-//                  document, other members are ignored. The first member may also be
+//                  document, and other members are ignored. The first member may also be
 //                  `next_page_cursor` or the deprecated `orchestrations`
 //   anything else  NDJSON; each line is a document
 //
-// Documents are not validated here: their parser refuses what is not an object. Faults around
-// documents are refusals in their place: content_too_large for a document beyond the limit and
-// invalid_request for an answer without an array `items` (reading continues), malformed_json for a
-// broken array or answer (reading ends).
+// The parser of a document validates it and rejects documents that are not objects. Errors outside
+// documents are returned as refusals in their order: content_too_large for a document above the
+// limit and invalid_request for an answer without an array `items` (reading continues),
+// malformed_json for an invalid array or answer (reading ends).
 #pragma once
 
 #include <atomic>
@@ -27,19 +27,20 @@
 
 namespace comptroller::load {
 
-// Finds the end of a JSON value by its structure alone: brackets and strings are matched,
-// everything else is left to the parser of the value. Reads text that may arrive in pieces; needs
-// constant memory, whatever the size of the value.
+// Finds the end of a JSON value by its structure: matches brackets and strings, and leaves other
+// errors to the parser of the value. The text may arrive in pieces. Uses constant memory for values
+// of any size.
 class ValueScanner {
  public:
-  // Inside: the text ends before the value does. Wrong bracket: one closes a bracket of the other
-  // kind. Unclosed string: a line ends inside a string.
+  // inside: the text ends before the value. wrong_bracket: a bracket closes another kind of
+  // bracket. unclosed_string: a line ends inside a string.
   enum class State : std::uint8_t { inside, ended, wrong_bracket, unclosed_string };
 
-  // Starts a value whose first byte, not yet read, is neither white space nor one of , : ] }
+  // Starts a value with its first byte, which has not been read. It must not be white space or one
+  // of , : ] }
   void begin(char first);
-  // Reads on from text[at]. Moves `at` behind the value, to the faulty byte, or to the end of the
-  // text, and adds the line ends that it passes to `line`.
+  // Continues at text[at]. Advances `at` to the end of the value, to the invalid byte, or to the
+  // end of the text, and adds the line ends that it passes to `line`.
   State scan(std::string_view text, std::size_t& at, std::uint64_t& line);
 
  private:
@@ -48,43 +49,44 @@ class ValueScanner {
 
   bool is_bare_ = false;  // a number or a word
   bool is_in_string_ = false;
-  bool is_escaped_ = false;  // the next byte of the string
+  bool is_escaped_ = false;  // applies to the next byte of the string
   std::uint64_t depth_ = 0;
-  std::uint64_t arrays_ = 0;  // which of the outermost 64 open brackets are arrays, a bit each
+  std::uint64_t arrays_ =
+      0;  // a bit for each of the outermost 64 open brackets: whether it is an array
 };
 
 struct Document {
-  std::uint64_t line = 0;  // of its first byte, from 1
-  std::uint64_t item = 0;  // its number among all items of the file, from 1; 0 for NDJSON and for a
-                           // fault outside items
-  std::string_view text;   // json::padding readable bytes follow it
-  bool is_blank = false;   // an NDJSON line of spaces, tabs and carriage returns at most
-  std::unique_ptr<const Error> refusal;  // instead of a text
+  std::uint64_t line = 0;  // line of its first byte, from 1
+  std::uint64_t item = 0;  // number among all items of the file, from 1; 0 for NDJSON and for an
+                           // error outside items
+  std::string_view text;   // followed by json::padding readable bytes
+  bool is_blank = false;   // an NDJSON line with only spaces, tabs and carriage returns
+  std::unique_ptr<const Error> refusal;  // set instead of a text
 };
 
-// Reads through a window of fixed size, so memory is bounded for any size of file, line or element.
-// For one thread at a time, except `bytes_read`.
+// Reads through a window of fixed size, so memory is bounded for files, lines and elements of any
+// size. For one thread at a time, except `bytes_read`.
 class Documents {
  public:
   struct Limits {
-    std::size_t document = json::largest_document;
-    std::size_t window = json::largest_document + json::largest_document / 4;
+    std::size_t document = json::max_document_size;
+    std::size_t window = json::max_document_size + json::max_document_size / 4;
   };
 
-  // `input` must outlive this.
+  // `input` must outlive this object.
   explicit Documents(Input& input) : Documents(input, Limits{}) {}
   Documents(Input& input, const Limits& limits);
 
-  // The next documents, at least one; none at the end. They and their texts are valid until the
-  // next call. Throws what the input throws.
+  // Returns the next documents, at least one; none at the end. They and their texts are valid until
+  // the next call. Throws the exceptions of the input.
   std::span<Document> next();
 
-  // How much of the input was read so far; from any thread.
+  // The bytes of the input that were read so far. Safe for any thread.
   std::uint64_t bytes_read() const { return bytes_read_.load(std::memory_order_relaxed); }
 
  private:
   enum class Format : std::uint8_t { unknown, lines, array, answers };
-  // What comes next outside values, in the order of the rules.
+  // What is expected next outside values, in the order of the rules.
   enum class Expected : std::uint8_t {
     end_of_file,
     answer,
@@ -108,15 +110,15 @@ class Documents {
   void take_mark(char mark, Expected next);
   void take_value(Role role);
   void end_value(ValueScanner::State state);
-  // malformed_json ends the reading.
+  // Reading ends after malformed_json.
   void refuse(std::uint64_t line, std::uint64_t item, Code code, std::string message);
   std::string place() const;
 
   Input& input_;
   Limits limits_;
   std::vector<char> window_;
-  std::size_t size_ = 0;   // of what the window holds
-  std::size_t begin_ = 0;  // of the value in hand
+  std::size_t size_ = 0;   // of the content of the window
+  std::size_t begin_ = 0;  // of the current value
   std::size_t at_ = 0;     // the next byte to scan
   bool is_input_read_ = false;
   bool is_finished_ = false;
@@ -126,14 +128,14 @@ class Documents {
   Format format_ = Format::unknown;
   Expected expected_ = Expected::end_of_file;
   ValueScanner scanner_;
-  Role role_ = Role::none;   // of the value in hand
-  bool is_dropped_ = false;  // the value in hand is too long, or not wanted
+  Role role_ = Role::none;   // of the current value
+  bool is_dropped_ = false;  // the current value is too long, or not needed
   std::uint64_t line_ = 1;
   std::uint64_t value_line_ = 0;
   std::uint64_t items_ = 0;
   std::uint64_t answer_line_ = 0;
-  bool is_items_ = false;   // the member in hand is `items`
-  bool has_items_ = false;  // the answer in hand
+  bool is_items_ = false;   // the current member is `items`
+  bool has_items_ = false;  // in the current answer
 };
 
 }  // namespace comptroller::load

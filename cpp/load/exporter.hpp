@@ -1,4 +1,4 @@
-// Exports the records of a kind as NDJSON, which loads back to an equal store, or as CSV.
+// Exports the records of a kind as CSV or as NDJSON, from which a load makes an equal store.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@ struct ExportOptions {
   std::string kind;               // such as "claims" or "payout-groups"
   std::string path;               // "-": standard output
   std::string format = "ndjson";  // or "csv"
-  // Called every 10,000 rows with their number so far; ends the export, without a file, by
-  // throwing.
+  // Called every 10,000 rows with the number of rows so far. An exception ends the export without a
+  // file.
   std::function<void(std::uint64_t rows)> progress;
 };
 
-// Writes the rows that the filters select, in order of arrival and from one snapshot; returns their
-// number. Derived values (an identity's status, an address's balance) are left out. The file
-// appears whole or not at all. Throws what lists throw, and unavailable with the path and the
-// reason.
+// Writes the rows that the filters select, in order of insertion and from one snapshot; returns
+// their number. Computed values (an identity's status, an address's balance) are omitted. The file
+// is written completely or not at all. Throws the errors of lists, and unavailable or unusable with
+// the path and the reason.
 std::uint64_t export_rows(service::Service& service, const Principal& principal,
                           const ExportOptions& options,
                           std::span<const service::Parameter> filters);

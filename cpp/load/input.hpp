@@ -8,30 +8,30 @@
 
 namespace comptroller::load {
 
-// For one thread at a time.
+// A source of bytes. For one thread at a time.
 class Input {
  public:
   virtual ~Input() = default;
 
   // Reads at most `capacity` bytes into `out` and returns how many; 0 only at the end. Throws
-  // unavailable if they cannot be read.
+  // unavailable if reading fails.
   virtual std::size_t read(char* out, std::size_t capacity) = 0;
 
-  // Whether the loading thread must read; otherwise a second thread does, which is faster.
+  // Whether the loading thread must read. Otherwise parsing threads read, which is faster.
   virtual bool is_for_loading_thread() const { return false; }
 
-  // In bytes, if it is known beforehand.
+  // The number of bytes, if it is known in advance.
   virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
 
-  // Ends a read that waits in another thread soon, whatever it returns.
+  // Makes a read that waits in another thread return soon; its result is not used.
   virtual void abandon() noexcept {}
 };
 
 // A file, pipe or device.
 class FileInput : public Input {
  public:
-  // Throws invalid_request, which names the path, if it cannot be opened or is a folder;
-  // unavailable if the machine is at fault.
+  // Throws invalid_request, which names the path, if the file cannot be opened or is a folder;
+  // unavailable if the system is short of resources.
   explicit FileInput(std::string path);
   ~FileInput() override;
   FileInput(const FileInput&) = delete;
@@ -39,7 +39,7 @@ class FileInput : public Input {
 
   std::size_t read(char* out, std::size_t capacity) override;
 
-  // Unknown for a pipe or a device.
+  // nullopt for a pipe or a device.
   std::optional<std::uint64_t> size() const override { return size_; }
 
  private:

@@ -14,17 +14,18 @@ namespace comptroller::load {
 
 namespace {
 
-constexpr std::size_t most_rejections_listed = 1000;
+constexpr std::size_t max_rejections_listed = 1000;
 constexpr std::size_t lines_at_once = 500;
-// Deferred lines beyond it end a filling.
-constexpr std::size_t most_deferred_bytes = std::size_t{32} << 20U;
-// What is expected of a stream that is longer than the first read.
+// A filling ends if its deferred lines have more bytes.
+constexpr std::size_t max_deferred_bytes = std::size_t{32} << 20U;
+// The assumed size of a stream that has more bytes than the first read.
 constexpr std::uint64_t bytes_known_of_stream = std::uint64_t{1} << 20U;
 constexpr std::uint64_t bytes_of_stream = std::uint64_t{64} << 20U;
-// With keep_going other writers wait for so long, and for the lines that then run; never for input.
-constexpr std::chrono::milliseconds longest_hold{50};
+// How long a commit of keep_going holds the write lock, plus the time of the lines that then run.
+// It never waits for input.
+constexpr std::chrono::milliseconds max_hold{50};
 
-// One load: passes parsed lines to an Ingestion and counts their results.
+// One load: passes parsed lines to an Ingestion and counts the outcomes.
 template <Record Line>
 class Loader {
  public:
@@ -65,15 +66,16 @@ class Loader {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Storing a line looks nothing up in the secondary indexes of its table; only the end does.
+  // Storing a line of these kinds does not use the secondary indexes of its table until the end.
   static constexpr bool needs_no_index =
       std::same_as<Line, Claim> || std::same_as<Line, Orchestration>;
-  // A line of the other kinds may take milliseconds, such as one that rewrites claims.
-  static constexpr std::size_t lines_between_looks = needs_no_index ? 500 : 1;  // at the clock
+  // Lines of other kinds may take milliseconds, for example if they rewrite claims.
+  static constexpr std::size_t lines_between_time_checks =
+      needs_no_index ? 500 : 1;  // checks of the time
 
   bool is_in_parts() const { return options_.keep_going && !options_.dry_run; }
 
-  // Before others wait.
+  // Whether to read the next lines before the write lock is taken.
   bool is_fetched_first() const {
     if (position_ < lines_.size()) return false;
     return is_in_parts() || (needs_no_index && !source_.is_in_this_thread());
@@ -81,15 +83,15 @@ class Loader {
 
   db::Filling filling() const {
     if (!needs_no_index || is_in_parts() || source_.is_in_this_thread()) return {};
-    // Of a stream only the first megabyte is known, once it has been read.
+    // The size of a stream is unknown; at most its first megabyte has been read.
     if (size_) return {Line::table, *size_};
     const std::uint64_t read = source_.bytes_read();
     return {Line::table, read < bytes_known_of_stream ? read : bytes_of_stream};
   }
 
-  // Writes all lines, or those up to the next commit of keep_going.
+  // Writes all lines, or with keep_going the lines up to the next commit.
   void write_part(db::Connection& connection) {
-    if (is_in_parts()) return take_lines(connection, Clock::now() + longest_hold);
+    if (is_in_parts()) return take_lines(connection, Clock::now() + max_hold);
     store::defer_operator_indexes(connection);
     if (needs_no_index) connection.begin_filling(Line::table);
     take_lines(connection, Clock::time_point::max());
@@ -108,23 +110,23 @@ class Loader {
         fetch();
         continue;
       }
-      const std::size_t count = is_whole ? left : std::min(left, lines_between_looks);
+      const std::size_t count = is_whole ? left : std::min(left, lines_between_time_checks);
       take(ingestion, std::span(lines_).subspan(position_, count));
       position_ += count;
       const bool is_next_here = position_ < lines_.size() || source_.is_ready();
       if (!is_whole && (Clock::now() >= end || !is_next_here)) break;
-      if (deferred_bytes_ > most_deferred_bytes) take_deferred(connection, ingestion);
+      if (deferred_bytes_ > max_deferred_bytes) take_deferred(connection, ingestion);
     }
     take_deferred(connection, ingestion);
     result_.committed = !options_.dry_run && (result_.rejected == 0 || options_.keep_going);
     if (!result_.committed) return;
     connection.end_filling();
     ingestion.finish();
-    // A whole load may take long: it rewrites the claims of groups that changed, too.
+    // A whole load has no time limit, so it also rewrites the claims of groups that changed.
     while (is_whole && store::continue_jurisdiction_changes(connection)) check_interrupt();
   }
 
-  // Takes the lines that were deferred, in their order, after the filling.
+  // Takes the deferred lines in their order, after the filling.
   void take_deferred(db::Connection& connection, service::Ingestion& ingestion) {
     if (deferred_.empty()) return;
     connection.end_filling();
@@ -137,9 +139,9 @@ class Loader {
       take(ingestion, std::span(lines).subspan(begin, count));
     }
     is_taking_deferred_ = false;
-    // Rejections are listed in the order of their lines.
+    // Rejections are listed in the order of lines.
     std::ranges::sort(rejections_, {}, &NumberedRejection::first);
-    if (rejections_.size() > most_rejections_listed) rejections_.resize(most_rejections_listed);
+    if (rejections_.size() > max_rejections_listed) rejections_.resize(max_rejections_listed);
   }
 
   void fetch() {
@@ -196,8 +198,8 @@ class Loader {
 
   void reject(const ParsedLine<Line>& line, const Error& error) {
     ++result_.rejected;
-    // A deferred line may come before those that are listed.
-    if (rejections_.size() >= most_rejections_listed && !is_taking_deferred_) return;
+    // A deferred line may come before the listed lines.
+    if (rejections_.size() >= max_rejections_listed && !is_taking_deferred_) return;
     std::string message = error.detail();
     if (line.item > 0) message = "item " + std::to_string(line.item) + ": " + message;
     rejections_.emplace_back(
@@ -225,7 +227,7 @@ class Loader {
   std::size_t deferred_bytes_ = 0;
   bool is_taking_deferred_ = false;
   using NumberedRejection = std::pair<std::uint64_t, Rejection>;
-  std::vector<NumberedRejection> rejections_;  // by the number of the line
+  std::vector<NumberedRejection> rejections_;  // with the number of the line
   Result result_;
 };
 

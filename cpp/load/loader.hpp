@@ -1,4 +1,5 @@
-// Loads files. Every line is accounted for; by default a file with a rejected line changes nothing.
+// Loads files. The result accounts for every line. By default, a file with a rejected line changes
+// nothing.
 #pragma once
 
 #include <exception>
@@ -13,17 +14,17 @@
 
 namespace comptroller::load {
 
-// The shortest time between two calls of LoadOptions::progress.
+// The minimum time between two calls of LoadOptions::progress.
 inline constexpr std::int64_t progress_interval_ms = 100;
 
 struct LoadOptions {
   std::string kind;                        // such as "claims" or "payout-groups"
-  std::optional<std::string> customer_id;  // of lines that name none
-  bool keep_going = false;                 // commits the good lines of a file that has bad ones
-  bool dry_run = false;                    // commits nothing; the result is what would have been
-  // Called with the bytes and rows done so far; ends the load by throwing.
+  std::optional<std::string> customer_id;  // of lines without a customer_id
+  bool keep_going = false;                 // commits the valid lines of a file with rejected lines
+  bool dry_run = false;                    // commits nothing; the result is that of a load
+  // Called with the bytes and rows done so far. An exception ends the load.
   std::function<void(std::uint64_t bytes, std::uint64_t rows)> progress;
-  // Called as often as progress, and right before each commit; ends the load by throwing.
+  // Called as often as progress, and before each commit. An exception ends the load.
   std::function<void()> check_interrupt;
 };
 
@@ -54,8 +55,8 @@ struct Result {
              Field<&Result::blank>, Field<&Result::unknown_members>, Field<&Result::rejections>>;
 };
 
-// `cause` ended a load with keep_going after it had committed something: `result` accounts for what
-// was committed.
+// Thrown if `cause` ended a load with keep_going after a commit; `result` accounts for the
+// committed lines.
 struct Interrupted : std::exception {
   Interrupted(std::exception_ptr why, Result committed)
       : cause(std::move(why)), result(std::move(committed)) {}
@@ -64,10 +65,10 @@ struct Interrupted : std::exception {
   Result result;
 };
 
-// Reads the input to its end. Bad lines are rejections of the result, never exceptions. Throws
+// Reads the input to its end. Invalid lines are rejections in the result, not exceptions. Throws
 // insufficient_scope (for a client), invalid_request (an unknown kind), unavailable (a failure of
-// disk or input; its transaction is undone) and what the functions of `options` throw: inside an
-// Interrupted once something was committed.
+// disk or input, which undoes the transaction) and the exceptions of the functions in `options`;
+// after a commit, inside an Interrupted.
 Result load(service::Service& service, const Principal& principal, Input& input,
             const LoadOptions& options);
 

@@ -12,40 +12,40 @@
 
 namespace comptroller::load {
 
-// A record, or why the line is refused; neither for a blank line.
+// A record, or the error of an invalid line; neither for a blank line.
 template <Record Line>
 struct ParsedLine {
   std::uint64_t line = 0;
   std::uint64_t item = 0;
-  std::uint64_t number = 0;  // of all lines that were taken, from 1
+  std::uint64_t number = 0;  // among all lines taken so far, from 1
   std::size_t size = 0;      // of its text
   std::optional<Line> record;
   std::unique_ptr<const Error> refusal;
 };
 
-// The lines of an input as records, in order. Parses ahead on a thread for each core, which read
-// the input in turn, unless it must be read by the loading thread.
+// The lines of an input as records, in order. One thread for each core parses ahead, and the
+// threads take turns to read the input, unless the loading thread must read it.
 template <Record Line>
 class ParsedLines {
  public:
   explicit ParsedLines(Input& input) : input_(input), documents_(input) {
     if (input.is_for_loading_thread()) return;
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-    // Whatever can fail is done before a thread runs.
-    readers_ = std::vector<json::Reader>(std::min(cores, most_threads));
-    parsed_.resize(most_ready + readers_.size());
+    // Everything that can fail is done before a thread starts.
+    readers_ = std::vector<json::Reader>(std::min(cores, max_threads));
+    parsed_.resize(max_ready_batches + readers_.size());
     threads_.reserve(readers_.size());
     for (json::Reader& reader : readers_) {
       try {
         threads_.emplace_back([&](const std::stop_token& stop) { run(reader, stop); });
-      } catch (const std::system_error&) {  // fewer suffice
+      } catch (const std::system_error&) {  // fewer threads are enough
         if (threads_.empty()) throw;
         break;
       }
     }
   }
 
-  // Ends the threads, also before the end of the input.
+  // Ends the threads, even before the end of the input.
   ~ParsedLines() {
     for (std::jthread& thread : threads_) thread.request_stop();
     std::unique_lock lock(mutex_);
@@ -56,9 +56,9 @@ class ParsedLines {
   ParsedLines(const ParsedLines&) = delete;
   ParsedLines& operator=(const ParsedLines&) = delete;
 
-  // The next lines, in order; none at the end. Throws what the input threw. Calls `while_waiting`,
-  // which may throw, ten times a second. Lines that are `done` are freed by a parsing thread, which
-  // is idle more often.
+  // Returns the next lines, in order; none at the end. Throws the exceptions of the input. Calls
+  // `while_waiting`, which may throw, ten times a second. A parsing thread frees the lines in
+  // `done`, because parsing threads are idle more often.
   template <class WhileWaiting>
   std::vector<ParsedLine<Line>> next(std::vector<ParsedLine<Line>> done,
                                      const WhileWaiting& while_waiting) {
@@ -75,7 +75,7 @@ class ParsedLines {
     }
     Batch& next = slot(taken_);
     if (next.failure) std::rethrow_exception(next.failure);
-    if (next.lines.empty()) return {};  // what every later call gives
+    if (next.lines.empty()) return {};  // later calls return the same
     Batch batch = std::exchange(next, {});
     ++taken_;
     changed_.notify_all();
@@ -83,33 +83,33 @@ class ParsedLines {
     return take(std::move(batch));
   }
 
-  // Whether next() returns at once.
+  // Whether next() returns without waiting.
   bool is_ready() {
     const std::lock_guard lock(mutex_);
     return !threads_.empty() && is_next_parsed();
   }
 
-  // Whether next() reads and parses in its caller's thread.
+  // Whether next() reads and parses in the caller's thread.
   bool is_in_this_thread() const { return threads_.empty(); }
 
   std::uint64_t bytes_read() const { return documents_.bytes_read(); }
 
-  // Members without a field, and on how many lines; after the end.
+  // Unknown members, and the number of lines with each; complete after the end.
   const json::UnknownMembers& unknown_members() const { return unknown_members_; }
 
  private:
-  using Number = std::uint64_t;  // of a batch, from 0
+  using Number = std::uint64_t;  // the number of a batch, from 0
 
   struct Batch {
-    std::vector<ParsedLine<Line>> lines;  // at most 1.25 MiB of the input; none at its end
+    std::vector<ParsedLine<Line>> lines;  // at most 1.25 MiB of the input; empty at its end
     json::UnknownMembers unknown_members;
     std::exception_ptr failure;  // of the input
-    bool is_parsed = false;      // or has failed
+    bool is_parsed = false;      // or parsing failed
   };
 
   static constexpr std::chrono::milliseconds callback_interval{100};
-  static constexpr std::size_t most_threads = 16;
-  static constexpr std::size_t most_ready = 4;  // batches, besides those that are being parsed
+  static constexpr std::size_t max_threads = 16;
+  static constexpr std::size_t max_ready_batches = 4;  // batches, in addition to those being parsed
 
   Batch& slot(Number number) { return parsed_[number % parsed_.size()]; }
   bool is_next_parsed() { return slot(taken_).is_parsed; }
@@ -137,8 +137,8 @@ class ParsedLines {
     }
   }
 
-  // Reads the documents of the next batch, or sets its failure. Gives its number; none after the
-  // end, or once this object is being destroyed.
+  // Reads the documents of the next batch, or sets its failure. Returns its number; nullopt after
+  // the end, or when this object is being destroyed.
   std::optional<Number> read(const std::stop_token& stop, std::vector<Document>& documents,
                              std::string& text, Batch& batch) {
     const std::lock_guard turn(reading_);
@@ -157,7 +157,7 @@ class ParsedLines {
     return read_++;
   }
 
-  // The window of the documents is filled anew while others are parsed: they get a copy of it.
+  // Copies documents, because the window is filled again while they are parsed.
   void copy(std::span<Document> from, std::vector<Document>& documents, std::string& text) {
     documents.assign(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
     const char* begin = nullptr;
@@ -176,7 +176,7 @@ class ParsedLines {
     }
   }
 
-  // False if there is nothing more to read.
+  // Waits until a batch may be read; returns false if there is nothing more to read.
   bool wait_for_room(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     const auto has_room = [&] { return read_ < taken_ + parsed_.size(); };
@@ -209,7 +209,7 @@ class ParsedLines {
       try {
         reader.read(document.text, parsed.record.emplace(), options);
       } catch (const Error& error) {
-        // Failures of the machine are not the line's.
+        // A failure of the system is not an error of the line.
         if (problem(error.code()).status >= 500) throw;
         parsed.record.reset();
         parsed.refusal = std::make_unique<const Error>(error);
@@ -222,17 +222,17 @@ class ParsedLines {
   std::vector<json::Reader> readers_;  // of each thread, or of the loading thread
   json::UnknownMembers unknown_members_;
 
-  std::mutex reading_;  // held by the thread whose turn it is; taken before mutex_
+  std::mutex reading_;  // held by the thread that reads; taken before mutex_
   Documents documents_;
   Number read_ = 0;  // the number of the next batch to read
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::vector<Batch> parsed_;  // those from taken_ on, by their number
-  Number taken_ = 0;           // the number of the next batch that next() gives
+  std::vector<Batch> parsed_;  // from taken_ on, by number
+  Number taken_ = 0;           // the number of the next batch that next() returns
   std::vector<std::vector<ParsedLine<Line>>> done_;
-  bool is_read_ = false;               // the input, to its end or its failure
-  std::vector<std::jthread> threads_;  // the first member to be destroyed, which ends the threads
+  bool is_read_ = false;               // the input has ended or failed
+  std::vector<std::jthread> threads_;  // destroyed first, which ends the threads
 };
 
 }  // namespace comptroller::load

@@ -16,8 +16,8 @@ using Addresses = std::vector<Label>;
 
 inline constexpr std::size_t packed_address_length = 20;
 
-// 20 bytes an address if each is "0x" and 40 lower-case hexadecimal digits (no bytes for an empty
-// list), else nullopt.
+// Packs addresses into 20 bytes each if every one is "0x" and 40 lower-case hexadecimal digits,
+// else returns nullopt. An empty list packs into an empty string.
 inline std::optional<std::string> pack_addresses(const Addresses& addresses) {
   std::string packed(addresses.size() * packed_address_length, '\0');
   char* out = packed.data();
@@ -28,7 +28,7 @@ inline std::optional<std::string> pack_addresses(const Addresses& addresses) {
   return packed;
 }
 
-// The addresses of such bytes as a list of views.
+// Returns a view of the text of each packed address; `bytes` must outlive them.
 inline auto packed_addresses(std::string_view bytes) {
   return std::views::iota(std::size_t{0}, bytes.size() / packed_address_length) |
          std::views::transform([bytes](std::size_t index) {

@@ -26,14 +26,14 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Eight characters as one number, the first in its lowest byte.
+// Loads eight characters into one number; the first character becomes the lowest byte.
 std::uint64_t block_of(std::string_view text) {
   std::uint64_t block = 0;
   std::memcpy(&block, text.data(), block_length);
   return std::endian::native == std::endian::little ? block : __builtin_bswap64(block);
 }
 
-// Adding 6 carries every low nibble above 9 into the high one, which is 3 for digits alone.
+// A digit has the high nibble 3. Adding 6 carries a low nibble above 9 into the high nibble.
 bool is_digit_block(std::uint64_t block) {
   constexpr std::uint64_t high_nibbles = 0xf0f0f0f0f0f0f0f0;
   constexpr std::uint64_t threes = 0x3030303030303030;
@@ -41,7 +41,8 @@ bool is_digit_block(std::uint64_t block) {
          ((block + 0x0606060606060606) & high_nibbles) == threes;
 }
 
-// The number of eight digits: digits are combined to pairs, pairs to fours, fours to eight.
+// Returns the value of eight digits: combines digits into pairs, pairs into fours, fours into
+// eight.
 std::uint64_t value_of_block(std::uint64_t block) {
   constexpr std::uint64_t to_pairs = (10ULL << 8U) + 1;
   constexpr std::uint64_t to_fours = (100ULL << 16U) + 1;
@@ -88,7 +89,7 @@ Int128 scaled(std::string_view text) {
   if (negative) text.remove_prefix(1);
   const std::size_t dot = std::min(text.find('.'), text.size());
 
-  // Unsigned, so that text that is no amount cannot overflow a signed number.
+  // Unsigned, because invalid text must not overflow a signed number.
   UnsignedInt128 whole = accumulate(text.substr(0, std::min(dot, digits_per_accumulator)));
   if (dot > digits_per_accumulator) {
     whole = 10 * whole + static_cast<unsigned char>(text[digits_per_accumulator] - '0');

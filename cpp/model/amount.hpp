@@ -20,16 +20,16 @@ inline constexpr std::size_t amount_fraction_digits = 18;
 // Whether text is an amount: -?digits[.digits], within the limits above.
 bool is_amount(std::string_view text);
 
-// The value of an amount times 10^18, exact. `text` must be a parsed amount; anything else gives an
-// unspecified number.
+// Returns the exact value of an amount times 10^18. `text` must be a parsed amount; for other text
+// the result is unspecified.
 Int128 scaled(std::string_view text);
 
-// The shortest plain decimal of `value` times 10^-scale: no trailing fraction zeros, never "-0".
-// `scale` is at most 38; the text is valid as long as the buffer.
+// Formats `value` times 10^-scale as the shortest plain decimal: no trailing fraction zeros, never
+// "-0". `scale` is at most 38. The returned text refers to the buffer.
 using DecimalBuffer = std::array<char, 41>;
 std::string_view format_scaled(Int128 value, std::size_t scale, DecimalBuffer& buffer);
 
-// The same of `value` times 10^-18.
+// Formats `value` times 10^-18.
 std::string format_scaled(Int128 value);
 
 // Whether two amounts are equal as numbers: 1.50 is 1.5. Both must be parsed amounts.
@@ -40,7 +40,7 @@ struct Decimal {
   std::string_view text;
 };
 
-// -?digits[.digits]. Two are equal if the numbers are, whatever the texts.
+// -?digits[.digits]. Amounts are compared as numbers: 1.50 equals 1.5.
 struct Amount {
   static constexpr std::string_view kind = "amount";
   static constexpr StorageClass storage = StorageClass::amount;
@@ -54,7 +54,7 @@ struct Amount {
   friend bool operator==(const Amount& a, const Amount& b) { return same_value(a.text, b.text); }
 };
 
-// The same without a minus sign, not even before zero.
+// An Amount without a minus sign; "-0" is invalid.
 struct NonNegativeAmount : Amount {
   static std::optional<NonNegativeAmount> parse(std::string_view text);
   static std::string expectation();

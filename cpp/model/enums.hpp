@@ -1,5 +1,5 @@
-// Closed sets of values. The position of a value is the code that the store holds, so a released
-// list only grows at its end.
+// Closed sets of values. The store holds a value as its position, so new values may only be added
+// at the end of a released list.
 #pragma once
 
 #include <array>
@@ -19,14 +19,13 @@ enum class Order : std::uint8_t { descending, ascending };
 enum class IdentityStatus : std::uint8_t { approved, disabled, error };
 enum class Action : std::uint8_t { buy, sell, deposit, withdraw };
 
-// A value of a closed set: its text, and what it means to the reader of the API description.
+// A value of a closed set: its text, and its meaning in the API description.
 struct EnumValue {
-  std::string_view word;
+  std::string_view text;
   std::string_view meaning;
 };
 
-// The values of an enum that the API description names, in the order of its enumerators; empty for
-// other types.
+// The values of an enum in the order of its enumerators; empty for types that are not closed sets.
 template <class E>
 inline constexpr std::array<EnumValue, 0> values_of{};
 
@@ -46,16 +45,16 @@ template <>
 inline constexpr auto values_of<Ledger> = std::to_array<EnumValue>({
     {"ETHEREUM", "Ethereum; addresses are 20 bytes in hex"},
     {"SOLANA", "Solana; addresses are 32 bytes in base58"},
-    {"INK", "Ink; addresses as on ETHEREUM"},
-    {"XLAYER", "X Layer; addresses as on ETHEREUM"},
-    {"ARBITRUM_ONE", "Arbitrum One; addresses as on ETHEREUM"},
+    {"INK", "Ink; same address format as ETHEREUM"},
+    {"XLAYER", "X Layer; same address format as ETHEREUM"},
+    {"ARBITRUM_ONE", "Arbitrum One; same address format as ETHEREUM"},
 });
 template <>
 inline constexpr auto values_of<ClaimStatus> = std::to_array<EnumValue>({
     {"PENDING", "not yet sent to the chain"},
     {"SUBMITTED", "sent to the chain, not yet confirmed"},
     {"CONFIRMED", "confirmed by the chain; final"},
-    {"FAILED", "given up; final"},
+    {"FAILED", "the claim failed; final"},
 });
 template <>
 inline constexpr auto values_of<ScheduleType> = std::to_array<EnumValue>({
@@ -69,39 +68,40 @@ inline constexpr auto values_of<Order> = std::to_array<EnumValue>({
 template <>
 inline constexpr auto values_of<IdentityStatus> = std::to_array<EnumValue>({
     {"APPROVED", "no control is active"},
-    {"DISABLED", "controls are active, none of them FROZEN"},
+    {"DISABLED", "at least one control is active, and none is FROZEN"},
     {"ERROR", "a FROZEN control is active"},
 });
 template <>
 inline constexpr auto values_of<Action> = std::to_array<EnumValue>({
-    {"BUY", "to buy assets"},
-    {"SELL", "to sell assets; the one action that SELL_ONLY permits"},
-    {"DEPOSIT", "to pay in"},
-    {"WITHDRAW", "to pay out"},
+    {"BUY", "buy assets"},
+    {"SELL", "sell assets; the only action that SELL_ONLY permits"},
+    {"DEPOSIT", "pay funds in"},
+    {"WITHDRAW", "pay funds out"},
 });
 
-// The texts of the values of an enum, in the order of its enumerators; empty for other types.
+// The texts of the values of an enum in the order of its enumerators; empty for types that are not
+// closed sets.
 template <class E>
-inline constexpr auto words_of = [] {
-  std::array<std::string_view, values_of<E>.size()> words{};
-  for (std::size_t code = 0; code < words.size(); ++code) words[code] = values_of<E>[code].word;
-  return words;
+inline constexpr auto enum_texts = [] {
+  std::array<std::string_view, values_of<E>.size()> texts{};
+  for (std::size_t code = 0; code < texts.size(); ++code) texts[code] = values_of<E>[code].text;
+  return texts;
 }();
 
 template <class E>
-concept ClosedSet = !words_of<E>.empty();
+concept ClosedSet = !enum_texts<E>.empty();
 
 template <ClosedSet E>
-constexpr std::string_view word(E value) {
+constexpr std::string_view enum_text(E value) {
   const auto code = static_cast<std::size_t>(value);
-  // The code may be from a damaged store.
-  return code < words_of<E>.size() ? words_of<E>[code] : "(unknown)";
+  // A damaged store may hold an unknown code.
+  return code < enum_texts<E>.size() ? enum_texts<E>[code] : "(unknown)";
 }
 
 template <ClosedSet E>
-constexpr std::optional<E> find_word(std::string_view text) {
-  for (std::size_t code = 0; code < words_of<E>.size(); ++code) {
-    if (words_of<E>[code] == text) return static_cast<E>(code);
+constexpr std::optional<E> find_enum(std::string_view text) {
+  for (std::size_t code = 0; code < enum_texts<E>.size(); ++code) {
+    if (enum_texts<E>[code] == text) return static_cast<E>(code);
   }
   return std::nullopt;
 }

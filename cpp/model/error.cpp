@@ -14,18 +14,18 @@ Error Error::field(Code code, std::string_view field, std::string message) {
 }
 
 Error Error::fields(std::vector<FieldError> errors) {
-  constexpr std::size_t most_in_detail = 5;
-  constexpr std::size_t most_reported = 20;
+  constexpr std::size_t max_fields_in_detail = 5;
+  constexpr std::size_t max_reported = 20;
   std::string detail;
   for (std::size_t index = 0; index < errors.size(); ++index) {
     errors[index].field = shorten(errors[index].field);
-    if (index >= most_in_detail) continue;
+    if (index >= max_fields_in_detail) continue;
     detail += (index > 0 ? "; " : "") + errors[index].field + ": " + errors[index].message;
   }
-  if (errors.size() > most_in_detail) {
-    detail += "; and " + std::to_string(errors.size() - most_in_detail) + " more";
+  if (errors.size() > max_fields_in_detail) {
+    detail += "; and " + std::to_string(errors.size() - max_fields_in_detail) + " more";
   }
-  if (errors.size() > most_reported) errors.resize(most_reported);
+  if (errors.size() > max_reported) errors.resize(max_reported);
   return {Code::invalid_request, std::move(detail), std::move(errors)};
 }
 

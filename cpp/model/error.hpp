@@ -1,5 +1,5 @@
-// Errors as callers see them. An error gets its code where it is thrown; no code is ever derived
-// from a message.
+// Errors as callers see them. The code of an error is chosen where it is thrown, never derived from
+// its message.
 #pragma once
 
 #include <array>
@@ -89,7 +89,7 @@ constexpr const Problem& problem(Code code) {
 }
 
 template <>
-inline constexpr auto words_of<Code> = [] {
+inline constexpr auto enum_texts<Code> = [] {
   std::array<std::string_view, problems.size()> codes{};
   for (std::size_t code = 0; code < codes.size(); ++code) codes[code] = problems[code].code;
   return codes;
@@ -116,14 +116,14 @@ class Error : public std::exception {
   }
   // Several invalid fields; the detail repeats the first few. `errors` must not be empty.
   static Error fields(std::vector<FieldError> errors);
-  // A conflict with a record that the caller may see; answers show its id as `meta.existing`.
+  // A conflict with a record that the caller may see; the answer shows its id as `meta.existing`.
   static Error conflict(std::string detail, std::string existing);
-  // The store contains a value that no version wrote.
+  // The store contains an invalid value, which no version of comptroller writes.
   static Error damaged(const std::string& what) {
     return {Code::unusable, "the store is damaged: " + what};
   }
-  // What the operating system refused, by its errno value: unavailable if the cause may pass (no
-  // space, memory, descriptor or thread, an I/O error), else unusable.
+  // An operating system error by its errno value: unavailable if it may be temporary (no space,
+  // memory, descriptor or thread; an I/O error), else unusable.
   static Error of_system(int reason, std::string detail);
 
   Code code() const { return code_; }

@@ -37,8 +37,8 @@ T type_of(T R::*);
 // The filter of a field that selects no rows of a list.
 struct NoFilter {};
 
-// The name of a field is that of its member unless another is given. A field of a list's request
-// says how it selects rows (model/filters.hpp).
+// A field of a record. Its name is the member's name unless `Name` is given. In the request of a
+// list, `Selects` is its filter (model/filters.hpp).
 template <auto Member, Literal Doc = "", Literal Name = "", class Selects = NoFilter>
 struct Field {
   using Type = decltype(detail::type_of(Member));
@@ -49,13 +49,13 @@ struct Field {
   static constexpr auto member = Member;
 };
 
-// What the description says of a field besides its type.
+// Flags of a field in the API description.
 template <class F>
 struct Deprecated : F {  // another field or operation replaces it
   static constexpr bool is_deprecated = true;
 };
 template <class F>
-struct Derived : F {  // follows from other records
+struct Derived : F {  // computed from other records
   static constexpr bool is_derived = true;
 };
 template <class F, Literal Of>
@@ -91,7 +91,7 @@ constexpr void for_each_field(Visitor&& visitor) {
   [&]<class... F>(Fields<F...>) { (visitor.template operator()<F>(), ...); }(typename R::fields{});
 }
 
-// The same with the field's position: `visitor.operator()<F, I>()`.
+// Does the same with the field's position: `visitor.operator()<F, I>()`.
 template <Record R, class Visitor>
 constexpr void for_each_indexed_field(Visitor&& visitor) {
   [&]<class... F, std::size_t... I>(Fields<F...>, std::index_sequence<I...>) {

@@ -1,5 +1,5 @@
-// How the fields of a list's request select rows. Each filter names the index that serves it, so
-// that a page costs the same whatever the size of the store.
+// The filters of lists. Each filter names the index that serves it, so that the cost of a page does
+// not depend on the size of the store.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,11 @@
 
 namespace comptroller {
 
-// An index as the migrations define it. It ends in the column that the list is sorted by; the key,
-// which breaks ties, ends every index by itself unless `key` names another column.
+// An index as the migrations define it. Its last column is `time`, by which the list is sorted.
+// Rows of equal time are sorted by the key, which SQLite appends to every index, unless `key` names
+// another column.
 struct Index {
-  std::string_view name;                        // empty: that of a UNIQUE constraint
+  std::string_view name;                        // empty: the index of a UNIQUE constraint
   std::string_view columns;                     // separated by ", "
   std::string_view where = std::string_view();  // of a partial index
   std::string_view table = std::string_view();  // empty: the listed table
@@ -19,27 +20,28 @@ struct Index {
   std::string_view key = "key";
 };
 
-// Rows whose column, stored as a T is, equals the value or one of the values. Between the column
-// and the time an index may have a closed set, whose values are then enumerated.
+// Selects rows whose column equals the value or one of the values; the column stores a T. If the
+// index has a closed-set column between this column and the time, the list enumerates the values of
+// the closed set.
 template <Literal Column, class T, const Index& By>
 struct Equals {
   static constexpr std::string_view column = Column.view();
-  static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses): has none
+  static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
   using Stored = T;
 };
 
-// Rows that at least one of the filters selects.
+// Selects rows that match at least one of the filters.
 template <class... F>
 struct AnyOf {};
 
-// Rows whose column, a text, begins with the value.
+// Selects rows whose text column begins with the value.
 template <Literal Column, const Index& By>
 struct BeginsWith {
   static constexpr std::string_view column = Column.view();
-  static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses): has none
+  static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
 };
 
-// Rows created before, at or after the value: a range of the column that every index ends in.
+// Selects rows created before, at or after the value: a range of the last column of every index.
 enum class Bound { before, until, at, from, after };
 template <Bound B>
 struct Created {
@@ -47,15 +49,15 @@ struct Created {
 };
 
 // A condition that no index serves, added by the repository. It is applied to the rows that another
-// index finds, so a page may pass over many rows.
+// index finds, so a page may skip many rows.
 struct Narrows {};
 
-// A condition that every index of the list continues with, added by the repository.
+// A condition on the next column of every index of the list, added by the repository.
 struct Continues : Narrows {};
 
-// How many ranges of indexes, each in the order of the list, one value of a filter adds to a page.
-// 0: it only narrows the rows that other filters or the time find, so that a page may pass over any
-// number of rows. nullopt: it costs nothing, or selects no rows.
+// The number of index ranges, each in the order of the list, that one value of a filter adds to a
+// page. 0: the filter only narrows the rows found by other filters or by time, so a page may skip
+// any number of rows. nullopt: the filter costs nothing, or the field is not a filter.
 template <class F>
 inline constexpr std::optional<std::size_t> ranges_a_value;
 template <Literal Column, class T, const Index& By>
@@ -67,7 +69,7 @@ template <>
 inline constexpr std::optional<std::size_t> ranges_a_value<Continues> = 1;
 template <>
 inline constexpr std::optional<std::size_t> ranges_a_value<Narrows> = 0;
-// Many rows that share a prefix are found by time.
+// A list reads by time if many rows share the prefix.
 template <Literal Column, const Index& By>
 inline constexpr std::optional<std::size_t> ranges_a_value<BeginsWith<Column, By>> = 0;
 

@@ -45,7 +45,7 @@ inline void write_block(const char* bytes, char* out) {
 
 }  // namespace detail
 
-// Reads 2 * `bytes` digits into `out`. Returns false if one is not of 0-9a-f; `out` is then
+// Reads 2 * `bytes` digits into `out`. Returns false if a character is not 0-9a-f; `out` is then
 // unspecified.
 inline bool read_lower_hexadecimal(const char* digits, std::size_t bytes, char* out) {
   unsigned seen = 0;
@@ -68,7 +68,7 @@ inline void write_hexadecimal(const char* bytes, std::size_t count, char* out) {
   }
 }
 
-// The same for a text of "0x" and 2 * `bytes` digits; returns false for any other text.
+// Reads a text of "0x" and 2 * `bytes` digits; returns false for any other text.
 inline bool read_prefixed_hexadecimal(std::string_view text, std::size_t bytes, char* out) {
   return text.size() == 2 + 2 * bytes && text.starts_with("0x") &&
          read_lower_hexadecimal(text.data() + 2, bytes, out);

@@ -27,7 +27,7 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// A UUID of any case in lower case; nullopt for other text.
+// Converts a UUID of any case to lower case; returns nullopt for other text.
 std::optional<std::string> uuid_of(std::string_view text) {
   if (text.size() != uuid_length) return std::nullopt;
   std::array<char, packed_uuid_length> ignored{};
@@ -76,7 +76,7 @@ bool pack_uuid(std::string_view text, char* out16) {
 void format_uuid(const char* bytes16, char* out36) {
   std::array<char, 2 * packed_uuid_length> digits{};
   write_hexadecimal(bytes16, packed_uuid_length, digits.data());
-  // Written out, because copies of constant size are faster than a loop over the groups.
+  // Not a loop over the groups, because copies of constant size are faster.
   std::memcpy(out36, digits.data(), 8);
   out36[8] = '-';
   std::memcpy(out36 + 9, digits.data() + 8, 4);

@@ -1,4 +1,4 @@
-// Identifiers: those that callers choose and those that the service generates.
+// Ids that callers choose, and UUIDs that the service generates.
 #pragma once
 
 #include <compare>
@@ -42,10 +42,10 @@ struct Uuid {
 inline constexpr std::size_t uuid_length = 36;
 inline constexpr std::size_t packed_uuid_length = 16;
 
-// Writes 16 bytes and returns true for exactly a UUID in lower case; else returns false, and
+// Writes the 16 bytes of a lower-case UUID and returns true. For any other text returns false, and
 // `out16` is unspecified.
 bool pack_uuid(std::string_view text, char* out16);
-// Writes the 36 characters of 16 bytes, without a terminating zero.
+// Writes the 36 characters of a UUID, without a terminating zero.
 void format_uuid(const char* bytes16, char* out36);
 
 // The text of a UUID from its 16 bytes.

@@ -24,7 +24,8 @@ char to_upper(char c) {
   return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
-// EIP-55: a letter is upper case where the digit of the hash of the lower-case digits is 8 or more.
+// EIP-55 writes a letter in upper case if the digit at its place in the hash of the lower-case
+// digits is 8 or more.
 std::string with_checksum(std::string address) {
   const std::array<char, 32> hash = keccak256(std::string_view(address).substr(2));
   std::array<char, 2 * evm_bytes> digits{};
@@ -86,8 +87,8 @@ std::string sought_address(Ledger ledger, std::string_view text) {
 
 std::string address_expectation(Ledger ledger) {
   if (ledger == Ledger::solana) return "an address of SOLANA: 32 bytes in base58";
-  return "an address of " + std::string(word(ledger)) +
-         ": 0x and 40 hexadecimal digits, all lower case, all upper case or with a right EIP-55 "
+  return "an address of " + std::string(enum_text(ledger)) +
+         ": 0x and 40 hexadecimal digits, all lower case, all upper case or with a correct EIP-55 "
          "checksum";
 }
 

@@ -9,12 +9,13 @@
 
 namespace comptroller {
 
-// The form in which an address is stored, compared and shown; nullopt if `text` is no address of
-// `ledger`. SOLANA: base58 of exactly 32 bytes, as given. Other ledgers: "0x" and 40 hexadecimal
-// digits, all lower case, all upper case or with a correct EIP-55 checksum; converted to EIP-55.
+// Returns the form in which an address is stored, compared and shown; nullopt if `text` is not an
+// address on `ledger`. SOLANA: base58 of exactly 32 bytes, unchanged. Other ledgers: "0x" and 40
+// hexadecimal digits, all lower case, all upper case or with a correct EIP-55 checksum; converted
+// to EIP-55.
 std::optional<std::string> canonical_address(Ledger ledger, std::string_view text);
-// The form in which an address of a filter would be stored: accepts any case on an EVM ledger,
-// without checking the checksum. Returns a text that is no address of `ledger` as it is.
+// Returns the stored form of an address in a filter. On an EVM ledger any case is accepted and the
+// checksum is not verified. A text that is not an address on `ledger` is returned unchanged.
 std::string sought_address(Ledger ledger, std::string_view text);
 std::string address_expectation(Ledger ledger);
 

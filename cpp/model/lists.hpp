@@ -14,29 +14,35 @@ struct Paging {
   std::optional<PageLimit> limit;
   std::optional<Order> order;
   std::optional<PageCursor> page_cursor;
-  using fields = Fields<
-      Field<&Paging::limit, "items on a page, 1 to 1000; default 100">,
-      Field<&Paging::order, "order by creation time; default DESC">,
-      Field<&Paging::page_cursor, "next_page_cursor of the page before, with the same filters">>;
+  using fields =
+      Fields<Field<&Paging::limit, "items on a page, 1 to 1000; default 100">,
+             Field<&Paging::order, "order by creation time; default DESC">,
+             Field<&Paging::page_cursor,
+                   "next_page_cursor of the previous page; the filters must be the same">>;
 };
 
 struct OfCustomer {
   std::optional<Id> customer_id;
   using fields =
-      Fields<Field<&OfCustomer::customer_id, "of this customer; a client may only name its own">>;
+      Fields<Field<&OfCustomer::customer_id,
+                   "only records of this customer; a client may only name its own customer">>;
 };
 
 struct CreatedAtBounds {
   std::optional<Timestamp> lt, lte, eq, gte, gt;
-  using fields = Fields<
-      Field<&CreatedAtBounds::lt, "created before", "created_at.lt", Created<Bound::before>>,
-      Field<&CreatedAtBounds::lte, "created before or at", "created_at.lte", Created<Bound::until>>,
-      Field<&CreatedAtBounds::eq, "created at", "created_at.eq", Created<Bound::at>>,
-      Field<&CreatedAtBounds::gte, "created at or after", "created_at.gte", Created<Bound::from>>,
-      Field<&CreatedAtBounds::gt, "created after", "created_at.gt", Created<Bound::after>>>;
+  using fields = Fields<Field<&CreatedAtBounds::lt, "only records created before this time",
+                              "created_at.lt", Created<Bound::before>>,
+                        Field<&CreatedAtBounds::lte, "only records created at or before this time",
+                              "created_at.lte", Created<Bound::until>>,
+                        Field<&CreatedAtBounds::eq, "only records created at this time",
+                              "created_at.eq", Created<Bound::at>>,
+                        Field<&CreatedAtBounds::gte, "only records created at or after this time",
+                              "created_at.gte", Created<Bound::from>>,
+                        Field<&CreatedAtBounds::gt, "only records created after this time",
+                              "created_at.gt", Created<Bound::after>>>;
 };
 
-// A filter of a list, whose name is that of its member.
+// A filter of a list; its name is the name of the member.
 template <auto Member, Literal Doc, class Selects>
 using FilterBy = Field<Member, Doc, "", Selects>;
 
@@ -58,15 +64,16 @@ struct ListIdentities : OfCustomer, CreatedAtBounds, Paging {
       "identities_by_reason_code", "customer_id, reason_code, identity_created_at, identity_key",
       "deleted_at IS NULL",        "controls",
       "identity_created_at",       "identity_key"};
-  using fields = Concatenate<
-      FilterBy<&ListIdentities::control_types, "with an active control of one of these types",
-               Equals<"type", ControlType, by_control_type>>,
-      FilterBy<&ListIdentities::control_reason_codes,
-               "with an active control of one of these reason codes",
-               Equals<"reason_code", Word, by_reason_code>>,
-      FilterBy<&ListIdentities::ref_id, "with this reference id",
-               Equals<"ref_id", Label, by_ref_id>>,
-      OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
+  using fields =
+      Concatenate<FilterBy<&ListIdentities::control_types,
+                           "only identities with an active control of one of these types",
+                           Equals<"type", ControlType, by_control_type>>,
+                  FilterBy<&ListIdentities::control_reason_codes,
+                           "only identities with an active control of one of these reason codes",
+                           Equals<"reason_code", Word, by_reason_code>>,
+                  FilterBy<&ListIdentities::ref_id, "only identities with this reference id",
+                           Equals<"ref_id", Label, by_ref_id>>,
+                  OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
 };
 
 struct ListControls : OfCustomer, CreatedAtBounds, Paging {
@@ -77,7 +84,7 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
   std::vector<SetBy> set_by;
   std::vector<Word> reason_code;
 
-  // Every index contains this, so that a list of active controls skips deleted ones.
+  // Every index contains this expression, so that a list of active controls skips deleted controls.
   static constexpr std::string_view is_active = "(deleted_at IS NULL)";
   static constexpr Index by_time{"controls_by_customer",
                                  "customer_id, (deleted_at IS NULL), created_at"};
@@ -90,13 +97,16 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
   static constexpr Index by_reason_code{
       "controls_by_reason_code", "customer_id, reason_code, (deleted_at IS NULL), created_at"};
   using fields = Concatenate<
-      FilterBy<&ListControls::identity_id, "of this identity",
+      FilterBy<&ListControls::identity_id, "only controls of this identity",
                Equals<"identity_key", KeyOf<StoredIdentity>, by_identity>>,
-      FilterBy<&ListControls::include_deleted, "also deleted ones; default false", Continues>,
-      FilterBy<&ListControls::active_at, "active at this time", Narrows>,
-      FilterBy<&ListControls::type, "of one of these types", Equals<"type", ControlType, by_type>>,
-      FilterBy<&ListControls::set_by, "set by one of these", Equals<"set_by", SetBy, by_set_by>>,
-      FilterBy<&ListControls::reason_code, "with one of these reason codes",
+      FilterBy<&ListControls::include_deleted, "whether to include deleted controls; default false",
+               Continues>,
+      FilterBy<&ListControls::active_at, "only controls active at this time", Narrows>,
+      FilterBy<&ListControls::type, "only controls of one of these types",
+               Equals<"type", ControlType, by_type>>,
+      FilterBy<&ListControls::set_by, "only controls set by one of these setters",
+               Equals<"set_by", SetBy, by_set_by>>,
+      FilterBy<&ListControls::reason_code, "only controls with one of these reason codes",
                Equals<"reason_code", Word, by_reason_code>>,
       OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
 };
@@ -123,19 +133,24 @@ struct ListOrchestrations : OfCustomer, CreatedAtBounds, Paging {
   static constexpr Index by_ref_id{"orchestrations_by_ref_id", "customer_id, ref_id, created_at",
                                    "ref_id IS NOT NULL"};
   using fields = Concatenate<
-      FilterBy<&ListOrchestrations::orchestration_rule_id, "initiated by one of these rules",
+      FilterBy<&ListOrchestrations::orchestration_rule_id,
+               "only orchestrations initiated by one of these rules",
                Equals<"orchestration_rule_id", Id, by_rule>>,
-      FilterBy<&ListOrchestrations::source_asset, "one of these source assets",
+      FilterBy<&ListOrchestrations::source_asset,
+               "only orchestrations with one of these source assets",
                Equals<"source_asset", Term, by_source_asset>>,
-      FilterBy<&ListOrchestrations::destination_asset, "one of these destination assets",
+      FilterBy<&ListOrchestrations::destination_asset,
+               "only orchestrations with one of these destination assets",
                Equals<"destination_asset", Term, by_destination_asset>>,
-      FilterBy<&ListOrchestrations::status, "with one of these statuses",
+      FilterBy<&ListOrchestrations::status, "only orchestrations with one of these statuses",
                Equals<"status", Word, by_status>>,
-      FilterBy<&ListOrchestrations::orchestration_id, "one of these ids", Equals<"id", Id, by_id>>,
-      FilterBy<&ListOrchestrations::profile_id, "of one of these profiles, or to one of them",
+      FilterBy<&ListOrchestrations::orchestration_id, "only orchestrations with one of these ids",
+               Equals<"id", Id, by_id>>,
+      FilterBy<&ListOrchestrations::profile_id,
+               "only orchestrations that belong, or move value, to one of these profiles",
                AnyOf<Equals<"profile_id", Id, by_profile>,
                      Equals<"destination_profile_id", Id, by_destination_profile>>>,
-      FilterBy<&ListOrchestrations::ref_id, "with one of these reference ids",
+      FilterBy<&ListOrchestrations::ref_id, "only orchestrations with one of these reference ids",
                Equals<"ref_id", Label, by_ref_id>>,
       OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
 };
@@ -159,18 +174,20 @@ struct ListPayoutGroups : OfCustomer, Paging {
                                    "customer_id, onchain_status, created_at"};
   static constexpr Index by_name{"payout_groups_by_name", "customer_id, name, created_at"};
   using fields = Concatenate<
-      FilterBy<&ListPayoutGroups::id, "of this id", Equals<"id", GroupId, by_id>>,
-      FilterBy<&ListPayoutGroups::ledger, "on this ledger", Equals<"ledger", Ledger, by_ledger>>,
-      FilterBy<&ListPayoutGroups::asset_type, "paid in this asset",
+      FilterBy<&ListPayoutGroups::id, "only the group with this id", Equals<"id", GroupId, by_id>>,
+      FilterBy<&ListPayoutGroups::ledger, "only groups on this ledger",
+               Equals<"ledger", Ledger, by_ledger>>,
+      FilterBy<&ListPayoutGroups::asset_type, "only groups paid in this asset",
                Equals<"asset_type", Term, by_asset_type>>,
-      FilterBy<&ListPayoutGroups::jurisdiction, "of this jurisdiction",
+      FilterBy<&ListPayoutGroups::jurisdiction, "only groups in this jurisdiction",
                Equals<"jurisdiction", Term, by_jurisdiction>>,
       FilterBy<&ListPayoutGroups::claimer_address,
-               "claimed by this address; case matters on SOLANA only",
+               "only groups with this claimer_address; case matters on SOLANA only",
                Equals<"claimer_address", Label, by_claimer>>,
-      FilterBy<&ListPayoutGroups::onchain_status, "with one of these statuses",
+      FilterBy<&ListPayoutGroups::onchain_status, "only groups with one of these statuses",
                Equals<"onchain_status", Word, by_status>>,
-      FilterBy<&ListPayoutGroups::name_prefix, "whose name begins with this text; case matters",
+      FilterBy<&ListPayoutGroups::name_prefix,
+               "only groups whose name begins with this text; case matters",
                BeginsWith<"name", by_name>>,
       OfCustomer::fields, Paging::fields>;
 };
@@ -189,11 +206,14 @@ struct ListRewardAddresses : OfCustomer, Paging {
   static constexpr Index by_group{"reward_addresses_by_group", "payout_group_id, created_at",
                                   "payout_group_id IS NOT NULL"};
   using fields = Concatenate<
-      FilterBy<&ListRewardAddresses::ledger, "on this ledger", Equals<"ledger", Ledger, by_ledger>>,
-      FilterBy<&ListRewardAddresses::address, "with this address; case matters on SOLANA only",
+      FilterBy<&ListRewardAddresses::ledger, "only addresses on this ledger",
+               Equals<"ledger", Ledger, by_ledger>>,
+      FilterBy<&ListRewardAddresses::address, "only this address; case matters on SOLANA only",
                Equals<"address", Label, by_address>>,
-      FilterBy<&ListRewardAddresses::id, "of this id", Equals<"id", Uuid, by_id>>,
-      FilterBy<&ListRewardAddresses::payout_group_id, "of this group",
+      FilterBy<&ListRewardAddresses::id, "only the address with this id",
+               Equals<"id", Uuid, by_id>>,
+      FilterBy<&ListRewardAddresses::payout_group_id,
+               "only addresses attributed to this payout group",
                Equals<"payout_group_id", GroupId, by_group>>,
       Field<&ListRewardAddresses::include_balance,
             "whether to show the balance of each address; default false">,
@@ -206,9 +226,10 @@ struct ListBalances : Paging {
 
   static constexpr Index by_time{.name = "balances_by_time", .columns = "at", .time = "at"};
   static constexpr Index by_address{.name = "", .columns = "address_id, at", .time = "at"};
-  using fields = Concatenate<FilterBy<&ListBalances::address_id, "of this address",
-                                      Equals<"address_id", Uuid, by_address>>,
-                             Paging::fields>;
+  using fields =
+      Concatenate<FilterBy<&ListBalances::address_id, "only balances of this reward address",
+                           Equals<"address_id", Uuid, by_address>>,
+                  Paging::fields>;
 };
 
 struct ListClaims : OfCustomer, Paging {
@@ -218,7 +239,7 @@ struct ListClaims : OfCustomer, Paging {
   std::optional<Timestamp> start_time, end_time;
   std::optional<Id> id;
 
-  // Three contain the status, so that a rare one is found among many rows.
+  // Three indexes contain the status, so that claims of a rare status are found among many rows.
   static constexpr Index by_time{"claims_by_customer", "customer_id, created_at"};
   static constexpr Index by_group{"claims_by_group", "payout_group_id, onchain_status, created_at"};
   static constexpr Index by_status{"claims_by_status", "customer_id, onchain_status, created_at"};
@@ -226,21 +247,25 @@ struct ListClaims : OfCustomer, Paging {
                                   "customer_id, blockchain, onchain_status, created_at"};
   static constexpr Index by_jurisdiction{"claims_by_jurisdiction",
                                          "customer_id, jurisdiction, onchain_status, created_at"};
-  using fields = Concatenate<
-      FilterBy<&ListClaims::payout_group_id, "of this group",
-               Equals<"payout_group_id", GroupId, by_group>>,
-      FilterBy<&ListClaims::statuses, "with one of these statuses",
-               Equals<"onchain_status", ClaimStatus, by_status>>,
-      FilterBy<&ListClaims::chain, "on this blockchain", Equals<"blockchain", Term, by_chain>>,
-      FilterBy<&ListClaims::jurisdiction, "whose group is now in this jurisdiction",
-               Equals<"jurisdiction", Term, by_jurisdiction>>,
-      FilterBy<&ListClaims::start_time, "created at or after", Created<Bound::from>>,
-      FilterBy<&ListClaims::end_time, "created before or at", Created<Bound::until>>,
-      FilterBy<&ListClaims::id, "of this id", Equals<"id", Id, by_id>>, OfCustomer::fields,
-      Paging::fields>;
+  using fields =
+      Concatenate<FilterBy<&ListClaims::payout_group_id, "only claims of this payout group",
+                           Equals<"payout_group_id", GroupId, by_group>>,
+                  FilterBy<&ListClaims::statuses, "only claims with one of these statuses",
+                           Equals<"onchain_status", ClaimStatus, by_status>>,
+                  FilterBy<&ListClaims::chain, "only claims on this blockchain",
+                           Equals<"blockchain", Term, by_chain>>,
+                  FilterBy<&ListClaims::jurisdiction,
+                           "only claims whose payout group is now in this jurisdiction",
+                           Equals<"jurisdiction", Term, by_jurisdiction>>,
+                  FilterBy<&ListClaims::start_time, "only claims created at or after this time",
+                           Created<Bound::from>>,
+                  FilterBy<&ListClaims::end_time, "only claims created at or before this time",
+                           Created<Bound::until>>,
+                  FilterBy<&ListClaims::id, "only the claim with this id", Equals<"id", Id, by_id>>,
+                  OfCustomer::fields, Paging::fields>;
 };
 
-// Calls `visitor.operator()<R, Request>()` for every list, R being the record it lists.
+// Calls `visitor.operator()<R, Request>()` for every list, where R is the listed record.
 template <class Visitor>
 void for_each_list(Visitor&& visitor) {
   visitor.template operator()<StoredIdentity, ListIdentities>();

@@ -30,19 +30,19 @@ std::optional<std::string> refusal(const Metadata& metadata) {
            std::to_string(metadata.pairs.size());
   }
   for (const auto& [key, value] : metadata.pairs) {
-    // The message does not quote an invalid key: it may be long, or not valid text.
+    // The message does not quote an invalid key, because the key may be long or invalid text.
     if (!is_text(key, 1, metadata_maximum_key_length)) {
       return "must have keys of " + text_expectation(1, metadata_maximum_key_length);
     }
     if (!is_text(value, 0, metadata_maximum_value_length)) {
       return "must have values of " + text_expectation(0, metadata_maximum_value_length) +
-             ", which that of \"" + key + "\" is not";
+             "; the value of \"" + key + "\" is invalid";
     }
   }
   const std::vector<Pair> pairs = sorted_pairs(metadata);
   const auto repeated = std::ranges::adjacent_find(pairs, {}, &Pair::first);
   if (repeated == pairs.end()) return std::nullopt;
-  return "must name each key once, and \"" + std::string(repeated->first) + "\" is repeated";
+  return "must name each key once; \"" + std::string(repeated->first) + "\" appears more than once";
 }
 
 }  // namespace comptroller

@@ -17,7 +17,7 @@ inline constexpr std::size_t metadata_maximum_pairs = 50;
 inline constexpr std::size_t metadata_maximum_key_length = 64;     // code points, at least 1
 inline constexpr std::size_t metadata_maximum_value_length = 512;  // code points
 
-// Pairs in the order received; equal if they hold the same pairs in any order.
+// Pairs in the order received. The order does not matter for equality.
 struct Metadata {
   static constexpr std::string_view kind = "metadata";
   static constexpr StorageClass storage = StorageClass::document;
@@ -29,8 +29,8 @@ struct Metadata {
   friend bool operator==(const Metadata& a, const Metadata& b);
 };
 
-// Why `metadata` is invalid (a limit, bad text or a repeated key), as a phrase that can be shown;
-// nullopt if it is valid.
+// Returns why `metadata` is invalid (a limit, invalid text or a duplicate key) as the predicate of
+// an error message; nullopt if it is valid.
 std::optional<std::string> refusal(const Metadata& metadata);
 
 }  // namespace comptroller

@@ -1,7 +1,7 @@
-// The records of the service (specification 2). Each ends with its field table; a member that is
+// The records of the service (specification 2). Each ends with its field table. A member that is
 // not std::optional is always set. The name of a field is its JSON key, column, Arrow field and
-// Python attribute. A record that can be loaded and listed names its table, which is also the name
-// of its resource type. Answers are described by their `doc`.
+// Python attribute. A record that can be loaded and listed names its table; the table's name is
+// also the name of the resource. `doc` describes the record in the API description.
 #pragma once
 
 #include <optional>
@@ -34,7 +34,7 @@ struct Control {
   using fields = Fields<
       Field<&Control::id, "identifies the control">,
       Field<&Control::type, "what the identity may no longer do">,
-      Field<&Control::set_by, "who set it">,
+      Field<&Control::set_by, "whether a client or the operator set it">,
       Field<&Control::is_overridable, "whether a client may delete it">,
       Field<&Control::reason_code, "coded reason">,
       Field<&Control::reason, "reason in prose, at most 1024 characters">,
@@ -43,11 +43,11 @@ struct Control {
       Field<&Control::identity_id, "the identity it restricts">,
       Field<&Control::created_by, "id of the client that created it, or `operator`">,
       Field<&Control::deleted_by, "id of the client that deleted it, or `operator`">,
-      Field<&Control::deletion_reason, "why it was deleted, in prose">,
+      Field<&Control::deletion_reason, "reason for the deletion in prose">,
       Field<&Control::customer_id, "the customer it belongs to; shown to the operator only">>;
 };
 
-// The deprecated booleans of an identity; each stands for a SELL_ONLY control.
+// The deprecated booleans of an identity; each represents a SELL_ONLY control.
 struct LegacyFlags {
   std::optional<bool> user_disabled, admin_disabled;
 
@@ -80,7 +80,7 @@ struct StoredIdentity {
 };
 
 // A line of a load of identities: the stored members, and the deprecated booleans, which create
-// controls. Members that follow from controls are ignored.
+// controls. Derived members are ignored.
 struct IdentityLine : StoredIdentity, LegacyFlags {
   std::optional<Ignored> status, status_details;
 
@@ -91,20 +91,20 @@ struct IdentityLine : StoredIdentity, LegacyFlags {
 
 struct StatusDetails {
   static constexpr std::string_view doc =
-      "Why an identity has its status: the active controls, and what they permit.";
+      "The active controls of an identity, and the actions that they permit.";
 
   std::vector<Control> active_controls;
   std::vector<Action> permitted_actions;
 
-  using fields = Fields<Field<&StatusDetails::active_controls, "the controls in force">,
-                        Field<&StatusDetails::permitted_actions, "what all of them permit">>;
+  using fields =
+      Fields<Field<&StatusDetails::active_controls, "the controls in force">,
+             Field<&StatusDetails::permitted_actions, "the actions that all of them permit">>;
 };
 
-// An identity in answers: status and the deprecated booleans follow from its active controls.
+// An identity in answers: status and the deprecated booleans are derived from its active controls.
 struct Identity : StoredIdentity {
   static constexpr std::string_view doc =
-      "Someone whose actions controls may restrict. Its status follows from the active "
-      "controls.";
+      "A person or organisation that controls can restrict. Active controls set its status.";
 
   IdentityStatus status{};
   StatusDetails status_details{};
@@ -112,8 +112,9 @@ struct Identity : StoredIdentity {
   bool admin_disabled = false;
 
   using fields = Concatenate<
-      first_fields, Derived<Field<&Identity::status, "follows from the active controls">>,
-      Derived<Field<&Identity::status_details, "the active controls and what they permit">>,
+      first_fields, Derived<Field<&Identity::status, "derived from the active controls">>,
+      Derived<
+          Field<&Identity::status_details, "the active controls and the actions that they permit">>,
       Deprecated<Derived<
           Field<&Identity::user_disabled, "whether a client's SELL_ONLY control is active">>>,
       Deprecated<Derived<Field<&Identity::admin_disabled,
@@ -128,13 +129,14 @@ struct Transfer {
   std::optional<Label> transfer_id;
   std::optional<Word> status;
 
-  using fields = Fields<
-      Field<&Transfer::transfer_id, "identifies the transfer">,
-      Field<&Transfer::status, "PENDING, PROCESSING, COMPLETED, FAILED; newer values may follow">>;
+  using fields =
+      Fields<Field<&Transfer::transfer_id, "identifies the transfer">,
+             Field<&Transfer::status,
+                   "PENDING, PROCESSING, COMPLETED, FAILED; later versions may add values">>;
 };
 
 struct FailReason {
-  static constexpr std::string_view doc = "Why an orchestration failed.";
+  static constexpr std::string_view doc = "The reason why an orchestration failed.";
 
   std::optional<Note> detail;
 
@@ -148,7 +150,7 @@ struct CryptoEndpoint {
   std::optional<Label> address_id, address, network;
 
   using fields = Fields<Field<&CryptoEndpoint::address_id, "identifies the address">,
-                        Field<&CryptoEndpoint::address, "the address as given">,
+                        Field<&CryptoEndpoint::address, "the address as received">,
                         Field<&CryptoEndpoint::network, "its network">>;
 };
 
@@ -160,7 +162,7 @@ struct FiatSource {
 
   using fields =
       Fields<Field<&FiatSource::deposit_instructions_id, "identifies the deposit instructions">,
-             Field<&FiatSource::memo, "text that goes with the payment">>;
+             Field<&FiatSource::memo, "text sent with the payment">>;
 };
 
 struct FiatDestination {
@@ -170,7 +172,7 @@ struct FiatDestination {
   std::optional<Note> memo;
 
   using fields = Fields<Field<&FiatDestination::bank_account_id, "identifies the bank account">,
-                        Field<&FiatDestination::memo, "text that goes with the payment">>;
+                        Field<&FiatDestination::memo, "text sent with the payment">>;
 };
 
 struct ProfileEndpoint {
@@ -184,7 +186,7 @@ struct ProfileEndpoint {
 
 struct Source {
   static constexpr std::string_view doc =
-      "Where an orchestration takes value from. One member is set.";
+      "The source of the value of an orchestration. One member is set.";
 
   std::optional<CryptoEndpoint> crypto;
   std::optional<FiatSource> fiat;
@@ -197,7 +199,7 @@ struct Source {
 
 struct Destination {
   static constexpr std::string_view doc =
-      "Where an orchestration moves value to. One member is set.";
+      "The destination of the value of an orchestration. One member is set.";
 
   std::optional<CryptoEndpoint> crypto;
   std::optional<FiatDestination> fiat;
@@ -228,28 +230,28 @@ struct Orchestration {
   UpdatedAt updated_at;
   std::optional<Metadata> metadata;
 
-  using fields =
-      Fields<Field<&Orchestration::id, "identifies the orchestration">,
-             Field<&Orchestration::profile_id, "the profile it belongs to">,
-             Field<&Orchestration::identity_id, "the identity it belongs to">,
-             Field<&Orchestration::account_id, "the account it belongs to">,
-             Field<&Orchestration::customer_id, "the customer it belongs to">,
-             Field<&Orchestration::ref_id, "reference id given by the client">,
-             Field<&Orchestration::source_asset, "asset that leaves the source">,
-             Field<&Orchestration::destination_asset, "asset that arrives">,
-             Field<&Orchestration::source_amount,
-                   "amount that leaves the source, in units of source_asset">,
-             Field<&Orchestration::source_transfer, "the transfer out of the source">,
-             Field<&Orchestration::destination_transfer, "the transfer into the destination">,
-             Field<&Orchestration::status,
-                   "PENDING, PROCESSING, COMPLETED, FAILED, REJECTED; newer values may follow">,
-             Field<&Orchestration::fail_reason, "why it failed">,
-             Field<&Orchestration::source, "where the value comes from">,
-             Field<&Orchestration::destination, "where the value goes">,
-             Field<&Orchestration::orchestration_rule_id, "the rule that initiated it">,
-             Field<&Orchestration::created_at, "creation time">,
-             Field<&Orchestration::updated_at, "time of the last change">,
-             Field<&Orchestration::metadata, "the client's own keys and values">>;
+  using fields = Fields<
+      Field<&Orchestration::id, "identifies the orchestration">,
+      Field<&Orchestration::profile_id, "the profile it belongs to">,
+      Field<&Orchestration::identity_id, "the identity it belongs to">,
+      Field<&Orchestration::account_id, "the account it belongs to">,
+      Field<&Orchestration::customer_id, "the customer it belongs to">,
+      Field<&Orchestration::ref_id, "reference id given by the client">,
+      Field<&Orchestration::source_asset, "asset that leaves the source">,
+      Field<&Orchestration::destination_asset, "asset that arrives at the destination">,
+      Field<&Orchestration::source_amount,
+            "amount that leaves the source, in units of source_asset">,
+      Field<&Orchestration::source_transfer, "the transfer out of the source">,
+      Field<&Orchestration::destination_transfer, "the transfer into the destination">,
+      Field<&Orchestration::status,
+            "PENDING, PROCESSING, COMPLETED, FAILED, REJECTED; later versions may add values">,
+      Field<&Orchestration::fail_reason, "why it failed">,
+      Field<&Orchestration::source, "where the value comes from">,
+      Field<&Orchestration::destination, "where the value goes">,
+      Field<&Orchestration::orchestration_rule_id, "the rule that initiated it">,
+      Field<&Orchestration::created_at, "creation time">,
+      Field<&Orchestration::updated_at, "time of the last change">,
+      Field<&Orchestration::metadata, "the client's own keys and values">>;
 };
 
 // Specification 2.3.
@@ -275,7 +277,7 @@ struct PayoutGroup {
       Field<&PayoutGroup::id, "identifies the group, a UUID">,
       Field<&PayoutGroup::ledger, "the ledger it is paid on">,
       Field<&PayoutGroup::asset_type, "the asset it is paid in">,
-      Field<&PayoutGroup::rate_id, "the rate that applies, as observed">,
+      Field<&PayoutGroup::rate_id, "id of the rate that applies, as observed">,
       Field<&PayoutGroup::jurisdiction, "where its rewards are taxed or regulated">,
       Field<&PayoutGroup::claimer_address, "address that claims for the group">,
       Field<&PayoutGroup::onchain_status, "status as observed; an open set of values">,
@@ -284,10 +286,10 @@ struct PayoutGroup {
       Field<&PayoutGroup::updated_at, "time of the last change">,
       Field<&PayoutGroup::name, "name for people, at most 256 characters">,
       Field<&PayoutGroup::manager_address, "address that manages the group">,
-      Field<&PayoutGroup::destination_address, "address that is paid">,
+      Field<&PayoutGroup::destination_address, "address that receives the payouts">,
       Field<&PayoutGroup::onchain_group_id, "its id on chain, as observed">,
       Field<&PayoutGroup::balance_at, "when the balance was observed">,
-      Field<&PayoutGroup::last_claim_all_at, "when its latest CLAIM_ALL claim was confirmed">,
+      Field<&PayoutGroup::last_claim_all_at, "when the latest CLAIM_ALL claim was confirmed">,
       Field<&PayoutGroup::schedule_type, "how often it is claimed">,
       Field<&PayoutGroup::customer_id, "the customer it belongs to; shown to the operator only">>;
 };
@@ -310,7 +312,7 @@ struct RewardAddress {
 
   using fields = Fields<
       Field<&RewardAddress::id, "identifies the address, a UUID">,
-      Field<&RewardAddress::ledger, "the ledger it lives on">,
+      Field<&RewardAddress::ledger, "the ledger of the address">,
       Field<&RewardAddress::address, "the monitored address">,
       Field<&RewardAddress::name, "name for people, at most 256 characters">,
       Field<&RewardAddress::payout_group_id, "the group it is attributed to">,
@@ -344,9 +346,9 @@ struct Claim {
   using fields =
       Fields<Field<&Claim::id, "identifies the claim">,
              Field<&Claim::payout_group_id, "the group it claims for">,
-             Field<&Claim::claim_type, "CLAIM_ALL; newer values may follow">,
+             Field<&Claim::claim_type, "CLAIM_ALL; later versions may add values">,
              Field<&Claim::claim_schedule_id, "the schedule that started it">,
-             Field<&Claim::onchain_status, "how far the transaction has come">,
+             Field<&Claim::onchain_status, "status of the transaction">,
              Field<&Claim::amount, "amount claimed, in units of asset_type">,
              Field<&Claim::tx_hash, "hash of the transaction">,
              Field<&Claim::addresses, "the reward addresses claimed from">,
@@ -360,7 +362,7 @@ struct Claim {
              Field<&Claim::customer_id, "the customer it belongs to; shown to the operator only">>;
 };
 
-// The balance of an address at a time, as the operator recorded it (specification 4.4).
+// Specification 4.4.
 struct Balance {
   static constexpr std::string_view table = "balances";
   static constexpr std::string_view doc =
@@ -376,7 +378,7 @@ struct Balance {
              Field<&Balance::at, "time of the balance">>;
 };
 
-// The customer of a record, of either specified shape; empty if none was given.
+// The customer_id of a record, required or optional; empty if it is unset.
 template <Record R>
 std::string& customer_of(R& record) {
   if constexpr (!is_optional<decltype(record.customer_id)>) {

@@ -1,4 +1,4 @@
-// What an operation takes: its parameters and the members of its body, as one record (specification
+// Requests of operations: the parameters and the members of the body, as one record (specification
 // 4). A member that is not std::optional and not an array is required.
 #pragma once
 
@@ -25,7 +25,7 @@ struct UpdateIdentity : ById, LegacyFlags {
 struct ForCustomer : OfCustomer {
   using fields = Fields<
       Field<&ForCustomer::customer_id,
-            "customer it belongs to; by default the client's own, for the operator `default`">>;
+            "the customer it belongs to; default: the client's own, `default` for the operator">>;
 };
 
 struct PutIdentity : ById, ForCustomer, LegacyFlags {
@@ -60,22 +60,21 @@ struct CreateControl {
   std::optional<bool> is_overridable;
   using fields = Fields<
       Field<&CreateControl::identity_id, "the identity to restrict">,
-      Field<&CreateControl::type,
-            "what to restrict the identity to; FROZEN is set by the operator only">,
+      Field<&CreateControl::type, "type of the restriction; only the operator can set FROZEN">,
       Field<&CreateControl::reason_code, "coded reason in upper case, such as CUSTOMER_REQUEST">,
       Field<&CreateControl::reason, "reason in prose, at most 1024 characters">,
       Field<&CreateControl::is_overridable,
-            "whether the client may delete it, default false; operator only">>;
+            "whether a client may delete it; default false; operator only">>;
 };
 
 struct DeleteControl {
   std::optional<Id> control_id, id, identity_id;
   std::optional<Note> reason;
-  using fields =
-      Fields<Field<&DeleteControl::control_id, "the control to delete">,
-             AliasOf<Field<&DeleteControl::id, "another name of control_id">, "control_id">,
-             Field<&DeleteControl::identity_id, "the identity it must belong to">,
-             Field<&DeleteControl::reason, "why it is deleted, in prose, at most 1024 characters">>;
+  using fields = Fields<
+      Field<&DeleteControl::control_id, "the control to delete">,
+      AliasOf<Field<&DeleteControl::id, "another name of control_id">, "control_id">,
+      Field<&DeleteControl::identity_id, "the identity it must belong to">,
+      Field<&DeleteControl::reason, "reason for the deletion in prose, at most 1024 characters">>;
 };
 
 struct CreatePayoutGroup : ForCustomer {
@@ -111,10 +110,10 @@ struct ObservePayoutGroup : ById {
       ById::fields, Field<&ObservePayoutGroup::onchain_status, "status as observed, in upper case">,
       Field<&ObservePayoutGroup::balance, "unclaimed balance, in units of the group's asset_type">,
       Field<&ObservePayoutGroup::balance_at, "when the balance was observed; default now">,
-      Field<&ObservePayoutGroup::rate_id, "the rate that applies">,
+      Field<&ObservePayoutGroup::rate_id, "id of the rate that applies">,
       Field<&ObservePayoutGroup::onchain_group_id, "its id on chain">,
       Field<&ObservePayoutGroup::last_claim_all_at,
-            "when its latest CLAIM_ALL claim was confirmed">>;
+            "when the latest CLAIM_ALL claim was confirmed">>;
 };
 
 struct CreateRewardAddress : ForCustomer {
@@ -123,7 +122,7 @@ struct CreateRewardAddress : ForCustomer {
   std::optional<Name> name;
   std::optional<GroupId> payout_group_id;
   using fields =
-      Concatenate<Field<&CreateRewardAddress::ledger, "the ledger it lives on">,
+      Concatenate<Field<&CreateRewardAddress::ledger, "the ledger of the address">,
                   Field<&CreateRewardAddress::address,
                         "the address to monitor, valid on the ledger; mixed-case hex needs a "
                         "correct EIP-55 checksum">,
@@ -170,7 +169,7 @@ struct FailClaim : ById {
                   Field<&FailClaim::error_message, "why it failed, at most 1024 characters">>;
 };
 
-// All of them, in the order in which they are described.
+// All requests, in the order of the API description.
 template <Record... R>
 struct Requests {};
 

@@ -1,19 +1,18 @@
-// Describes a type of value to the rest of the core: its parser, its name in the API description,
-// the storage class of its column, and its view.
+// Traits of a field type: its parser, its name in the API description, the storage class of its
+// column, and its view.
 //
 // A view is a light value that every output format can write: a text (std::string_view), a Packed
 // text, a Decimal, a Timestamp, a member of a closed set, a bool, a number, JsonText, a list,
-// pairs, a record, or an optional of these, which is written as null when empty. Adding a scalar
-// type means adding a class with these static members; what a class inherits from another scalar it
-// shares:
+// pairs, a record, or an optional of these; an empty optional is written as null. A new scalar type
+// is a class with these static members, which it may inherit from another scalar:
 //
 //   kind, storage             required for fields of stored records
 //   parse, expectation        required for values that are read from text
 //   minimum_length, maximum_length   of the text, in the API description
 //   shown_to                  the only audience that sees the field
 //   names_customer            the owner of the record; not compared as content
-//   is_completed_by_load      a line of a load may omit it
-//   is_computed               follows from other records: no column holds it, input is ignored
+//   is_completed_by_load      the line of a load may omit it
+//   is_computed               derived from other records: no column holds it, and input is ignored
 //   default_of(record)        the value of an omitted member
 //
 // and with the members `value` (a text) or `view()`, and `canonicalise()` if equal values may have
@@ -43,17 +42,18 @@
 
 namespace comptroller {
 
-// The reader of an answer. Only the operator sees the customer of every record.
+// The reader of an answer. Only the operator sees members with `shown_to` provider.
 enum class Audience : std::uint8_t { client, provider };
 
-// The customer of a record whose specified shape names it.
+// The customer of a record type that the specification gives a customer_id.
 struct CustomerId : Id {
   static constexpr StorageClass storage = StorageClass::symbol;
   static constexpr bool names_customer = true;
   static constexpr bool is_completed_by_load = true;
 };
 
-// The customer of a record whose specified shape does not name it.
+// The customer of a record type that the specification gives no customer_id; shown to the operator
+// only.
 struct OwnerId : Id {
   static constexpr StorageClass storage = StorageClass::symbol;
   static constexpr bool names_customer = true;
@@ -65,7 +65,7 @@ struct GroupId : Uuid {
   static constexpr StorageClass storage = StorageClass::symbol;
 };
 
-// The time of a record's last change; created_at if a line of a load omits it.
+// The time of a record's last change. A load sets it to created_at if a line omits it.
 struct UpdatedAt : Timestamp {
   static constexpr bool is_completed_by_load = true;
   template <class R>
@@ -74,7 +74,7 @@ struct UpdatedAt : Timestamp {
   }
 };
 
-// A time that is null until the event. Unlike an optional field it is always written.
+// A time that is null until its event happens. Unlike an optional field it is always written.
 struct NullableTimestamp {
   static constexpr std::string_view kind = "timestamp?";
   static constexpr StorageClass storage = StorageClass::timestamp;
@@ -85,7 +85,7 @@ struct NullableTimestamp {
   friend bool operator==(const NullableTimestamp&, const NullableTimestamp&) = default;
 };
 
-// A balance from another table, looked up on request.
+// A balance of the table `balances`, looked up on request.
 struct SnapshotBalance : NonNegativeAmount {
   static constexpr bool is_computed = true;
 };
@@ -132,7 +132,7 @@ using bare = decltype(detail::bare_of(std::type_identity<T>{}));
 template <class T>
 inline constexpr bool is_optional = !std::same_as<T, bare<T>>;
 
-// A view of text that is made of other bytes: `size` characters, none of which needs an escape.
+// A text that is formatted from other bytes: `size` characters, none of which needs an escape.
 template <class P>
 concept Packed = requires(const P& packed, char* out) {
   packed.size();
@@ -152,12 +152,12 @@ concept Pairs = List<T> && requires(std::ranges::range_value_t<T> pair) {
   pair.second;
 };
 
-// A T that the store holds as JSON text.
+// The stored JSON text of a T.
 template <class T>
 struct JsonText {
   std::string_view text;
 
-  // Throws unavailable unless the text has the brackets of a T.
+  // Throws unusable unless the text has the brackets of a T.
   std::string_view checked() const {
     constexpr std::string_view brackets = List<T> ? "[]" : "{}";
     if (text.size() > 1 && text.front() == brackets[0] && text.back() == brackets[1]) return text;
@@ -165,7 +165,7 @@ struct JsonText {
   }
 };
 
-// A scalar class, or a plain value that only answers have.
+// The traits of T: a scalar class, or a plain type that only answers have.
 template <class T>
 struct Scalar {
   static constexpr StorageClass storage = T::storage;
@@ -174,7 +174,7 @@ struct Scalar {
   static std::optional<T> parse(std::string_view text)
     requires requires { T::parse(text); }
   {
-    auto value = T::parse(text);  // a T, or the type that T refines
+    auto value = T::parse(text);  // a T, or the base class of T
     if constexpr (std::same_as<decltype(value), std::optional<T>>) return value;
     if (!value) return std::nullopt;
     return T{*std::move(value)};
@@ -206,8 +206,8 @@ template <ClosedSet E>
 struct Scalar<E> {
   static constexpr StorageClass storage = StorageClass::code;
   static std::string kind() { return std::string(type_name<E>()); }
-  static std::string expectation() { return "one of " + comma_separated(words_of<E>); }
-  static std::optional<E> parse(std::string_view text) { return find_word<E>(text); }
+  static std::string expectation() { return "one of " + comma_separated(enum_texts<E>); }
+  static std::optional<E> parse(std::string_view text) { return find_enum<E>(text); }
   static E view(E value) { return value; }
 };
 
@@ -215,7 +215,7 @@ template <class T>
 struct Scalar<std::vector<T>> {
   static constexpr StorageClass storage = StorageClass::addresses;  // the only list that is stored
   static std::string kind() { return Scalar<T>::kind() + "[]"; }
-  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): a view refers to its value
+  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): the view refers to `values`
   static const std::vector<T>& view(const std::vector<T>& values) { return values; }
 };
 
@@ -223,7 +223,7 @@ template <Record R>
 struct Scalar<R> {
   static constexpr StorageClass storage = StorageClass::document;
   static std::string kind() { return std::string(type_name<R>()); }
-  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): a view refers to its value
+  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): the view refers to `record`
   static const R& view(const R& record) { return record; }
 };
 
@@ -238,7 +238,7 @@ template <class T>
 inline constexpr bool is_completed_by_load = requires { T::is_completed_by_load; };
 template <class T>
 inline constexpr bool names_customer = requires { T::names_customer; };
-// Whether a member must be given in input that nothing completes.
+// Whether a request or a line must have the member.
 template <class T>
 inline constexpr bool is_required = !is_optional<T> && !is_array<T>;
 // Whether an unset member is written as null instead of being left out.
@@ -259,7 +259,7 @@ struct MemberValue {
   void visit(auto&& act) const { act(Scalar<T>::view(*value)); }
 };
 
-// A record as a source of field values. A row of a statement is another (store::Row).
+// A record as a source of field values; store::Row is the other source.
 template <Record R>
 struct RecordFields {
   const R& record;
@@ -275,7 +275,7 @@ struct RecordFields {
   }
 };
 
-// "must be <expected>, not <a bounded part of the text>".
+// Returns "must be <expected>, not <the text, shortened>".
 std::string refused_text(const std::string& expected, std::string_view text);
 
 template <class T>

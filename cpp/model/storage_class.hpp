@@ -4,7 +4,7 @@
 
 namespace comptroller {
 
-// How a column holds the values of a type. A database gives these classes column types of its own.
+// How a column stores the values of a type. The database driver chooses the column type.
 enum class StorageClass : std::uint8_t {
   text,        // as received
   amount,      // a decimal number as received
@@ -12,7 +12,7 @@ enum class StorageClass : std::uint8_t {
   hash,        // 32 bytes if it is 0x and 64 lower-case hexadecimal digits, else text
   symbol,      // the key of its text in `symbols`
   timestamp,   // UTC microseconds
-  code,        // the position of its word
+  code,        // the position of the value in its closed set
   boolean,     // 0 or 1
   addresses,   // 20 bytes each if all are 0x and 40 lower-case digits, else a JSON array
   document,    // JSON text

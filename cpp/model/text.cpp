@@ -13,7 +13,7 @@ constexpr std::uint64_t high_bits = 0x8080808080808080;
 constexpr std::uint64_t spaces = 0x2020202020202020;
 
 // Whether the first eight bytes are 0x20 to 0x7f. Setting the high bit of each byte before the
-// subtraction prevents borrows between bytes, and the bit stays set exactly if the byte is at least
+// subtraction prevents borrows between bytes; the bit remains set exactly if the byte is at least
 // 0x20.
 bool begins_with_plain_block(std::string_view bytes) {
   if (bytes.size() < block_length) return false;
@@ -67,7 +67,7 @@ std::optional<std::size_t> count_characters(std::string_view bytes) {
 }
 
 bool is_text(std::string_view bytes, std::size_t minimum, std::size_t maximum) {
-  // A code point has at most four bytes: a huge string is refused without being read.
+  // A code point has at most four bytes, so a huge string is rejected without reading it.
   if (bytes.size() < minimum || bytes.size() > 4 * maximum) return false;
   const std::optional<std::size_t> count = count_characters(bytes);
   return count.has_value() && *count >= minimum && *count <= maximum;

@@ -1,7 +1,8 @@
 // Types of text. All are valid UTF-8 without control characters and stored byte for byte: nothing
 // is normalised or trimmed. Lengths are in code points.
 //
-// `parse` of a scalar type returns nullopt for invalid text; `expectation` completes "must be ...".
+// `parse` of a scalar type returns nullopt for invalid text. `expectation` completes the message
+// "must be ...".
 #pragma once
 
 #include <compare>
@@ -44,7 +45,7 @@ using Label = Text<1, 128>;
 using Name = Text<1, 256>;
 using Note = Text<0, 1024>;
 
-// A value of an open set: [A-Z][A-Z0-9_]{0,63}. Values that this version does not know are valid.
+// A value of an open set: [A-Z][A-Z0-9_]{0,63}. Values unknown to this version are valid.
 struct Word {
   static constexpr std::string_view kind = "word";
   static constexpr StorageClass storage = StorageClass::symbol;
@@ -57,18 +58,18 @@ struct Word {
   friend auto operator<=>(const Word&, const Word&) = default;
 };
 
-// A label that repeats from record to record (asset, chain, jurisdiction); the store holds it once.
+// A label that many records share (asset, chain, jurisdiction); the store holds each text once.
 struct Term : Label {
   static constexpr StorageClass storage = StorageClass::symbol;
 };
 
-// Any label; the usual form, "0x" and 64 lower-case hexadecimal digits, packs into 32 bytes.
+// Any label. The usual form, "0x" and 64 lower-case hexadecimal digits, packs into 32 bytes.
 struct TransactionHash : Label {
   static constexpr StorageClass storage = StorageClass::hash;
   static constexpr std::size_t packed_length = 32;
 
-  // Writes `packed_length` bytes and returns true for exactly the usual form; else returns false,
-  // and `out` is unspecified.
+  // Writes `packed_length` bytes and returns true for a text in the usual form. For any other text
+  // returns false, and `out` is unspecified.
   static bool pack(std::string_view text, char* out) {
     return read_prefixed_hexadecimal(text, packed_length, out);
   }

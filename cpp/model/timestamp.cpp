@@ -48,8 +48,8 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Removes ".digits" from the start of `text`, if present, and returns the microseconds; nullopt for
-// a dot without a digit.
+// Removes ".digits" from the start of `text`, if present, and returns the microseconds; nullopt if
+// a dot has no digit after it.
 std::optional<Microseconds> take_fraction(std::string_view& text) {
   if (text.front() != '.') return Microseconds(0);
   std::int64_t fraction = 0;

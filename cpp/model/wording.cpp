@@ -8,8 +8,8 @@ namespace comptroller {
 
 namespace {
 
-constexpr std::size_t longest_repeated = 80;
-constexpr std::size_t longest_compared = 64;
+constexpr std::size_t max_quoted_size = 80;
+constexpr std::size_t max_compared_size = 64;
 
 bool is_inside_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80;
@@ -31,9 +31,9 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// The known name with the fewest edits to `name`; empty if none is near.
+// Returns the known name with the fewest edits to `name`; empty if every name differs too much.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
-  if (name.size() > longest_compared) return {};
+  if (name.size() > max_compared_size) return {};
   std::string_view nearest;
   std::size_t fewest = name.size() / 2 + 1;  // at most half of the name may differ
   for (const std::string_view candidate : known) {
@@ -49,8 +49,8 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 }  // namespace
 
 std::string shorten(std::string_view text) {
-  if (text.size() <= longest_repeated) return std::string(text);
-  std::size_t size = longest_repeated;
+  if (text.size() <= max_quoted_size) return std::string(text);
+  std::size_t size = max_quoted_size;
   while (size > 0 && is_inside_character(text[size])) --size;
   return std::string(text.substr(0, size)) + "...";
 }
@@ -65,7 +65,7 @@ std::string unknown_name_message(std::string_view name, std::span<const std::str
   if (const std::string_view nearest = nearest_name(name, known); !nearest.empty()) {
     return "is not known; did you mean " + std::string(nearest) + "?";
   }
-  if (known.empty()) return "is not known; nothing is allowed here";
+  if (known.empty()) return "is not known; no name is allowed";
   return "is not known; allowed are " + comma_separated(known);
 }
 

@@ -1,4 +1,4 @@
-// How error messages quote and correct the names and texts that a caller sent.
+// How error messages quote names and texts that a caller sent, and suggest corrections.
 #pragma once
 
 #include <span>
@@ -7,13 +7,13 @@
 
 namespace comptroller {
 
-// The text, or at most its first 80 bytes, cut between characters, and "...".
+// Returns the text, or at most its first 80 bytes, cut between characters, and "...".
 std::string shorten(std::string_view text);
 
-// "A, B, C".
+// Returns "A, B, C".
 std::string comma_separated(std::span<const std::string_view> names);
 
-// "is not known; did you mean created_at?", or all known names if none is near.
+// Returns "is not known; did you mean created_at?", or lists all known names if none is similar.
 std::string unknown_name_message(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace comptroller

@@ -80,8 +80,8 @@ RewardAddress update_address(RewardAddress address, const UpdateRewardAddress& r
 void check_attribution(const RewardAddress& address, const PayoutGroup& group) {
   if (address.ledger == group.ledger) return;
   throw Error::field(Code::ledger_mismatch, "payout_group_id",
-                     "the group is on " + std::string(word(group.ledger)) + ", the address on " +
-                         std::string(word(address.ledger)));
+                     "the group is on " + std::string(enum_text(group.ledger)) +
+                         ", the address on " + std::string(enum_text(address.ledger)));
 }
 
 }  // namespace comptroller::rules

@@ -1,4 +1,4 @@
-// How requests change records. Pure.
+// The effect of requests on records. Pure.
 #pragma once
 
 #include <algorithm>
@@ -8,15 +8,15 @@
 
 namespace comptroller::rules {
 
-// The updated_at of a change made now. It is later than the previous one even if that came from a
-// clock ahead of this one, so that a load never takes the older record for the newer.
+// Returns the updated_at of a change made now. It is always later than `before`, even if `before`
+// came from a clock that was ahead, so that a load recognises the newer of two records.
 inline UpdatedAt changed_at(Timestamp now, const UpdatedAt& before) {
   const Timestamp next{before.microseconds + 1};
   return UpdatedAt{std::min(std::max(now, next), latest_timestamp)};
 }
 
 // Sets the members of `record` that the request gives under the same name and type. Returns whether
-// there was one.
+// the request gave any.
 template <Record R, Record Request>
 bool set_given(R& record, const Request& request) {
   bool is_changed = false;

@@ -10,8 +10,8 @@ namespace {
 void change_status(Claim& claim, ClaimStatus to, Timestamp now) {
   if (!is_transition(claim.onchain_status, to)) {
     throw Error(Code::illegal_transition, "a claim that is " +
-                                              std::string(word(claim.onchain_status)) +
-                                              " cannot become " + std::string(word(to)));
+                                              std::string(enum_text(claim.onchain_status)) +
+                                              " cannot become " + std::string(enum_text(to)));
   }
   claim.onchain_status = to;
   claim.updated_at = changed_at(now, claim.updated_at);

@@ -13,14 +13,14 @@ bool is_transition(ClaimStatus from, ClaimStatus to);
 // Whether a load may change one status to the other: to the same or any later one.
 bool is_loadable_transition(ClaimStatus from, ClaimStatus to);
 
-// The claim after the transition, with the updated_at of a change made `now`. Throw
-// illegal_transition.
+// These functions return the claim after the transition; its updated_at is that of a change made at
+// `now`. They throw illegal_transition.
 Claim submit_claim(Claim claim, const SubmitClaim& request, Timestamp now);
 Claim confirm_claim(Claim claim, const ConfirmClaim& request, Timestamp now);
 Claim fail_claim(Claim claim, const FailClaim& request, Timestamp now);
 
-// confirmed_at of a CONFIRMED CLAIM_ALL claim, nullopt for any other. The last_claim_all_at of its
-// group is never earlier.
+// Returns confirmed_at of a CONFIRMED CLAIM_ALL claim, nullopt for other claims. The
+// last_claim_all_at of the group is never earlier.
 std::optional<Timestamp> claims_all_at(const Claim& claim);
 
 }  // namespace comptroller::rules

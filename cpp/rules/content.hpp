@@ -1,5 +1,5 @@
-// Whether two records have the same content: amounts are compared as numbers, times as instants,
-// metadata in any order. The customer is not content; callers check it separately.
+// Whether two records have equal content: amounts are compared as numbers, times as instants,
+// metadata in any order. The customer is not compared; callers check it separately.
 #pragma once
 
 #include "model/records.hpp"

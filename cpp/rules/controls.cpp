@@ -10,7 +10,7 @@ namespace comptroller::rules {
 
 namespace {
 
-// A deprecated boolean and the SELL_ONLY control that it stands for.
+// A deprecated boolean and the SELL_ONLY control that it represents.
 struct LegacyFlag {
   std::optional<bool> LegacyFlags::* given;
   SetBy set_by;
@@ -39,8 +39,8 @@ const Control* find_legacy(std::span<const Control> active, const LegacyFlag& fl
 void check_none_active(std::span<const Control> active, ControlType type, SetBy set_by) {
   const Control* control = find_active(active, type, set_by);
   if (control == nullptr) return;
-  throw Error::conflict("a " + std::string(word(type)) + " control set by " +
-                            std::string(word(set_by)) + " is active already",
+  throw Error::conflict("a " + std::string(enum_text(type)) + " control set by " +
+                            std::string(enum_text(set_by)) + " is already active",
                         control->id.value);
 }
 
@@ -99,7 +99,7 @@ Identity show_identity(const StoredIdentity& stored, std::vector<Control> active
 
 void check_members(const CreateControl& request, const Principal& principal) {
   if (request.is_overridable && !principal.is_operator()) {
-    throw Error::invalid("is_overridable", "is chosen by the operator only; leave it out");
+    throw Error::invalid("is_overridable", "only the operator can set it; leave it out");
   }
 }
 
@@ -139,7 +139,7 @@ LegacyChange write_legacy_flags(const LegacyFlags& flags, const Id& identity_id,
                                 Timestamp now, const MakeId& make_id) {
   if (flags.admin_disabled && !principal.is_operator()) {
     throw Error::field(Code::control_not_overridable, "admin_disabled",
-                       "is the operator's; a client can neither set nor clear it");
+                       "only the operator can change it");
   }
   LegacyChange change;
   for (const LegacyFlag& flag : legacy_flags) {

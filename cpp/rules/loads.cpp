@@ -10,10 +10,10 @@ namespace comptroller::rules {
 namespace {
 
 Error differs(const std::string& what) {
-  return {Code::already_exists, "a record of this id is stored already, " + what};
+  return {Code::already_exists, "a record with this id is already stored, " + what};
 }
 
-// Customer and created_at of a record never change.
+// The customer and created_at of a record never change.
 template <class R>
 void check_origin(const R& stored, const R& line) {
   if (customer_of(stored) != customer_of(line)) {
@@ -47,7 +47,7 @@ std::optional<Orchestration> merge(const Orchestration& stored, const Orchestrat
 
 std::optional<PayoutGroup> merge(const PayoutGroup& stored, PayoutGroup line) {
   if (stored.updated_at < line.updated_at) return merge_by_time(stored, line);
-  // A claim raises last_claim_all_at without changing updated_at: the later value is taken.
+  // A claim raises last_claim_all_at without changing updated_at, so the later value is kept.
   PayoutGroup raised = stored;
   raised.last_claim_all_at = std::max(stored.last_claim_all_at, line.last_claim_all_at);
   line.last_claim_all_at = raised.last_claim_all_at;
@@ -60,8 +60,8 @@ std::optional<Claim> merge(const Claim& stored, const Claim& line) {
   check_origin(stored, line);
   if (!is_loadable_transition(stored.onchain_status, line.onchain_status)) {
     throw Error(Code::illegal_transition,
-                "the claim is " + std::string(word(stored.onchain_status)) +
-                    " already and cannot become " + std::string(word(line.onchain_status)));
+                "the claim is " + std::string(enum_text(stored.onchain_status)) +
+                    " and cannot become " + std::string(enum_text(line.onchain_status)));
   }
   return merge_by_time(stored, line);
 }
@@ -74,7 +74,7 @@ std::optional<Control> merge(const Control& stored, const Control& line) {
   lifted.deleted_by = line.deleted_by;
   lifted.deletion_reason = line.deletion_reason;
   if (stored.deleted_at.value || !line.deleted_at.value || !same_content(lifted, line)) {
-    throw differs("with other content; a control only ever changes by being deleted once");
+    throw differs("with other content; a stored control changes only once, when it is deleted");
   }
   return lifted;
 }
@@ -83,7 +83,7 @@ std::optional<RewardAddress> merge(const RewardAddress& stored, const RewardAddr
   check_origin(stored, line);
   if (stored.ledger != line.ledger || stored.address != line.address) {
     throw differs("with the address " + stored.address.value + " on " +
-                  std::string(word(stored.ledger)));
+                  std::string(enum_text(stored.ledger)));
   }
   RewardAddress merged = stored;
   if (line.name) merged.name = line.name;
@@ -96,7 +96,7 @@ std::optional<RewardAddress> merge(const RewardAddress& stored, const RewardAddr
 std::optional<Balance> merge(const Balance& stored, const Balance& line) {
   if (same_content(stored, line)) return std::nullopt;
   throw Error(Code::already_exists,
-              "the address had " + stored.balance.text + " at this time, as stored already");
+              "a balance of " + stored.balance.text + " is already stored for this time");
 }
 
 }  // namespace comptroller::rules

@@ -1,4 +1,4 @@
-// Claims: one run per chain and day, each at its own hour, and some manual claims between the runs.
+// Claims: one run per ledger and day, each at its own hour, and manual claims between the runs.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -9,8 +9,9 @@
 namespace comptroller::sample {
 namespace {
 
-// A part of the day: where it ends, in thousandths of the day's claims and in minutes, and the
-// ledger of the run that it is. Outside the runs claims are on any ledger.
+// A window of the day. `until_permille` is its end in thousandths of the day's claims,
+// `until_minute` its end in minutes. A window with a ledger is the run of that ledger; in other
+// windows claims are on any ledger.
 struct Window {
   std::uint64_t until_permille;
   std::uint64_t until_minute;
@@ -27,14 +28,14 @@ constexpr std::array<Window, 11> windows{{{30, 120, {}},
                                           {950, 720, {}},
                                           {990, 729, Ledger::xlayer},
                                           {1000, 1440, {}}}};
-constexpr std::array by_hand_ledgers{Ledger::ethereum, Ledger::solana, Ledger::arbitrum_one,
-                                     Ledger::ink, Ledger::xlayer};
-constexpr std::array by_hand_types{"CLAIM_SELECTED", "CLAIM_ALL", "SWEEP"};
+constexpr std::array manual_ledgers{Ledger::ethereum, Ledger::solana, Ledger::arbitrum_one,
+                                    Ledger::ink, Ledger::xlayer};
+constexpr std::array manual_types{"CLAIM_SELECTED", "CLAIM_ALL", "SWEEP"};
 
-// How long each ledger takes to confirm, as a number of its blocks; in the order of Ledger.
+// The time that each ledger takes to confirm, in blocks; in the order of Ledger.
 struct Confirmation {
   std::uint32_t block_us;
-  std::uint64_t least_blocks;
+  std::uint64_t min_blocks;
   std::uint64_t more_blocks;
 };
 constexpr std::array<Confirmation, ledgers> confirmations{
@@ -61,7 +62,7 @@ constexpr std::array<Failure, 5> solana_failures{
      {"Attempt to debit an account but found no record of a prior credit", false},
      {"Node is behind by 152 slots", false}}};
 
-// Half of all claims name one address, a few up to six.
+// Half of all claims name one address; a few name up to six.
 constexpr std::array<std::uint8_t, 12> address_counts{1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 6};
 
 struct ClaimTime {
@@ -69,7 +70,7 @@ struct ClaimTime {
   std::optional<Ledger> run;
 };
 
-// Maps a time of evenly distributed claims to the time that the windows give it.
+// Maps the time of an evenly distributed claim to its time in the windows.
 ClaimTime in_window(std::uint64_t even_us) {
   constexpr std::uint64_t permille_us = day_us / 1000;
   const std::uint64_t within_us = even_us % day_us;
@@ -78,13 +79,14 @@ ClaimTime in_window(std::uint64_t even_us) {
   const Window& window = windows[at];
   const Window before = at == 0 ? Window{} : windows[at - 1];
   const std::uint64_t into_us = within_us - before.until_permille * permille_us;
-  // Evenly distributed, a thousandth of a day's claims takes 1.44 minutes.
+  // A thousandth of a day's claims takes 1.44 minutes if they are evenly distributed.
   const std::uint64_t stretched_us = into_us * (window.until_minute - before.until_minute) * 1000 /
                                      1440 / (window.until_permille - before.until_permille);
   return {even_us - within_us + before.until_minute * minute_us + stretched_us, window.run};
 }
 
-// Between 0.00001 and 10,000 units; magnitudes are equally frequent, but the outer ones rarer.
+// Returns an amount between 0.00001 and 10,000 units. Magnitudes are equally frequent, except the
+// rarer smallest and largest.
 std::string claimed_amount(Ledger ledger, Random& random) {
   const std::uint32_t magnitude = random.below(5);
   const std::uint64_t digits = random.between(one_unit / 10, one_unit);
@@ -108,7 +110,7 @@ struct ClaimingGroup {
   Addresses addresses;
 };
 
-// The groups of all clusters, in order.
+// Returns the groups of all clusters in order.
 std::vector<ClaimingGroup> claiming_groups(std::uint64_t seed, std::uint64_t count) {
   std::vector<ClaimingGroup> claiming;
   for (std::uint64_t index = 0; index < count; ++index) {
@@ -117,7 +119,7 @@ std::vector<ClaimingGroup> claiming_groups(std::uint64_t seed, std::uint64_t cou
       claiming.push_back(claiming[index % ledgers]);
       continue;
     }
-    std::string schedule = "daily-" + lower(word(group.ledger));
+    std::string schedule = "daily-" + lower(enum_text(group.ledger));
     if (index / ledgers % 2 == 1)
       schedule += "-" + lower(group.jurisdiction.value_or(Term{}).value);
     Addresses addresses;
@@ -130,7 +132,7 @@ std::vector<ClaimingGroup> claiming_groups(std::uint64_t seed, std::uint64_t cou
   return claiming;
 }
 
-// Sets the status that a claim has at the end of the period, with what belongs to it.
+// Sets the status that a claim has at the end of the period, and the members of that status.
 void settle(Claim& claim, const Setting& setting, std::uint64_t index, Ledger ledger,
             Random& random) {
   const auto chain = static_cast<std::size_t>(ledger);
@@ -138,7 +140,7 @@ void settle(Claim& claim, const Setting& setting, std::uint64_t index, Ledger le
   const std::uint64_t submitted_us = created_us + 150'000 + random.skewed(20 * second_us);
   const std::uint64_t younger = setting.rows - 1 - index;
   const std::uint32_t luck = random.below(1000);
-  // On an incident day of a chain many claims fail, all for one cause.
+  // On an incident day of a ledger many claims fail for the same reason.
   Random day(setting.seed, Stream::incident, created_us / day_us * ledgers + chain);
   const bool is_incident = day.chance(12);
   bool is_submitted = true;
@@ -160,8 +162,7 @@ void settle(Claim& claim, const Setting& setting, std::uint64_t index, Ledger le
     updated_us += random.skewed(300 * second_us);
   } else {
     const Confirmation& confirmation = confirmations[chain];
-    const std::uint64_t blocks =
-        confirmation.least_blocks + random.skewed(confirmation.more_blocks);
+    const std::uint64_t blocks = confirmation.min_blocks + random.skewed(confirmation.more_blocks);
     claim.onchain_status = ClaimStatus::confirmed;
     updated_us += blocks * confirmation.block_us + random.below(confirmation.block_us / 8);
     claim.confirmed_at = timestamp(updated_us);
@@ -182,18 +183,18 @@ std::function<Claim(std::uint64_t index)> claims_of(const Setting& setting) {
     Random random(setting.seed, Stream::claim, index);
     const ClaimTime created =
         in_window(spread_us(index, setting.rows, begin_us, activity_ends_us, random));
-    const Ledger ledger = created.run ? *created.run : random.favour(by_hand_ledgers);
+    const Ledger ledger = created.run ? *created.run : random.favour(manual_ledgers);
     const std::uint64_t cluster = random.skewed(groups.size() / ledgers);
     const auto& [group, schedule, addresses] =
         groups[cluster * ledgers + static_cast<std::uint64_t>(ledger)];
     Claim claim;
     claim.id.value = uuid_at(created.us, random);
     claim.payout_group_id = group.id;
-    claim.claim_type.value = created.run ? "CLAIM_ALL" : random.favour(by_hand_types);
+    claim.claim_type.value = created.run ? "CLAIM_ALL" : random.favour(manual_types);
     if (created.run) claim.claim_schedule_id = Term{schedule};
     claim.amount.text = claimed_amount(ledger, random);
     claim.addresses = named_addresses(addresses, random);
-    claim.blockchain = Term{std::string(word(ledger))};
+    claim.blockchain = Term{std::string(enum_text(ledger))};
     claim.asset_type = group.asset_type;
     claim.created_at = timestamp(created.us);
     settle(claim, setting, index, ledger, random);

@@ -11,7 +11,7 @@ namespace {
 
 using AppendRow = std::function<void(std::string& out, std::uint64_t index)>;
 
-// Appends records as lines, with the customer unless it is empty.
+// Appends records as lines, with the customer if it is not empty.
 template <class RecordAt>
 AppendRow lines(RecordAt record_at, std::string customer) {
   return [record_at = std::move(record_at), customer = std::move(customer)](std::string& out,
@@ -48,7 +48,7 @@ struct Kind {
   std::uint64_t (*count)(std::uint64_t claims);
 };
 
-// Rows find the records that they name by the same factors.
+// The factors connect the rows of different kinds: a row finds the records that it names by them.
 constexpr std::array<Kind, 7> kinds{{
     {"identities", rows<identity_at>,
      [](std::uint64_t claims) { return control_identities * controls_of(claims); }},

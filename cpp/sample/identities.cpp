@@ -18,8 +18,8 @@ struct Cause {
   const char* code;
   const char* reason;
 };
-// Two causes for each kind of control, frequent kinds first. No two kinds share type and setter, so
-// that controls of different kinds can be active on one identity.
+// Two causes for each variant of a control, frequent variants first. No two variants have the same
+// type and setter, so that controls of different variants can be active on one identity.
 constexpr auto causes = [] {
   using enum ControlType;
   using enum SetBy;
@@ -66,12 +66,12 @@ StoredIdentity identity_at(const Setting& setting, std::uint64_t index) {
 
 Control control_at(const Setting& setting, std::uint64_t index) {
   Random random(setting.seed, Stream::control, index);
-  // In the second half every fourth control is on an identity that has one already, and of the next
-  // kind; no identity has three.
+  // In the second half, every fourth control is on an identity that already has a control, and has
+  // the next variant; no identity has three controls.
   const std::uint64_t half = (setting.rows + 1) / 2;
   const bool is_second = index >= half && index % 4 == 3;
   const std::uint64_t bearer = is_second ? index - half : index;
-  constexpr std::uint64_t prime = 2'147'483'647;  // above any number of identities
+  constexpr std::uint64_t prime = 2'147'483'647;  // larger than any number of identities
   const Setting identities{setting.seed, control_identities * setting.rows};
   const std::uint64_t identity = bearer * (prime % identities.rows) % identities.rows;
   const std::uint64_t kind =

@@ -25,7 +25,7 @@ constexpr std::array<Flow, 7> flows{{{fiat, profile},
 struct Asset {
   const char* name;
   int decimals;
-  std::uint32_t most;  // units in one orchestration, about 40,000 dollars
+  std::uint32_t most;  // maximum units of one orchestration, about 40,000 dollars
   Ledger ledger = Ledger::ethereum;
 };
 constexpr std::array<Asset, 5> crypto_assets{{{"USDC", 6, 40'000},
@@ -36,7 +36,7 @@ constexpr std::array<Asset, 5> crypto_assets{{{"USDC", 6, 40'000},
 constexpr std::array<Asset, 4> fiat_assets{
     {{"USD", 2, 40'000}, {"EUR", 2, 36'000}, {"GBP", 2, 31'000}, {"CHF", 2, 34'000}}};
 
-// The statuses of an orchestration and its two transfers.
+// The statuses of an orchestration and of its two transfers.
 struct Statuses {
   const char* whole;
   const char* source;
@@ -74,7 +74,7 @@ Owner owner_at(const Setting& identities, std::uint64_t index) {
           {uuid_at(created_us + 2 * second_us, random)}};
 }
 
-// Sets the statuses: most recent orchestrations are in progress, and a few older ones.
+// Sets the statuses: most recent orchestrations and a few older ones are in progress.
 void progress(Orchestration& orchestration, bool is_recent, std::uint64_t created_us,
               Random& random) {
   Statuses statuses = completed;
@@ -101,7 +101,7 @@ Endpoint endpoint(Side side, const Asset& asset, const Id& profile_id, Random& r
   if (side == crypto) {
     made.crypto =
         CryptoEndpoint{Label{uuid_at(known_us, random)}, Label{address_on(asset.ledger, random)},
-                       Label{lower(word(asset.ledger))}};
+                       Label{lower(enum_text(asset.ledger))}};
   } else if (side == fiat) {
     auto& [account, memo] = made.fiat.emplace();
     account = Label{uuid_at(known_us, random)};
@@ -151,8 +151,8 @@ Orchestration orchestration_at(const Setting& setting, std::uint64_t index) {
     made.orchestration_rule_id = Id{uuid_at(activity_begins_us - number * day_us, rule)};
   }
   made.created_at = timestamp(created_us);
-  const std::uint64_t longest_us = std::min(2 * day_us, activity_ends_us - created_us);
-  made.updated_at = {timestamp(created_us + random.skewed(longest_us))};
+  const std::uint64_t max_us = std::min(2 * day_us, activity_ends_us - created_us);
+  made.updated_at = {timestamp(created_us + random.skewed(max_us))};
   if (random.chance(350)) {
     made.metadata = Metadata{
         {{"channel", random.favour(channels)}, {"batch", "B" + std::to_string(index / 100)}}};

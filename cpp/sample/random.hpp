@@ -1,6 +1,6 @@
 // Pseudorandom numbers that are the same on every machine: SplitMix64 and integer arithmetic only.
-// A row's numbers depend on (seed, stream, index) alone, so any row can be generated without the
-// rows before it, and again wherever another row refers to it.
+// The numbers of a row depend only on (seed, stream, index), so any row can be generated without
+// the rows before it, and again if another row refers to it.
 #pragma once
 
 #include <array>
@@ -30,7 +30,8 @@ constexpr std::uint64_t mix(std::uint64_t value) {
   return value ^ (value >> 31);
 }
 
-// Draw at most once in the arguments of one call: compilers evaluate them in different orders.
+// In the arguments of one call, draw at most once, because compilers evaluate arguments in
+// different orders.
 class Random {
  public:
   constexpr Random() = default;
@@ -39,17 +40,18 @@ class Random {
 
   constexpr std::uint64_t next() { return mix(state_ += golden); }
 
-  // Uniform in [0, limit).
+  // Returns a uniform number in [0, limit).
   constexpr std::uint32_t below(std::uint32_t limit) {
     return static_cast<std::uint32_t>(((next() >> 32) * limit) >> 32);
   }
 
-  // Uniform in [low, high), for ranges wider than 32 bits.
+  // Returns a uniform number in [low, high), for ranges wider than 32 bits.
   constexpr std::uint64_t between(std::uint64_t low, std::uint64_t high) {
     return low + next() % (high - low);
   }
 
-  // In [0, limit), limit below 2^43, mostly small: half of all draws are below limit / 8.
+  // Returns a number in [0, limit), usually small: half of all numbers are below limit / 8. `limit`
+  // is below 2^43.
   constexpr std::uint64_t skewed(std::uint64_t limit) {
     const std::uint64_t even = next() >> 43;
     return ((((even * even) >> 21) * even >> 21) * limit) >> 21;
@@ -62,7 +64,8 @@ class Random {
     return list[below(static_cast<std::uint32_t>(N))];
   }
 
-  // In [0, limit), limit below 2^32; small numbers are more frequent, but less so than in skewed.
+  // Returns a number in [0, limit). Small numbers are more frequent, but less so than with
+  // skewed(). `limit` is below 2^32.
   constexpr std::uint64_t favoured(std::uint64_t limit) {
     const std::uint64_t even = next() >> 32;
     return (((even * even) >> 32) * limit) >> 32;
@@ -72,7 +75,7 @@ class Random {
     return list[favoured(N)];
   }
 
-  // Uniform in all values of all bytes.
+  // Returns bytes that are uniform in all values.
   template <class Bytes>
   constexpr void fill(Bytes& bytes) {
     for (auto& byte : bytes) byte = static_cast<std::decay_t<decltype(byte)>>(next() >> 56);

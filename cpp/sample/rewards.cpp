@@ -21,11 +21,11 @@ constexpr std::array firms{"Northgate", "Harbour",  "Alpenrose", "Meridian", "Ke
 constexpr std::array trades{"Staking", "Validators", "Custody", "Treasury"};
 constexpr std::array address_names{"validator-", "withdrawal-", "cold wallet ", "delegate-"};
 
-// The first address, among a cluster's forty, of each of its five groups of different sizes; the
-// last of the forty has no group.
+// The first address of each of a cluster's five groups, which have different sizes, among its forty
+// addresses. The last address has no group.
 constexpr std::array<std::uint64_t, ledgers + 1> size_begins{0, 16, 26, 32, 36, 39};
 
-// Rotates with the cluster, so that every ledger has large and small groups.
+// The sizes rotate with the cluster, so that every ledger has large and small groups.
 std::uint64_t size_of(std::uint64_t group) {
   return (group % ledgers + group / ledgers) % ledgers;
 }
@@ -50,7 +50,7 @@ PayoutGroup group_at(const Setting& setting, std::uint64_t index) {
   group.manager_address = random.chance(600) ? manager : claimer;
   const Label vault{address_on(group.ledger, random)};
   group.destination_address = random.chance(700) ? vault : claimer;
-  // All of the first cluster are registered: claims of unregistered groups use them.
+  // All groups of the first cluster are registered, because claims of unregistered groups use them.
   if (!random.chance(920) && index >= ledgers) {
     group.onchain_status = Word{random.chance(500) ? "PENDING" : "UNREGISTERED"};
     group.balance = NonNegativeAmount{"0"};
@@ -103,7 +103,7 @@ RewardAddress address_at(const Setting& setting, std::uint64_t index) {
   return address;
 }
 
-// One snapshot of every address on each of the last days; balances grow.
+// One balance of every address on each of the last days; balances grow.
 Balance balance_at(const Setting& setting, std::uint64_t index) {
   const std::uint64_t addresses = (setting.rows + snapshots - 1) / snapshots;
   const std::uint64_t row = index % addresses;

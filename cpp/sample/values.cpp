@@ -13,8 +13,8 @@ namespace {
 constexpr std::string_view base58_digits =
     "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-// Draws digits, since encoding bytes is slow. With a first digit from 1 to `first`, 44 digits
-// decode to exactly 32 bytes if first <= 15, and 88 to 64 bytes if first <= 4.
+// Draws digits directly, because encoding bytes is slow. With a first digit from 1 to `first`, 44
+// digits decode to exactly 32 bytes if first <= 15, and 88 digits to 64 bytes if first <= 4.
 std::string base58(std::size_t length, std::uint32_t first, Random& random) {
   std::string text(length, base58_digits[1 + random.below(first)]);
   std::uint64_t drawn = 0;

@@ -14,7 +14,7 @@
 
 namespace comptroller::sample {
 
-// Times are microseconds since 1970, UTC.
+// Times are microseconds since 1970 in UTC.
 inline constexpr std::uint64_t second_us = 1'000'000;
 inline constexpr std::uint64_t minute_us = 60 * second_us;
 inline constexpr std::uint64_t hour_us = 60 * minute_us;
@@ -29,7 +29,8 @@ constexpr Timestamp timestamp(std::uint64_t time_us) {
   return {static_cast<std::int64_t>(time_us)};
 }
 
-// The time of row `index` of `rows`: a period has one part for each row, which is anywhere in it.
+// Returns the time of row `index` of `rows`: the period is divided evenly, and the time is random
+// in the row's part.
 constexpr std::uint64_t spread_us(std::uint64_t index, std::uint64_t rows, std::uint64_t begin_us,
                                   std::uint64_t end_us, Random& random) {
   const std::uint64_t step = (end_us - begin_us) / std::max<std::uint64_t>(rows, 1);
@@ -37,12 +38,12 @@ constexpr std::uint64_t spread_us(std::uint64_t index, std::uint64_t rows, std::
 }
 
 std::string lower(std::string_view text);
-// A version 7 UUID of this time.
+// Returns a version 7 UUID of this time.
 std::string uuid_at(std::uint64_t time_us, Random& random);
 std::string address_on(Ledger ledger, Random& random);
 std::string transaction_on(Ledger ledger, Random& random);
 
-// Amounts are integers of 10^-18 units until they become text.
+// Amounts are integers of 10^-18 units until they are written as text.
 inline constexpr std::uint64_t one_unit = 1'000'000'000'000'000'000;
 
 constexpr std::uint64_t power_of_ten(int exponent) {
@@ -50,9 +51,9 @@ constexpr std::uint64_t power_of_ten(int exponent) {
   for (; exponent > 0; --exponent) power *= 10;
   return power;
 }
-// Below `limit` units, mostly small.
+// Returns an amount below `limit` units, usually small.
 Int128 amount_below(std::uint64_t limit, Random& random);
-// The text of an amount with at most this many decimals.
+// Returns the text of an amount with at most this many decimals.
 std::string amount_text(Int128 amount, int decimals);
 constexpr int decimals_of(Ledger ledger) {
   return ledger == Ledger::solana ? 9 : 18;

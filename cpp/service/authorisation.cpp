@@ -15,7 +15,7 @@ Principal make_principal(const std::optional<std::string>& customer,
   if (client_id) principal.client_id = require_scalar<Label>("client_id", *client_id).value;
   if (!client_id && customer) principal.client_id = *principal.customer;
   if (customer && principal.client_id == operator_name) {
-    throw Error::invalid("client_id", "is what records say of the operator; choose another");
+    throw Error::invalid("client_id", "is reserved for the operator; choose another id");
   }
   std::vector<std::string_view> known;
   for (const Scope& scope : all_scopes) {
@@ -43,7 +43,7 @@ std::optional<std::string> listed_customer(const Principal& principal,
                                            const std::optional<Id>& named) {
   if (named && !can_see(principal, named->value)) {
     throw Error::field(Code::customer_not_accessible, "customer_id",
-                       "a client can only name its own customer");
+                       "a client can name only its own customer");
   }
   if (!principal.is_operator()) return principal.customer;
   return named ? std::optional(named->value) : std::nullopt;

@@ -1,4 +1,4 @@
-// Who may do what: scopes and tenancy, for every caller of the service (specification 5).
+// Authorisation of calls: scopes and tenancy (specification 5).
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace comptroller::service {
 inline constexpr std::string_view operator_read = "operator:read";
 inline constexpr std::string_view operator_write = "operator:write";
 
-// A scope and what it grants. A client has those that do not begin with "operator:".
+// A scope and what it permits. Clients can have the scopes that do not begin with "operator:".
 struct Scope {
   std::string_view name;
   std::string_view grants;
@@ -30,31 +30,34 @@ inline constexpr std::array<Scope, 12> all_scopes{{
     {"rewards:read_claims", "list claims"},
     {"rewards:write_monitoring_address", "create and update reward addresses"},
     {"rewards:read_monitoring_address", "list reward addresses"},
-    {operator_read, "every read, of every customer"},
-    {operator_write, "every write, for every customer"},
+    {operator_read, "read the records of all customers"},
+    {operator_write, "write the records of all customers"},
 }};
 
-// A principal with the given scopes, by default all that it can have: an operator without a
-// customer, else a client. Throws invalid_request for an invalid customer or client id, and for
-// scopes that it cannot have.
+// Returns the operator if `customer` is nullopt, else a client of the customer. `scopes` defaults
+// to all scopes that the principal can have. Throws invalid_request for an invalid customer or
+// client id, and for scopes that the principal cannot have.
 Principal make_principal(const std::optional<std::string>& customer,
                          const std::optional<std::string>& client_id,
                          const std::optional<std::vector<std::string>>& scopes);
 
-// Throws insufficient_scope, naming the missing scope, unless the principal has it. An operator
-// needs operator:read or operator:write instead; an operation that names one of these itself is for
-// operators only.
+// Throws insufficient_scope, which names the missing scope, unless the principal has the scope. The
+// operator needs operator:read or operator:write instead. Only the operator can call an operation
+// whose scope is one of these two.
 void require_scope(const Principal& principal, std::string_view scope, bool is_write);
 
-// The customer whose rows a list shows: a client's own, the one an operator names, or none for all.
-// Refuses a client that names another: customer_not_accessible.
+// Returns the customer whose rows a list shows: the client's own, the customer that the operator
+// names, or nullopt for all customers. Throws customer_not_accessible if a client names another
+// customer.
 std::optional<std::string> listed_customer(const Principal& principal,
                                            const std::optional<Id>& named);
 
-// The customer a new record belongs to: a client's own, the one an operator names, or `default`.
+// Returns the customer of a new record: the client's own, the customer that the operator names, or
+// `default`.
 std::string written_customer(const Principal& principal, const std::optional<Id>& named);
 
-// Whether a record of this customer exists as far as the principal can tell.
+// Whether the principal may see the records of a customer. To the principal, other records do not
+// exist.
 bool can_see(const Principal& principal, std::string_view customer);
 
 }  // namespace comptroller::service

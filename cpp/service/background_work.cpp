@@ -15,9 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds between_steps{5};  // so that other writers are served in turn
+constexpr milliseconds between_steps{5};  // lets other writers take their turn
 constexpr milliseconds first_pause{100};  // after a failure
-constexpr milliseconds longest_pause{60'000};
+constexpr milliseconds max_pause{60'000};
 
 thread_local BackgroundWork* of_this_thread = nullptr;
 
@@ -34,7 +34,7 @@ void BackgroundWork::start() {
   const std::lock_guard lock(mutex_);
   is_wanted_ = true;
   if (is_running_ || is_stopping_) return;
-  if (thread_.joinable()) thread_.join();  // it has left its loop
+  if (thread_.joinable()) thread_.join();  // the thread has left its loop
   try {
     thread_ = std::thread([this] { run(); });
     is_running_ = true;
@@ -54,7 +54,7 @@ void BackgroundWork::stop() {
 void BackgroundWork::run() {
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are for the program's own threads
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's own threads handle signals
   of_this_thread = this;
   milliseconds pause = first_pause;
   std::unique_lock lock(mutex_);
@@ -66,7 +66,7 @@ void BackgroundWork::run() {
     if (is_more == false) continue;
     is_wanted_ = true;
     changed_.wait_for(lock, is_more ? between_steps : pause, [&] { return is_stopping_; });
-    pause = is_more ? first_pause : std::min(pause * 2, longest_pause);
+    pause = is_more ? first_pause : std::min(pause * 2, max_pause);
   }
   is_running_ = false;
 }

@@ -10,12 +10,11 @@
 
 namespace comptroller::service {
 
-// Runs bounded writes that a request left for later, one after another on a thread of its own. The
-// thread exists only while there is something to do. A write that fails is tried again after a
-// pause. Safe for many threads.
+// Runs bounded writes that requests deferred, one after another, on a thread of its own. The thread
+// exists only while there is work. A failed write is retried after a pause. Safe for many threads.
 class BackgroundWork {
  public:
-  // One bounded write; gives whether more is left.
+  // One bounded write; returns whether more work remains.
   using Step = std::function<bool(db::Connection&)>;
 
   // The database must outlive this object.
@@ -24,19 +23,19 @@ class BackgroundWork {
   BackgroundWork(const BackgroundWork&) = delete;
   BackgroundWork& operator=(const BackgroundWork&) = delete;
 
-  // Runs steps until one leaves nothing. May be called in the write that leaves the work: the first
-  // step comes after it. Does nothing once stopped.
+  // Runs steps until no work remains. May be called inside a write transaction: the first step then
+  // runs after its commit. Does nothing after stop().
   void start();
-  // Returns after the present step; what is left is for the next opening of the store.
+  // Returns after the current step. The next opening of the store resumes the remaining work.
   void stop();
 
-  // For a callback that is called while a write waits: whether it is called by the thread of a
-  // BackgroundWork, which may not run Python code. Throws unavailable if that is to stop.
+  // Whether the calling thread is the thread of a BackgroundWork. Interrupt callbacks use this,
+  // because that thread must not run Python code. Throws closed if the thread is to stop.
   static bool is_this_thread();
 
  private:
   void run();
-  // Whether more is left; nothing if the step failed.
+  // Runs one step. Returns whether more work remains, nullopt if the step failed.
   std::optional<bool> try_step();
 
   db::Database& database_;

@@ -1,5 +1,5 @@
-// The canonical text of a request, which all equivalent requests share. Idempotency keys and page
-// cursors are compared by it.
+// The canonical text of a request, which is the same for all equivalent requests. Idempotency keys
+// and page cursors compare it.
 #pragma once
 
 #include <algorithm>
@@ -11,26 +11,26 @@
 
 namespace comptroller::service {
 
-// Replaces a value by the representation that all equal values share.
+// Replaces a value with its canonical representation.
 template <class T>
 void canonicalise(T& value) {
   if constexpr (requires { value.canonicalise(); }) value.canonicalise();
 }
-// Alternative values of a filter may come in any order, and repeatedly.
+// The values of a filter are a set: sorts them and removes duplicates.
 template <class T>
 void canonicalise(std::vector<T>& alternatives) {
   std::ranges::sort(alternatives);
   const auto repeated = std::ranges::unique(alternatives);
   alternatives.erase(repeated.begin(), repeated.end());
 }
-// An optional list is no filter and keeps its order.
+// An optional list is not a filter, so its order is kept.
 template <class T>
 void canonicalise(std::optional<T>& value) {
   if (value && !is_array<T>) canonicalise(*value);
 }
 
-// Addresses that are given, and those of filters, on one ledger or any. An invalid one stays as it
-// is, to be refused later.
+// Converts the addresses of a request to their stored form. An address in a filter may omit the
+// ledger. An invalid address is left unchanged; the operation rejects it later.
 template <Record Request>
 void canonicalise_addresses(Request& request) {
   if constexpr (requires { request.ledger; }) {

@@ -68,13 +68,13 @@ std::optional<store::Position> open_cursor(const Secret& secret, std::string_vie
                         &end, base64_variant) == 0 &&
       end == cursor.data() + cursor.size() && size == bytes.size();
   const store::Position position{read_number(bytes.data() + 1), read_number(bytes.data() + 9)};
-  // Sealed anew it must be the very same text: the decoder takes some bytes that are no base64.
+  // The decoder accepts some bytes that are not base64, so the sealed text is compared as well.
   const std::string sealed = seal_cursor(secret, list, position);
   if (!is_decoded || cursor.size() != sealed.size() ||
       sodium_memcmp(sealed.data(), cursor.data(), sealed.size()) != 0) {
     throw Error::field(Code::invalid_cursor, "page_cursor",
                        "is not a cursor of this list with these filters and this order; "
-                       "begin again without one");
+                       "send the request without a cursor");
   }
   return position;
 }

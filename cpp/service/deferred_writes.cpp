@@ -13,11 +13,12 @@ namespace comptroller::service {
 
 namespace {
 
-// A byte in a pipe, which says that there is something to take.
+// A pipe that is readable while the signal is set.
 class Signal {
  public:
   Signal() {
-    if (::pipe(ends_.data()) != 0) throw Error(Code::unavailable, "no file descriptor is left");
+    if (::pipe(ends_.data()) != 0)
+      throw Error(Code::unavailable, "no file descriptor is available");
     for (const int end : ends_) {
       ::fcntl(end, F_SETFD, FD_CLOEXEC);
       ::fcntl(end, F_SETFL, O_NONBLOCK);
@@ -32,7 +33,7 @@ class Signal {
   int descriptor() const { return ends_[0]; }
   void set() noexcept {
     const char byte = 1;
-    // It cannot fail: the pipe holds at most one byte.
+    // The write cannot fail, because the pipe holds at most one byte.
     [[maybe_unused]] const auto written = ::write(ends_[1], &byte, 1);
   }
   void clear() noexcept {
@@ -53,7 +54,7 @@ struct DeferredWrites::State {
     std::exception_ptr failure;
   };
 
-  // Allocates nothing: `ended` has room for every write that is queued.
+  // Allocates nothing: `ended` has space for every queued write.
   void end(Ticket ticket, const std::shared_ptr<PendingWrite>& write,
            const std::exception_ptr& failure) noexcept {
     write->end();

@@ -1,4 +1,4 @@
-// Write operations that no thread waits for: their answers are collected when their commit is
+// Write operations that no thread waits for. Their answers are collected after their commit is
 // durable.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace comptroller::service {
 
-// The deferred writes of one event loop, which watches a descriptor for their answers. Safe for
-// many threads.
+// The deferred writes of one event loop. The loop watches a descriptor, which becomes readable when
+// answers are ready. Safe for many threads.
 class DeferredWrites {
  public:
   using Ticket = std::uint64_t;  // from 1
@@ -20,17 +20,17 @@ class DeferredWrites {
   struct Completed {
     Ticket ticket = 0;
     Answer answer;
-    std::exception_ptr failure;  // in place of the answer
+    std::exception_ptr failure;  // set instead of the answer
   };
 
-  // Throws unavailable if the system has no descriptor left.
+  // Throws unavailable if the process has no descriptor left.
   DeferredWrites();
 
-  // Queues a write. Throws what refuses the call; nothing is queued then.
+  // Queues a write. Throws the Error of an invalid call, which is then not queued.
   Ticket submit(Service& service, const Principal& principal, const Call& call);
-  // Readable when an answer was completed, once for all of a commit.
+  // Becomes readable when writes complete, once for all writes of a commit.
   int descriptor() const;
-  // The writes completed since the last call.
+  // Returns the writes that completed since the last call.
   std::vector<Completed> take();
 
  private:

@@ -17,7 +17,7 @@ namespace {
 template <class T>
 using Named = std::vector<std::pair<std::string_view, T>>;
 
-// A statement about a field is there if it is true.
+// A flag is written only if it is true.
 using Flag = std::optional<bool>;
 
 struct FieldDescription {
@@ -27,7 +27,7 @@ struct FieldDescription {
   std::optional<std::size_t> max_length;
   std::optional<std::size_t> index_ranges;  // of a list's filter: ranges_a_value
   Flag may_be_negative;                     // of an amount
-  Flag is_derived;                          // follows from other records
+  Flag is_derived;                          // computed from other records
   Flag is_completed;                        // always shown, but input may omit it
   Flag is_operators;                        // shown to the operator only
   Flag is_deprecated;
@@ -50,7 +50,7 @@ struct RecordDescription {
   using fields = Fields<Field<&RecordDescription::doc>, Field<&RecordDescription::members>>;
 };
 
-// What a service has an attribute for, and what is loaded, exported and streamed under this name.
+// A resource of the service. Its name is also that of loads, exports and streams of its records.
 struct Resource {
   std::string_view name;
   std::string_view record;
@@ -77,7 +77,7 @@ Flag flag(bool is_true) {
   return is_true ? Flag(true) : std::nullopt;
 }
 
-// Answers always have their arrays, which requests may leave out.
+// Arrays are required in answers and optional in requests.
 enum class Use : std::uint8_t { answer, request };
 
 template <class F, Use use>
@@ -127,7 +127,7 @@ std::vector<Resource> describe_resources() {
 template <class E>
 Named<std::string_view> describe_values() {
   Named<std::string_view> values;
-  for (const EnumValue& value : values_of<E>) values.emplace_back(value.word, value.meaning);
+  for (const EnumValue& value : values_of<E>) values.emplace_back(value.text, value.meaning);
   return values;
 }
 

@@ -1,4 +1,4 @@
-// What operations do, once their caller may do it and their request is read.
+// The handlers of operations. They run after authorisation, with a parsed request.
 #pragma once
 
 #include "model/error.hpp"
@@ -15,7 +15,7 @@
 
 namespace comptroller::service {
 
-// Everything a handler works with. A read sees one snapshot; a write is in a transaction.
+// The context of a handler. A read sees one snapshot; a write runs in a transaction.
 struct Context {
   db::Connection& connection;
   const Principal& principal;
@@ -32,12 +32,12 @@ struct PageOf {
   std::string json;
 };
 
-// The refusal of an id that is unknown, or another customer's, which is answered alike.
+// The error for an id that is unknown or belongs to another customer; both have the same message.
 inline Error not_found(std::string_view what, std::string_view id) {
   return {Code::not_found, "there is no " + std::string(what) + " " + std::string(id)};
 }
 
-// What a refusal calls a record.
+// The name of a record in error messages.
 template <Record R>
 inline constexpr std::string_view record_name;
 template <>
@@ -51,7 +51,7 @@ inline constexpr std::string_view record_name<RewardAddress> = "reward address";
 template <>
 inline constexpr std::string_view record_name<Claim> = "claim";
 
-// The record with this id as the principal may see it; else not_found.
+// Returns the record with this id; throws not_found if the principal may not see it.
 template <Record R>
 store::Stored<R> require(Context& context, std::string_view id) {
   auto stored = store::find<R>(context.connection, id);
@@ -61,7 +61,7 @@ store::Stored<R> require(Context& context, std::string_view id) {
   return *std::move(stored);
 }
 
-// The customer whose rows a list shows, or none for all; see listed_customer.
+// Returns the customer whose rows a list shows, nullopt for all; see listed_customer.
 template <Record Request>
 std::optional<std::string> shown_customer(const Principal& principal, const Request& request) {
   if constexpr (std::derived_from<Request, OfCustomer>) {
@@ -71,8 +71,8 @@ std::optional<std::string> shown_customer(const Principal& principal, const Requ
   }
 }
 
-// The rows of a list, for its pages and its scans. Balances are shown as of `now` unless the
-// request names another time.
+// The rows of a list, for its pages and scans. Balances are as of `now` unless the request names
+// another time.
 template <Record Request>
 store::Listing listing_of(db::Connection& connection, const Request& request,
                           const std::optional<std::string>& customer, Timestamp now,
@@ -104,7 +104,7 @@ store::Listing listing_of(db::Connection& connection, const Request& request,
 }
 
 // Identifies the list that a cursor belongs to: operation, customer, filters with their defaults,
-// order.
+// and order.
 template <Record Request>
 std::string describe_list(const Context& context, Request filters) {
   filters.limit.reset();
@@ -121,16 +121,16 @@ std::string describe_list(const Context& context, Request filters) {
   return list;
 }
 
-// Space reserved for an item, so that an answer seldom has to move while it grows.
+// The bytes reserved for each item, so that a growing answer is rarely reallocated.
 inline constexpr std::size_t usual_item_bytes = 800;
 
-// Answers a page. `append(answer, rows, limit)` appends its rows as the member "items" and returns
-// the position of the last one if another row follows.
+// Answers a page. `append(answer, rows, limit)` appends its rows as the member "items". It returns
+// the position of the last row if another row follows.
 template <Record Request, class AppendItems>
 std::string answer_page(Context& context, const Request& request, const AppendItems& append) {
   const std::string list = describe_list(context, request);
   const std::int64_t limit = request.limit.value_or(PageLimit{}).value;
-  // One row more than the page has shows whether another page follows.
+  // One row more than the page holds shows whether another page follows.
   store::PageQuery page{request.order.value_or(Order::descending), std::nullopt, limit + 1};
   if (request.page_cursor) {
     page.position = open_cursor(context.secret, list, request.page_cursor->value);
@@ -149,7 +149,7 @@ std::string answer_page(Context& context, const Request& request, const AppendIt
   return answer;
 }
 
-// The handlers of records that are shown as they are stored.
+// The handlers of records that are shown as stored.
 template <Record R>
 R get(Context& context, const ById& request) {
   return require<R>(context, request.id.value).record;
@@ -164,7 +164,7 @@ PageOf<R> list(Context& context, const Request& request) {
   return {answer_page(context, request, append)};
 }
 
-// Stores one record as a load would.
+// Stores one record with the rules of a load.
 template <Record R>
 R put(Context& context, const R& request) {
   R line = request;
@@ -175,7 +175,7 @@ R put(Context& context, const R& request) {
   return require<R>(context, request.id.value).record;
 }
 
-// Saves the new state of a stored record; returns it.
+// Saves and returns the new state of a stored record.
 Claim save(Context& context, const store::Stored<Claim>& before, Claim after);
 PayoutGroup save(Context& context, const store::Stored<PayoutGroup>& before, PayoutGroup after);
 

@@ -20,7 +20,7 @@ Identity show(Context& context, const store::StoredIdentityRow& row) {
   return rules::show_identity(row.record, store::active_controls(context.connection, row.key));
 }
 
-// Writes the deprecated booleans as the controls that they stand for; gives whether any changed.
+// Sets the deprecated booleans by their controls; returns whether a control changed.
 bool write_flags(Context& context, const store::StoredIdentityRow& row, const LegacyFlags& flags) {
   const rules::LegacyChange change = rules::write_legacy_flags(
       flags, row.record.id, store::active_controls(context.connection, row.key), context.principal,

@@ -15,9 +15,10 @@ namespace comptroller::service {
 
 namespace {
 
-constexpr std::size_t most_groups_remembered = 100'000;
+constexpr std::size_t max_cached_groups = 100'000;
 
-// Runs what takes a line. Failures of the store are not the line's and pass through.
+// Stores the result of `action` for a line. An Error about the line is its rejection; a failure of
+// the store is thrown.
 template <class Action>
 void attempt(LineResult& result, const Action& action) {
   try {
@@ -37,11 +38,11 @@ std::vector<db::Insertion> insert_new(db::Connection& connection,
   return store::insert_orchestrations(connection, orchestrations);
 }
 
-// The record whose id the line has, which could not be inserted.
+// The stored record with the id of a line that could not be inserted.
 template <Record R>
 store::Stored<R> stored_record(db::Connection& connection, const R& line) {
   if (auto stored = store::find<R>(connection, line.id.value)) return *std::move(stored);
-  throw Error(Code::internal, "an id is taken and not stored");
+  throw Error(Code::internal, "an id is taken, but no record has it");
 }
 
 }  // namespace
@@ -99,13 +100,13 @@ Outcome Ingestion::inserted(const R& line) {
 bool Ingestion::adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line) {
   if (stored.provenance == store::Provenance::own) return false;
   if (stored.record.customer_id != line.customer_id) {
-    throw Error(Code::already_exists, "a control of another customer names this identity already");
+    throw Error(Code::already_exists, "a control of another customer already names this identity");
   }
   const StoredIdentity implied = std::exchange(stored.record, line);
   const bool is_written =
       implied.metadata || implied.updated_at.microseconds != implied.created_at.microseconds;
   if (is_written && line.updated_at < implied.updated_at) {
-    // An older line does not undo a write.
+    // Keeps the changes of a later write than the line.
     if (implied.metadata) stored.record.metadata = implied.metadata;
     stored.record.updated_at = implied.updated_at;
   }
@@ -211,7 +212,7 @@ Outcome Ingestion::take_line(PayoutGroup& line) {
     store::insert_payout_group(connection_, line);
     return inserted(line);
   }
-  // A line from before its claims were confirmed says the same as the store.
+  // A line written before its claims were confirmed then equals the stored group.
   store::raise_to_claims(connection_, line);
   const auto merged = rules::merge(stored->record, line);
   if (!merged) return Outcome::unchanged;
@@ -236,7 +237,7 @@ Outcome Ingestion::take_line(RewardAddress& line) {
   }
   if (!stored) {
     if (const auto taken = store::find_address(connection_, line.ledger, line.address.value)) {
-      throw Error::conflict("the address is registered already", taken->record.id.value);
+      throw Error::conflict("the address is already registered", taken->record.id.value);
     }
     store::insert(connection_, line);
     return inserted(line);
@@ -251,7 +252,7 @@ Ingestion::Group& Ingestion::group(const GroupId& id) {
   const std::int64_t symbol = connection_.symbols().intern(id.value);
   const auto known = groups_.find(symbol);
   if (known != groups_.end()) return known->second;
-  if (groups_.size() >= most_groups_remembered) finish();
+  if (groups_.size() >= max_cached_groups) finish();
   return groups_.emplace(symbol, Group{store::group_facts(connection_, symbol), {}, {}})
       .first->second;
 }
@@ -290,7 +291,7 @@ Outcome Ingestion::merge(const store::NewClaim& line) {
 
 Outcome Ingestion::take_line(const Balance& line) {
   if (!store::find<RewardAddress>(connection_, line.address_id.value)) {
-    throw Error::field(Code::not_found, "address_id", "no such reward address");
+    throw Error::field(Code::not_found, "address_id", "there is no reward address with this id");
   }
   if (const auto stored = store::find_balance(connection_, line.address_id, line.at)) {
     rules::merge(*stored, line);

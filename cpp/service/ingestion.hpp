@@ -1,5 +1,5 @@
-// What loaded lines do to the store: each inserts a record, updates it, changes nothing, or is
-// rejected. Used by loads and by the operations that put one record.
+// Stores loaded lines: each line inserts a record, updates it, changes nothing, or is rejected.
+// Loads and the operations that put one record use it.
 #pragma once
 
 #include <memory>
@@ -21,16 +21,17 @@ enum class Outcome : std::uint8_t { inserted, updated, unchanged };
 
 struct LineResult {
   Outcome outcome = Outcome::unchanged;
-  std::unique_ptr<const Error> rejection;  // instead of an outcome
-  bool is_deferred = false;  // neither: take the line again after the filling of its table
+  std::unique_ptr<const Error> rejection;  // set instead of an outcome
+  bool is_deferred = false;                // neither: take the line again after its table is filled
 };
 
-// Takes the lines of one kind inside one write transaction. A line is rejected before anything of
-// it is written, so the transaction can continue. Failures of the store are thrown.
+// Takes the lines of one kind inside one write transaction. A line is rejected before anything is
+// written for it, so the transaction can continue. Failures of the store are thrown. For one
+// thread.
 class Ingestion {
  public:
-  // `customer` is the one of lines that name none, by default `default`; a control has the customer
-  // of its identity.
+  // `customer` is the customer of lines without a customer_id; default: `default`. A control has
+  // the customer of its identity.
   Ingestion(db::Connection& connection, const Principal& principal,
             std::optional<std::string> customer, Timestamp now, rules::MakeId make_id)
       : connection_(connection),
@@ -39,11 +40,11 @@ class Ingestion {
         now_(now),
         make_id_(std::move(make_id)) {}
 
-  // Takes lines and gives the result that each has if they are taken one by one. A line without a
-  // customer gets it. Only during the filling of their table are lines deferred.
+  // Takes lines; the results are the same as if the lines were taken one by one. Sets the customer
+  // of a line without one. Lines are deferred only while their table is being filled.
   template <Record Line>
   std::vector<LineResult> take(std::span<Line* const> lines);
-  // Takes one line; throws what it is rejected with.
+  // Takes one line; throws its rejection.
   template <Record Line>
   Outcome take(Line& line) {
     Line* const lines[] = {&line};
@@ -52,23 +53,25 @@ class Ingestion {
     return results.front().outcome;
   }
 
-  // Writes what is gathered until the end of the transaction; call it before the commit.
+  // Writes the changes of groups that are collected until the end of the transaction. Call it
+  // before the commit.
   void finish();
 
  private:
   struct Group {
     store::GroupFacts facts;
-    std::optional<Timestamp> confirmed_at;  // the latest of a CLAIM_ALL that arrived
-    std::optional<Timestamp> withdrawn_at;  // the latest that a line corrected
+    std::optional<Timestamp> confirmed_at;  // the latest of the inserted CLAIM_ALL claims
+    std::optional<Timestamp> withdrawn_at;  // the latest that a line replaced
   };
 
-  // Claims and orchestrations are inserted together: `prepare` rejects a line by itself, `merge`
-  // takes one whose id is taken.
+  // Claims and orchestrations are inserted in batches: `prepare` validates a line, `merge` takes a
+  // line whose id is stored.
   store::NewClaim prepare(Claim& line);
   const Orchestration* prepare(Orchestration& line);
   Outcome merge(const store::NewClaim& line);
   Outcome merge(const Orchestration* line);
-  // The other kinds line by line: one may read what the line before it wrote.
+  // Lines of other kinds are taken one by one, because a line may read what the previous line
+  // wrote.
   Outcome take_line(IdentityLine& line);
   Outcome take_line(Control& line);
   Outcome take_line(PayoutGroup& line);
@@ -77,13 +80,13 @@ class Ingestion {
 
   template <Record R>
   void set_default_customer(R& line);
-  // Makes the customer of an inserted line if it is new.
+  // Creates the customer of an inserted line if it is new.
   template <Record R>
   Outcome inserted(const R& line);
   store::StoredIdentityRow insert_implied_identity(const Control& line);
   Group& group(const GroupId& id);
   void check_customer(const store::GroupFacts& group, std::string_view customer);
-  // Raises `latest` of the claim's group to the confirmation of the claim, if it claims all.
+  // If the claim is a confirmed CLAIM_ALL claim, raises `latest` of its group to its confirmed_at.
   void note(const Claim& claim, std::optional<Timestamp> Group::* latest);
   bool adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line);
 
@@ -93,7 +96,7 @@ class Ingestion {
   Timestamp now_;
   rules::MakeId make_id_;
   std::unordered_map<std::int64_t, Group> groups_;  // by the symbol of the id
-  std::string last_customer_;                       // is known to exist
+  std::string last_customer_;                       // this customer exists
 };
 
 }  // namespace comptroller::service

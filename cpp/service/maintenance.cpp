@@ -35,7 +35,7 @@ std::string check(Service& service, const Principal& principal) {
   for (const std::string& finding : health.findings) findings.push_back({"integrity", finding});
   const bool is_whole = findings.empty();
   if (health.copies.size() > 1) {
-    findings.push_back({"sqlite", "more than one copy of SQLite is in this process"});
+    findings.push_back({"sqlite", "this process has more than one copy of SQLite"});
   }
   if (is_whole) {
     std::ranges::move(store::broken_invariants(*connection), std::back_inserter(findings));

@@ -1,4 +1,4 @@
-// Checking and copying a whole store; for the operator alone, since it holds every customer's data.
+// Checks and copies a whole store. Operator only, because a store holds the data of all customers.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace comptroller::service {
 //   {"ok": bool, "findings": [{"check", "message"}, ...], "engine": name and version,
 //    "copies": [path of the engine's library, ...], "rows": {table: count}}
 //
-// Reads only. More than one copy of the engine in the process is a finding: they cancel each
-// other's file locks. Throws insufficient_scope for a client.
+// Reads only. More than one copy of the engine in the process is a finding, because the copies
+// cancel each other's file locks. Throws insufficient_scope for a client.
 std::string check(Service& service, const Principal& principal);
 
-// Makes a consistent copy in a new file; it holds every write that was answered before. Throws
-// insufficient_scope, invalid_request (one of the store's own files), unavailable (the file exists
-// or cannot be written; the message names the path).
+// Makes a consistent copy in a new file, with every write that was answered before. Throws
+// insufficient_scope, invalid_request (one of the store's own files), unusable or unavailable (the
+// file exists or cannot be written; the message names the path).
 void backup(Service& service, const Principal& principal, const std::string& destination);
 
 }  // namespace comptroller::service

@@ -14,7 +14,7 @@ namespace comptroller::service {
 
 namespace {
 
-// A malformed id in a path names no record; in a query or body it is an invalid request.
+// A malformed id in a path is not found; in a query or body it is an invalid request.
 template <Record Request>
 void check_path_id(const Call& call) {
   for (const Parameter& parameter : call.parameters) {
@@ -24,7 +24,7 @@ void check_path_id(const Call& call) {
   }
 }
 
-// Members that both a parameter and the body name must agree.
+// A member in both a parameter and the body must have the same value in both.
 template <Record Request>
 void merge_agreeing(const Request& query, Request& request) {
   for_each_field<Request>([&]<class F>() {
@@ -38,7 +38,7 @@ void merge_agreeing(const Request& query, Request& request) {
   });
 }
 
-// The member that may hold the request in a body, as {"address": {...}} (specification 4.4).
+// The member of a body that may contain the request, as {"address": {...}} (specification 4.4).
 template <Record Request>
 inline constexpr std::string_view envelope_of =
     std::same_as<Request, CreateRewardAddress> || std::same_as<Request, UpdateRewardAddress>
@@ -56,7 +56,7 @@ void read_body(const Call& call, json::ReadOptions options, Request& request) {
   reader_of_thread().read(call.body.empty() ? "{}" : std::string_view(call.body), request, options);
 }
 
-// The request of a call, from its parameters and its body as the source says.
+// Reads the request of a call from its parameters and its body, as `source` states.
 template <Record Request, RequestSource source>
 Request read_request(const Call& call) {
   using enum RequestSource;
@@ -90,7 +90,7 @@ Request read_request(const Call& call) {
   return request;
 }
 
-// What a handler takes and answers, read off its type.
+// The types of a handler's request and answer.
 template <class Handler>
 struct Signature;
 template <Record A, class R>
@@ -147,7 +147,7 @@ PreparedWrite prepare_write(const Operation& operation, const Principal& princip
           }};
 }
 
-// What one parameter adds to the ranges of indexes that a page reads; see ranges_a_value.
+// The number of index ranges that one parameter adds to a page; see ranges_a_value.
 template <Record Request>
 std::optional<std::size_t> ranges_of(std::string_view parameter) {
   std::optional<std::size_t> ranges;
@@ -157,19 +157,20 @@ std::optional<std::size_t> ranges_of(std::string_view parameter) {
   return ranges;
 }
 
-// A small page that at most one filter narrows, by an index in the order of the page. Each value of
-// the filter is a range of that index, for each customer whose rows are merged.
+// Whether a page is small and narrowed by at most one filter, which an index in the order of the
+// page serves. Each value of the filter adds a range of that index for each customer whose rows are
+// merged.
 template <Record Request>
 bool is_short_page(const Principal& principal, std::span<const Parameter> parameters) {
-  constexpr std::int64_t most_records = 100;
-  constexpr std::size_t most_ranges = 16;  // of one statement
+  constexpr std::int64_t max_records = 100;
+  constexpr std::size_t max_ranges = 16;  // of one statement
   std::size_t ranges = 0;
   std::string_view filter;
   bool names_customer = !principal.is_operator();
   for (const Parameter& parameter : parameters) {
     if (parameter.name == "limit") {
       const auto limit = Scalar<PageLimit>::parse(parameter.value);
-      if (!limit || limit->value > most_records) return false;
+      if (!limit || limit->value > max_records) return false;
     }
     if (parameter.name == "customer_id") names_customer = true;
     const auto added = ranges_of<Request>(parameter.name);
@@ -179,11 +180,11 @@ bool is_short_page(const Principal& principal, std::span<const Parameter> parame
     ranges += *added;
   }
   if (filter.empty()) ranges = 1;
-  if (!names_customer) ranges *= static_cast<std::size_t>(store::most_merged_customers);
-  return ranges <= most_ranges;
+  if (!names_customer) ranges *= static_cast<std::size_t>(store::max_merged_customers);
+  return ranges <= max_ranges;
 }
 
-// Completes what the table says of an operation with what its handler says.
+// Completes a row of the table with the properties that follow from its handler.
 template <auto Handler, RequestSource source>
 Operation row(Operation operation) {
   using Types = Signature<decltype(Handler)>;
@@ -215,15 +216,14 @@ Operation read(Operation operation) {
 constexpr ErrorCase unknown_id{Code::not_found,
                                "no record has this id, or it belongs to another customer"};
 constexpr ErrorCase for_operator{Code::insufficient_scope, "the caller is not the operator"};
-// Of a list.
-constexpr ErrorCase other_cursor{Code::invalid_cursor, "the cursor is of another list, or damaged"};
+constexpr ErrorCase other_cursor{Code::invalid_cursor,
+                                 "the cursor belongs to another list, or is damaged"};
 constexpr ErrorCase other_customer{Code::customer_not_accessible,
-                                   "a client named a customer that is not its own"};
-// Of what is put as a line of a load would be.
-constexpr ErrorCase stored_differs{
-    Code::already_exists,
-    "the stored record has other content and the same or a later updated_at, another created_at or "
-    "another customer"};
+                                   "a client named another customer"};
+// For operations that store a record as a load of one line would.
+constexpr ErrorCase stored_differs{Code::already_exists,
+                                   "the stored record has other content and the same or a later "
+                                   "updated_at, or another created_at or another customer"};
 
 std::vector<Operation> make_operations() {
   using enum RequestSource;
@@ -254,23 +254,24 @@ std::vector<Operation> make_operations() {
            .scope = write_identity,
            .method = "PUT",
            .paths = {"/v2/identity/identities/{id}"},
-           .summary = "Sets metadata or the deprecated booleans of an identity.",
-           .details = "Members that are left out stay as they are.",
-           .errors = {unknown_id,
-                      {control_not_overridable, "a client set admin_disabled"},
-                      {already_exists,
-                       "an active control of that type and setter is not the boolean's own"}}}),
+           .summary = "Sets the metadata or the deprecated booleans of an identity.",
+           .details = "Omitted members keep their values.",
+           .errors =
+               {unknown_id,
+                {control_not_overridable, "a client set admin_disabled"},
+                {already_exists,
+                 "a control of that type and setter with another is_overridable is active"}}}),
       row<&put_identity, body>(
           {.name = "identities.put",
            .scope = operator_write,
            .method = "PUT",
            .paths = {"/operator/identity/identities"},
            .summary = "Creates an identity, or sets the given members of an existing one.",
-           .details = "For the operator.",
+           .details = "Operator only.",
            .errors = {for_operator,
                       {already_exists,
-                       "the identity belongs to another customer, or an active control of that "
-                       "type and setter is not the boolean's own"}}}),
+                       "the identity belongs to another customer, or a control of that type "
+                       "and setter with another is_overridable is active"}}}),
       read<&permits>({.name = "identities.permits",
                       .scope = read_identity,
                       .paths = {"/v2/identity/identities/{id}/permits"},
@@ -281,20 +282,21 @@ std::vector<Operation> make_operations() {
                            .paths = {"/v2/identity/controls/{id}"},
                            .summary = "Returns one control, active or deleted.",
                            .errors = {unknown_id}}),
-      read<&list<Control, ListControls>>({.name = "controls.list",
-                                          .scope = read_control,
-                                          .paths = {"/v2/identity/controls"},
-                                          .summary = "Lists controls, by default active ones.",
-                                          .errors = {other_cursor, other_customer}}),
+      read<&list<Control, ListControls>>(
+          {.name = "controls.list",
+           .scope = read_control,
+           .paths = {"/v2/identity/controls"},
+           .summary = "Lists controls, by default only active controls.",
+           .errors = {other_cursor, other_customer}}),
       row<&create_control, body>(
           {.name = "controls.create",
            .scope = write_control,
            .method = "POST",
            .paths = {"/v2/identity/controls", "/operator/identity/controls"},
            .summary = "Creates a control, which restricts an identity.",
-           .details = "A control that a client creates can be deleted by a client.",
+           .details = "Clients can delete a control that a client created.",
            .errors = {{control_type_not_permitted, "a client set FROZEN"},
-                      {not_found, "there is no such identity"},
+                      {not_found, "the identity does not exist"},
                       {already_exists,
                        "a control of this type and setter is active; `existing` is its id"}}}),
       row<&delete_control, either>(
@@ -303,9 +305,9 @@ std::vector<Operation> make_operations() {
            .method = "DELETE",
            .paths = {"/v2/identity/controls", "/operator/identity/controls"},
            .summary = "Deletes a control, and returns it with deleted_at.",
-           .errors = {{not_found, "there is no such control, or it is another identity's"},
+           .errors = {{not_found, "the control does not exist, or it belongs to another identity"},
                       {control_not_overridable, "a client may not delete this control"},
-                      {already_deleted, "the control is deleted already"}}}),
+                      {already_deleted, "the control is already deleted"}}}),
       read<&get<Orchestration>>({.name = "orchestrations.get",
                                  .scope = read_orchestration,
                                  .paths = {"/v2/orchestration/orchestrations/{id}"},
@@ -322,7 +324,7 @@ std::vector<Operation> make_operations() {
            .method = "PUT",
            .paths = {"/operator/orchestration/orchestrations"},
            .summary = "Stores one orchestration, as a load of one line would.",
-           .details = "For the operator. A stored orchestration is replaced by one that is newer.",
+           .details = "Operator only. A newer orchestration replaces the stored one.",
            .errors = {for_operator, stored_differs}}),
       read<&get<PayoutGroup>>(
           {.name = "payout_groups.get",
@@ -342,7 +344,7 @@ std::vector<Operation> make_operations() {
            .scope = write_groups,
            .method = "POST",
            .paths = {"/rewards/payout-groups", "/v2/rewards/payout-groups"},
-           .summary = "Creates a payout group, UNREGISTERED and with balance 0.",
+           .summary = "Creates a payout group with status UNREGISTERED and balance 0.",
            .errors = {other_customer},
            .envelope = "group"}),
       row<&change<PayoutGroup, UpdatePayoutGroup, &rules::update_group>, id_and_body>(
@@ -350,7 +352,7 @@ std::vector<Operation> make_operations() {
            .scope = write_groups,
            .method = "PUT",
            .paths = {"/rewards/payout-groups/{id}", "/v2/rewards/payout-groups/{id}"},
-           .summary = "Sets name or jurisdiction of a payout group.",
+           .summary = "Sets the name or jurisdiction of a payout group.",
            .errors = {unknown_id},
            .envelope = "group"}),
       row<&observe_payout_group, id_and_body>(
@@ -358,8 +360,8 @@ std::vector<Operation> make_operations() {
            .scope = operator_write,
            .method = "POST",
            .paths = {"/operator/rewards/payout-groups/{id}/observe"},
-           .summary = "Records what was observed of a payout group on chain.",
-           .details = "For the operator.",
+           .summary = "Records the observed on-chain state of a payout group.",
+           .details = "Operator only.",
            .errors = {unknown_id, for_operator},
            .envelope = "group"}),
       read<&get<RewardAddress>>({.name = "reward_addresses.get",
@@ -382,7 +384,7 @@ std::vector<Operation> make_operations() {
            .summary = "Registers an address for reward attribution.",
            .errors = {other_customer,
                       {ledger_mismatch, "the payout group is on another ledger"},
-                      {not_found, "there is no such payout group"},
+                      {not_found, "the payout group does not exist"},
                       {already_exists,
                        "the address is registered; `existing` is its id if the caller may see "
                        "it"}},
@@ -392,10 +394,10 @@ std::vector<Operation> make_operations() {
            .scope = write_addresses,
            .method = "PUT",
            .paths = {"/rewards/addresses/{id}", "/v2/rewards/addresses/{id}"},
-           .summary = "Sets name or payout group of a reward address.",
-           .details = "In another payout group the status is PENDING again.",
+           .summary = "Sets the name or payout group of a reward address.",
+           .details = "A change of the payout group sets the status to PENDING.",
            .errors = {{ledger_mismatch, "the payout group is on another ledger"},
-                      {not_found, "there is no such address, or no such payout group"}},
+                      {not_found, "the address or the payout group does not exist"}},
            .envelope = "address"}),
       row<&observe_reward_address, id_and_body>(
           {.name = "reward_addresses.observe",
@@ -403,14 +405,14 @@ std::vector<Operation> make_operations() {
            .method = "POST",
            .paths = {"/operator/rewards/addresses/{id}/observe"},
            .summary = "Records the observed status of a reward address.",
-           .details = "For the operator.",
+           .details = "Operator only.",
            .errors = {unknown_id, for_operator},
            .envelope = "address"}),
       read<&list<Balance, ListBalances>>({.name = "balances.list",
                                           .scope = operator_read,
                                           .paths = {"/operator/rewards/balances"},
-                                          .summary = "Lists recorded balances by their time.",
-                                          .details = "For the operator.",
+                                          .summary = "Lists recorded balances in order of time.",
+                                          .details = "Operator only.",
                                           .errors = {other_cursor, for_operator}}),
       row<&record_balance, body>(
           {.name = "balances.record",
@@ -418,9 +420,9 @@ std::vector<Operation> make_operations() {
            .method = "POST",
            .paths = {"/operator/rewards/balances"},
            .summary = "Records the balance of a reward address at a time.",
-           .details = "For the operator.",
+           .details = "Operator only.",
            .errors = {for_operator,
-                      {not_found, "there is no such reward address"},
+                      {not_found, "the reward address does not exist"},
                       {already_exists, "another balance is recorded for that time"}}}),
       read<&get<Claim>>({.name = "claims.get",
                          .scope = read_claims,
@@ -438,10 +440,10 @@ std::vector<Operation> make_operations() {
            .method = "PUT",
            .paths = {"/operator/rewards/claims"},
            .summary = "Stores one claim, as a load of one line would.",
-           .details = "For the operator. A stored claim is replaced by one that is newer.",
+           .details = "Operator only. A newer claim replaces the stored one.",
            .errors = {for_operator,
                       stored_differs,
-                      {illegal_transition, "the status would go back"},
+                      {illegal_transition, "the stored status cannot change to the new status"},
                       {already_exists, "the payout group belongs to another customer"}}}),
       row<&change<Claim, SubmitClaim, &rules::submit_claim>, id_and_body>(
           {.name = "claims.submit",
@@ -449,26 +451,28 @@ std::vector<Operation> make_operations() {
            .method = "POST",
            .paths = {"/operator/rewards/claims/{id}/submit"},
            .summary = "Changes a claim from PENDING to SUBMITTED.",
-           .details = "For the operator.",
-           .errors = {unknown_id, for_operator, {illegal_transition, "it is not PENDING"}}}),
+           .details = "Operator only.",
+           .errors = {unknown_id, for_operator, {illegal_transition, "the claim is not PENDING"}}}),
       row<&change<Claim, ConfirmClaim, &rules::confirm_claim>, id_and_body>(
           {.name = "claims.confirm",
            .scope = operator_write,
            .method = "POST",
            .paths = {"/operator/rewards/claims/{id}/confirm"},
            .summary = "Changes a claim from SUBMITTED to CONFIRMED.",
-           .details = "For the operator.",
-           .errors = {unknown_id, for_operator, {illegal_transition, "it is not SUBMITTED"}}}),
+           .details = "Operator only.",
+           .errors = {unknown_id,
+                      for_operator,
+                      {illegal_transition, "the claim is not SUBMITTED"}}}),
       row<&change<Claim, FailClaim, &rules::fail_claim>, id_and_body>(
           {.name = "claims.fail",
            .scope = operator_write,
            .method = "POST",
            .paths = {"/operator/rewards/claims/{id}/fail"},
            .summary = "Changes a claim from PENDING or SUBMITTED to FAILED.",
-           .details = "For the operator.",
+           .details = "Operator only.",
            .errors = {unknown_id,
                       for_operator,
-                      {illegal_transition, "it is CONFIRMED or FAILED already"}}}),
+                      {illegal_transition, "the claim is already CONFIRMED or FAILED"}}}),
   };
 }
 
@@ -487,8 +491,8 @@ const Operation* find_operation(std::string_view name) {
 
 bool is_short(const Principal& principal, std::string_view operation,
               std::span<const Parameter> parameters) {
-  constexpr std::size_t most_parameters = 200;  // each may be refused by name
-  if (parameters.size() > most_parameters) return false;
+  constexpr std::size_t max_parameters = 200;  // an error may name each of them
+  if (parameters.size() > max_parameters) return false;
   const Operation* found = find_operation(operation);
   return found == nullptr || found->is_bounded || found->is_short_page(principal, parameters);
 }

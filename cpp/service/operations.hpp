@@ -9,30 +9,30 @@
 
 namespace comptroller::service {
 
-// Where the fields of a request come from.
+// The sources of the members of a request.
 enum class RequestSource : std::uint8_t {
   parameters,   // all from parameters
   path_id,      // from parameters, with `id` in the path: a malformed id is not found
   body,         // all from the body
-  id_and_body,  // `id` from the path, the rest from the body
-  id_in_both,   // the same, but the body may repeat the id, which must agree
-  either,       // from parameters or the body, which must agree
+  id_and_body,  // `id` from the path, other members from the body
+  id_in_both,   // the same, but the body may also have the id, which must be equal
+  either,       // from parameters or the body; values in both must be equal
 };
 
-// An operation without a body only reads.
+// An operation without a body is a read.
 constexpr bool has_body(RequestSource source) {
   return source != RequestSource::parameters && source != RequestSource::path_id;
 }
 
 struct Operation;
-// Gives the answer of a read, from a snapshot.
+// Runs a read in a snapshot and returns its answer.
 using Read = std::string(Service&, const Principal&, const Operation&, const Call&,
                          db::Connection&);
 using IsShortPage = bool(const Principal&, std::span<const Parameter>);
 using Prepare = PreparedWrite(const Operation&, const Principal&, const Call&);
 
-// A code that an operation refuses with, and when. Any operation may also be refused for a member
-// that is not valid or a scope that is missing.
+// An error code of an operation, and when the operation throws it. Invalid members and missing
+// scopes are not listed, because any operation may have them.
 struct ErrorCase {
   Code code;
   std::string_view when;
@@ -42,19 +42,19 @@ struct ErrorCase {
 
 struct Operation {
   std::string_view name;
-  std::string_view scope;  // that a client needs; the operator's follow from is_write
+  std::string_view scope;  // required of a client; is_write determines the operator's scope
   std::string_view method = {};
-  std::vector<std::string_view> paths = {};  // the first is the one that is documented
+  std::vector<std::string_view> paths = {};  // the documentation shows the first
   std::string_view summary = {};             // one sentence
-  std::string_view details = {};             // more sentences, or none
+  std::string_view details = {};             // more sentences, may be empty
   std::vector<ErrorCase> errors = {};
   std::string_view envelope = {};       // the member that holds the record in an answer over HTTP
   std::string_view body_envelope = {};  // the member that may hold the request in a body
 
-  // The rest follows from the handler.
+  // The members below are derived from the handler.
   bool is_write = false;
-  // Whether a call costs the same in a store of any size. The cost of a list depends on its
-  // filters (model/filters.hpp).
+  // Whether the cost of a call is independent of the size of the store. The cost of a list depends
+  // on its filters (model/filters.hpp).
   bool is_bounded = false;
   bool is_list = false;
   RequestSource request_source{};
@@ -78,13 +78,14 @@ const Operation* find_operation(std::string_view name);
 // Throws insufficient_scope if the principal may not call the operation.
 void require_operation_scope(const Principal& principal, const Operation& operation);
 
-// Whether a read takes less than a millisecond in a store of any size; also if it is refused.
+// Whether a read takes less than a millisecond in a store of any size. A read that will be rejected
+// is short.
 bool is_short(const Principal& principal, std::string_view operation,
               std::span<const Parameter> parameters);
 
 }  // namespace comptroller::service
 
 template <>
-inline constexpr auto comptroller::words_of<comptroller::service::RequestSource> =
+inline constexpr auto comptroller::enum_texts<comptroller::service::RequestSource> =
     std::to_array<std::string_view>(
         {"parameters", "path_id", "body", "id_and_body", "id_in_both", "either"});

@@ -18,13 +18,13 @@ struct Parameter {
   std::string value;
 };
 
-// The most values an array parameter takes (specification 8).
-inline constexpr std::size_t most_array_values = 100;
+// The maximum number of values of an array parameter (specification 8).
+inline constexpr std::size_t max_array_values = 100;
 
-// Sets a member to the value of a parameter. Returns why the value is refused.
+// Sets a member to the value of a parameter. Returns the message of an invalid value.
 template <class T>
 std::optional<std::string> set_member(T& member, std::string_view text, bool is_repeated) {
-  if constexpr (Parsed<T>) {  // other members come in the body only
+  if constexpr (Parsed<T>) {  // other members only come in the body
     if (is_repeated) return "appears more than once";
     auto value = Scalar<T>::parse(text);
     if (!value) return refused_text(Scalar<T>::expectation(), text);
@@ -34,7 +34,7 @@ std::optional<std::string> set_member(T& member, std::string_view text, bool is_
 }
 template <class T>
 std::optional<std::string> set_member(std::vector<T>& values, std::string_view text, bool) {
-  if (values.size() == most_array_values) return "takes at most 100 values";
+  if (values.size() == max_array_values) return "takes at most 100 values";
   std::optional<std::string> refusal = set_member(values.emplace_back(), text, false);
   if (refusal) values.pop_back();
   return refusal;

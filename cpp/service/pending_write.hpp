@@ -1,4 +1,4 @@
-// A write operation between its request and its answer.
+// A write operation from its request to its answer.
 #pragma once
 
 #include <functional>
@@ -22,12 +22,12 @@ struct Answer {
   bool is_replay = false;
 };
 
-// The idempotency keys of writes that have not ended. Safe for many threads.
+// The idempotency keys of writes in progress. Safe for many threads.
 class KeysInFlight {
  public:
   using Key = std::tuple<std::string, std::string, std::string>;  // customer, operation, key
 
-  // Holds a key to the end of its life. Throws idempotency_in_flight if another holds it.
+  // Holds a key for its lifetime. The constructor throws idempotency_in_flight if the key is held.
   class Reservation {
    public:
     Reservation(KeysInFlight& all, Key key);
@@ -46,23 +46,23 @@ class KeysInFlight {
   std::set<Key> keys_;
 };
 
-// What an operation makes of a request that it has read.
+// A write operation whose request has been read.
 struct PreparedWrite {
   std::string canonical_request;  // see canonical_text; only if the call has an idempotency key
-  // Gives the answer.
+  // Runs the write and returns its answer.
   std::function<std::string(Service&, const Principal&, db::Connection&)> run;
 };
 
-// Runs a write in a transaction of the caller's, and keeps its answer. With an idempotency key the
-// answer is stored for a day with the request's fingerprint, and returned again for the same
+// Runs a write in the caller's transaction, and keeps its answer. With an idempotency key, stores
+// the answer for a day with the request's fingerprint, and returns the stored answer to an equal
 // request.
 class PendingWrite {
  public:
-  // Reads the request and reserves its key. Throws what refuses the call.
+  // Reads the request and reserves its key. Throws the Error of an invalid call.
   PendingWrite(Service& service, Principal principal, const Operation& operation, const Call& call);
 
   void run(db::Connection& connection);
-  // The key is free again. The service is not used any more.
+  // Releases the key. The service is not used after this.
   void end() noexcept { reservation_.reset(); }
   Answer& answer() { return answer_; }
 

@@ -8,7 +8,7 @@ namespace comptroller::service {
 
 namespace {
 
-// Throws unless the group exists, belongs to the address's customer and is on its ledger.
+// Throws unless the group exists, belongs to the customer of the address and is on its ledger.
 void check_group(Context& context, const RewardAddress& address, const GroupId& named) {
   const std::string& id = named.value;
   const auto group = require<PayoutGroup>(context, id);
@@ -25,7 +25,7 @@ RewardAddress create_reward_address(Context& context, const CreateRewardAddress&
   if (request.payout_group_id) check_group(context, address, *request.payout_group_id);
   if (const auto taken =
           store::find_address(context.connection, address.ledger, address.address.value)) {
-    constexpr const char* detail = "the address is registered on this ledger already";
+    constexpr const char* detail = "the address is already registered on this ledger";
     if (!can_see(context.principal, customer_of(taken->record))) {
       throw Error(Code::already_exists, detail);
     }
@@ -56,7 +56,7 @@ Balance record_balance(Context& context, const Balance& request) {
                       context.environment.make_id);
   Balance line = request;
   ingestion.take(line);
-  // An equal balance that was recorded before keeps its text.
+  // If an equal balance is stored, its text is kept and returned.
   return store::find_balance(context.connection, request.address_id, request.at).value_or(request);
 }
 

@@ -19,7 +19,7 @@ namespace comptroller::service {
 
 namespace {
 
-constexpr std::size_t longest_idempotency_key = 255;
+constexpr std::size_t max_idempotency_key = 255;
 
 std::optional<Secret> read_secret(db::Connection& connection) {
   db::Query query = connection.query("SELECT value FROM secrets WHERE name = 'cursor'");
@@ -33,8 +33,8 @@ std::optional<Secret> read_secret(db::Connection& connection) {
   return secret;
 }
 
-// Makes what every store has: its secret, the default customer, the readable views. Returns the
-// secret.
+// Creates the initial contents of a store: its secret, the default customer, the readable views.
+// Returns the secret.
 Secret initialise_store(db::Database& database) {
   std::optional<Secret> secret;
   {
@@ -58,7 +58,7 @@ Secret initialise_store(db::Database& database) {
     store::ensure_customer(connection, default_customer);
     connection.make_readable_views(store::readable_views());
   });
-  // On a large store this takes longer than a write may.
+  // On a large store this exceeds the time limit of an ordinary write.
   if (store::lacks_operator_indexes(*database.reader())) {
     database.write_bulk([](db::Connection& connection) {
       store::make_operator_indexes(connection);
@@ -72,7 +72,7 @@ Secret initialise_store(db::Database& database) {
 void check_idempotency_key(std::string_view key) {
   const bool is_printable =
       std::ranges::all_of(key, [](char character) { return character >= ' ' && character <= '~'; });
-  if (key.empty() || key.size() > longest_idempotency_key || !is_printable) {
+  if (key.empty() || key.size() > max_idempotency_key || !is_printable) {
     throw Error::invalid("Idempotency-Key", "must be 1 to 255 printable ASCII characters");
   }
 }
@@ -80,7 +80,7 @@ void check_idempotency_key(std::string_view key) {
 }  // namespace
 
 Environment system_environment() {
-  if (sodium_init() < 0) throw Error(Code::unusable, "no source of randomness");
+  if (sodium_init() < 0) throw Error(Code::unusable, "the system has no source of randomness");
   const auto now = [] {
     using std::chrono::microseconds;
     const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
@@ -133,7 +133,8 @@ void Service::check_usable() const {
   if (is_closed_) throw Error(Code::closed, "the service is closed");
   if (is_forked()) {
     throw Error(Code::closed,
-                "the service was opened before this process was forked; open the store again here");
+                "the service was opened before this process was forked; open the store again in "
+                "this process");
   }
 }
 
@@ -146,7 +147,8 @@ const Operation& Service::admit(const Principal& principal, const Call& call) co
   require_operation_scope(principal, *operation);
   if (call.idempotency_key) {
     if (!operation->is_write) {
-      throw Error::invalid("Idempotency-Key", "is for writes; " + call.operation + " is none");
+      throw Error::invalid("Idempotency-Key",
+                           "is only for writes; " + call.operation + " is a read");
     }
     check_idempotency_key(*call.idempotency_key);
   }

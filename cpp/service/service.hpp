@@ -1,4 +1,4 @@
-// Every operation by name, on one store. Safe for many threads.
+// All operations by name, on one store. Safe for many threads.
 #pragma once
 
 #include <sys/types.h>
@@ -20,10 +20,10 @@
 
 namespace comptroller::service {
 
-// The clock and the source of ids, which the rules get as arguments.
+// The clock and the source of ids, which are passed to the rules.
 struct Environment {
   std::function<Timestamp()> now;
-  rules::MakeId make_id;  // a fresh UUID of version 7
+  rules::MakeId make_id;  // returns a new UUID of version 7
 };
 Environment system_environment();
 
@@ -37,22 +37,23 @@ struct Call {
 class Service {
  public:
   Service(std::unique_ptr<db::Database> database, Environment environment);
-  // Ends what is queued or runs in the background. No call may run.
+  // Ends queued writes and background work. No call may be running.
   ~Service();
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  // Runs an operation; returns its answer or throws its Error. A write is durable on return.
+  // Runs an operation; returns its answer or throws its Error. A write is durable when this
+  // returns.
   Answer call(const Principal& principal, const Call& call);
-  // Runs a read in a snapshot of the caller's. Throws as call() does.
+  // Runs a read in the caller's snapshot. Throws as call() does.
   std::string read(const Principal& principal, const Call& call, db::Connection& snapshot);
-  // The operation of a call that the principal may make. Throws what refuses it.
+  // Returns the operation of a call; throws the Error of an invalid call.
   const Operation& admit(const Principal& principal, const Call& call) const;
 
-  // Throws unavailable once closed, and in a forked child of the process that opened the store.
+  // Throws closed after close(), and in a forked child of the process that opened the store.
   void check_usable() const;
-  // Refuses later calls, and ends running reads, loads and background work; other writes finish.
-  // May be called more than once.
+  // Rejects later calls, and ends running reads, loads and background work; other running writes
+  // finish. May be called more than once.
   void close();
   bool is_forked() const;
 
@@ -60,7 +61,7 @@ class Service {
   const Environment& environment() const { return environment_; }
   const Secret& secret() const { return secret_; }
   BackgroundWork& background() { return background_; }
-  // Starts what a load, or a process that ended, left to do in the background.
+  // Starts background work that a load or an earlier process left unfinished.
   void resume_background_work() noexcept;
   KeysInFlight& keys_in_flight() { return keys_in_flight_; }
 

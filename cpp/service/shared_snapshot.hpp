@@ -9,12 +9,11 @@
 
 namespace comptroller::service {
 
-// Reads of one service that all see the state which the first of them saw, until end(). Beginning a
-// snapshot costs as much as reading three rows. For one thread at a time.
+// Runs the reads of one service in one snapshot, from the first read until end(). Saves each read
+// the file locks of a snapshot of its own. For one thread at a time.
 class SharedSnapshot {
  public:
-  // Runs a read; keeps the service alive until end(). Throws as Service::call does, and ends the
-  // snapshot then.
+  // Runs a read. Keeps the service alive until end(). If it throws, the snapshot has ended.
   std::string read(const std::shared_ptr<Service>& service, const Principal& principal,
                    const Call& call) {
     try {
@@ -25,7 +24,7 @@ class SharedSnapshot {
       throw;
     }
   }
-  // The next read sees what was committed before it.
+  // The next read begins a new snapshot.
   void end() noexcept {
     snapshot_.reset();
     connection_.reset();
@@ -40,7 +39,7 @@ class SharedSnapshot {
     service_ = service;
   }
 
-  // Destroyed in the opposite order.
+  // Destroyed in reverse order.
   std::shared_ptr<Service> service_;
   db::Lease connection_;
   std::optional<db::Snapshot> snapshot_;

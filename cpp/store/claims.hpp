@@ -11,9 +11,9 @@ Listing claims_listing(db::Connection& connection, ListClaims request, Ownership
 
 struct NewClaim {
   const Claim* claim = nullptr;
-  std::optional<std::int64_t> jurisdiction;  // the present one of its group, a symbol
+  std::optional<std::int64_t> jurisdiction;  // the current jurisdiction of its group, a symbol
 };
-// Inserts claims in order, each unless its id is taken; gives what became of each.
+// Inserts claims in order, except those whose id is taken; returns the outcome of each.
 std::vector<db::Insertion> insert_claims(db::Connection& connection,
                                          std::span<const NewClaim> claims);
 void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,

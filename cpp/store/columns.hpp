@@ -1,5 +1,5 @@
-// Records <-> columns: the select list of a record, a row as a source of views, a row as a record,
-// a record as the parameters of a statement.
+// Converts between records and columns: the select list of a record, a row as a source of views, a
+// row as a record, a record as the parameters of a statement.
 #pragma once
 
 #include <string>
@@ -43,7 +43,7 @@ struct ColumnValue {
   void visit(auto&& act) const { Column<T>::read(value, symbols, act); }
 };
 
-// The row that a statement stands on, selected with `select_list`, as a source of field values.
+// The current row of a statement with the columns of `select_list`, as a source of field values.
 struct Row {
   db::Query& query;
   db::Symbols& symbols;
@@ -54,7 +54,7 @@ struct Row {
   }
 };
 
-// Sets a member of a record to a view.
+// Sets a member of a record to the value of a view.
 template <class T>
 void assign(T& member, std::string_view text) {
   member.value = text;
@@ -92,7 +92,7 @@ void set_member(std::optional<T>& member, const auto& view) {
   assign(member.emplace(), view);
 }
 
-// The record of a row selected with `select_list`.
+// Returns the record of a row selected with `select_list`.
 template <Record R>
 R read_row(db::Query& query, db::Symbols& symbols) {
   R record{};
@@ -105,14 +105,14 @@ R read_row(db::Query& query, db::Symbols& symbols) {
   return record;
 }
 
-// Appends a row selected with `select_list` as JSON: what the JSON of its record would be.
+// Appends a row selected with `select_list` as JSON; the JSON is the same as that of its record.
 template <Record R>
 void append_row(std::string& out, db::Query& row, db::Symbols& symbols, Audience audience) {
   json::JsonWriter(out, audience).write_record<R>(Row{row, symbols});
 }
 
 // Binds the columns of a record to parameters 1, 2, ... in the order of its fields; returns the
-// last.
+// last parameter.
 template <Record R>
 int bind_record(db::Query& query, const R& record, BoundValues& values) {
   int index = 0;

@@ -17,8 +17,8 @@ Value code_of(ClosedSet auto word) {
   return Value::of(static_cast<std::int64_t>(word));
 }
 
-// A place among the controls of one identity, type and setter. In the order (created_at, key) their
-// covered_until does not decrease.
+// A position among the controls of one identity, type and setter. In the order (created_at, key)
+// covered_until never decreases.
 struct Place {
   Value identity_key;
   Value type;
@@ -35,13 +35,13 @@ std::int64_t end_of(const Control& control) {
   return deleted ? deleted->microseconds : never;
 }
 
-// The columns of a control that say what was in force; those of no control if there is none.
+// Columns of a control; the default values mean that there is no control.
 struct Covered {
   std::int64_t created_at = unsettled;
   std::int64_t until = unsettled;
 };
 
-// The last control that was created at a time or before it.
+// Returns the last control that was created at `created_at` or earlier.
 Covered last_until(db::Connection& connection, const Place& place, std::int64_t created_at) {
   static const std::string sql = std::string("SELECT created_at, covered_until") + of_place +
                                  " AND created_at <= ?4 ORDER BY created_at DESC, key DESC LIMIT 1";
@@ -51,14 +51,15 @@ Covered last_until(db::Connection& connection, const Place& place, std::int64_t 
   return {query.column(0).integer, query.column(1).integer};
 }
 
-// A query of the controls on one side of a place. SQLite searches an index by the first column of a
-// row value comparison alone, so those of the same created_at are selected by themselves.
+// A query for the controls on one side of a place. SQLite searches an index only by the first
+// column of a row value comparison, so the controls with the same created_at are selected
+// separately.
 db::Query query_beside(db::Connection& connection, const std::string& sql, const Place& place) {
   return bound_query(connection, sql,
                      {place.identity_key, place.type, place.set_by, place.created_at, place.key});
 }
 
-// What the controls before a place cover.
+// Returns the covered_until of the control before a place.
 std::int64_t covered_before(db::Connection& connection, const Place& place) {
   static const std::string sql = std::string("SELECT covered_until") + of_place +
                                  " AND created_at = ?4 AND key < ?5 ORDER BY key DESC LIMIT 1";
@@ -67,9 +68,9 @@ std::int64_t covered_before(db::Connection& connection, const Place& place) {
   return last_until(connection, place, place.created_at.integer - 1).until;
 }
 
-// Recomputes covered_until from the place of a control that was added, changed or removed, up to
-// the first control whose value stays. Under the rules that is the next one at the latest: only
-// loaded controls overlap others of their identity, type and setter.
+// Recomputes covered_until from the place of an added, changed or removed control, up to the first
+// control whose value does not change. With controls created by operations this is the next
+// control, because only loaded controls overlap others of their identity, type and setter.
 void settle(db::Connection& connection, const Place& place) {
   static const std::string columns =
       std::string(" key, coalesce(deleted_at, 9223372036854775807), covered_until, created_at") +
@@ -100,7 +101,7 @@ Place place_of(db::Connection& connection, const Id& id) {
   db::Query query = connection.query(
       "SELECT identity_key, type, set_by, created_at, key FROM controls WHERE id = $id");
   if (!query.bind("$id", parameters.of(id)).step()) {
-    throw Error(Code::internal, "a control that was read is not in the store");
+    throw Error(Code::internal, "a control that was read is no longer in the store");
   }
   return {query.column(0), query.column(1), query.column(2), query.column(3), query.column(4)};
 }
@@ -115,7 +116,7 @@ std::vector<std::vector<Control>> active_controls(db::Connection& connection,
                                                   const std::vector<std::int64_t>& identity_keys) {
   struct Found {
     std::int64_t key = 0;
-    std::size_t identity = 0;  // its place among the keys
+    std::size_t identity = 0;  // its position among the keys
     Control control;
   };
   static const std::string sql = "SELECT " + select_list<Control>() +
@@ -150,8 +151,8 @@ std::optional<Control> active_control(db::Connection& connection, std::int64_t i
 std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t identity_key,
                                         Timestamp at) {
   std::vector<ControlType> types;
-  for (std::size_t type = 0; type < words_of<ControlType>.size(); ++type) {
-    for (std::size_t set_by = 0; set_by < words_of<SetBy>.size(); ++set_by) {
+  for (std::size_t type = 0; type < enum_texts<ControlType>.size(); ++type) {
+    for (std::size_t set_by = 0; set_by < enum_texts<SetBy>.size(); ++set_by) {
       const Place place{Value::of(identity_key), code_of(static_cast<ControlType>(type)),
                         code_of(static_cast<SetBy>(set_by))};
       if (last_until(connection, place, at.microseconds).until <= at.microseconds) continue;
@@ -166,7 +167,8 @@ bool insert_new_control(db::Connection& connection, const Control& control,
                         const Stored<StoredIdentity>& identity) {
   Place place{Value::of(identity.key), code_of(control.type), code_of(control.set_by)};
   const Covered last = last_until(connection, place, never);
-  // The last control is covered without an end if and only if one of the same place is active.
+  // The last control has no end exactly if a control of the same identity, type and setter is
+  // active.
   if (last.until == never && end_of(control) == never) return false;
   place.created_at = Value::of(control.created_at.microseconds);
   const bool is_last = last.created_at <= control.created_at.microseconds;
@@ -186,7 +188,7 @@ bool insert_new_control(db::Connection& connection, const Control& control,
 void insert_control(db::Connection& connection, const Control& control,
                     const Stored<StoredIdentity>& identity) {
   if (insert_new_control(connection, control, identity)) return;
-  throw Error(Code::internal, "a unique value was taken");
+  throw Error(Code::internal, "a unique value is taken");
 }
 
 void update_control(db::Connection& connection, const Control& control) {
@@ -198,7 +200,7 @@ void update_control(db::Connection& connection, const Control& control) {
 void remove_control(db::Connection& connection, const Id& id) {
   const Place place = place_of(connection, id);
   connection.query("DELETE FROM controls WHERE key = $key").bind("$key", place.key).run();
-  // An export of the remaining controls may no longer bring an implied identity back as it is.
+  // A load of the remaining controls might no longer recreate an implied identity as it is stored.
   connection.query("UPDATE identities SET implied = 2 WHERE key = $identity AND implied = 1")
       .bind("$identity", place.identity_key)
       .run();

@@ -6,8 +6,8 @@ namespace comptroller::store {
 
 namespace {
 
-// What a write may index before it answers.
-constexpr std::int64_t most_rows_to_index = 10'000;
+// A write indexes at most so many rows before it answers.
+constexpr std::int64_t max_rows_to_index = 10'000;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ std::int64_t ensure_customer(db::Connection& connection, std::string_view custom
       connection.query("INSERT INTO customers (key) VALUES ($key) ON CONFLICT DO NOTHING")
           .bind("$key", Value::of(key))
           .run();
-  if (added > 0) make_operator_indexes(connection, most_rows_to_index);
+  if (added > 0) make_operator_indexes(connection, max_rows_to_index);
   return key;
 }
 

@@ -1,14 +1,14 @@
-// The customers of a store. They come into being when they are first named by the operator.
+// The customers of a store. A customer is created when the operator first names it.
 #pragma once
 
 #include "store/listing.hpp"
 
 namespace comptroller::store {
 
-// The customer's key; makes the customer if need be.
+// Returns the customer's key; creates the customer if it does not exist.
 std::int64_t ensure_customer(db::Connection& connection, std::string_view customer);
 
-// All rows of one customer, or, without one, of all customers.
+// Returns the ownership of one customer's rows; without a customer, of all rows.
 Ownership ownership(db::Connection& connection, const std::optional<std::string>& customer);
 
 }  // namespace comptroller::store

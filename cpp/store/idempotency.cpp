@@ -7,7 +7,7 @@ namespace {
 using db::Value;
 
 constexpr std::int64_t kept_for_us = std::int64_t{24} * 60 * 60 * 1'000'000;
-constexpr std::int64_t most_deleted = 100;
+constexpr std::int64_t max_deleted = 100;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ std::optional<KeptAnswer> find_answer(db::Connection& connection, const Idempote
 
 void keep_answer(db::Connection& connection, const IdempotencyKey& key, const KeptAnswer& answer,
                  Timestamp now) {
-  // An expired answer under the key may not be deleted yet.
+  // An expired answer with this key may still be stored.
   connection
       .query(
           "INSERT INTO idempotency_keys"
@@ -50,8 +50,8 @@ bool delete_expired_answers(db::Connection& connection, Timestamp now) {
                  " (SELECT customer, operation, idempotency_key FROM idempotency_keys"
                  " WHERE created_at <= $expired ORDER BY created_at LIMIT $most)")
              .bind("$expired", Value::of(now.microseconds - kept_for_us))
-             .bind("$most", Value::of(most_deleted))
-             .run() == most_deleted;
+             .bind("$most", Value::of(max_deleted))
+             .run() == max_deleted;
 }
 
 }  // namespace comptroller::store

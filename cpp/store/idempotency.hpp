@@ -1,4 +1,4 @@
-// Answers stored for a day, so that a write that is sent again is not repeated.
+// Answers of writes, stored for a day, so that a retried write is executed once.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ std::optional<KeptAnswer> find_answer(db::Connection& connection, const Idempote
                                       Timestamp now);
 void keep_answer(db::Connection& connection, const IdempotencyKey& key, const KeptAnswer& answer,
                  Timestamp now);
-// Deletes at most 100 answers of more than a day ago; gives whether more may be left.
+// Deletes at most 100 answers older than a day; returns whether more may be left.
 bool delete_expired_answers(db::Connection& connection, Timestamp now);
 
 }  // namespace comptroller::store

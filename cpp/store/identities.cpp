@@ -52,7 +52,7 @@ void update_identity(db::Connection& connection, const StoredIdentityRow& identi
 
 void adopt_identity(db::Connection& connection, const StoredIdentityRow& identity) {
   update_identity(connection, identity);
-  // Identities are listed by their active controls alone; at most one for each type and setter.
+  // Lists of identities use only active controls; there is at most one for each type and setter.
   connection
       .query(
           "UPDATE controls SET identity_created_at = $created_at"

@@ -11,11 +11,11 @@ namespace comptroller::store {
 Listing controls_listing(db::Connection& connection, const ListControls& request,
                          Ownership ownership);
 
-// What the store knows an identity by. The values are stored.
+// How the store learned of an identity. The values are stored.
 enum class Provenance : std::uint8_t {
   own,      // its own line, or identities.put
-  implied,  // the first of its controls alone, which an export of controls brings back
-  changed,  // implied, and changed since; its own line is still to come
+  implied,  // only from its first control; a load of its controls recreates it
+  changed,  // implied, then changed; its own line has not been loaded yet
 };
 
 struct StoredIdentityRow : Stored<StoredIdentity> {
@@ -25,9 +25,9 @@ std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::
 
 std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
                              Provenance provenance = Provenance::own);
-// Replaces the identity of a key; created_at must be the stored one.
+// Replaces the identity with this key; created_at must not change.
 void update_identity(db::Connection& connection, const StoredIdentityRow& identity);
-// Replaces an implied identity by its own line.
+// Replaces an implied identity with its own line.
 void adopt_identity(db::Connection& connection, const StoredIdentityRow& identity);
 
 }  // namespace comptroller::store

@@ -10,7 +10,7 @@ namespace comptroller::store {
 
 namespace {
 
-// An invariant and a query for the keys of the rows that break it.
+// An invariant, and a query for the keys of the rows that violate it.
 struct Invariant {
   const char* check;
   const char* promise;
@@ -21,16 +21,18 @@ constexpr std::array<Invariant, 11> invariants{{
     {"controls", "one active control of a type and setter for an identity",
      "SELECT max(key) FROM controls WHERE deleted_at IS NULL"
      " GROUP BY identity_key, type, set_by HAVING count(*) > 1"},
-    {"controls", "a control's identity is there, with its id, customer and creation time",
+    {"controls", "a control's identity exists, with the same id, customer and creation time",
      "SELECT c.key FROM controls AS c LEFT JOIN identities AS i ON i.key = c.identity_key"
      " WHERE i.key IS NULL OR i.id <> c.identity_id OR i.customer_id <> c.customer_id"
      " OR (c.deleted_at IS NULL AND i.created_at <> c.identity_created_at)"},
-    {"controls", "covered_until is the latest end of a control and the earlier ones of its kind",
+    {"controls",
+     "covered_until is the latest end of a control and the earlier controls of its identity, type "
+     "and setter",
      "SELECT key FROM (SELECT key, covered_until,"
      " max(coalesce(deleted_at, 9223372036854775807)) OVER"
      " (PARTITION BY identity_key, type, set_by ORDER BY created_at, key) AS until FROM controls)"
      " AS c WHERE covered_until <> until"},
-    {"identities", "an implied identity that was not changed is as its first control brought it",
+    {"identities", "an implied identity without changes is as its first control created it",
      "SELECT i.key FROM identities AS i"
      " LEFT JOIN (SELECT identity_key, min(key) AS first_key FROM controls GROUP BY identity_key)"
      " AS f ON f.identity_key = i.key LEFT JOIN controls AS c ON c.key = f.first_key"
@@ -39,15 +41,16 @@ constexpr std::array<Invariant, 11> invariants{{
     {"claims", "a claim has its payout group's customer",
      "SELECT c.key FROM claims AS c JOIN payout_groups AS g ON g.id = c.payout_group_id"
      " WHERE g.customer_id <> c.customer_id"},
-    {"claims", "a claim carries its payout group's jurisdiction, unless that is changing",
+    {"claims", "a claim has its payout group's jurisdiction, unless a change is in progress",
      "SELECT c.key FROM claims AS c LEFT JOIN payout_groups AS g ON g.id = c.payout_group_id"
      " LEFT JOIN jurisdiction_changes AS j ON j.group_id = c.payout_group_id"
      " WHERE c.jurisdiction IS DISTINCT FROM g.jurisdiction AND (j.group_id IS NULL OR"
      " (c.created_at, c.key) <= (j.created_at, j.claim_key))"},
-    {"payout_groups", "a group whose jurisdiction is changing is there",
+    {"payout_groups", "a group whose jurisdiction is changing exists",
      "SELECT group_id FROM jurisdiction_changes"
      " WHERE group_id NOT IN (SELECT id FROM payout_groups)"},
-    {"payout_groups", "claim_all_confirmed_at is that of the group's confirmed CLAIM_ALL claims",
+    {"payout_groups",
+     "claim_all_confirmed_at is the latest confirmation of the group's CLAIM_ALL claims",
      "SELECT g.key FROM payout_groups AS g LEFT JOIN (SELECT c.payout_group_id,"
      " max(c.confirmed_at) AS confirmed_at FROM claims AS c JOIN symbols AS s"
      " ON s.key = c.claim_type WHERE c.onchain_status = 2 AND s.text = 'CLAIM_ALL'"
@@ -59,7 +62,7 @@ constexpr std::array<Invariant, 11> invariants{{
     {"reward_addresses", "an address has its payout group's customer and ledger",
      "SELECT a.key FROM reward_addresses AS a JOIN payout_groups AS g ON g.id = a.payout_group_id"
      " WHERE g.customer_id <> a.customer_id OR g.ledger <> a.ledger"},
-    {"balances", "a balance's address is there",
+    {"balances", "a balance's address exists",
      "SELECT b.key FROM balances AS b LEFT JOIN reward_addresses AS a ON a.id = b.address_id"
      " WHERE a.key IS NULL"},
 }};
@@ -93,8 +96,8 @@ void check_customers(db::Connection& connection, std::vector<Finding>& findings)
   }
 }
 
-// Every row reads as a record that a load accepts: values within their limits, codes and references
-// known.
+// Checks that every row is a record that a load accepts: values within their limits, known codes
+// and references.
 template <Record R>
 void check_rows(db::Connection& connection, std::vector<Finding>& findings) {
   json::Reader reader;
@@ -119,7 +122,7 @@ void check_rows(db::Connection& connection, std::vector<Finding>& findings) {
       first = "key " + std::to_string(key) + " (" + error.detail() + ")";
     }
   }
-  add(findings, table, "every value is one that may be stored", broken, first);
+  add(findings, table, "every value is valid", broken, first);
 }
 
 }  // namespace

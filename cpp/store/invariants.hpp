@@ -18,10 +18,10 @@ struct Finding {
   using fields = Fields<Field<&Finding::check>, Field<&Finding::message>>;
 };
 
-// One finding for each invariant that does not hold, with the number of rows and the first of them.
+// Returns a finding for each violated invariant, with the number of rows and the first of them.
 std::vector<Finding> broken_invariants(db::Connection& connection);
 
-// The number of rows of each table of records.
+// Returns the number of rows of each table of records.
 std::vector<std::pair<std::string_view, std::int64_t>> table_sizes(db::Connection& connection);
 
 }  // namespace comptroller::store

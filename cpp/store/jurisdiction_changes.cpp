@@ -9,12 +9,12 @@ namespace comptroller::store {
 
 namespace {
 
-// About 5 ms; other writers wait for no more than one part.
+// About 5 ms; other writers wait for at most one part.
 constexpr std::int64_t claims_a_part = 500;
-// Up to this many groups of a jurisdiction that others leave, a list merges the claims of each.
-constexpr std::int64_t most_groups_merged = 100;
+// While groups leave a jurisdiction, a list merges the claims of up to this many groups in it.
+constexpr std::int64_t max_groups_merged = 100;
 
-// The first claims of a group in order of time that follow a place.
+// Returns the first claims of a group after a position, in order of time.
 std::vector<Position> next_claims(db::Connection& connection, std::int64_t group,
                                   const std::optional<Position>& after) {
   auto claims = make_listing<Claim>(connection, ListClaims{}, {});
@@ -29,9 +29,9 @@ std::vector<Position> next_claims(db::Connection& connection, std::int64_t group
   return positions;
 }
 
-// Rewrites the claims of a group behind the place up to which they carry its jurisdiction; gives
-// whether these are all. A claim that is inserted or updated takes the present jurisdiction by
-// itself, wherever it is.
+// Rewrites the next claims of a group after `after`, up to which the claims have its jurisdiction;
+// returns whether no more claims remain. Claims that are inserted or updated meanwhile already have
+// the current jurisdiction.
 bool rewrite_part(db::Connection& connection, std::int64_t group,
                   const std::optional<Position>& after) {
   const auto jurisdiction = group_facts(connection, group).jurisdiction;
@@ -60,8 +60,8 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
   return false;
 }
 
-// Whether groups in transition leave a jurisdiction: it is carried by the first of their claims
-// that are not rewritten yet, in one of the statuses.
+// Whether groups in transition leave a jurisdiction: the first of their claims that is not
+// rewritten yet, in one of the statuses, still has it.
 bool is_left(db::Connection& connection, const Value& jurisdiction, const Ownership& ownership) {
   std::string sql =
       "SELECT 1 FROM jurisdiction_changes CROSS JOIN payout_groups AS g ON g.id = group_id"
@@ -72,7 +72,7 @@ bool is_left(db::Connection& connection, const Value& jurisdiction, const Owners
       " WHERE payout_group_id = group_id AND onchain_status = status.value"
       " AND (created_at, key) > (jurisdiction_changes.created_at, claim_key)"
       " ORDER BY created_at, key LIMIT 1) LIMIT 1";
-  std::vector<std::int64_t> statuses(words_of<ClaimStatus>.size());
+  std::vector<std::int64_t> statuses(enum_texts<ClaimStatus>.size());
   std::iota(statuses.begin(), statuses.end(), 0);
   const std::string list = json_array(statuses);
   std::vector<Value> values{jurisdiction, Value::of(std::string_view(list))};
@@ -80,14 +80,14 @@ bool is_left(db::Connection& connection, const Value& jurisdiction, const Owners
   return bound_query(connection, sql, values).step();
 }
 
-// The groups of a jurisdiction, up to a number.
+// Returns the groups of a jurisdiction, up to a maximum number.
 std::vector<Value> groups_of(db::Connection& connection, const Label& jurisdiction,
                              const Ownership& ownership, std::int64_t most) {
   ListPayoutGroups of_jurisdiction;
   of_jurisdiction.jurisdiction = jurisdiction;
   auto groups = make_listing<PayoutGroup>(connection, of_jurisdiction, ownership);
   groups.select("id");
-  PageRows rows = groups.run({.most_rows = most});
+  PageRows rows = groups.run({.max_rows = most});
   std::vector<Value> ids;
   while (rows.step()) ids.push_back(Value::of(rows.row().column(0).integer));
   return ids;
@@ -122,12 +122,12 @@ ListFilter claims_of_jurisdiction(db::Connection& connection, const Label& juris
                                   const Ownership& ownership) {
   const Value code = Value::of(connection.symbols().find(jurisdiction.value).value_or(0));
   if (is_left(connection, code, ownership)) {
-    auto ids = groups_of(connection, jurisdiction, ownership, most_groups_merged + 1);
-    if (std::ssize(ids) <= most_groups_merged) {
+    auto ids = groups_of(connection, jurisdiction, ownership, max_groups_merged + 1);
+    if (std::ssize(ids) <= max_groups_merged) {
       return {Selectivity::term, {{&ListClaims::by_group, "payout_group_id", std::move(ids)}}};
     }
   }
-  // The claims that carry the jurisdiction, unless their group is in transition from it.
+  // The claims that have the jurisdiction, except the claims of groups in transition from it.
   ListFilter filter{Selectivity::term,
                     {{&ListClaims::by_jurisdiction,
                       "jurisdiction",
@@ -136,8 +136,8 @@ ListFilter claims_of_jurisdiction(db::Connection& connection, const Label& juris
                        " ON g.id = c.group_id WHERE c.group_id = claims.payout_group_id"
                        " AND g.jurisdiction IS DISTINCT FROM ?)",
                        {code}}}}};
-  // Those of groups in transition to it that carry another one: none is before the place that the
-  // rewriting has reached.
+  // The claims of groups in transition to the jurisdiction that still have another one. All of them
+  // come after the position that the rewriting has reached.
   Sql entering{
       "SELECT group_id, jurisdiction_changes.created_at FROM jurisdiction_changes"
       " CROSS JOIN payout_groups AS g ON g.id = group_id WHERE g.jurisdiction = ?",

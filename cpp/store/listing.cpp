@@ -7,12 +7,13 @@ namespace comptroller::store {
 
 namespace {
 
-// Streams that one statement merges; each row passes through half of them, so more of them are
-// merged here. With the values of filters, which each stream repeats.
-constexpr std::size_t most_joined_streams = 16;
-constexpr std::size_t most_joined_values = 256;
-// Groups that are found by the beginning of their name and then sorted.
-constexpr std::int64_t most_of_prefix = 1000;
+// The maximum number of streams, together with the values of filters that each stream repeats, that
+// one statement merges. SQLite passes each row through half of the streams, so more streams are
+// merged in C++.
+constexpr std::size_t max_joined_streams = 16;
+constexpr std::size_t max_joined_values = 256;
+// A prefix that at most so many groups have is served by its index, and the groups are sorted.
+constexpr std::int64_t max_rows_of_prefix = 1000;
 constexpr std::string_view customer_column = "customer_id";
 
 std::vector<std::string_view> split(std::string_view columns) {
@@ -81,14 +82,14 @@ Sql Listing::condition(const ListFilter& filter) const {
   return any.add(")");
 }
 
-// The values of the filter of a closed set, else all that there are.
+// The values of a closed set that its filter selects, or all values if there is no filter.
 std::vector<Value> Listing::values_of_closed_set(std::string_view column, Served& served) const {
   const auto filter = std::ranges::find_if(filters_, is_on(column));
   if (filter != filters_.end()) {
     served.push_back(&*filter);
     return filter->alternatives.front().values;
   }
-  std::vector<Value> codes(count_words_(column));
+  std::vector<Value> codes(count_values_(column));
   for (std::size_t code = 0; code < codes.size(); ++code) {
     codes[code] = Value::of(static_cast<std::int64_t>(code));
   }
@@ -143,7 +144,7 @@ Sql Listing::selection() const {
 }
 
 PageRows Listing::run(const PageQuery& page) const {
-  // The filter that an index serves with the fewest rows drives.
+  // The most selective filter with an index drives.
   const auto cost = [](const ListFilter& filter) {
     std::size_t values = 0;
     for (const Alternative& alternative : filter.alternatives) values += alternative.values.size();
@@ -167,8 +168,8 @@ PageRows Listing::run(const PageQuery& page) const {
   }
   if (streams == 0) return {};
   const Sql conditions = conditions_besides(served, paths.size());
-  if (!driving.may_overlap && streams <= most_joined_streams &&
-      streams * conditions.values.size() <= most_joined_values) {
+  if (!driving.may_overlap && streams <= max_joined_streams &&
+      streams * conditions.values.size() <= max_joined_values) {
     return join(paths, conditions, page);
   }
   return at_positions(merge_streams(connection_, std::move(paths), page), conditions, page);
@@ -180,10 +181,10 @@ PageRows Listing::at_positions(Merge merge, const Sql& conditions, const PageQue
   row.key = row.sql.values.size();
   row.sql.values.push_back(Value::null());
   row.sql.add(conditions);
-  return {connection_, std::move(merge), std::move(row), page.most_rows};
+  return {connection_, std::move(merge), std::move(row), page.max_rows};
 }
 
-// One statement for all streams.
+// Reads all streams with one statement.
 PageRows Listing::join(const std::vector<AccessPath>& paths, const Sql& conditions,
                        const PageQuery& page) const {
   const Sql columns = selection().add(", ");
@@ -196,11 +197,11 @@ PageRows Listing::join(const std::vector<AccessPath>& paths, const Sql& conditio
       select.add_values(stream, page.position, sql.values);
     }
   }
-  sql.add(order_and_limit(by_time_, page.order), Value::of(page.most_rows));
+  sql.add(order_and_limit(by_time_, page.order), Value::of(page.max_rows));
   return PageRows(sql.query(connection_));
 }
 
-// The positions of all rows that have the prefix, if they are few.
+// Returns the positions of all rows with the prefix; nullopt if they are too many.
 std::optional<Merge> Listing::merge_by_prefix(const Prefix& prefix, const PageQuery& page) const {
   const bool is_by_customer = names_customers(*prefix.index);
   std::vector<Position> found;
@@ -208,10 +209,10 @@ std::optional<Merge> Listing::merge_by_prefix(const Prefix& prefix, const PageQu
     Sql sql{"SELECT created_at, key FROM " + std::string(table_) + " WHERE ", {}};
     if (is_by_customer) sql.add("customer_id = ? AND ", customer);
     sql.add(prefix.column).add(prefix.range);
-    sql.add(" LIMIT ?", Value::of(most_of_prefix + 1 - std::ssize(found)));
+    sql.add(" LIMIT ?", Value::of(max_rows_of_prefix + 1 - std::ssize(found)));
     db::Query rows = sql.query(connection_);
     while (rows.step()) found.push_back({rows.column(0).integer, rows.column(1).integer});
-    if (std::ssize(found) > most_of_prefix) return std::nullopt;
+    if (std::ssize(found) > max_rows_of_prefix) return std::nullopt;
   }
   const IsLater is_later{page.order};
   std::erase_if(found, [&](const Position& position) {

@@ -1,11 +1,11 @@
-// Lists: rows by (created_at, key), page by page, each page driven by an index whatever the
+// Lists: rows in the order (created_at, key), page by page. An index drives each page, whatever the
 // filters.
 //
-// A list's filters are declared by the fields of its request (model/filters.hpp). The most
-// selective one drives: its index gives one ordered stream of rows for each combination of
-// customer, value and value of a closed set between them and the time. Few streams are one
-// statement, a UNION ALL that the database merges; more of them, and those that overlap, are merged
-// here by position, and the rows read by key. What does not drive filters.
+// The fields of a list's request declare its filters (model/filters.hpp). The most selective filter
+// drives: its index gives one ordered stream of rows for each combination of customer, value, and
+// value of a closed set between them and the time. One statement, a UNION ALL that the database
+// merges, reads a few streams. More streams, and streams that overlap, are merged in C++ by
+// position, and the rows are read by key. Filters that do not drive are conditions on the rows.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@
 
 namespace comptroller::store {
 
-// Whose rows are listed: those of one customer, or of all that the store knows.
+// The customers whose rows are listed: one customer, or all customers of the store.
 struct Ownership {
   std::vector<Value> customers;
   bool is_restricted = false;
-  bool has_indexes_of_all = false;  // then no customer needs to be named
+  bool has_indexes_of_all = false;  // an index then needs no customer
 };
 
-// How few rows share a value of a column, the fewest first.
+// How selective a column is: the fewer rows share a value, the earlier.
 enum class Selectivity : std::uint8_t { unique, narrow, prefix, term, word, closed_set, condition };
 
 template <class T>
@@ -38,47 +38,49 @@ constexpr Selectivity selectivity_of(std::string_view column) {
   return Selectivity::narrow;
 }
 
-// One way to satisfy a filter: the column has one of the values.
+// One way to match a filter: the column has one of the values.
 struct Alternative {
   const Index* index = nullptr;
   std::string_view column;
   std::vector<Value> values;
-  Sql condition = {};                    // what must hold besides, if anything
-  std::int64_t from = TimeRange{}.from;  // no row before this time satisfies it
+  Sql condition = {};                    // a further condition, may be empty
+  std::int64_t from = TimeRange{}.from;  // no row before this time matches
 };
 
-// Rows for which an alternative holds.
+// Selects rows that match at least one alternative.
 struct ListFilter {
   Selectivity selectivity = Selectivity::closed_set;
   std::vector<Alternative> alternatives;
-  bool may_overlap = false;  // whether an index, or two, may give a row more than once
+  bool may_overlap = false;  // whether its indexes may give a row more than once
 };
 
+// One list: its filters, and the statements that read its rows. For one thread at a time. Must not
+// outlive the connection.
 class Listing {
  public:
-  // The number of values of a column that is a closed set or a condition.
-  using CountWords = std::size_t (*)(std::string_view column);
+  // Returns the number of values of a column that is a closed set or a condition.
+  using CountValues = std::size_t (*)(std::string_view column);
 
-  Listing(std::string_view table, std::string columns, const Index& by_time, CountWords count_words,
-          Ownership ownership, db::Connection& connection)
+  Listing(std::string_view table, std::string columns, const Index& by_time,
+          CountValues count_values, Ownership ownership, db::Connection& connection)
       : table_(table),
         columns_(std::move(columns)),
         by_time_(by_time),
-        count_words_(count_words),
+        count_values_(count_values),
         ownership_(std::move(ownership)),
         connection_(connection),
         parameters_(connection.symbols()) {}
 
-  // Adds the filter that a field declares, if it has values.
+  // Adds the filter that a field declares, if the request has values for it.
   template <class Filter, class T>
   void add(std::span<const T> values) {
     if (!values.empty()) add_declared(Filter{}, values);
   }
   void add(ListFilter filter) { filters_.push_back(std::move(filter)); }
-  // A condition that no index serves.
+  // Adds a condition that no index serves.
   void filter(Sql condition) { conditions_.push_back(std::move(condition)); }
 
-  // A value as a column of type T stores it; none if the store has never seen it.
+  // Returns a value as a column of type T stores it; nullopt if the store does not have it.
   template <class T, class Given>
   std::optional<Value> stored(const Given& value) {
     if constexpr (std::same_as<T, KeyOf<StoredIdentity>>) {
@@ -92,19 +94,19 @@ class Listing {
     }
   }
 
-  // Other columns than those it was made with.
+  // Replaces the selected columns.
   void select(std::string columns) { columns_ = std::move(columns); }
-  // The value of the one ? that the columns may have.
+  // Sets the value of the columns' parameter, if they have one.
   void bind_column(Value value) { column_value_ = value; }
   bool has_bound_column() const { return column_value_.has_value(); }
 
   TimeRange& range() { return range_; }
 
-  // The rows of a page; they must not outlive the listing.
+  // Returns the rows of a page; they must not outlive the listing.
   PageRows run(const PageQuery& page) const;
 
-  // All rows that satisfy the filters and whose key is in [from, before), in order of arrival: the
-  // way to read everything. Gives the columns alone.
+  // Returns all rows that match the filters and whose key is in [from, before), in order of keys.
+  // Reads whole tables efficiently. Selects only the columns.
   db::Query scan(std::int64_t from, std::int64_t before) const;
 
  private:
@@ -114,11 +116,11 @@ class Listing {
     Sql range;  // " BETWEEN ? AND ?"
   };
 
-  // clang-tidy takes an index as a template argument for a parenthesis.
+  // clang-tidy mistakes an index as a template argument for a parenthesis.
   // NOLINTBEGIN(readability-redundant-parentheses)
   template <Literal Column, class T, const Index& By, class Given>
   void add_declared(Equals<Column, T, By> declared, std::span<const Given> values) {
-    // A row of another table refers to one that others may refer to as well.
+    // Several rows of the other table may refer to the same listed row.
     add({selectivity_of<T>(Column.view()), {alternative(declared, values)}, !By.table.empty()});
   }
   template <class... F, class Given>
@@ -134,7 +136,7 @@ class Listing {
     range_.narrow(B, values.front());
   }
   template <class Given>
-  void add_declared(Narrows, std::span<const Given>) {}  // the repository's to add
+  void add_declared(Narrows, std::span<const Given>) {}  // the repository adds it
   template <class Given>
   void add_declared(NoFilter, std::span<const Given>) {}
 
@@ -149,7 +151,7 @@ class Listing {
   }
   // NOLINTEND(readability-redundant-parentheses)
 
-  // The filters that the indexes of paths serve, once for each path.
+  // The filters that the indexes of access paths serve, once for each path.
   using Served = std::vector<const ListFilter*>;
 
   static void keep_distinct(std::vector<Value>& values);
@@ -161,10 +163,10 @@ class Listing {
 
   std::vector<Value> values_of_closed_set(std::string_view column, Served& served) const;
   AccessPath path(const Alternative& alternative, Served& served) const;
-  // What rows must satisfy that all of so many paths serve.
+  // Returns the conditions on rows, without the filters that all of `paths` paths serve.
   Sql conditions_besides(const Served& served, std::size_t paths) const;
   Sql selection() const;  // SELECT and the columns
-  // What `scan` reads, if it can be said without SQL.
+  // Describes the rows that `scan` reads; nullopt if only SQL can express them.
   std::optional<db::TableScan> table_scan(std::int64_t from, std::int64_t before) const;
   PageRows join(const std::vector<AccessPath>& paths, const Sql& conditions,
                 const PageQuery& page) const;
@@ -175,7 +177,7 @@ class Listing {
   std::string columns_;
   std::optional<Value> column_value_;
   const Index& by_time_;
-  CountWords count_words_;
+  CountValues count_values_;
   Ownership ownership_;
   db::Connection& connection_;
   BoundValues parameters_;  // owns the bytes of values
@@ -197,18 +199,18 @@ std::span<const T> given_values(const std::optional<T>& value) {
 }  // namespace detail
 
 template <Record R>
-std::size_t count_words(std::string_view column) {
-  std::size_t count = 2;  // of a condition
+std::size_t count_values(std::string_view column) {
+  std::size_t count = 2;  // the number of values of a condition
   for_each_field<R>([&]<class F>() {
-    if (F::name == column) count = words_of<bare<typename F::Type>>.size();
+    if (F::name == column) count = enum_texts<bare<typename F::Type>>.size();
   });
   return count;
 }
 
-// The list of R that a request asks for.
+// Makes the list of R for a request.
 template <Record R, Record Request>
 Listing make_listing(db::Connection& connection, const Request& request, Ownership ownership) {
-  Listing listing(R::table, select_list<R>(), Request::by_time, &count_words<R>,
+  Listing listing(R::table, select_list<R>(), Request::by_time, &count_values<R>,
                   std::move(ownership), connection);
   for_each_field<Request>([&]<class F>() {
     listing.add<typename F::Filter>(detail::given_values(request.*F::member));

@@ -7,7 +7,7 @@ namespace comptroller::store {
 
 namespace {
 
-constexpr std::int64_t largest_batch = 256;
+constexpr std::int64_t max_batch_size = 256;
 
 }  // namespace
 
@@ -24,7 +24,7 @@ void Merge::push_next(std::size_t number) {
     stream.used = 0;
     fetch_(number, after, stream.batch_size, stream.rows);
     stream.has_ended = std::cmp_less(stream.rows.size(), stream.batch_size);
-    stream.batch_size = std::min(2 * stream.batch_size, largest_batch);
+    stream.batch_size = std::min(2 * stream.batch_size, max_batch_size);
   }
   if (stream.used < stream.rows.size()) heads_.push({stream.rows[stream.used++], number});
 }

@@ -1,4 +1,4 @@
-// A merge of many ordered streams, for the lists that one statement cannot merge cheaply.
+// Merges many ordered streams, for lists that one statement cannot merge cheaply.
 #pragma once
 
 #include <compare>
@@ -12,14 +12,14 @@
 
 namespace comptroller::store {
 
-// A row's place in a list.
+// The position of a row in a list.
 struct Position {
   std::int64_t created_at = 0;
   std::int64_t key = 0;
   friend auto operator<=>(const Position&, const Position&) = default;
 };
 
-// Whether a position is later than another in a list of this order.
+// Whether a position comes later than another in a list of this order.
 struct IsLater {
   Order order = Order::descending;
   bool operator()(const Position& left, const Position& right) const {
@@ -27,13 +27,13 @@ struct IsLater {
   }
 };
 
-// The positions of all streams in one order, each once even if several streams have it. Reads every
-// stream in batches of 2, 4, 8, ... rows, the first at the start, so a merge reads at most two rows
-// of each stream and about twice the rows it gives.
+// The positions of all streams in one order, without duplicates. Reads every stream in batches of
+// 2, 4, 8, ... rows, beginning with the constructor. A merge reads at most two rows of each stream
+// plus about twice the rows that it returns.
 class Merge {
  public:
-  // Appends up to `limit` positions of a stream to `out`, in order, behind `after` if there is one.
-  // Fewer end the stream.
+  // Appends up to `limit` positions of a stream to `out`, in order, starting after `after` if it is
+  // set. A stream ends when fewer are appended.
   using Fetch = std::function<void(std::size_t stream, const std::optional<Position>& after,
                                    std::int64_t limit, std::vector<Position>& out)>;
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view customer_prefix = "customer_id, ";
 
-// The row of operator_indexes: the indexes exist, or wait for the end of a load.
+// The states in operator_indexes: the indexes exist, or a load makes them at its end.
 constexpr std::int64_t made = 1;
 constexpr std::int64_t deferred = 2;
 
@@ -30,7 +30,8 @@ void set_state(db::Connection& connection, std::int64_t state) {
       .run();
 }
 
-// Calls `visit` with the table and the index of every list that begins with the customer.
+// Calls `visit` with the table and the index for every index of a list that begins with the
+// customer.
 template <class Visit>
 void for_each_customer_index(Visit visit) {
   for_each_list([&]<class R, class Request>() {
@@ -49,16 +50,16 @@ bool has_operator_indexes(db::Connection& connection) {
 
 bool lacks_operator_indexes(db::Connection& connection) {
   const std::string sql = "SELECT count(*) FROM (SELECT key FROM customers LIMIT " +
-                          std::to_string(most_merged_customers + 1) + ") AS first";
-  return state_of(connection) == 0 && read_number(connection, sql) > most_merged_customers;
+                          std::to_string(max_merged_customers + 1) + ") AS first";
+  return state_of(connection) == 0 && read_number(connection, sql) > max_merged_customers;
 }
 
-void make_operator_indexes(db::Connection& connection, std::int64_t most_rows) {
+void make_operator_indexes(db::Connection& connection, std::int64_t max_rows) {
   if (!lacks_operator_indexes(connection)) return;
   std::set<std::string_view> tables;
   for_each_customer_index([&](std::string_view table, const Index&) { tables.insert(table); });
   for (const std::string_view table : tables) {
-    if (read_number(connection, "SELECT max(key) FROM " + std::string(table)) > most_rows) return;
+    if (read_number(connection, "SELECT max(key) FROM " + std::string(table)) > max_rows) return;
   }
   for_each_customer_index([&](std::string_view table, const Index& index) {
     std::string sql = "CREATE INDEX " + std::string(index.name) + "_of_all ON ";

@@ -1,6 +1,6 @@
-// The indexes of an operator's lists over many customers: each index of a list that begins with the
-// customer has a counterpart without it, named "<index>_of_all". Up to 16 customers a list merges
-// the rows of each, so that a store with few of them does without these indexes.
+// The indexes of an operator's lists over many customers. Each index of a list that begins with the
+// customer has a counterpart without it, named "<index>_of_all". A store with at most 16 customers
+// does not need them, because a list merges the rows of each customer.
 #pragma once
 
 #include <limits>
@@ -9,21 +9,22 @@
 
 namespace comptroller::store {
 
-// An operator's list merges the rows of so many customers; a store with more has the indexes.
-inline constexpr std::int64_t most_merged_customers = 16;
+// An operator's list merges the rows of at most so many customers; a store with more has the
+// indexes.
+inline constexpr std::int64_t max_merged_customers = 16;
 
 bool has_operator_indexes(db::Connection& connection);
 
-// Whether a list has to read more customers than it should: make_operator_indexes makes the
-// indexes.
+// Whether the store has more than 16 customers, and neither has the indexes nor defers them.
 bool lacks_operator_indexes(db::Connection& connection);
 
-// Makes the indexes if there are more than 16 customers and no table has more than `most_rows`
+// Makes the indexes if there are more than 16 customers and no table has more than `max_rows`
 // rows. Inside a write transaction.
 void make_operator_indexes(db::Connection& connection,
-                           std::int64_t most_rows = std::numeric_limits<std::int64_t>::max());
+                           std::int64_t max_rows = std::numeric_limits<std::int64_t>::max());
 
-// Between these two make_operator_indexes does nothing: a load makes all indexes at its end.
+// Starts and ends a deferral, during which make_operator_indexes does nothing. A load makes all
+// indexes at its end.
 void defer_operator_indexes(db::Connection& connection);
 void resume_operator_indexes(db::Connection& connection);
 

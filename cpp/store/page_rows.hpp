@@ -10,39 +10,39 @@
 
 namespace comptroller::store {
 
-// A statement that gives the row of a key, which is the value at `key` of its values.
+// A statement that selects the row of a key. `key` is the position of the key among its values.
 struct RowByKey {
   Sql sql;
   std::size_t key = 0;
 };
 
 // The rows of a page in order: the selected columns, then created_at and key. The listing and the
-// connection must outlive them.
+// connection must outlive the rows.
 class PageRows {
  public:
   PageRows() = default;
   explicit PageRows(db::Query query) : query_(std::move(query)) {}
-  // At most `most_rows` of those at the positions of a merge that the statement gives.
-  PageRows(db::Connection& connection, Merge merge, RowByKey row_by_key, std::int64_t most_rows)
+  // Reads the rows at the first `max_rows` positions of a merge.
+  PageRows(db::Connection& connection, Merge merge, RowByKey row_by_key, std::int64_t max_rows)
       : merge_(std::move(merge)),
         connection_(&connection),
         row_by_key_(std::move(row_by_key)),
-        rows_left_(most_rows) {}
+        rows_left_(max_rows) {}
 
   bool step();
-  // After a step that gave a row.
+  // The current row, after a step that returned true.
   db::Query& row() { return *query_; }  // NOLINT(bugprone-unchecked-optional-access)
 
  private:
   std::optional<db::Query> query_;
-  std::optional<Merge> merge_;  // what follows belongs to it
+  std::optional<Merge> merge_;  // the members below are for it
   db::Connection* connection_ = nullptr;
   RowByKey row_by_key_;
   std::int64_t rows_left_ = 0;
 };
 
-// Appends `"items":[...]` of at most `limit` rows of R to `out`; gives the position of the last row
-// if more follow. The rows must have been asked for limit + 1.
+// Appends `"items":[...]` of at most `limit` rows of R to `out`; returns the position of the last
+// row if more rows follow. The rows must be requested with limit + 1.
 template <Record R>
 std::optional<Position> append_items(std::string& out, PageRows& rows, db::Symbols& symbols,
                                      Audience audience, std::int64_t limit) {

@@ -8,7 +8,7 @@ namespace comptroller::store {
 
 namespace {
 
-// The latest confirmation among the CLAIM_ALL claims of group ?1; 2 is CONFIRMED.
+// The latest confirmation of the CLAIM_ALL claims of group ?1; 2 is CONFIRMED.
 constexpr std::string_view latest_claim_all =
     "SELECT max(confirmed_at) FROM claims WHERE payout_group_id = ?1 AND onchain_status = 2"
     " AND claim_type = (SELECT key FROM symbols WHERE text = 'CLAIM_ALL')";
@@ -20,7 +20,7 @@ void check_claims_agree(db::Connection& connection, std::int64_t group, std::int
       " WHERE payout_group_id = $group AND customer_id <> $customer LIMIT 1");
   if (query.bind("$group", Value::of(group)).bind("$customer", Value::of(customer)).step()) {
     throw Error(Code::already_exists,
-                "claims or addresses of another customer name this payout group already");
+                "claims or addresses of another customer already name this payout group");
   }
 }
 
@@ -33,7 +33,7 @@ void check_ledger_agrees(db::Connection& connection, std::int64_t group, Ledger 
   if (!query.step()) return;
   throw Error::field(Code::ledger_mismatch, "ledger",
                      "addresses attributed to this group are on " +
-                         std::string(word(static_cast<Ledger>(query.column(0).integer))));
+                         std::string(enum_text(static_cast<Ledger>(query.column(0).integer))));
 }
 
 std::optional<Timestamp> read_time(db::Connection& connection, std::string_view sql,
@@ -60,7 +60,7 @@ void raise(PayoutGroup& group, const std::optional<Timestamp>& confirmed_at) {
 Listing payout_groups_listing(db::Connection& connection, ListPayoutGroups request,
                               Ownership ownership) {
   if (request.claimer_address) {
-    // An EVM address has one form on all of its ledgers; an address of SOLANA is its own form.
+    // All EVM ledgers have the same address format; a SOLANA address is stored unchanged.
     std::string& address = request.claimer_address->value;
     address = sought_address(request.ledger.value_or(Ledger::ethereum), address);
   }
@@ -70,7 +70,7 @@ Listing payout_groups_listing(db::Connection& connection, ListPayoutGroups reque
 bool insert_payout_group(db::Connection& connection, PayoutGroup group) {
   const std::optional<std::int64_t> named = connection.symbols().find(group.id.value);
   std::optional<Timestamp> confirmed_at;
-  if (named) {  // else no claim or address refers to it
+  if (named) {  // otherwise no claim or address refers to the group
     check_claims_agree(connection, *named, connection.symbols().intern(customer_of(group)));
     check_ledger_agrees(connection, *named, group.ledger);
     confirmed_at = read_time(connection, latest_claim_all, *named);

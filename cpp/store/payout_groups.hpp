@@ -10,27 +10,29 @@ namespace comptroller::store {
 Listing payout_groups_listing(db::Connection& connection, ListPayoutGroups request,
                               Ownership ownership);
 
-// Adds a group. Claims that named it before get its jurisdiction, it gets their latest
-// confirmation. Refuses with already_exists a group whose claims or addresses belong to another
-// customer, with ledger_mismatch one whose addresses are on another ledger. Like the next, gives
-// whether all claims carry the group's jurisdiction; if not, continue_jurisdiction_changes goes on.
+// Inserts a group. Claims that already name the group get its jurisdiction, and the group gets
+// their latest confirmation. Throws already_exists if claims or addresses of the group belong to
+// another customer, ledger_mismatch if addresses are on another ledger. Returns whether all claims
+// have the group's jurisdiction; if not, continue_jurisdiction_changes rewrites the others.
 bool insert_payout_group(db::Connection& connection, PayoutGroup group);
 
-// Replaces a group; its claims get its jurisdiction if that changed.
+// Replaces a group. If the jurisdiction changed, its claims get it; returns the same as
+// insert_payout_group.
 bool update_payout_group(db::Connection& connection, const Stored<PayoutGroup>& before,
                          const PayoutGroup& after);
 
-// Raises last_claim_all_at of a group that is to be stored to what its claims have confirmed.
+// Raises the last_claim_all_at of a group before it is stored to the latest confirmation of its
+// claims.
 void raise_to_claims(db::Connection& connection, PayoutGroup& group);
 
-// A CLAIM_ALL claim of the group (a symbol) was confirmed at this time: raises last_claim_all_at. A
-// group that is not stored yet takes it when it is inserted.
+// Raises last_claim_all_at of a group (a symbol) after a CLAIM_ALL claim was confirmed at this
+// time. A group that is not stored yet gets the value when it is inserted.
 void raise_last_claim_all(db::Connection& connection, std::int64_t group, Timestamp at);
-// A CLAIM_ALL claim of the group is no longer confirmed at this time: a load corrected or moved it.
-// Reads all confirmed claims of the group if this was the latest.
+// Lowers claim_all_confirmed_at of a group after a load changed a CLAIM_ALL claim that was
+// confirmed at this time. If it was the latest, reads all confirmed claims of the group.
 void withdraw_claim_all(db::Connection& connection, std::int64_t group, Timestamp at);
 
-// What a write of a claim or an address reads of its group.
+// The columns of a group that a write of a claim or an address reads.
 struct GroupFacts {
   bool is_known = false;
   std::int64_t customer = 0;                 // symbol

@@ -1,4 +1,4 @@
-// Finding, inserting and updating a record of any kind.
+// Finds, inserts and updates records of any kind.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace comptroller::store {
 
-// A record and its key. Keys ascend in the order of arrival.
+// A record and its key. Keys ascend in order of insertion.
 template <Record R>
 struct Stored {
   std::int64_t key = 0;
@@ -23,7 +23,7 @@ struct MoreColumn {
   Value value;
 };
 
-// The one record that satisfies a condition, if there is one.
+// Returns the only record that satisfies a condition, if it exists.
 template <Record R>
 std::optional<Stored<R>> find_where(db::Connection& connection, const Sql& condition) {
   static const std::string select =
@@ -34,7 +34,7 @@ std::optional<Stored<R>> find_where(db::Connection& connection, const Sql& condi
                    read_row<R>(query, connection.symbols())};
 }
 
-// The record with this id, if there is one.
+// Returns the record with this id, if it exists.
 template <Record R>
 std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   BoundValues parameters(connection.symbols());
@@ -47,7 +47,7 @@ std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   return find_where<R>(connection, {"id = ?", {value}});
 }
 
-// The names of the columns of R and then of `more`.
+// Returns the names of the columns of R, then of `more`.
 template <Record R>
 std::vector<std::string_view> column_names(std::initializer_list<MoreColumn> more) {
   std::vector<std::string_view> names = stored_names<R>();
@@ -55,7 +55,7 @@ std::vector<std::string_view> column_names(std::initializer_list<MoreColumn> mor
   return names;
 }
 
-// Binds the columns of a record and then `more` to parameters 1, 2, ...; gives the last.
+// Binds the columns of a record, then `more`, to parameters 1, 2, ...; returns the last.
 template <Record R>
 int bind_columns(db::Query& query, const R& record, BoundValues& parameters,
                  std::initializer_list<MoreColumn> more) {
@@ -64,8 +64,8 @@ int bind_columns(db::Query& query, const R& record, BoundValues& parameters,
   return index;
 }
 
-// Inserts a record unless a unique value of it is taken; returns its key if it was inserted. The
-// names of `more` must be the same at every call for R.
+// Inserts a record unless one of its unique values is taken; returns its key if it was inserted.
+// The names in `more` must be the same in every call for R.
 template <Record R>
 std::optional<std::int64_t> insert_new(db::Connection& connection, const R& record,
                                        std::initializer_list<MoreColumn> more = {}) {
@@ -76,8 +76,8 @@ std::optional<std::int64_t> insert_new(db::Connection& connection, const R& reco
   return query.insert();
 }
 
-// The same for records in order, which a driver may send together. They have one further column,
-// whose value `value_of(position, parameters)` gives.
+// Does the same for records in order, which a driver may insert together. They have one further
+// column; `value_of(position, parameters)` returns its value.
 template <Record R, class RecordOf, class ValueOf>
 std::vector<db::Insertion> insert_new_many(db::Connection& connection, std::size_t count,
                                            const RecordOf& record_of, std::string_view column,
@@ -91,16 +91,16 @@ std::vector<db::Insertion> insert_new_many(db::Connection& connection, std::size
   });
 }
 
-// Inserts a record whose unique values are known to be free; returns its key.
+// Inserts a record; its unique values must be free. Returns its key.
 template <Record R>
 std::int64_t insert(db::Connection& connection, const R& record,
                     std::initializer_list<MoreColumn> more = {}) {
   if (const auto key = insert_new(connection, record, more)) return *key;
-  throw Error(Code::internal, "a unique value was taken");
+  throw Error(Code::internal, "a unique value is taken");
 }
 
-// Replaces the record with this key. Columns that are no fields keep their values, except `more`,
-// whose names must be the same at every call for R.
+// Replaces the record with this key. Columns that are not fields keep their values, except `more`,
+// whose names must be the same in every call for R.
 template <Record R>
 void update(db::Connection& connection, std::int64_t key, const R& record,
             std::initializer_list<MoreColumn> more = {}) {

@@ -7,7 +7,7 @@ namespace comptroller::store {
 Listing reward_addresses_listing(db::Connection& connection, ListRewardAddresses request,
                                  std::optional<Timestamp> balance_at, Ownership ownership) {
   if (request.address) {
-    // An EVM address has one form on all of its ledgers; an address of SOLANA is its own form.
+    // All EVM ledgers have the same address format; a SOLANA address is stored unchanged.
     std::string& address = request.address->value;
     address = sought_address(request.ledger.value_or(Ledger::ethereum), address);
   }

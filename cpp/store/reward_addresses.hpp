@@ -1,4 +1,4 @@
-// Reward addresses and what they held (specification 2.4, 4.4).
+// Reward addresses and their balances (specification 2.4, 4.4).
 #pragma once
 
 #include "model/requests.hpp"
@@ -7,20 +7,20 @@
 
 namespace comptroller::store {
 
-// The balance of a row's address at the time ?, "0" before the first snapshot.
+// The balance of an address at the time ?; "0" before its first balance.
 inline constexpr std::string_view balance_as_of =
     "COALESCE((SELECT b.balance FROM balances AS b"
     " WHERE b.address_id = reward_addresses.id AND b.at <= ? ORDER BY b.at DESC LIMIT 1), '0')";
 
-// Shows each address's balance as of `balance_at`, "0" before the first, if one is given.
+// The listing shows each address's balance as of `balance_at`, if it is set.
 Listing reward_addresses_listing(db::Connection& connection, ListRewardAddresses request,
                                  std::optional<Timestamp> balance_at, Ownership ownership);
 
-// The record of an address, in canonical form, on a ledger, of any customer.
+// Returns the record of an address, in canonical form, on a ledger; its customer can be any.
 std::optional<Stored<RewardAddress>> find_address(db::Connection& connection, Ledger ledger,
                                                   std::string_view canonical);
 
-// The snapshot of an address at exactly this time.
+// Returns the balance of an address at exactly this time.
 std::optional<Balance> find_balance(db::Connection& connection, const Uuid& address_id,
                                     Timestamp at);
 

@@ -1,4 +1,4 @@
-// SQL text and the values of its ? parameters, in the order of the text.
+// SQL text, and the values of its ? parameters in the order of the text.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,8 @@ namespace comptroller::store {
 
 using db::Value;
 
-// A statement with values bound to its ? in order. Their bytes must live until it is reset.
+// Prepares a statement and binds values to its ? parameters in order. The bytes of the values must
+// live until the statement is reset.
 db::Query bound_query(db::Connection& connection, const std::string& text,
                       const std::vector<Value>& values);
 
@@ -43,25 +44,26 @@ struct Sql {
   }
 };
 
-// INSERT of a row of these columns unless a unique value of it is taken.
+// Returns an INSERT of a row with these columns that does nothing if a unique value is taken.
 std::string insert_sql(std::string_view table, const std::vector<std::string_view>& columns);
 
-// UPDATE of these columns by key, which is the last parameter.
+// Returns an UPDATE of these columns by key; the key is the last parameter.
 std::string update_sql(std::string_view table, const std::vector<std::string_view>& columns);
 
-// An expression equal to the column that no index serves. Filters are written with it, so that the
-// rows come from the index, or the range of keys, that gives them in order.
+// Returns an expression equal to the column that no index serves. Filters use it, so that SQLite
+// reads the rows in order from the intended index or range of keys.
 std::string unindexed(std::string_view column);
 
-// `expression = ?` or `expression IN (?, ...)`. The text depends on the number of values up to the
-// next power of two alone, so that few statements serve all numbers; no value selects nothing.
+// Returns `expression = ?` or `expression IN (?, ...)`. The number of parameters is rounded up to a
+// power of two, so that few different statements are prepared. Without values no row matches.
 Sql any_of(std::string_view expression, const std::vector<Value>& values);
 
-// Keys as a JSON array: the parameter of `(SELECT value AS place FROM json_each(?)) AS page`.
+// Returns keys as a JSON array, the parameter of `(SELECT value AS place FROM json_each(?)) AS
+// page`.
 std::string json_array(const std::vector<std::int64_t>& keys);
 
-// The end of the range of texts of at most `longest` characters that begin with `prefix`: begins
-// with it as well, follows all of them, and is valid UTF-8.
+// Returns the end of the range of texts of at most `longest` characters that begin with `prefix`: a
+// valid UTF-8 text with this prefix that follows all of them.
 std::string last_with_prefix(std::string_view prefix, std::size_t longest);
 
 }  // namespace comptroller::store

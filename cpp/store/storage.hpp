@@ -1,4 +1,4 @@
-// How the columns of each storage class are read and written.
+// Reads and writes the columns of each storage class.
 #pragma once
 
 #include <memory>
@@ -21,12 +21,12 @@ constexpr StorageClass storage_class() {
   return Scalar<T>::storage;
 }
 
-// Values as a statement takes them. Owns the bytes that are not the caller's.
+// The values of the parameters of a statement. Owns the bytes that do not belong to the caller.
 class BoundValues {
  public:
   explicit BoundValues(db::Symbols& symbols) : symbols_(symbols) {}
 
-  // The value of a column of type T. Text of `value` itself is not copied.
+  // Returns the value of a column of type T. The text of `value` is not copied.
   template <class T>
   Value of(const T& value);
 
@@ -38,39 +38,39 @@ class BoundValues {
   void clear() {
     if (memory_) memory_->release();
   }
-  // A copy of a text that the caller does not keep.
+  // Returns a copy of a text that the caller does not keep.
   Value own(std::string_view text) { return Value::of(keep(text)); }
 
  private:
-  // A copy that stays where it is, even when this object moves.
+  // Returns a copy whose address stays the same, even when this object is moved.
   std::string_view keep(std::string_view bytes);
 
   db::Symbols& symbols_;
   std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_;
 };
 
-// The bytes of a blob; throws unavailable unless there are `length` of them.
+// Returns the bytes of a blob; throws unusable if their number is not `length`.
 std::string_view require_length(const Value& value, std::size_t length);
-// Those of packed addresses.
+// Returns packed addresses; throws unusable if the length of the blob is wrong.
 PackedAddresses require_addresses(const Value& value);
-// Throws unavailable for a time outside years 0001 to 9999.
+// Throws unusable for a time outside years 0001 to 9999.
 inline Timestamp require_time(std::int64_t microseconds) {
   const Timestamp time{microseconds};
   if (time >= earliest_timestamp && time <= latest_timestamp) return time;
   throw Error::damaged("a time is out of range");
 }
 
-// Throws unavailable for a code that no version wrote.
+// Throws unusable for an invalid code.
 template <ClosedSet E>
 E decode(std::int64_t code) {
-  if (std::cmp_less(code, 0) || std::cmp_greater_equal(code, words_of<E>.size())) {
-    throw Error::damaged("a code stands for no word");
+  if (std::cmp_less(code, 0) || std::cmp_greater_equal(code, enum_texts<E>.size())) {
+    throw Error::damaged("a code has no value");
   }
   return static_cast<E>(code);
 }
 
-// A column of type T. `read` calls `visit` with the view of a value that is not NULL and throws
-// unavailable for a value that no version wrote; `bind` makes the value of a view.
+// A column of type T. `read` calls `visit` with the view of a value that is not NULL, and throws
+// unusable for an invalid value. `bind` returns the value of a view.
 template <class T, StorageClass = Scalar<T>::storage>
 struct Column;
 

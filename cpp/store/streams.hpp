@@ -12,7 +12,7 @@
 
 namespace comptroller::store {
 
-// from <= created_at < before, in microseconds.
+// The range from <= created_at < before, in microseconds.
 struct TimeRange {
   std::int64_t from = std::numeric_limits<std::int64_t>::min();
   std::int64_t before = std::numeric_limits<std::int64_t>::max();
@@ -24,34 +24,34 @@ struct TimeRange {
 // A page of a list.
 struct PageQuery {
   Order order = Order::descending;
-  std::optional<Position> position = std::nullopt;  // where the page before it ended
-  std::int64_t most_rows = 0;
+  std::optional<Position> position = std::nullopt;  // the end of the previous page
+  std::int64_t max_rows = 0;
 };
 
-// One index and conditions on the columns before the time. Its rows are an ordered stream for each
-// combination of values.
+// One index, and conditions on the columns before the time. Each combination of values gives an
+// ordered stream of rows.
 struct AccessPath {
   const Index* index = nullptr;
   std::string_view table;
   TimeRange range;
   std::string condition;                       // begins with " AND " unless it is empty
-  std::vector<std::vector<Value>> dimensions;  // of each ?, its values
-  Sql filter;                                  // of its rows besides; begins with " AND " as well
+  std::vector<std::vector<Value>> dimensions;  // the values of each ?
+  Sql filter;  // a further condition on its rows; begins with " AND " as well
 
   std::size_t stream_count() const;
 };
 
-// Selects rows of the streams of a path, in one or, behind a position, two SELECTs: SQLite searches
-// an index by the first column of a row value comparison alone.
+// Selects the rows of a path's streams with one SELECT, or with two after a position: SQLite
+// searches an index only by the first column of a row value comparison.
 class StreamSelect {
  public:
   // `columns` begins with SELECT, `conditions` with AND. The path, columns and conditions must
-  // outlive it.
+  // outlive this object.
   StreamSelect(const AccessPath& path, const Sql& columns, const Sql& conditions, Order order,
                bool is_behind_position);
 
   const std::string& text() const { return text_; }
-  // Appends the values of the text's ?; `position` is set if the rows are behind one.
+  // Appends the values of the parameters; `position` is set if the rows come after a position.
   void add_values(std::size_t stream, const std::optional<Position>& position,
                   std::vector<Value>& out) const;
 
@@ -63,10 +63,11 @@ class StreamSelect {
   std::string text_;
 };
 
-// Ends a statement of streams of an index; its ? is the most rows.
+// Returns the end of a statement that reads streams of an index. Its parameter is the maximum
+// number of rows.
 std::string order_and_limit(const Index& index, Order order);
 
-// The positions of all streams of the paths, by a small statement for each stream.
+// Merges the positions of all streams of the paths; reads each stream with a small statement.
 Merge merge_streams(db::Connection& connection, std::vector<AccessPath> paths,
                     const PageQuery& page);
 

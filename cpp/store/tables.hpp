@@ -1,4 +1,4 @@
-// The records that have a table.
+// The record types that have a table.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ void for_each_table(Visitor&& visitor) {
   visitor.template operator()<Claim>();
 }
 
-// Calls `visitor.operator()<R>()` for the record type of this name, which may have dashes in place
-// of underscores. Throws invalid_request for an unknown name.
+// Calls `visitor.operator()<R>()` for the record type of this name, in which dashes may replace
+// underscores. Throws invalid_request for an unknown name.
 template <class Visitor>
 void visit_table(std::string_view kind, Visitor&& visitor) {
   std::string table(kind);

@@ -11,7 +11,7 @@ std::vector<db::ReadableView> readable_views() {
     for_each_field<R>([&]<class F>() {
       using T = bare<typename F::Type>;
       if constexpr (!is_computed<T>) {
-        view.columns.push_back({F::name, Scalar<T>::storage, words_of<T>});
+        view.columns.push_back({F::name, Scalar<T>::storage, enum_texts<T>});
       }
     });
   });

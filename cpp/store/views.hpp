@@ -1,5 +1,5 @@
-// The readable views of all tables, for sqlite3, Datasette or DuckDB. They are made from the field
-// tables, so they cannot disagree with the records.
+// The readable views of all tables, for sqlite3, Datasette or DuckDB. They are generated from the
+// field tables of the records.
 #pragma once
 
 #include <vector>

@@ -29,7 +29,7 @@ else:
 
 
 class Identity(Record, frozen=True, kw_only=True):
-    """Someone whose actions controls may restrict. Its status follows from the active controls."""
+    """A person or organisation that controls can restrict. Active controls set its status."""
 
     id: str
     """Identifies the identity."""
@@ -38,9 +38,9 @@ class Identity(Record, frozen=True, kw_only=True):
     ref_id: str | None = None
     """Reference id given by the client."""
     status: IdentityStatus
-    """Follows from the active controls (APPROVED, DISABLED or ERROR)."""
+    """Derived from the active controls (APPROVED, DISABLED or ERROR)."""
     status_details: StatusDetails
-    """The active controls and what they permit."""
+    """The active controls and the actions that they permit."""
     user_disabled: bool
     """Whether a client's SELL_ONLY control is active; deprecated."""
     admin_disabled: bool
@@ -54,12 +54,12 @@ class Identity(Record, frozen=True, kw_only=True):
 
 
 class StatusDetails(Record, frozen=True, kw_only=True):
-    """Why an identity has its status: the active controls, and what they permit."""
+    """The active controls of an identity, and the actions that they permit."""
 
     active_controls: tuple[Control, ...]
     """The controls in force."""
     permitted_actions: tuple[Action, ...]
-    """What all of them permit (BUY, SELL, DEPOSIT or WITHDRAW)."""
+    """The actions that all of them permit (BUY, SELL, DEPOSIT or WITHDRAW)."""
 
 
 class Control(Record, frozen=True, kw_only=True):
@@ -70,7 +70,7 @@ class Control(Record, frozen=True, kw_only=True):
     type: ControlType
     """What the identity may no longer do (SELL_ONLY, CLOSED, FROZEN or DORMANT)."""
     set_by: SetBy
-    """Who set it (CLIENT or PROVIDER)."""
+    """Whether a client or the operator set it (CLIENT or PROVIDER)."""
     is_overridable: bool
     """Whether a client may delete it."""
     reason_code: str | None = None
@@ -88,7 +88,7 @@ class Control(Record, frozen=True, kw_only=True):
     deleted_by: str | None = None
     """Id of the client that deleted it, or `operator`."""
     deletion_reason: str | None = None
-    """Why it was deleted, in prose."""
+    """Reason for the deletion in prose."""
     customer_id: str | None = None
     """The customer it belongs to; shown to the operator only."""
 
@@ -111,7 +111,7 @@ class Orchestration(Record, frozen=True, kw_only=True):
     source_asset: str | None = None
     """Asset that leaves the source."""
     destination_asset: str | None = None
-    """Asset that arrives."""
+    """Asset that arrives at the destination."""
     source_amount: Amount | None = None
     """Amount that leaves the source, in units of source_asset."""
     source_transfer: Transfer | None = None
@@ -119,7 +119,7 @@ class Orchestration(Record, frozen=True, kw_only=True):
     destination_transfer: Transfer | None = None
     """The transfer into the destination."""
     status: str
-    """PENDING, PROCESSING, COMPLETED, FAILED, REJECTED; newer values may follow."""
+    """PENDING, PROCESSING, COMPLETED, FAILED, REJECTED; later versions may add values."""
     fail_reason: FailReason | None = None
     """Why it failed."""
     source: Source | None = None
@@ -142,18 +142,18 @@ class Transfer(Record, frozen=True, kw_only=True):
     transfer_id: str | None = None
     """Identifies the transfer."""
     status: str | None = None
-    """PENDING, PROCESSING, COMPLETED, FAILED; newer values may follow."""
+    """PENDING, PROCESSING, COMPLETED, FAILED; later versions may add values."""
 
 
 class FailReason(Record, frozen=True, kw_only=True):
-    """Why an orchestration failed."""
+    """The reason why an orchestration failed."""
 
     detail: str | None = None
     """Why it failed, in prose."""
 
 
 class Source(Record, frozen=True, kw_only=True):
-    """Where an orchestration takes value from. One member is set."""
+    """The source of the value of an orchestration. One member is set."""
 
     crypto: CryptoEndpoint | None = None
     """A crypto address."""
@@ -164,7 +164,7 @@ class Source(Record, frozen=True, kw_only=True):
 
 
 class Destination(Record, frozen=True, kw_only=True):
-    """Where an orchestration moves value to. One member is set."""
+    """The destination of the value of an orchestration. One member is set."""
 
     crypto: CryptoEndpoint | None = None
     """A crypto address."""
@@ -180,7 +180,7 @@ class CryptoEndpoint(Record, frozen=True, kw_only=True):
     address_id: str | None = None
     """Identifies the address."""
     address: str | None = None
-    """The address as given."""
+    """The address as received."""
     network: str | None = None
     """Its network."""
 
@@ -191,7 +191,7 @@ class FiatSource(Record, frozen=True, kw_only=True):
     deposit_instructions_id: str | None = None
     """Identifies the deposit instructions."""
     memo: str | None = None
-    """Text that goes with the payment."""
+    """Text sent with the payment."""
 
 
 class FiatDestination(Record, frozen=True, kw_only=True):
@@ -200,7 +200,7 @@ class FiatDestination(Record, frozen=True, kw_only=True):
     bank_account_id: str | None = None
     """Identifies the bank account."""
     memo: str | None = None
-    """Text that goes with the payment."""
+    """Text sent with the payment."""
 
 
 class ProfileEndpoint(Record, frozen=True, kw_only=True):
@@ -220,7 +220,7 @@ class PayoutGroup(Record, frozen=True, kw_only=True):
     asset_type: str | None = None
     """The asset it is paid in."""
     rate_id: str | None = None
-    """The rate that applies, as observed."""
+    """Id of the rate that applies, as observed."""
     jurisdiction: str | None = None
     """Where its rewards are taxed or regulated."""
     claimer_address: str | None = None
@@ -238,13 +238,13 @@ class PayoutGroup(Record, frozen=True, kw_only=True):
     manager_address: str | None = None
     """Address that manages the group."""
     destination_address: str | None = None
-    """Address that is paid."""
+    """Address that receives the payouts."""
     onchain_group_id: str | None = None
     """Its id on chain, as observed."""
     balance_at: Time | None = None
     """When the balance was observed."""
     last_claim_all_at: Time | None = None
-    """When its latest CLAIM_ALL claim was confirmed."""
+    """When the latest CLAIM_ALL claim was confirmed."""
     schedule_type: ScheduleType | None = None
     """How often it is claimed (DAILY)."""
     customer_id: str | None = None
@@ -257,7 +257,7 @@ class RewardAddress(Record, frozen=True, kw_only=True):
     id: str
     """Identifies the address, a UUID."""
     ledger: Ledger
-    """The ledger it lives on (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE)."""
+    """The ledger of the address (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE)."""
     address: str
     """The monitored address."""
     name: str | None = None
@@ -284,11 +284,11 @@ class Claim(Record, frozen=True, kw_only=True):
     payout_group_id: str
     """The group it claims for."""
     claim_type: str
-    """CLAIM_ALL; newer values may follow."""
+    """CLAIM_ALL; later versions may add values."""
     claim_schedule_id: str | None = None
     """The schedule that started it."""
     onchain_status: ClaimStatus
-    """How far the transaction has come (PENDING, SUBMITTED, CONFIRMED or FAILED)."""
+    """Status of the transaction (PENDING, SUBMITTED, CONFIRMED or FAILED)."""
     amount: Amount
     """Amount claimed, in units of asset_type."""
     tx_hash: str | None = None

@@ -18,15 +18,15 @@ SetBy: TypeAlias = Literal["CLIENT", "PROVIDER"]
 
 #: ETHEREUM: Ethereum; addresses are 20 bytes in hex.
 #: SOLANA: Solana; addresses are 32 bytes in base58.
-#: INK: Ink; addresses as on ETHEREUM.
-#: XLAYER: X Layer; addresses as on ETHEREUM.
-#: ARBITRUM_ONE: Arbitrum One; addresses as on ETHEREUM.
+#: INK: Ink; same address format as ETHEREUM.
+#: XLAYER: X Layer; same address format as ETHEREUM.
+#: ARBITRUM_ONE: Arbitrum One; same address format as ETHEREUM.
 Ledger: TypeAlias = Literal["ETHEREUM", "SOLANA", "INK", "XLAYER", "ARBITRUM_ONE"]
 
 #: PENDING: not yet sent to the chain.
 #: SUBMITTED: sent to the chain, not yet confirmed.
 #: CONFIRMED: confirmed by the chain; final.
-#: FAILED: given up; final.
+#: FAILED: the claim failed; final.
 ClaimStatus: TypeAlias = Literal["PENDING", "SUBMITTED", "CONFIRMED", "FAILED"]
 
 #: DAILY: rewards are claimed once a day.
@@ -37,14 +37,14 @@ ScheduleType: TypeAlias = Literal["DAILY"]
 Order: TypeAlias = Literal["DESC", "ASC"]
 
 #: APPROVED: no control is active.
-#: DISABLED: controls are active, none of them FROZEN.
+#: DISABLED: at least one control is active, and none is FROZEN.
 #: ERROR: a FROZEN control is active.
 IdentityStatus: TypeAlias = Literal["APPROVED", "DISABLED", "ERROR"]
 
-#: BUY: to buy assets.
-#: SELL: to sell assets; the one action that SELL_ONLY permits.
-#: DEPOSIT: to pay in.
-#: WITHDRAW: to pay out.
+#: BUY: buy assets.
+#: SELL: sell assets; the only action that SELL_ONLY permits.
+#: DEPOSIT: pay funds in.
+#: WITHDRAW: pay funds out.
 Action: TypeAlias = Literal["BUY", "SELL", "DEPOSIT", "WITHDRAW"]
 
 #: The kinds of records as loads, exports and streams name them, in an order in which they can be

@@ -6,7 +6,7 @@
 
 namespace {
 
-// How many allocations of this thread succeed from now on; negative: all.
+// The number of further allocations of this thread that succeed; negative: all of them.
 thread_local int left = -1;
 
 }  // namespace

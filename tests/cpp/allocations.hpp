@@ -1,11 +1,10 @@
-// Allocations that fail when a test wants them to. The operators new of the test program are
-// replaced in allocations.cpp.
+// Simulates failed allocations. allocations.cpp replaces the operators new of the test program.
 #pragma once
 
 namespace comptroller {
 
-// To the end of the scope, the `first`th allocation with `new` of this thread, from 1, and those
-// after it throw std::bad_alloc.
+// Until the end of the scope, the `first`th allocation with `new` of this thread, counted from 1,
+// and all later ones throw std::bad_alloc.
 class FailingAllocations {
  public:
   explicit FailingAllocations(int first);

@@ -1,4 +1,4 @@
-// Work that many threads do at once.
+// Runs work in many threads at once.
 #pragma once
 
 #include <latch>
@@ -7,7 +7,7 @@
 
 namespace comptroller {
 
-// Runs `work(thread)` in `count` threads that begin together; returns when all have ended.
+// Runs `work(thread)` in `count` threads that start together; returns when all have ended.
 template <class Work>
 void in_threads(int count, const Work& work) {
   std::latch together(count);

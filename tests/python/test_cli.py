@@ -253,7 +253,7 @@ def test_check_fails_if_there_are_findings(run: Run, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", breaking.replace("''", "\\'")], cwd=tmp_path, check=True)
     ended = run("check")
     assert ended.code == 1
-    assert "every value is one that may be stored: broken by 2 rows" in " ".join(ended.out.split())
+    assert "every value is valid: broken by 2 rows" in " ".join(ended.out.split())
     assert not run("check", "--json").json["ok"]
 
 

@@ -253,7 +253,7 @@ def test_an_unreadable_stream_is_refused(store: comptroller.Service, connection:
         with pytest.raises(InvalidRequest, match=why):
             core_text(connection, sql, names, is_json=False)
 
-    refused("SELECT 1::INTEGER", ["x"], "columns: no text is made of the Arrow type i")
+    refused("SELECT 1::INTEGER", ["x"], "columns: the Arrow type i cannot be written as text")
     refused("SELECT [1]", ["x"], "no text is made")
     refused("SELECT {'a': 1}", ["x"], "no text is made")
     refused("SELECT 1::BIGINT", ["x", "y"], "columns: must be as many")

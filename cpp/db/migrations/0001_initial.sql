@@ -1,9 +1,10 @@
--- Compact tables, readable views.
+-- Compact tables, and readable views.
 --
--- Times are UTC microseconds, closed sets are small codes, text that repeats (customers, open words,
--- assets, chains, payout group ids) is kept once in `symbols` and referred to by its key. An id or a
--- hash is a blob where that is exact (a lower-case UUID, 0x and 64 lower-case hex digits), else TEXT.
--- Amounts stay the text that came. `key` is the order of arrival and ends every index by itself.
+-- Times are UTC microseconds, and closed sets are small codes. Text that repeats (customers, open
+-- words, assets, chains, payout group ids) is stored once in `symbols` and referenced by its key.
+-- An id or a hash is a blob if that is exact (a lower-case UUID; 0x and 64 lower-case hex digits),
+-- else TEXT. Amounts are stored as the text received. `key` is the order of insertion, and SQLite
+-- appends it to every index.
 
 CREATE TABLE secrets (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 
@@ -174,7 +175,7 @@ CREATE INDEX claims_by_chain ON claims (customer_id, blockchain, onchain_status,
 CREATE INDEX claims_by_jurisdiction
   ON claims (customer_id, jurisdiction, onchain_status, created_at);
 
--- Answers kept for retries, a day long.
+-- Answers of idempotency keys, stored for a day.
 CREATE TABLE idempotency_keys (
   customer TEXT NOT NULL,  -- empty: the operator
   operation TEXT NOT NULL,

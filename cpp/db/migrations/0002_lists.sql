@@ -1,5 +1,5 @@
--- Lists of bounded cost: controls by whether they are active, payout groups by the beginning of their
--- name, an operator's lists over any number of customers.
+-- Lists of bounded cost: controls by whether they are active, payout groups by the prefix of their
+-- name, and an operator's lists over any number of customers.
 
 DROP INDEX controls_by_identity;
 DROP INDEX controls_by_customer;
@@ -17,5 +17,5 @@ CREATE INDEX controls_by_reason_code
 DROP INDEX payout_groups_by_name;
 CREATE INDEX payout_groups_by_name ON payout_groups (customer_id, name, created_at);
 
--- A row with state 1 once the indexes of an operator's lists over many customers exist.
+-- Has a row with state 1 if the indexes of an operator's lists over many customers exist.
 CREATE TABLE operator_indexes (state INTEGER PRIMARY KEY);

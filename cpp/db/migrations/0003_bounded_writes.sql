@@ -1,24 +1,25 @@
--- Columns and tables that keep the work of a write or a read of one record independent of history.
+-- Columns and tables that make the work of a write or a read of one record independent of its
+-- history.
 
--- Whether a control of a type and setter was in force at an instant is read from one row: the last
--- one created at or before it.
+-- One row shows whether a control of a type and setter was in force at an instant: the last control
+-- created at or before the instant.
 ALTER TABLE controls
   ADD COLUMN covered_until INTEGER NOT NULL DEFAULT 9223372036854775807;
-  -- the latest end (deleted_at; the largest integer while active) of this control and of those of the
-  -- same (identity_key, type, set_by) before it in the order (created_at, key)
+  -- The latest end (deleted_at; the largest integer while active) of this control and of the
+  -- controls with the same (identity_key, type, set_by) before it in the order (created_at, key).
 UPDATE controls SET covered_until = covered.until
   FROM (SELECT key, max(coalesce(deleted_at, 9223372036854775807))
                       OVER (PARTITION BY identity_key, type, set_by ORDER BY created_at, key) AS until
           FROM controls) AS covered
  WHERE covered.key = controls.key;
 CREATE INDEX controls_by_setter ON controls (identity_key, type, set_by, created_at);
--- Of two indexes that seem alike SQLite takes the younger one: this one must be the youngest of those
--- that begin with identity_key.
+-- Of two indexes that it considers equal, SQLite uses the younger one. This index must be the
+-- youngest of the indexes that begin with identity_key.
 DROP INDEX controls_active;
 CREATE UNIQUE INDEX controls_active ON controls (identity_key, type, set_by) WHERE deleted_at IS NULL;
 
--- Payout groups whose claims are being rewritten to carry the group's present jurisdiction. Those up
--- to this place in the index claims_by_group carry it already.
+-- Payout groups whose claims are being rewritten with the group's current jurisdiction. Claims up
+-- to this position in the index claims_by_group already have it.
 CREATE TABLE jurisdiction_changes (
   group_id INTEGER PRIMARY KEY,  -- the symbol of the payout group
   onchain_status INTEGER NOT NULL,
@@ -26,15 +27,16 @@ CREATE TABLE jurisdiction_changes (
   claim_key INTEGER NOT NULL
 );
 
--- The latest confirmed_at of a group's CONFIRMED CLAIM_ALL claims; last_claim_all_at is not before it.
+-- The latest confirmed_at of a group's CONFIRMED CLAIM_ALL claims; last_claim_all_at is never
+-- earlier.
 ALTER TABLE payout_groups ADD COLUMN claim_all_confirmed_at INTEGER;
 UPDATE payout_groups SET claim_all_confirmed_at =
   (SELECT max(confirmed_at) FROM claims
     WHERE payout_group_id = payout_groups.id AND onchain_status = 2
       AND claim_type = (SELECT key FROM symbols WHERE text = 'CLAIM_ALL'));
 
--- implied = 2: known from its controls alone and changed since, so that they do not bring it back as it
--- is; exports leave out those with 1 only.
+-- implied = 2: known only from its controls, but changed since, so that a load of the controls does
+-- not recreate it as it is. Exports omit only identities with implied = 1.
 UPDATE identities SET implied = 2
  WHERE implied = 1
    AND (metadata IS NOT NULL OR updated_at <> created_at OR created_at IS NOT

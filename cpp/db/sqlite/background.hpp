@@ -5,8 +5,8 @@
 
 namespace comptroller::db::sqlite {
 
-// Runs the work in a thread of its own, for which the destructor of the future waits. If no thread
-// can be started, get() runs it.
+// Runs the work in a thread of its own; the destructor of the future waits for it. If no thread can
+// be started, get() runs the work.
 template <class Work>
 std::future<void> run_in_background(Work work) {
   try {

@@ -10,14 +10,15 @@ namespace comptroller::db::sqlite {
 namespace {
 
 constexpr int pages_a_step = 256;                // 1 MiB
-constexpr int steps_between_synchronising = 16;  // so that no single wait for the disk is long
+constexpr int steps_between_synchronising = 16;  // keeps each wait for the disk short
 
 struct FinishBackup {
   void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
 };
 
 void copy(SqliteConnection& source, files::WholeFile& file) {
-  // The file is ours alone until it has its name: it needs neither a journal nor SQLite's fsync.
+  // No other process uses the file before it has its name, so it needs neither a journal nor
+  // SQLite's fsync.
   SqliteConnection target(file.unfinished_path(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
   target.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
   if (!file.is_unfinished_path_ours()) throw Error(Code::unusable, "its file was replaced");

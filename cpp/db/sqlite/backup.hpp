@@ -1,4 +1,4 @@
-// A copy of a database in a new file.
+// Backup of a database into a new file.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace comptroller::db::sqlite {
 
-// Copies the database that `source` reads, as one snapshot shows it, into a new file that appears
-// under its name, durably, when it is whole. Throws unavailable, naming the destination, if it
-// exists already or cannot be written, and what interrupts `source`.
+// Copies one snapshot of the database that `source` reads into a new file. The file appears under
+// its name, durably, when it is complete. Throws unusable or unavailable, naming the destination,
+// if it exists already or cannot be written, and the exception that interrupts `source`.
 void back_up(SqliteConnection& source, const std::string& destination);
 
 }  // namespace comptroller::db::sqlite

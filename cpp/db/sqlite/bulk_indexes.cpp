@@ -1,5 +1,5 @@
-// Filling an empty table: by its trees where there is a target for them; else its indexes are built
-// after it is filled, which is faster than updating them row by row.
+// Fills an empty table by writing its b-trees if there is a target for them. Otherwise the indexes
+// are built after the table is filled, which is faster than updating them row by row.
 #include <memory>
 
 #include "db/sqlite/connection.hpp"
@@ -29,7 +29,7 @@ void SqliteConnection::begin_filling(std::string_view table) {
   if (query("SELECT 1 FROM " + std::string(table) + " LIMIT 1").step()) return;
   std::string drops;
   {
-    // Those without SQL belong to a UNIQUE of the table itself, by which records are found.
+    // Indexes without SQL belong to UNIQUE constraints of the table, by which records are found.
     Query indexes = query(
         "SELECT group_concat('DROP INDEX ' || name, ';'), group_concat(sql, ';') FROM sqlite_schema"
         " WHERE type = 'index' AND tbl_name = $table AND sql IS NOT NULL");
@@ -43,7 +43,7 @@ void SqliteConnection::begin_filling(std::string_view table) {
 void SqliteConnection::end_filling() {
   if (filler_) return fill_target_->finish(*this, std::move(filler_));
   if (dropped_indexes_.empty()) return;
-  // A sorter that fills up often hands its rows to another thread; one as large as the cache would
+  // A small sorter often hands its rows to another thread. A sorter as large as the cache would
   // sort at the end, on one thread.
   const std::string cache = "PRAGMA cache_size = " + cache_size(*this);
   const auto restore = [&](SqliteConnection* connection) {

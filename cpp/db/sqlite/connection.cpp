@@ -13,13 +13,13 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-// A page takes some thousands of operations of SQLite's virtual machine, each some 20 ns.
+// A page takes thousands of operations of SQLite's virtual machine, about 20 ns each.
 constexpr int operations_between_callbacks = 1000;
-// How long to wait for a lock that only a program without our lock files can hold.
-constexpr std::chrono::seconds longest_busy{5};
-constexpr int longest_busy_pause_ms = 25;
+// The maximum wait for a lock of a program that does not use our lock files.
+constexpr std::chrono::seconds max_busy{5};
+constexpr int max_busy_pause_ms = 25;
 
-// Set, tables are read with SQL alone.
+// If set, tables are read only with SQL.
 constexpr const char* reads_with_sql = "COMPTROLLER_SCAN_WITH_SQL";
 
 constexpr const char* busy = "another program holds the store; try again";
@@ -61,7 +61,7 @@ void SqliteConnection::fail(int result) {
 namespace {
 
 std::string uri_of(const std::string& path, const char* option) {
-  // SQLite takes everything else as it is.
+  // SQLite takes all other characters literally.
   constexpr std::array<std::pair<char, const char*>, 3> reserved{
       {{'%', "%25"}, {'?', "%3F"}, {'#', "%23"}}};
   std::string uri = "file:";
@@ -116,17 +116,16 @@ int SqliteConnection::on_progress(void* connection) noexcept {
 
 int SqliteConnection::on_busy(void* connection, int count) noexcept {
   auto& self = *static_cast<SqliteConnection*>(connection);
-  if (count == 0) self.busy_until_ = std::min(Clock::now() + longest_busy, self.deadline_);
+  if (count == 0) self.busy_until_ = std::min(Clock::now() + max_busy, self.deadline_);
   if (Clock::now() >= self.busy_until_ || on_progress(connection) != 0) return 0;
-  std::this_thread::sleep_for(
-      std::chrono::milliseconds(std::min(count + 1, longest_busy_pause_ms)));
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(count + 1, max_busy_pause_ms)));
   return 1;
 }
 
 void SqliteConnection::check_interrupt() {
   if (interrupt_ == nullptr) return;
   const auto now = Clock::now();
-  // The callback may have to wait for others, so a statement that has just begun is left alone. A
+  // The callback may wait for other threads, so a new statement is not interrupted at once. A
   // sequence of short statements counts as one long statement.
   const bool has_just_begun = queries_ != checked_queries_ && now - called_ >= check_interval;
   checked_queries_ = queries_;
@@ -150,7 +149,7 @@ void SqliteConnection::end_snapshot() noexcept {
   const Uninterrupted scope(*this);
   try {
     query("COMMIT").run();
-  } catch (const std::exception&) {  // a read has nothing to lose
+  } catch (const std::exception&) {  // the transaction only read
     roll_back();
   }
 }
@@ -166,7 +165,7 @@ void SqliteConnection::read_now() {
   query("SELECT 1 FROM sqlite_schema LIMIT 1").run();
 }
 
-// A file that is read as immutable has none.
+// A file opened as immutable has no log.
 bool SqliteConnection::has_log() {
   if (sqlite3_uri_boolean(sqlite3_db_filename(handle(), "main"), "immutable", 0) != 0) return false;
   db::Query mode = query("PRAGMA journal_mode");

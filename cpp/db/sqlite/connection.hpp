@@ -16,13 +16,13 @@
 
 namespace comptroller::db::sqlite {
 
-// Throws the Error that a result code stands for; does not name paths or SQL.
+// Throws the Error for a result code. Its message contains no paths or SQL.
 [[noreturn]] void throw_failure(int result);
 
-// The path as a URI of a file that nobody changes, which SQLite reads without a lock and without
-// making files beside it.
+// Returns the path as a URI of a file that does not change. SQLite reads it without a lock and
+// without creating files beside it.
 std::string immutable_uri(const std::string& path);
-// That of a file that only the caller uses: without locks.
+// Returns the path as a URI of a file that only the caller uses, which SQLite opens without locks.
 std::string private_uri(const std::string& path);
 
 struct CloseConnection {
@@ -32,11 +32,11 @@ struct CloseConnection {
 class SqliteConnection;
 class TableFiller;
 
-// Fills tables of a database file that nobody else uses.
+// Fills tables of a private database file.
 class FillTarget {
  public:
   virtual ~FillTarget() = default;
-  // nullptr if the table is to be filled by statements.
+  // Returns nullptr if statements must fill the table.
   virtual std::unique_ptr<TableFiller> start(SqliteConnection& connection,
                                              std::string_view table) = 0;
   virtual void finish(SqliteConnection& connection, std::unique_ptr<TableFiller> filler) = 0;
@@ -44,7 +44,7 @@ class FillTarget {
 
 class SqliteConnection final : public Connection {
  public:
-  // `flags` of sqlite3_open_v2; NOMUTEX is added.
+  // `flags` are those of sqlite3_open_v2; NOMUTEX is added.
   SqliteConnection(const std::string& path, int flags);
   ~SqliteConnection() override;
 
@@ -65,35 +65,36 @@ class SqliteConnection final : public Connection {
 
   sqlite3* handle() const { return handle_.get(); }
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
-  // Ends the transaction, if there is one.
+  // Ends the transaction, if one is active.
   void roll_back() noexcept;
-  // Makes a snapshot that has begun see the present state: SQLite decides it at the first read.
+  // Fixes the state that a new snapshot sees; without it, SQLite does so at the first read.
   void read_now();
-  // Begins a snapshot of the present state; gives the last commit that it sees, if that is known.
+  // Begins a snapshot of the current state. Returns the last commit that it sees, if known.
   std::optional<LastCommit> begin_present_snapshot();
-  // Reads the tables of this snapshot by pages where that is possible. `log` may be null.
+  // Reads the tables of this snapshot by pages if possible. `log` may be null.
   void read_by_pages(const LastCommit& commit, std::shared_ptr<const LogPages> log);
-  // Leaves the log as it is when this connection closes.
+  // Keeps the log as it is when this connection closes.
   void keep_log() { sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
-  // begin_filling uses it from now on. Must outlive the connection.
+  // begin_filling uses the target from now on. It must outlive the connection.
   void set_fill_target(FillTarget* target) { fill_target_ = target; }
-  // Statements end with what `interrupt` throws, which is asked on the thread that runs them; by
-  // default nothing ends them. Must outlive the connection.
+  // The running thread checks `interrupt`, and a statement ends with the exception that it throws.
+  // By default statements are not interrupted. `interrupt` must outlive the connection.
   void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
   const Interrupt* interrupt() const { return interrupt_; }
-  // Nothing waits for another program's lock beyond the deadline, and a statement that may be
-  // interrupted ends with unavailable.
+  // No lock of another program is awaited after the deadline, and a statement that can be
+  // interrupted then ends with unavailable.
   void set_deadline(Deadline deadline) { deadline_ = deadline; }
-  // Throws what would end a statement now; for work that runs no statement.
+  // Throws the exception that would end a statement now; for work without statements.
   void check_interrupt();
-  // Whether to wait when another program holds a lock.
+  // Sets whether to wait when another program holds a lock.
   void wait_when_busy(bool waits);
 
   void check(int result) {
     if (result != SQLITE_OK) fail(result);
   }
-  // Throws what interrupted the call on this connection, else the Error that its result stands for.
+  // Throws the exception that interrupted the call on this connection, else the Error of its
+  // result.
   [[noreturn]] void fail(int result);
 
  private:
@@ -106,21 +107,21 @@ class SqliteConnection final : public Connection {
   StatementCache statements_;
   std::optional<Pages> pages_;  // of the snapshot
   std::optional<PageScan> page_scan_;
-  std::string dropped_indexes_;  // the statements that create them
+  std::string dropped_indexes_;  // statements that create them again
   FillTarget* fill_target_ = nullptr;
   std::unique_ptr<TableFiller> filler_;
   const Interrupt* interrupt_ = nullptr;
   Deadline deadline_ = Deadline::max();
   Deadline busy_until_{};
-  std::exception_ptr thrown_;  // by a callback, to be thrown again when SQLite has returned
+  std::exception_ptr thrown_;  // by a callback; thrown again after SQLite returned
   unsigned queries_ = 0;
   unsigned checked_queries_ = 0;  // queries_ at the last callback
   Clock::time_point called_{};    // the last callback
   Clock::time_point checked_{};   // the last call of interrupt_
 };
 
-// Lets nothing interrupt a connection to the end of the scope: a COMMIT that is done must not be
-// reported as interrupted.
+// Prevents interruption of a connection until the end of the scope: a COMMIT that succeeded must
+// not be reported as interrupted.
 class Uninterrupted {
  public:
   explicit Uninterrupted(SqliteConnection& connection)

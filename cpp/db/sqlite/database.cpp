@@ -29,15 +29,15 @@ namespace {
 
 namespace filesystem = std::filesystem;
 
-constexpr std::chrono::seconds longest_wait_to_open{30};
+constexpr std::chrono::seconds max_wait_to_open{30};
 constexpr int cache_kib_of_writer = 65536;
-constexpr int most_links = 40;
-constexpr int most_attempts = 5;  // to begin snapshots of one state
+constexpr int max_links = 40;
+constexpr int max_attempts = 5;  // to begin snapshots of one state
 constexpr std::array<const char*, 6> file_suffixes{"",      "-wal",         "-shm",
                                                    "-lock", "-commit-lock", private_copy_suffix};
 
 Deadline deadline_to_open() {
-  return Clock::now() + longest_wait_to_open;
+  return Clock::now() + max_wait_to_open;
 }
 
 SqliteConnection& sqlite(Connection& connection) {
@@ -83,7 +83,7 @@ class SqliteDatabase final : public Database {
   std::unique_ptr<Writer> writer_;
   Readers readers_;
   std::mutex watching_;
-  std::optional<Lease> watch_;  // counts the commits of other connections
+  std::optional<Lease> watch_;  // detects commits of other connections
 };
 
 SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
@@ -97,7 +97,7 @@ SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
   std::optional<LockGuard> opening;
   opening.emplace(commit_lock_, deadline_to_open(), &interrupt_);
   if (!options_.read_only) open_writer(opening, migrating);
-  // One connection stays open: the log and its index are never removed while others use them.
+  // One connection stays open, so that the log and its index are not removed while they are in use.
   const Lease first = readers_.lend();
   if (options_.read_only && schema_version(sqlite(*first), path_) < newest_schema_version()) {
     throw Error(Code::unusable, path_ +
@@ -106,8 +106,8 @@ SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
   }
 }
 
-// Holds `opening` on entry and on return. Waits for another's load only if there is something to
-// migrate.
+// Holds `opening` on entry and on return. Waits for a load of another process only if a migration
+// is needed.
 void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
                                  std::optional<LockGuard>& migrating) {
   write_connection_ =
@@ -122,7 +122,7 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
   use_write_ahead_log(connection, path_);
   if (is_older) migrate(connection, path_);
   if (!is_older) {
-    // What a process that was killed left of a bulk write.
+    // Removes the private file that a killed bulk write may have left.
     const LockGuard cleaning(write_lock_, std::try_to_lock);
     if (cleaning.is_held()) ::unlink((path_ + private_copy_suffix).c_str());
   }
@@ -130,20 +130,21 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
   connection.execute("PRAGMA threads = 2");
   connection.execute("PRAGMA cache_size = -" + std::to_string(cache_kib_of_writer));
   writer_ = std::make_unique<Writer>(connection, write_lock_, commit_lock_, interrupt_,
-                                     options_.longest_wait);
+                                     options_.max_wait);
 }
 
 SqliteDatabase::~SqliteDatabase() {
-  writer_.reset();  // before the commit lock is held, which its thread may wait for
+  writer_.reset();  // its thread may wait for the commit lock
   try {
     const LockGuard closing(commit_lock_, deadline_to_open());
     watch_.reset();
     readers_.close();
-    // The last to close checkpoints, unless someone is writing, who then closes later.
+    // The last connection to close checkpoints, unless another process is writing, which then
+    // closes later.
     const LockGuard writing(write_lock_, std::try_to_lock);
     if (write_connection_ && !writing.is_held()) write_connection_->keep_log();
     write_connection_.reset();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the members close themselves
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): destructors close the members
   }
   if (!options_.is_temporary) return;
   for (const char* suffix : file_suffixes) {
@@ -159,7 +160,8 @@ std::int64_t SqliteDatabase::version() {
   query.step();
   const std::int64_t commits = query.column(0).integer;
   if (!options_.read_only) return commits;
-  // A file that nobody writes is read without a lock, and does not count what replaces it.
+  // A read-only file is read without a lock; data_version does not change when the file is
+  // replaced.
   std::error_code ignored;
   return commits ^ filesystem::last_write_time(path_, ignored).time_since_epoch().count();
 }
@@ -168,8 +170,8 @@ std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
   std::vector<Lease> leases;
   while (leases.size() < count) leases.push_back(readers_.lend());
   std::vector<std::optional<LastCommit>> commits;
-  bool is_one = false;
-  for (int attempt = 1; !is_one; ++attempt) {
+  bool is_same_state = false;
+  for (int attempt = 1; !is_same_state; ++attempt) {
     commits.clear();
     {
       const LockGuard guard(commit_lock_, deadline_to_open(), &interrupt_);
@@ -177,25 +179,26 @@ std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
         commits.push_back(sqlite(*lease).begin_present_snapshot());
       }
     }
-    // A program without our lock files may commit at any time.
-    is_one = commits.front() && std::ranges::count(commits, commits.front()) == std::ssize(commits);
-    if (attempt == most_attempts) break;
-    if (!is_one) std::ranges::for_each(leases, [](Lease& lease) { lease->end_snapshot(); });
+    // A program that does not use our lock files may commit at any time.
+    is_same_state =
+        commits.front() && std::ranges::count(commits, commits.front()) == std::ssize(commits);
+    if (attempt == max_attempts) break;
+    if (!is_same_state) std::ranges::for_each(leases, [](Lease& lease) { lease->end_snapshot(); });
   }
-  // Not under the lock, which commits wait for: a log may take 0.1 s to read.
-  if (const auto& commit = commits.front(); is_one && commit) {
+  // The lock is released before this, because commits wait for it and reading a log may take 0.1 s.
+  if (const auto& commit = commits.front(); is_same_state && commit) {
     const auto log = LogPages::read(sqlite(*leases.front()).handle(), *commit);
     for (const Lease& lease : leases) sqlite(*lease).read_by_pages(*commit, log);
   }
   return leases;
 }
 
-// The file that a path leads to through links, so that all its users share its lock files.
+// Resolves links, so that all users of a file share its lock files.
 std::string resolve(const std::string& path) {
   std::error_code failure;
   filesystem::path file = filesystem::absolute(path, failure);
-  // canonical does not follow a link to a missing file.
-  for (int links = 0; links < most_links && filesystem::is_symlink(file, failure); ++links) {
+  // std::filesystem::canonical does not follow a link to a missing file.
+  for (int links = 0; links < max_links && filesystem::is_symlink(file, failure); ++links) {
     file = file.parent_path() / filesystem::read_symlink(file, failure);
   }
   file = filesystem::weakly_canonical(file, failure);
@@ -208,7 +211,7 @@ bool SqliteDatabase::owns(const std::string& path) const {
                              [&](const char* suffix) { return path_ + suffix == resolved; });
 }
 
-// The files of SQLite's library that are mapped into this process, if the system has /proc.
+// Returns the files of SQLite's library that are mapped into this process, if the system has /proc.
 std::vector<std::string> mapped_copies() {
   std::set<std::string> paths;
   std::ifstream maps("/proc/self/maps");
@@ -221,9 +224,9 @@ std::vector<std::string> mapped_copies() {
   return {paths.begin(), paths.end()};
 }
 
-// Runs `work` on another thread, and ends it when the connection's interrupt throws on this one. An
-// integrity check of SQLite 3.40 calls no progress handler for seconds, but obeys
-// sqlite3_interrupt.
+// Runs `work` on another thread, and interrupts it if the connection's interrupt throws on this
+// thread. An integrity check of SQLite 3.40 does not call the progress handler for seconds, but
+// obeys sqlite3_interrupt.
 void run_interruptibly(SqliteConnection& connection, const std::function<void()>& work) {
   const Interrupt& interrupt = *connection.interrupt();
   const Uninterrupted scope(connection);
@@ -236,7 +239,7 @@ void run_interruptibly(SqliteConnection& connection, const std::function<void()>
     } catch (...) {
       interrupted = std::current_exception();
     }
-    // Repeated, since it has no effect before the statement has begun.
+    // Repeated, because it has no effect before the statement begins.
     if (interrupted) sqlite3_interrupt(connection.handle());
     pause = interrupted ? std::chrono::milliseconds(1) : check_interval;
   }
@@ -262,7 +265,8 @@ void SqliteDatabase::backup(const std::string& destination) {
 }
 
 std::string make_temporary_file() {
-  const char* folder = std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): read at open only
+  const char* folder =
+      std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): read only when a store is opened
   std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/comptroller-XXXXXX";
   const int descriptor = ::mkstemp(path.data());
   if (descriptor < 0) {
@@ -285,7 +289,7 @@ std::unique_ptr<Database> open(const std::string& path, const OpenOptions& optio
   if (path.empty()) throw Error::invalid("path", "must name a file");
   const std::string resolved = resolve(path);
   try {
-    std::error_code unreadable;  // SQLite says so
+    std::error_code unreadable;  // SQLite reports it
     const filesystem::file_status found = filesystem::status(resolved, unreadable);
     if (options.read_only && found.type() == filesystem::file_type::not_found) {
       throw Error(Code::unusable, "there is no file");

@@ -9,13 +9,13 @@ namespace comptroller::db::sqlite {
 
 inline constexpr std::size_t file_header_size = 100;
 
-// Where its members are.
+// The offsets of its members.
 inline constexpr std::size_t page_size_at = 16;      // 1: 65536
 inline constexpr std::size_t write_version_at = 18;  // the read version follows
 inline constexpr std::size_t reserved_bytes_at = 20;
 inline constexpr std::size_t change_counter_at = 24;
 inline constexpr std::size_t page_count_at = 28;
-inline constexpr std::size_t first_list_page_at = 32;  // of the pages that are not used
+inline constexpr std::size_t first_list_page_at = 32;  // of the list of unused pages
 inline constexpr std::size_t unused_pages_at = 36;
 inline constexpr std::size_t schema_format_at = 44;
 inline constexpr std::size_t largest_root_at = 52;  // 0 without auto_vacuum
@@ -23,7 +23,7 @@ inline constexpr std::size_t encoding_at = 56;      // 1: UTF-8
 inline constexpr std::size_t valid_for_at =
     92;  // the change counter when the page count was written
 
-// An unsigned big-endian number. The caller has checked that its bytes are there.
+// Reads an unsigned big-endian number. The caller has checked that the bytes exist.
 template <class Number>
 Number read_number(const char* at) {
   Number number = 0;

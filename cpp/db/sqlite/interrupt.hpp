@@ -1,4 +1,4 @@
-// What ends waits and statements early.
+// Ends waits and statements early.
 #pragma once
 
 #include <atomic>
@@ -13,21 +13,21 @@ namespace comptroller::db::sqlite {
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
-// How often a thread that waits or runs a statement calls Interrupt::check.
+// The interval at which a thread that waits or runs a statement calls Interrupt::check.
 inline constexpr std::chrono::milliseconds check_interval{100};
 
-// Shared by all connections and locks of a database. For any thread.
+// Shared by all connections and locks of a database. Safe for many threads.
 class Interrupt {
  public:
   // `callback` may throw; see OpenOptions::check_interrupt.
   explicit Interrupt(std::function<void()> callback) : callback_(std::move(callback)) {}
 
   void close() { is_closed_ = true; }
-  // Throws closed once closed.
+  // Throws closed after close().
   void check_open() const {
     if (is_closed_) throw Error(Code::closed, "the service is closed");
   }
-  // Throws closed once closed, and what the callback throws.
+  // Throws closed after close(), and the exceptions of the callback.
   void check() const {
     check_open();
     if (callback_) callback_();

@@ -11,11 +11,11 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-// Of one run; while a thread sorts and writes it, the next is collected.
-constexpr std::size_t most_bytes = std::size_t{5} << 20U;
+// The size of one run. While a thread sorts and writes a run, the next one is collected.
+constexpr std::size_t max_bytes = std::size_t{5} << 20U;
 constexpr std::size_t bytes_a_read = std::size_t{1} << 16U;
 
-// Up to eight bytes from `offset` on as a number that compares like them.
+// Returns up to eight bytes from `offset` as a number that has the same order as the bytes.
 std::uint64_t number_at(std::string_view key, std::size_t offset) {
   if (key.size() <= offset) return 0;
   std::uint64_t number = 0;
@@ -32,10 +32,10 @@ class KeySorter::Cursor {
   Cursor(const files::UnnamedFile& file, const Run& run) : file_(file), run_(run) { next(); }
 
   std::string_view key() const { return key_; }
-  // False at the end.
+  // Returns false at the end.
   bool next() {
-    constexpr std::size_t longest_size = longest_varint;
-    if (left() < longest_size) fill(longest_size);
+    constexpr std::size_t max_size_bytes = max_varint_size;
+    if (left() < max_size_bytes) fill(max_size_bytes);
     if (left() == 0) return false;
     const char* at = buffer_.data() + at_;
     const auto size = static_cast<std::size_t>(take_varint(at));
@@ -68,7 +68,7 @@ class KeySorter::Cursor {
 };
 
 void KeySorter::add(std::string_view key) {
-  if (keys_.bytes.size() + key.size() + (keys_.entries.size() + 1) * sizeof(Entry) > most_bytes) {
+  if (keys_.bytes.size() + key.size() + (keys_.entries.size() + 1) * sizeof(Entry) > max_bytes) {
     spill();
   }
   keys_.entries.push_back({number_at(key, 0), number_at(key, sizeof(std::uint64_t)),
@@ -127,7 +127,7 @@ void KeySorter::merge(const std::function<void(std::string_view)>& visit) {
   std::vector<Cursor> cursors;
   cursors.reserve(runs_.size());
   for (const Run& run : runs_) cursors.emplace_back(*file_, run);
-  std::vector<Cursor*> heap;  // the least is the first
+  std::vector<Cursor*> heap;  // the first has the least key
   heap.reserve(cursors.size());
   for (Cursor& cursor : cursors) heap.push_back(&cursor);
   const auto is_later = [](const Cursor* left, const Cursor* right) {
@@ -137,7 +137,8 @@ void KeySorter::merge(const std::function<void(std::string_view)>& visit) {
   while (!heap.empty()) {
     std::ranges::pop_heap(heap, is_later);
     Cursor* const least = heap.back();
-    // Runs overlap little where the input is nearly in order: the least often stays the least.
+    // If the input is nearly in order, runs overlap little, and the least cursor often remains the
+    // least.
     const std::string_view others = heap.size() == 1 ? std::string_view() : heap.front()->key();
     bool has_more = true;
     do {

@@ -13,20 +13,20 @@
 
 namespace comptroller::db::sqlite {
 
-// Keys of 5 MiB are sorted and written to an unnamed file as a run, by a thread of their own; the
-// runs are merged at the end. For one thread at a time.
+// A thread sorts each 5 MiB of keys and writes them to an unnamed file as a run. The runs are
+// merged at the end. For one thread at a time.
 class KeySorter {
  public:
-  // Keeps temporary files in `folder`.
+  // Temporary files are created in `folder`.
   explicit KeySorter(std::string folder) : folder_(std::move(folder)) {}
 
   void add(std::string_view key);
   std::uint64_t size() const { return size_; }
-  // Calls `visit` with each key in the order of its bytes, once.
+  // Calls `visit` with each key, in the order of the bytes of the keys. Call it once.
   void visit_sorted(const std::function<void(std::string_view)>& visit);
 
  private:
-  // A key with its first bytes, which decide most comparisons.
+  // A key with its first bytes as a number, which decides most comparisons.
   struct Entry {
     std::uint64_t first = 0;
     std::uint64_t second = 0;
@@ -56,11 +56,11 @@ class KeySorter {
   std::string folder_;
   std::uint64_t size_ = 0;
   Keys keys_;
-  // Of the thread that writes a run.
+  // Used by the thread that writes a run.
   Keys spilled_;
   std::unique_ptr<files::UnnamedFile> file_;
   std::vector<Run> runs_;
-  std::future<void> written_;  // the last member: its destructor waits for the thread
+  std::future<void> written_;  // last member: its destructor waits for the thread
 };
 
 }  // namespace comptroller::db::sqlite

@@ -16,15 +16,15 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-// Every LockFile of the process. The mutex also guards their opening and closing of descriptors, so
-// that a fork finds all of them.
+// Every LockFile of the process. The mutex also guards the opening and closing of their
+// descriptors, so that a fork finds all of them.
 struct Registry {
   std::mutex mutex;
   std::vector<LockFile*> locks;
 };
 
 Registry& registry() {
-  static auto* const all = new Registry;  // outlives every database, also those of statics
+  static auto* const all = new Registry;  // never destroyed, because static databases use it
   return *all;
 }
 
@@ -74,7 +74,7 @@ void LockFile::close() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-// Whether there is a file to lock; the caller holds mutex_, or is the constructor.
+// Whether there is a file to lock. Called with mutex_ held, or by the constructor.
 bool LockFile::exists() {
   if (descriptor_ < 0) {
     const int how = is_optional_ ? O_RDONLY : O_RDWR | O_CREAT;
@@ -84,7 +84,7 @@ bool LockFile::exists() {
   return descriptor_ >= 0;
 }
 
-// Whether the lock is this thread's now.
+// Tries to lock the file; returns whether this thread holds the lock.
 bool LockFile::take() {
   std::unique_lock guard(mutex_, std::try_to_lock);
   if (!guard) return false;
@@ -106,8 +106,8 @@ void LockFile::release() {
 
 LockGuard::LockGuard(LockFile& lock, Deadline deadline, const Interrupt* interrupt) : lock_(lock) {
   using namespace std::chrono_literals;
-  assert(commit_locks_held == 0);  // the order of the locks, see the header
-  // flock has no timeout; another process holds the lock for a commit, a few hundred microseconds.
+  assert(commit_locks_held == 0);  // order of locks, see the header
+  // flock has no timeout. Another process holds the lock for a commit, a few hundred microseconds.
   auto pause = 20us;
   auto checked = Clock::now();
   while (!lock_.take()) {

@@ -1,13 +1,13 @@
-// Locks among all databases of this process and of others: flock on files beside the database, so
-// that nothing stays locked when a process dies.
+// Locks between all databases of this process and of others. They are flock locks on files beside
+// the database, which the system releases when a process dies.
 //
 // A database has two locks:
 //   write lock   <file>-lock         held for a whole write transaction or checkpoint
 //   commit lock  <file>-commit-lock  held to open, to commit, to begin snapshots on several
-//                                    connections, and to close; never for long, so nobody waits for
-//                                    another's load to open or read the database
-// Order: a thread that holds a commit lock waits for no other lock (it may try one). So the write
-// lock is always taken first. Debug builds assert it.
+//                                    connections, and to close; never held for long, so that nobody
+//                                    waits for another process's load to open or read the database
+// Order: a thread that holds a commit lock waits for no other lock, but it may try one. So the
+// write lock is always taken first. Debug builds assert this.
 #pragma once
 
 #include <mutex>
@@ -21,8 +21,8 @@ class LockFile {
  public:
   enum class Purpose { write, commit };
 
-  // Makes the file if need be. A file that cannot be made is an error, unless `is_optional`: then
-  // none is made, and locking is a no-op until someone else has made it.
+  // Creates the file if it is missing. Throws if it cannot be created, unless `is_optional`: then
+  // locking is a no-op until another process has created the file.
   LockFile(std::string path, Purpose purpose, bool is_optional);
   ~LockFile();
   LockFile(const LockFile&) = delete;
@@ -31,8 +31,8 @@ class LockFile {
  private:
   friend class LockGuard;
 
-  // A forked child closes its copies of all descriptors: they would keep the locks of its parent,
-  // also after the parent's death. The parent's own locks stay.
+  // A forked child closes its copies of all descriptors. Otherwise they would keep the locks of the
+  // parent, even after the parent's death. The parent keeps its locks.
   static void before_fork();
   static void after_fork_in_parent();
   static void after_fork_in_child();
@@ -45,15 +45,15 @@ class LockFile {
   std::string path_;
   Purpose purpose_;
   bool is_optional_;
-  std::mutex mutex_;  // the file lock belongs to the descriptor, so all threads here share it
+  std::mutex mutex_;  // the descriptor owns the file lock, so all threads share it
   int descriptor_ = -1;
 };
 
-// Holds a lock to the end of the scope: against other processes, other LockFiles and other threads
-// with this one.
+// Holds a lock until the end of the scope, against other processes, other LockFiles, and other
+// threads that use this LockFile.
 class LockGuard {
  public:
-  // Throws unavailable when the lock is not free in time, and what `interrupt` throws.
+  // Throws unavailable if the lock is not free in time, and the exceptions of `interrupt`.
   LockGuard(LockFile& lock, Deadline deadline, const Interrupt* interrupt = nullptr);
   // Takes the lock if it is free.
   LockGuard(LockFile& lock, std::try_to_lock_t how);

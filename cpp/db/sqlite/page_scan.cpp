@@ -16,15 +16,15 @@ constexpr char interior_page = 5;
 constexpr char leaf_page = 13;
 constexpr std::size_t interior_header_size = 12;
 constexpr std::size_t leaf_header_size = 8;
-constexpr std::size_t most_levels = 20;
-constexpr auto least_key = std::numeric_limits<std::int64_t>::min();
-constexpr std::uint64_t longest_record = 1'000'000'000;  // SQLite's own limit
+constexpr std::size_t max_levels = 20;
+constexpr auto min_key = std::numeric_limits<std::int64_t>::min();
+constexpr std::uint64_t max_record_size = 1'000'000'000;  // SQLite's own limit
 
 std::size_t cells_of(const char* page) {
   return read_number<std::uint16_t>(page + 3);
 }
 
-// Reads a variable-length integer and moves past it.
+// Reads a variable-length integer and advances past it.
 std::uint64_t read_varint(const char*& at, const char* end) {
   std::uint64_t number = 0;
   for (int count = 1; at < end; ++count) {
@@ -39,7 +39,7 @@ std::uint64_t read_varint(const char*& at, const char* end) {
 std::size_t size_of_type(std::uint64_t type) {
   constexpr std::array<std::size_t, 12> sizes{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
   if (type < sizes.size()) return sizes[type];
-  return type / 2 > longest_record ? longest_record : static_cast<std::size_t>((type - 12) / 2);
+  return type / 2 > max_record_size ? max_record_size : static_cast<std::size_t>((type - 12) / 2);
 }
 
 std::int64_t read_integer(const char* at, std::size_t size) {
@@ -53,7 +53,7 @@ std::int64_t read_integer(const char* at, std::size_t size) {
   return static_cast<std::int64_t>(number);
 }
 
-// Where a cell begins whose place is one of those behind the header of a page.
+// Returns the start of a cell, whose offset is in the array after the page header.
 const char* cell_at(const char* page, std::size_t page_size, std::size_t header, std::size_t cell) {
   const std::size_t place = header + 2 * cell;
   if (place + 2 > page_size) throw_damaged_page();
@@ -68,7 +68,7 @@ struct TableColumns {
   std::size_t key = 0;
 };
 
-// None if some column is not stored as it is.
+// Returns the columns of a table; nullopt if a column is not stored literally.
 std::optional<TableColumns> columns_of(SqliteConnection& connection, std::string_view table) {
   TableColumns columns;
   db::Query query = connection.query(
@@ -93,7 +93,7 @@ std::optional<PageScan> PageScan::make(SqliteConnection& connection, Pages& page
   const auto position = [&](std::string_view name) -> std::optional<std::size_t> {
     const auto found = std::ranges::find(columns->names, name);
     const auto index = static_cast<std::size_t>(found - columns->names.begin());
-    // A record that is older than a column does not have it.
+    // A record written before the column was added does not contain the column.
     if (found == columns->names.end() || columns->has_default[index]) return std::nullopt;
     count = std::max(count, index + 1);
     return index;
@@ -125,7 +125,7 @@ std::optional<PageScan> PageScan::make(SqliteConnection& connection, Pages& page
   rows.from_ = scan.from;
   rows.before_ = scan.before;
   rows.levels_.push_back(
-      {{{static_cast<std::uint32_t>(root), least_key, std::numeric_limits<std::int64_t>::max()}}});
+      {{{static_cast<std::uint32_t>(root), min_key, std::numeric_limits<std::int64_t>::max()}}});
   return rows;
 }
 
@@ -145,7 +145,7 @@ bool PageScan::step() {
   }
 }
 
-// Goes to the next leaf that may have keys of the range.
+// Advances to the next leaf that may have keys of the range.
 bool PageScan::has_next_leaf() {
   connection_.check_interrupt();
   while (!levels_.empty()) {
@@ -173,7 +173,7 @@ void PageScan::enter(const Child& child) {
     key_ = child.after;
     return;
   }
-  if (page[0] != interior_page || levels_.size() == most_levels) throw_damaged_page();
+  if (page[0] != interior_page || levels_.size() == max_levels) throw_damaged_page();
   levels_.push_back({children_of(child, page)});
 }
 
@@ -188,7 +188,7 @@ std::vector<PageScan::Child> PageScan::children_of(const Child& parent, const ch
     const auto child = read_number<std::uint32_t>(at);
     at += 4;
     const auto last = static_cast<std::int64_t>(read_varint(at, end));
-    // Strictly, so that pages that lead to each other end.
+    // Keys must ascend strictly, so that a cycle of pages ends the scan.
     if (last <= after || last >= parent.last) throw_damaged_page();
     children.push_back({child, after, last});
     after = last;
@@ -202,12 +202,12 @@ void PageScan::read_cell() {
   const char* const end = page_ + pages_.page_size();
   const std::uint64_t size = read_varint(at, end);
   const auto key = static_cast<std::int64_t>(read_varint(at, end));
-  const bool is_in_order = key > key_ || (next_cell_ == 0 && key == least_key);
+  const bool is_in_order = key > key_ || (next_cell_ == 0 && key == min_key);
   ++next_cell_;
-  if (!is_in_order || key > leaf_.last || size > longest_record) throw_damaged_page();
+  if (!is_in_order || key > leaf_.last || size > max_record_size) throw_damaged_page();
   key_ = key;
   if (key < from_ || key >= before_) return;
-  // A record up to this size is in its leaf, of which each page has at most four.
+  // A record up to this size is stored completely in its leaf.
   if (size <= pages_.page_size() - 35) {
     if (std::cmp_less(end - at, size)) throw_damaged_page();
     record_ = {at, static_cast<std::size_t>(size)};
@@ -243,7 +243,7 @@ void PageScan::read_header() {
   const char* const end_of_header = record_.data() + header;
   auto offset = static_cast<std::size_t>(header);
   for (Place& place : places_) {
-    if (at >= end_of_header) {  // the record is older than the column
+    if (at >= end_of_header) {  // the record was written before the column was added
       place = {};
       continue;
     }

@@ -1,7 +1,7 @@
-// The rows of a table in order of key, read from its pages (https://sqlite.org/fileformat2.html):
-// what `SELECT columns FROM table WHERE key >= ? AND key < ? AND ... ORDER BY key` gives, without
-// SQL. Every position and size in a page is checked before it is used, so a damaged page is an
-// Error with code unavailable.
+// Reads the rows of a table in order of key from its pages (https://sqlite.org/fileformat2.html),
+// without SQL. The rows are those of `SELECT columns FROM table WHERE key >= ? AND key < ? AND ...
+// ORDER BY key`. Every position and size in a page is checked before use; a damaged page is an
+// Error with code unusable.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ class SqliteConnection;
 
 class PageScan final : public Statement {
  public:
-  // None if the table has something that only SQL knows: an expression as a column, a default.
-  // Must not outlive the connection's snapshot.
+  // Returns nullopt if the table has a feature that only SQL evaluates: an expression as a column,
+  // a default. The scan must not outlive the connection's snapshot.
   static std::optional<PageScan> make(SqliteConnection& connection, Pages& pages,
                                       const TableScan& scan);
 
@@ -37,21 +37,21 @@ class PageScan final : public Statement {
  private:
   struct Condition {
     std::size_t column = 0;
-    bool is_range = false;             // from the first value to before the second
+    bool is_range = false;             // from the first value until before the second
     std::vector<std::int64_t> values;  // in order
   };
-  // A page of the tree below which the keys are in (after, last].
+  // A page whose subtree has the keys in (after, last].
   struct Child {
     std::uint32_t page = 0;
     std::int64_t after = 0;
     std::int64_t last = 0;
   };
-  // What is left of an interior page: its children from `next` on.
+  // The children of an interior page; `next` is the first that has not been visited.
   struct Level {
     std::vector<Child> children;
     std::size_t next = 0;
   };
-  // A column in the record at hand.
+  // The position of a column in the current record.
   struct Place {
     std::uint64_t type = 0;
     std::size_t offset = 0;
@@ -63,7 +63,7 @@ class PageScan final : public Statement {
   bool has_next_leaf();
   void enter(const Child& child);
   std::vector<Child> children_of(const Child& parent, const char* page) const;
-  // The cell of the leaf at hand that is next.
+  // Reads the next cell of the current leaf.
   void read_cell();
   std::string_view whole_payload(std::uint64_t size, const char* at, const char* end);
   void read_header();
@@ -86,7 +86,7 @@ class PageScan final : public Statement {
   std::size_t next_cell_ = 0;
   std::int64_t key_ = 0;
   std::string_view record_;
-  std::vector<Place> places_;   // of the columns up to the last that is needed
+  std::vector<Place> places_;   // of the columns up to the last one needed
   std::vector<char> overflow_;  // a record that does not fit in its leaf
   std::vector<char> other_;     // an overflow page
 };

@@ -17,7 +17,7 @@ constexpr std::size_t log_header_size = 32;
 constexpr std::size_t frame_header_size = 24;
 constexpr std::uint32_t pages_read_ahead = 16;
 
-// The header of the index of a log, which is there twice.
+// The header of the index of a log; the index contains it twice.
 struct IndexHeader {
   std::uint32_t version;
   std::uint32_t unused;
@@ -58,7 +58,7 @@ class Checksum {
   std::array<std::uint32_t, 2> sums_;
 };
 
-// A file that SQLite holds open for a connection; null if there is none.
+// Returns a file that SQLite holds open for a connection; null if there is none.
 sqlite3_file* file_of(sqlite3* connection, int operation) {
   sqlite3_file* file = nullptr;
   const int result = sqlite3_file_control(connection, "main", operation, static_cast<void*>(&file));
@@ -87,7 +87,7 @@ std::optional<LastCommit> LastCommit::of(sqlite3* connection) {
   if (result != SQLITE_OK || region == nullptr) return std::nullopt;
   file->pMethods->xShmBarrier(file);
   std::array<IndexHeader, 2> headers{};
-  // Other processes may be writing it.
+  // Other processes may be writing the header.
   std::copy_n(static_cast<const volatile char*>(region), sizeof headers,
               reinterpret_cast<char*>(headers.data()));
   const IndexHeader& header = headers.front();
@@ -111,7 +111,7 @@ std::shared_ptr<const LogPages> LogPages::read(sqlite3* connection, const LastCo
   auto log = std::make_shared<LogPages>();
   if (commit.frames == 0) return log;
   const std::size_t frame_size = frame_header_size + commit.page_size;
-  if (commit.frames * frame_size > most_bytes) return nullptr;
+  if (commit.frames * frame_size > max_bytes) return nullptr;
   sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_JOURNAL_POINTER);
   std::array<char, log_header_size> header{};
   if (file == nullptr || !read_at(*file, header.data(), header.size(), 0)) return nullptr;
@@ -160,7 +160,7 @@ std::optional<Pages> Pages::of(sqlite3* connection, const LastCommit& commit,
                         read_number<std::uint32_t>(header.data() + largest_root_at) == 0 &&
                         read_number<std::uint32_t>(header.data() + encoding_at) == SQLITE_UTF8;
   if (!is_usual) return std::nullopt;
-  // A later checkpoint may cut off what is beyond the pages of the commit.
+  // A later checkpoint may truncate the file after the pages of the commit.
   const auto in_file = static_cast<std::uint32_t>(size / page_size);
   const std::uint32_t count = commit.frames == 0 ? in_file : commit.pages;
   return Pages(*file, std::move(log), page_size, std::min(in_file, count), count);

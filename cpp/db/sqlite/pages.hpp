@@ -1,8 +1,8 @@
-// The pages of a file as one read transaction sees them, read without SQL.
+// Reads the pages of a file as one read transaction sees them, without SQL.
 //
-// A page is taken from the write-ahead log if a transaction that the snapshot sees has written it
-// there, else from the file, where it stays as it is while the transaction is open: a checkpoint
-// writes nothing that one of the readers does not see. Formats: https://sqlite.org/fileformat2.html
+// A page comes from the write-ahead log if the log has a version of it that the snapshot sees, else
+// from the file. The page in the file does not change while the transaction is open, because a
+// checkpoint writes only what all readers see. Formats: https://sqlite.org/fileformat2.html
 // for the file and the log, https://sqlite.org/walformat.html for the index of the log.
 #pragma once
 
@@ -21,36 +21,37 @@
 
 namespace comptroller::db::sqlite {
 
-// Throws the Error of a damaged store.
+// Throws the Error for a damaged store.
 [[noreturn]] void throw_damaged_page();
 
-// What the index of the log says of the last commit. Equal before and after a transaction began, it
-// is what the transaction sees.
+// The last commit according to the index of the log. If it is equal before and after a transaction
+// begins, it is the commit that the transaction sees.
 struct LastCommit {
-  std::uint32_t frames = 0;  // in the log up to this commit; 0: all is in the file
+  std::uint32_t frames = 0;  // in the log up to this commit; 0: the log is not needed
   std::uint32_t pages = 0;   // in the database, if there are frames
   std::uint32_t changes = 0;
-  std::array<std::uint32_t, 2> checksum{};  // of the log up to here
-  std::array<char, 8> salts{};              // of this round of the log
+  std::array<std::uint32_t, 2> checksum{};  // of the log up to this commit
+  std::array<char, 8> salts{};              // identify this round of the log
   bool has_big_endian_checksums = false;
   std::uint32_t page_size = 0;
 
   friend bool operator==(const LastCommit&, const LastCommit&) = default;
 
-  // None if the database has no log, or the index is of an unknown version or being written.
+  // Returns nullopt if the database has no log, or the index has an unknown version or is being
+  // written.
   static std::optional<LastCommit> of(sqlite3* connection);
 };
 
-// The committed pages of a log up to a commit, in memory: the log may begin anew as soon as all of
-// it is in the file.
+// The committed pages of a log up to a commit, copied to memory, because the log may restart as
+// soon as all of it is in the file.
 class LogPages {
  public:
-  static constexpr std::size_t most_bytes = std::size_t{64} << 20U;
+  static constexpr std::size_t max_bytes = std::size_t{64} << 20U;
 
-  // None if the log is too long, or its checksums do not lead to the commit.
+  // Returns nullptr if the log is too long, or its checksums do not match the commit.
   static std::shared_ptr<const LogPages> read(sqlite3* connection, const LastCommit& commit);
 
-  // Null if the page is not in the log.
+  // Returns null if the page is not in the log.
   const char* find(std::uint32_t page) const {
     const auto found = places_.find(page);
     return found == places_.end() ? nullptr : pages_.data() + found->second;
@@ -58,21 +59,22 @@ class LogPages {
 
  private:
   std::vector<char> pages_;
-  std::unordered_map<std::uint32_t, std::size_t> places_;  // of the newest version of a page
+  std::unordered_map<std::uint32_t, std::size_t> places_;  // of the newest version of each page
 };
 
 class Pages {
  public:
-  // None if the file is unusual: reserved bytes, auto-vacuum, another encoding than UTF-8.
+  // Returns nullopt if the file is unusual: reserved bytes, auto-vacuum, an encoding other than
+  // UTF-8.
   static std::optional<Pages> of(sqlite3* connection, const LastCommit& commit,
                                  std::shared_ptr<const LogPages> log);
 
   std::size_t page_size() const { return page_size_; }
   std::uint32_t count() const { return count_; }
-  // A page; valid until the next call. Pages that follow it in the file are read with it. Throws
-  // unavailable for a page that is not there.
+  // Returns a page, valid until the next call, and reads pages that follow it in the file. Throws
+  // unusable if the page does not exist.
   const char* read_ahead(std::uint32_t page);
-  // A copy of a page.
+  // Copies a page into `into`.
   void read(std::uint32_t page, std::vector<char>& into) const;
 
  private:

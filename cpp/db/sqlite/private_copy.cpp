@@ -18,8 +18,8 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr std::uint64_t least_bytes = std::uint64_t{1} << 20U;  // less is loaded in no time
-constexpr int pages_a_step = 256;                               // 1 MiB
+constexpr std::uint64_t min_bytes = std::uint64_t{1} << 20U;  // less is loaded quickly anyway
+constexpr int pages_a_step = 256;                             // 1 MiB
 constexpr int steps_between_writes = 16;
 constexpr int cache_kib = 16384;
 constexpr std::uint64_t rows_looked_up = 100;
@@ -72,14 +72,14 @@ Backup begin_backup(SqliteConnection& from, SqliteConnection& to) {
   return backup;
 }
 
-// False at the end.
+// Copies pages; returns false at the end.
 bool step(sqlite3_backup* backup, int pages) {
   const int result = sqlite3_backup_step(backup, pages);
   if (result != SQLITE_OK && result != SQLITE_DONE) throw_failure(result);
   return result == SQLITE_OK;
 }
 
-// A connection to a file that nobody else uses: without locks and without a journal.
+// Opens a private file without locks and without a journal.
 std::unique_ptr<SqliteConnection> open_private(const std::string& path) {
   auto connection = std::make_unique<SqliteConnection>(
       private_uri(path), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW);
@@ -96,7 +96,7 @@ bool is_file(int descriptor, const std::string& path) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// Has the disk write what is in a file while more is added, so that less is left for the fsync.
+// Makes the disk write a file while more is added to it, so that the fsync takes less time.
 class EarlyWriting {
  public:
   explicit EarlyWriting(const std::string& path)
@@ -118,18 +118,18 @@ class EarlyWriting {
 };
 
 bool is_switched_off() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing of ours changes the environment
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): comptroller never changes the environment
   const char* value = std::getenv("COMPTROLLER_LOAD_BY_STATEMENTS");
   return value != nullptr && std::string_view(value) == "1";
 }
 
 }  // namespace
 
-// False if there can be no such file; then statements may still succeed.
+// Creates the private file. Returns false if it cannot be created; statements may still succeed.
 bool PrivateCopy::open() {
   folder_ = std::filesystem::path(path_).parent_path().string();
   const std::string name = path_ + private_copy_suffix;
-  ::unlink(name.c_str());  // of a process that was killed
+  ::unlink(name.c_str());  // left by a process that was killed
   descriptor_ = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (descriptor_ < 0) return false;
   const auto unlink = [](const std::string* path) { ::unlink(path->c_str()); };
@@ -146,7 +146,7 @@ PrivateCopy::~PrivateCopy() {
 }
 
 std::unique_ptr<PrivateCopy> PrivateCopy::make(SqliteConnection& live, const Filling& filling) {
-  if (filling.table.empty() || filling.bytes < least_bytes || is_switched_off()) return nullptr;
+  if (filling.table.empty() || filling.bytes < min_bytes || is_switched_off()) return nullptr;
   const auto bytes = static_cast<std::uint64_t>(read_number(live, "PRAGMA page_count")) * page_size;
   if (bytes > filling.bytes) return nullptr;
   if (live.query("SELECT 1 FROM " + std::string(filling.table) + " LIMIT 1").step()) {
@@ -157,7 +157,7 @@ std::unique_ptr<PrivateCopy> PrivateCopy::make(SqliteConnection& live, const Fil
   return is_made ? std::move(copy) : nullptr;
 }
 
-// False if the file is unusual.
+// Copies the database. Returns false if the file is unusual.
 bool PrivateCopy::copy(SqliteConnection& live) {
   watch_ = std::make_unique<SqliteConnection>(path_, SQLITE_OPEN_READONLY);
   watch_->keep_log();
@@ -167,7 +167,7 @@ bool PrivateCopy::copy(SqliteConnection& live) {
     while (step(backup.get(), pages_a_step)) live.check_interrupt();
   }
   if (!is_usual()) return false;
-  // The copy has no log.
+  // Marks the copy as a file without a log.
   write(descriptor_, std::string_view("\1\1", 2), write_version_at);
   set_page_count(page_count());
   connection_->set_fill_target(this);
@@ -183,7 +183,7 @@ PageNumber PrivateCopy::page_count() const {
   throw Error(Code::internal, "the page count of the private file is not known");
 }
 
-// Connections see by the change counter that their caches are out of date.
+// The change counter tells connections to discard their caches.
 void PrivateCopy::set_page_count(PageNumber pages) const {
   const std::uint32_t change = number_at(read_header(descriptor_), change_counter_at) + 1;
   write(descriptor_, four_bytes(change) + four_bytes(pages), change_counter_at);
@@ -211,7 +211,7 @@ void PrivateCopy::finish(SqliteConnection& connection, std::unique_ptr<TableFill
   connection.query("BEGIN").run();
 }
 
-// Throws unless SQLite finds every page sound and counts in each tree what was put there.
+// Throws unless SQLite finds every page sound.
 void PrivateCopy::verify() {
   Query query = verifier_->query("PRAGMA quick_check");
   if (!query.step() || query.column(0).bytes != "ok") {
@@ -219,7 +219,7 @@ void PrivateCopy::verify() {
   }
 }
 
-// Every row has its entry in each index, and none was lost.
+// Throws unless every index has an entry for each of its rows.
 void PrivateCopy::verify_counts() {
   if (!filled_) return;
   const std::string from = " FROM " + filled_->table();
@@ -240,7 +240,8 @@ void PrivateCopy::verify_counts() {
   if (!is_equal) throw_unsound("they lack rows");
 }
 
-// Rows from all over the table are found by each index, so the index is in SQLite's order.
+// Throws unless each index finds a sample of rows from the whole table, which shows that its order
+// is SQLite's.
 void PrivateCopy::verify_order() {
   if (!filled_) return;
   std::string sample = "[";
@@ -274,7 +275,7 @@ void PrivateCopy::verify_order() {
 }
 
 void PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
-                        std::chrono::milliseconds longest_wait) {
+                        std::chrono::milliseconds max_wait) {
   connection_->query("COMMIT").run();
   std::future<void> verified = run_in_background([this] {
     verify();
@@ -290,7 +291,7 @@ void PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   const std::unique_ptr<std::future<void>, decltype(stop)> stopped(&verified, stop);
   const Backup backup = begin_backup(*connection_, live);
   step(backup.get(), 0);
-  // From here on nobody else can write.
+  // The lock now prevents other writes.
   if (read_number(*watch_, "PRAGMA data_version") != version_) {
     throw Error(
         Code::unavailable,
@@ -308,7 +309,7 @@ void PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   }
   verified.get();
   pages_ = sqlite3_backup_pagecount(backup.get());
-  const LockGuard guard(commit_lock, Clock::now() + longest_wait);
+  const LockGuard guard(commit_lock, Clock::now() + max_wait);
   while (step(backup.get(), -1)) {
   }
 }

@@ -11,28 +11,29 @@
 
 namespace comptroller::db::sqlite {
 
-// The name beside the database that the copy has for a moment, until it is opened.
+// The suffix of the name that the copy has until it has been opened.
 inline constexpr const char* private_copy_suffix = "-filling";
 
-// The copy has no name while it is in use, so nothing of it outlives the process. Its maker holds
-// the write lock as long as it lives. For one thread at a time.
+// The copy has no name while it is in use, so it disappears with the process. The caller holds the
+// write lock during its lifetime. For one thread at a time.
 class PrivateCopy final : public FillTarget {
  public:
   ~PrivateCopy() override;
   PrivateCopy(const PrivateCopy&) = delete;
   PrivateCopy& operator=(const PrivateCopy&) = delete;
 
-  // nullptr if statements are the better or the only way: a table that has rows, a database larger
-  // than what is to be loaded, an unusual file, or COMPTROLLER_LOAD_BY_STATEMENTS=1 in the
-  // environment. `live` is in no transaction.
+  // Returns nullptr if statements are better or necessary: the table has rows, the database is
+  // larger than the input, the file is unusual, or the environment has
+  // COMPTROLLER_LOAD_BY_STATEMENTS=1. `live` must not be in a transaction.
   static std::unique_ptr<PrivateCopy> make(SqliteConnection& live, const Filling& filling);
 
-  // Inside a transaction. begin_filling makes it fill the table by its trees.
+  // The connection to the copy, inside a transaction. Its begin_filling writes the table's b-trees.
   SqliteConnection& connection() { return *connection_; }
   // Verifies the copy and makes it the content of the database that `live` writes. Throws, and
-  // leaves the database as it is, if it fails the verification or another program wrote meanwhile.
-  void adopt(SqliteConnection& live, LockFile& commit_lock, std::chrono::milliseconds longest_wait);
-  // How many pages the database has since.
+  // leaves the database unchanged, if the verification fails or another program wrote to the
+  // database.
+  void adopt(SqliteConnection& live, LockFile& commit_lock, std::chrono::milliseconds max_wait);
+  // The number of pages of the database after adopt().
   int pages() const { return pages_; }
 
   std::unique_ptr<TableFiller> start(SqliteConnection& connection, std::string_view table) override;

@@ -11,8 +11,8 @@ std::string name_of(const ReadableView& view) {
   return "readable_" + std::string(view.table);
 }
 
-// Expressions that show the stored values of a class; @ stands for the column. Values of other
-// classes are shown as they are.
+// Expressions that show the stored values of a storage class; @ is replaced by the column. Values
+// of other classes are shown as stored.
 constexpr std::pair<StorageClass, const char*> expressions[]{
     {StorageClass::symbol, "(SELECT text FROM symbols WHERE symbols.key = @)"},
     {StorageClass::identifier,
@@ -20,7 +20,7 @@ constexpr std::pair<StorageClass, const char*> expressions[]{
      " substr(lower(hex(@)), 9, 4) || '-' || substr(lower(hex(@)), 13, 4) || '-' ||"
      " substr(lower(hex(@)), 17, 4) || '-' || substr(lower(hex(@)), 21) ELSE @ END"},
     {StorageClass::hash, "CASE typeof(@) WHEN 'blob' THEN '0x' || lower(hex(@)) ELSE @ END"},
-    // Division rounds towards zero, so the fraction of times before 1970 is made positive first.
+    // Division rounds towards zero, so the fraction of a time before 1970 is made positive first.
     {StorageClass::timestamp,
      "strftime('%Y-%m-%dT%H:%M:%S', (@ - ((@ % 1000000 + 1000000) % 1000000)) / 1000000,"
      " 'unixepoch') || printf('.%06dZ', ((@ % 1000000 + 1000000) % 1000000))"},
@@ -29,17 +29,17 @@ constexpr std::pair<StorageClass, const char*> expressions[]{
      " FROM place WHERE n < length(@) / 20 - 1) SELECT json_group_array('0x' ||"
      " lower(hex(substr(@, n * 20 + 1, 20)))) FROM place WHERE length(@) > 0) ELSE @ END"}};
 
-std::string code_expression(std::span<const std::string_view> words) {
+std::string code_expression(std::span<const std::string_view> texts) {
   std::string expression = "CASE @";
-  for (std::size_t code = 0; code < words.size(); ++code) {
+  for (std::size_t code = 0; code < texts.size(); ++code) {
     expression += " WHEN " + std::to_string(code) + " THEN '";
-    expression.append(words[code]).append("'");
+    expression.append(texts[code]).append("'");
   }
   return expression + " END";
 }
 
 std::string expression_of(const ReadableColumn& column) {
-  std::string pattern = column.storage == StorageClass::code ? code_expression(column.words) : "@";
+  std::string pattern = column.storage == StorageClass::code ? code_expression(column.texts) : "@";
   for (const auto& [storage, expression] : expressions) {
     if (storage == column.storage) pattern = expression;
   }

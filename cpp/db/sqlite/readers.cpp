@@ -32,14 +32,14 @@ Readers::FileState Readers::state() const {
   return {found.st_ino, found.st_size, filesystem::last_write_time(path_, ignored)};
 }
 
-// A store without a log can be read even if the log's index cannot be created.
+// A store without a log can be read even if the index of the log cannot be created.
 bool Readers::needs_immutable() const {
   return is_only_read_ && !filesystem::exists(path_ + "-wal") &&
          ::access(filesystem::path(path_).parent_path().c_str(), W_OK) != 0;
 }
 
-// Discards connections to a file that was opened as immutable and has changed. The caller holds the
-// mutex.
+// Discards connections to a file that was opened as immutable and has changed. Called with the
+// mutex held.
 void Readers::follow_changes() {
   if (!idle_.empty() && !immutable_) return;
   const std::optional<FileState> now = needs_immutable() ? std::optional(state()) : std::nullopt;
@@ -76,7 +76,8 @@ Lease Readers::lend() {
 void Readers::take_back(std::unique_ptr<SqliteConnection> connection, int opening) {
   connection->roll_back();  // the caller may have failed inside a transaction
   const std::lock_guard guard(mutex_);
-  if (opening == opening_ && idle_.size() < most_idle) idle_.push_back(std::move(connection));
+  if (opening == opening_ && idle_.size() < max_idle_connections)
+    idle_.push_back(std::move(connection));
 }
 
 void Readers::close() {

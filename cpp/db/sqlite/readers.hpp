@@ -1,4 +1,4 @@
-// The pool of connections that read a database.
+// The pool of connections for reading a database.
 #pragma once
 
 #include <sys/types.h>
@@ -15,19 +15,19 @@
 
 namespace comptroller::db::sqlite {
 
-// For any thread.
+// Safe for many threads.
 class Readers {
  public:
-  // Idle connections beyond so many are closed: each holds a page cache of up to 8 MiB, and threads
-  // that all run at once are no more than the processors, with some that wait for the disk.
-  static constexpr std::size_t most_idle = 16;
+  // More idle connections are closed. Each has a page cache of up to 8 MiB, and the number of
+  // threads that run at once is about the number of processors, plus a few that wait for the disk.
+  static constexpr std::size_t max_idle_connections = 16;
 
-  // Opens nothing yet. `is_only_read`: this process never writes the file. `interrupt` must outlive
-  // the connections.
+  // Opens no connection yet. `is_only_read`: this process never writes the file. `interrupt` must
+  // outlive the connections.
   Readers(std::string path, bool is_only_read, const Interrupt& interrupt)
       : path_(std::move(path)), is_only_read_(is_only_read), interrupt_(interrupt) {}
 
-  // A connection outside any transaction, an idle one if possible. It must be given back before
+  // Lends a connection outside any transaction, an idle one if possible. It must be returned before
   // this object is destroyed.
   Lease lend();
   // Closes the idle connections.
@@ -47,9 +47,9 @@ class Readers {
   const Interrupt& interrupt_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<SqliteConnection>> idle_;
-  // The state of a file that is read as one that nobody changes, else nullopt.
+  // The state of a file opened as immutable, else nullopt.
   std::optional<FileState> immutable_;
-  int opening_ = 0;  // connections from an earlier one are not used again
+  int opening_ = 0;  // connections of an earlier opening are not used again
 };
 
 }  // namespace comptroller::db::sqlite

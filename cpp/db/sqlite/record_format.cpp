@@ -10,15 +10,16 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr std::size_t most_columns = 64;
+constexpr std::size_t max_columns = 64;
 
-// The first byte of a value in a key. An integer of n bytes has 0x20 + n, a negative one 0x1F - n.
+// The first byte of a value in a key. An integer of n bytes has 0x20 + n, a negative integer 0x1F -
+// n.
 constexpr unsigned char null_tag = 0x01;
 constexpr unsigned char integer_tag = 0x20;
 constexpr unsigned char text_tag = 0x40;
 constexpr unsigned char blob_tag = 0x50;
 
-// Bytes end with two zeros; a zero in them is followed by 0xFF.
+// Bytes end with two zeros; a zero byte inside them is followed by 0xFF.
 constexpr std::string_view end_of_bytes{"\0\0", 2};
 constexpr std::string_view escaped_zero{"\0\xFF", 2};
 
@@ -30,7 +31,8 @@ struct Serial {
 Serial serial_of(std::int64_t number) {
   if (number == 0 || number == 1) return {8 + static_cast<std::uint64_t>(number), 0};
   const auto magnitude = static_cast<std::uint64_t>(number < 0 ? ~number : number);
-  const auto bytes = static_cast<std::size_t>(std::bit_width(magnitude)) / 8 + 1;  // with its sign
+  const auto bytes =
+      static_cast<std::size_t>(std::bit_width(magnitude)) / 8 + 1;  // including the sign
   if (bytes <= 4) return {bytes, bytes};
   return bytes <= 6 ? Serial{5, 6} : Serial{6, 8};
 }
@@ -50,7 +52,7 @@ Serial serial_of(const Value& value) {
 
 std::size_t varint_length(std::uint64_t value) {
   if (value < 0x80) return 1;
-  if (value >> 56U != 0) return longest_varint;
+  if (value >> 56U != 0) return max_varint_size;
   return (static_cast<std::size_t>(std::bit_width(value)) + 6) / 7;
 }
 
@@ -67,7 +69,7 @@ char* put_varint(char* out, std::uint64_t value) {
   }
   const std::size_t length = varint_length(value);
   std::size_t last = length - 1;
-  if (length == longest_varint) {  // its last byte has eight bits
+  if (length == max_varint_size) {  // its last byte has eight bits
     out[last--] = static_cast<char>(value);
     value >>= 8U;
     out[last] = static_cast<char>(value | 0x80U);
@@ -82,13 +84,13 @@ char* put_varint(char* out, std::uint64_t value) {
 }
 
 void append_varint(std::string& out, std::uint64_t value) {
-  char bytes[longest_varint];
+  char bytes[max_varint_size];
   out.append(bytes, put_varint(bytes, value));
 }
 
 std::uint64_t take_varint(const char*& at) {
   std::uint64_t value = 0;
-  for (std::size_t i = 1; i < longest_varint; ++i) {
+  for (std::size_t i = 1; i < max_varint_size; ++i) {
     const auto byte = static_cast<unsigned char>(*at++);
     value = value << 7U | (byte & 0x7FU);
     if (byte < 0x80) return value;
@@ -97,7 +99,7 @@ std::uint64_t take_varint(const char*& at) {
 }
 
 void append_record(std::string& out, std::span<const Value> values) {
-  std::array<Serial, most_columns> serials;
+  std::array<Serial, max_columns> serials;
   if (values.size() > serials.size()) throw Error(Code::internal, "a row has too many columns");
   std::size_t header = 0;
   std::size_t body = 0;
@@ -106,7 +108,7 @@ void append_record(std::string& out, std::span<const Value> values) {
     header += varint_length(serials[i].type);
     body += serials[i].size;
   }
-  // The header counts its own size.
+  // The header's size includes the bytes of the size itself.
   header += varint_length(header + 1) == 1 ? 1 : varint_length(header + 2);
   const std::size_t begin = out.size();
   out.resize(begin + header + body);
@@ -150,7 +152,7 @@ void append_key(std::string& out, const Value& value) {
 std::span<const Value> KeyReader::read(std::string_view key) {
   std::size_t count = 0;
   unescaped_.clear();
-  unescaped_.reserve(key.size());  // so that views of it stay valid
+  unescaped_.reserve(key.size());  // so that views of it remain valid
   const char* at = key.data();
   const char* const end = at + key.size();
   while (at != end) {

@@ -12,22 +12,22 @@
 
 namespace comptroller::db::sqlite {
 
-inline constexpr std::size_t longest_varint = 9;
+inline constexpr std::size_t max_varint_size = 9;
 
-// Writes a varint; returns the byte behind it.
+// Writes a varint; returns the end of its bytes.
 char* put_varint(char* out, std::uint64_t value);
 void append_varint(std::string& out, std::uint64_t value);
-// Reads a varint of our own and moves `at` behind it.
+// Reads a varint written by put_varint and advances `at` past it.
 std::uint64_t take_varint(const char*& at);
 
-// Appends a record of these values.
 void append_record(std::string& out, std::span<const Value> values);
 
 // Appends bytes that compare (memcmp, then length) like the value in an ascending index with
-// collation BINARY: NULL, integers, texts, blobs. Keys of several values are their concatenation.
+// collation BINARY: NULL, integers, texts, blobs. The key of several values is the concatenation of
+// their keys.
 void append_key(std::string& out, const Value& value);
 
-// The values of a key. Valid until the next call, as long as the key.
+// Reads the values of a key. They are valid until the next call, while the key exists.
 class KeyReader {
  public:
   std::span<const Value> read(std::string_view key);
@@ -41,7 +41,7 @@ class KeyReader {
   }
 
   std::vector<Value> values_;
-  std::string unescaped_;  // the bytes of values that hold a zero
+  std::string unescaped_;  // the bytes of values that contain a zero
 };
 
 }  // namespace comptroller::db::sqlite

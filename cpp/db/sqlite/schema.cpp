@@ -13,7 +13,7 @@ std::int64_t read_number(SqliteConnection& connection, std::string_view sql) {
   return query.step() ? query.column(0).integer : 0;
 }
 
-// Whether a file is a store, or one without tables that becomes one.
+// Whether a file is a store, or has no tables and can become one.
 bool is_store_or_empty(SqliteConnection& connection) {
   const auto id = read_number(connection, "PRAGMA application_id");
   const auto version = read_number(connection, "PRAGMA user_version");
@@ -43,14 +43,15 @@ int schema_version(SqliteConnection& connection, const std::string& path) {
 }
 
 void refuse_foreign(const std::string& path) {
-  // Through SQLite, not by reading the file: closing any other descriptor of it would drop the
-  // locks of this process's connections. As an immutable file, so that no file is made beside it.
+  // Reads the header through SQLite: closing another descriptor of the file would drop the locks of
+  // this process's connections. The file is opened as immutable, so that no file is created beside
+  // it.
   SqliteConnection connection(immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
   bool is_foreign = false;
   try {
     is_foreign = !is_store_or_empty(connection);
   } catch (const Error&) {
-    // Other failures may come from another process that is writing: those are met on opening.
+    // Other failures may be caused by a process that is writing; opening the store reports them.
     is_foreign = sqlite3_errcode(connection.handle()) == SQLITE_NOTADB;
   }
   if (is_foreign) throw_foreign(path);

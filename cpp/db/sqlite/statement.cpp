@@ -10,9 +10,9 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-// A prepared statement takes some 30 times the bytes of its text.
-constexpr std::size_t most_sql_bytes = std::size_t{256} * 1024;
-constexpr std::size_t large_sql_bytes = most_sql_bytes / 16;
+// A prepared statement takes about 30 times the bytes of its text.
+constexpr std::size_t max_sql_bytes = std::size_t{256} * 1024;
+constexpr std::size_t large_sql_bytes = max_sql_bytes / 16;
 
 bool is_large(const auto& entry) {
   return entry.first.size() >= large_sql_bytes;
@@ -38,7 +38,7 @@ SqliteStatement::SqliteStatement(SqliteConnection& connection, std::string_view 
 
 void SqliteStatement::bind(int index, const Value& value) {
   const auto size = static_cast<sqlite3_uint64>(value.bytes.size());
-  // A null pointer would bind NULL, not an empty text.
+  // A null pointer would bind NULL instead of an empty text.
   const char* bytes = value.bytes.data() == nullptr ? "" : value.bytes.data();
   int result = SQLITE_OK;
   switch (value.kind) {
@@ -80,7 +80,8 @@ std::int64_t SqliteStatement::run() {
   return changes;
 }
 
-// A RETURNING clause would collect the rows in a temporary table, which costs more than the INSERT.
+// Does not use RETURNING, which collects the rows in a temporary table and costs more than the
+// INSERT.
 std::optional<std::int64_t> SqliteStatement::insert() {
   if (run() == 0) return std::nullopt;
   return sqlite3_last_insert_rowid(connection_.handle());
@@ -105,7 +106,7 @@ Value SqliteStatement::column(int index) {
 }
 
 void SqliteStatement::reset() {
-  // The result repeats the failure of the last step, which was thrown there.
+  // The result repeats the failure of the last step, which has already been thrown.
   sqlite3_reset(statement_.get());
   sqlite3_clear_bindings(statement_.get());
   is_in_use_ = false;
@@ -129,7 +130,7 @@ void StatementCache::make_room(std::size_t bytes) {
   const auto is_full = [this] {
     std::size_t sql_bytes = 0;
     for (const auto& entry : statements_) sql_bytes += is_large(entry) ? 0 : entry.first.size();
-    return statements_.size() >= most_statements || sql_bytes > most_sql_bytes;
+    return statements_.size() >= max_statements || sql_bytes > max_sql_bytes;
   };
   const auto rank = [](const auto& entry) {
     return std::tuple(!is_idle(entry), !is_large(entry), entry.second.last_use());

@@ -44,17 +44,17 @@ class SqliteStatement final : public Statement {
   std::uint64_t last_use_ = 0;
 };
 
-// Evicts idle statements, the least recently used first. A large statement is evicted before the
-// others and evicts only other large ones. A text that is in use is prepared a second time.
+// Evicts idle statements, the least recently used first. Large statements are evicted before
+// others, and evict only other large ones. A text that is in use is prepared a second time.
 class StatementCache {
  public:
-  static constexpr std::size_t most_statements = 256;
+  static constexpr std::size_t max_statements = 256;
 
-  // A statement in use, until it is reset.
+  // Returns a statement, which is in use until it is reset.
   SqliteStatement& take(SqliteConnection& connection, std::string_view sql);
 
  private:
-  // For a text of so many bytes.
+  // Evicts statements to make room for a text of so many bytes.
   void make_room(std::size_t bytes);
 
   std::unordered_multimap<std::string, SqliteStatement, TextHash, std::equal_to<>> statements_;

@@ -16,7 +16,8 @@ constexpr std::size_t bytes_a_write = std::size_t{1} << 20U;
 constexpr std::uint64_t rows_between_checks = 10'000;
 constexpr std::size_t first_slots = std::size_t{1} << 12U;
 
-// The condition of a partial index, `WHERE column IS NOT NULL`, as the column; empty for another.
+// Returns the column of a partial index's condition `WHERE column IS NOT NULL`; empty for another
+// condition.
 std::string required_column(std::string_view sql) {
   constexpr std::string_view where = " WHERE ";
   constexpr std::string_view is_not_null = " IS NOT NULL";
@@ -31,7 +32,7 @@ std::string required_column(std::string_view sql) {
 // Takes the parameters of an INSERT as the values of a row.
 class TableFiller::Row final : public Statement {
  public:
-  // `places`: of the parameters among the columns of the table.
+  // `places` are the positions of the parameters' columns in the table.
   Row(std::vector<Value>& row, const std::vector<std::size_t>& places)
       : row_(row), places_(places) {}
 
@@ -47,7 +48,7 @@ class TableFiller::Row final : public Statement {
 
  private:
   [[noreturn]] static void refuse() {
-    throw Error(Code::internal, "a row of a filling takes values by index alone");
+    throw Error(Code::internal, "a row of a filling takes values only by index");
   }
 
   std::vector<Value>& row_;
@@ -88,7 +89,7 @@ std::unique_ptr<TableFiller> TableFiller::make(SqliteConnection& connection, std
   return filler;
 }
 
-// False if the table has something unusual; so does the next.
+// This and the next function return false if the table has an unusual feature.
 bool TableFiller::read_columns(SqliteConnection& connection) {
   {
     Query triggers = connection.query(
@@ -188,7 +189,7 @@ std::vector<Insertion> TableFiller::insert(const InsertStatement& statement, std
   return results;
 }
 
-// Whether SQLite would store the values of the row in hand as they are.
+// Whether SQLite would store the values of the current row without conversion.
 bool TableFiller::is_plain() const {
   const auto is_stored_as_it_is = [](const Value& value, const Column& column) {
     if (value.is_null()) return !column.is_required;
@@ -295,7 +296,7 @@ void TableFiller::write_rows(PageAppender& pages, const std::function<void()>& c
     check_interrupt();
   };
   for (std::uint64_t key = 1; key <= rows_; ++key) {
-    need(longest_varint);
+    need(max_varint_size);
     const char* record = buffer_.data() + at;
     const auto size = static_cast<std::size_t>(take_varint(record));
     at = static_cast<std::size_t>(record - buffer_.data());

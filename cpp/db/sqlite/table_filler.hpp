@@ -18,8 +18,8 @@ namespace comptroller::db::sqlite {
 
 class SqliteConnection;
 
-// Takes rows, which get the keys 1, 2, 3, ..., and keeps them and their index keys in temporary
-// files until the trees are written. For one thread at a time.
+// Takes rows and gives them the keys 1, 2, 3, .... Keeps the rows and their index keys in temporary
+// files until the b-trees are written. For one thread at a time.
 class TableFiller {
  public:
   struct Index {
@@ -29,21 +29,22 @@ class TableFiller {
     std::vector<std::string> names;       // of these columns
     std::optional<std::size_t> required;  // rows in which this column is NULL have no entry
     std::string required_name;
-    std::uint64_t entries = 0;  // once the trees are written
+    std::uint64_t entries = 0;  // set when the trees are written
   };
 
-  // nullptr if the table is not empty, or has something that only SQLite's own INSERT observes,
-  // such as a trigger or an index on an expression. Keeps temporary files in `folder`.
+  // Returns nullptr if the table is not empty, or has a feature that only SQLite's own INSERT
+  // supports, such as a trigger or an index on an expression. Temporary files are created in
+  // `folder`.
   static std::unique_ptr<TableFiller> make(SqliteConnection& connection, std::string_view table,
                                            const std::string& folder);
 
   bool fills(std::string_view table) const { return table == table_; }
   // See Connection::insert_new. Defers rows whose unique value may be that of an earlier row, and
-  // those that SQLite would convert or refuse.
+  // rows that SQLite would convert or reject.
   std::vector<Insertion> insert(const InsertStatement& statement, std::size_t rows,
                                 const Connection::BindRow& bind);
-  // Writes all trees, two at a time, into new pages of a file; their roots replace those of the
-  // empty ones. Calls `check_interrupt`, which may throw, now and then in the caller's thread.
+  // Writes all trees, two at a time, into new pages of a file; their roots replace the empty roots.
+  // The caller's thread calls `check_interrupt` regularly, which may throw.
   void write(int descriptor, NewPages& pages, const std::function<void()>& check_interrupt);
 
   const std::string& table() const { return table_; }
@@ -58,7 +59,7 @@ class TableFiller {
     bool is_required = false;
   };
   class Row;
-  // A set of fingerprints, by open addressing; 0 is free.
+  // A set of fingerprints with open addressing; 0 is a free slot.
   class Fingerprints {
    public:
     bool insert(std::uint64_t fingerprint);
@@ -87,11 +88,11 @@ class TableFiller {
   std::size_t unique_column_ = 0;
   std::vector<Index> indexes_;
   std::vector<std::unique_ptr<KeySorter>> sorters_;  // of each index
-  std::unique_ptr<files::UnnamedFile> rows_file_;    // the records, each behind its size
+  std::unique_ptr<files::UnnamedFile> rows_file_;    // the records, each after its size
   std::uint64_t rows_ = 0;
   Fingerprints unique_values_;
-  std::vector<Value> row_;  // in hand
-  std::string buffer_;      // the end of rows_file_ that is not written yet
+  std::vector<Value> row_;  // the current row
+  std::string buffer_;      // the end of rows_file_, not yet written
   std::string scratch_;
 };
 

@@ -1,4 +1,4 @@
-// The writes that wait for the writer.
+// The queue of writes.
 #pragma once
 
 #include <condition_variable>
@@ -11,14 +11,14 @@
 
 namespace comptroller::db::sqlite {
 
-// A queued write: on the stack of the thread that waits for it, or on the heap if it has `done`.
-// The writer's mutex guards it; while the task is running, only the leader uses it.
+// A queued write. It is on the stack of the thread that waits for it, or on the heap if it has
+// `done`. The writer's mutex guards it; while the task is running, only the leader uses it.
 struct Task {
   enum class State : std::uint8_t { queued, leading, running, done };
 
-  std::function<void(Connection&)> work;         // empty: a write in bulk
-  std::function<void(std::exception_ptr)> done;  // empty: a thread waits for its turn
-  Deadline deadline;  // for all waits together: for its turn, the locks and other programs
+  std::function<void(Connection&)> work;         // empty: a bulk write
+  std::function<void(std::exception_ptr)> done;  // empty: a thread waits for the task
+  Deadline deadline;  // for all waits together: for its turn, for locks and for other programs
   State state = State::queued;
   bool is_committed = false;
   std::exception_ptr failure;
@@ -26,7 +26,7 @@ struct Task {
   std::condition_variable turn;
 };
 
-// First in, first out. It links the tasks themselves and never allocates.
+// First in, first out. Links the tasks themselves and never allocates.
 class TaskQueue {
  public:
   bool is_empty() const { return first_ == nullptr; }

@@ -15,15 +15,15 @@ namespace comptroller::db::sqlite {
 namespace {
 
 constexpr PageNumber pages_a_run = 64;  // 256 KiB
-// The page that holds the byte at 1 GiB is used for locks alone.
+// The page with the byte at 1 GiB is used only for locks.
 constexpr PageNumber lock_page = (std::size_t{1} << 30U) / page_size + 1;
 constexpr std::size_t leaf_header = 8;
 constexpr std::size_t interior_header = 12;
 constexpr std::size_t child_size = 4;
-// How much of a record stays on its page, see the format.
-constexpr std::size_t most_on_table_leaf = page_size - 35;
-constexpr std::size_t most_on_index_page = (page_size - 12) * 64 / 255 - 23;
-constexpr std::size_t least_on_page = (page_size - 12) * 32 / 255 - 23;
+// The maximum part of a record that stays on its page, according to the format.
+constexpr std::size_t max_local_on_table_leaf = page_size - 35;
+constexpr std::size_t max_local_on_index_page = (page_size - 12) * 64 / 255 - 23;
+constexpr std::size_t min_local_size = (page_size - 12) * 32 / 255 - 23;
 constexpr std::size_t overflow_content = page_size - child_size;
 
 void put_number(char* out, std::size_t value, std::size_t size) {
@@ -67,7 +67,8 @@ void NewPages::give_back(PageRange unused) {
   }
 }
 
-// A list page: the next one, how many pages it names, and these.
+// Writes the list pages: each has the number of the next one, the count of its pages, and their
+// numbers.
 PageNumber NewPages::finish(int descriptor) {
   char header[file_header_size];
   if (files::read_at(descriptor, header, sizeof header, 0) != std::ssize(header))
@@ -173,19 +174,19 @@ TreeWriter::TreeWriter(Kind kind, PageAppender& pages)
       pages_(pages),
       leaf_(kind == Kind::table ? TreePage::Kind::table_leaf : TreePage::Kind::index_leaf) {}
 
-// The cell of a record behind `head`: as much of it as stays on the page, and the number of the
-// first of its overflow pages.
+// Returns the cell of a record after `head`: the part of the record that stays on the page, and the
+// number of its first overflow page.
 std::string TreeWriter::cell_of(std::string_view head, std::string_view record) {
-  const std::size_t most = kind_ == Kind::table ? most_on_table_leaf : most_on_index_page;
+  const std::size_t most = kind_ == Kind::table ? max_local_on_table_leaf : max_local_on_index_page;
   std::string cell(head);
   if (record.size() <= most) return cell.append(record);
-  std::size_t local = least_on_page + (record.size() - least_on_page) % overflow_content;
-  if (local > most) local = least_on_page;
+  std::size_t local = min_local_size + (record.size() - min_local_size) % overflow_content;
+  if (local > most) local = min_local_size;
   cell.append(record.substr(0, local));
   return cell.append(number_of(append_overflow(record.substr(local))));
 }
 
-// Returns the number of the first page.
+// Writes overflow pages; returns the number of the first.
 PageNumber TreeWriter::append_overflow(std::string_view bytes) {
   const PageNumber first = pages_.next();
   while (!bytes.empty()) {
@@ -200,7 +201,7 @@ PageNumber TreeWriter::append_overflow(std::string_view bytes) {
 }
 
 void TreeWriter::add_row(std::int64_t key, std::string_view record) {
-  char head[2 * longest_varint];
+  char head[2 * max_varint_size];
   char* end = put_varint(head, record.size());
   end = put_varint(end, static_cast<std::uint64_t>(key));
   const std::string cell = cell_of({head, end}, record);
@@ -214,7 +215,7 @@ void TreeWriter::add_row(std::int64_t key, std::string_view record) {
 }
 
 void TreeWriter::add_entry(std::string_view record) {
-  char head[longest_varint];
+  char head[max_varint_size];
   std::string cell = cell_of({head, put_varint(head, record.size())}, record);
   if (!divider_.empty()) {
     end_leaf(std::exchange(divider_, {}));
@@ -233,7 +234,8 @@ void TreeWriter::end_leaf(std::string divider) {
 
 void TreeWriter::finish(PageNumber root) {
   if (!divider_.empty()) {
-    // No leaf may be empty: the entry becomes the last leaf, and the one before it divides.
+    // A leaf must not be empty: the entry moves to a last leaf, and the entry before it divides the
+    // leaves.
     std::string divider = leaf_.take_last();
     end_leaf(std::move(divider));
     leaf_.add(std::exchange(divider_, {}));
@@ -243,7 +245,7 @@ void TreeWriter::finish(PageNumber root) {
   while (!children_.empty()) children_ = write_level(children_, root);
 }
 
-// Writes the pages above `children`; returns them, or none if they are the root.
+// Writes the pages above `children`; returns them, or nothing if the only page is the root.
 std::vector<TreeWriter::Child> TreeWriter::write_level(const std::vector<Child>& children,
                                                        PageNumber root) {
   const auto kind =
@@ -251,13 +253,13 @@ std::vector<TreeWriter::Child> TreeWriter::write_level(const std::vector<Child>&
   std::vector<Child> parents;
   for (std::size_t at = 0; at < children.size();) {
     TreePage page(kind);
-    // The last child of a page has no cell. The last page needs two children.
+    // The last child of a page has no cell. The last page needs at least two children.
     while (at + 1 < children.size() && page.fits(child_size + children[at].divider.size())) {
       page.add(number_of(children[at].page) + children[at].divider);
       ++at;
     }
     if (at + 2 == children.size()) {
-      // Only the last child would be left for the last page.
+      // Otherwise the last page would have only the last child.
       page.take_last();
       --at;
     }

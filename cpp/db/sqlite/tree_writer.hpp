@@ -1,6 +1,6 @@
 // Writes b-trees of SQLite's file format (https://www.sqlite.org/fileformat2.html, 1.6) bottom-up
-// from rows and index entries in ascending order: leaves one after another, then the levels above
-// them, then the root in a page that exists already.
+// from rows and index entries in ascending order: first the leaves, then the levels above them,
+// then the root, which replaces an existing page.
 #pragma once
 
 #include <array>
@@ -16,23 +16,23 @@ inline constexpr std::size_t page_size = 4096;
 using PageNumber = std::uint32_t;  // from 1
 using PageBytes = std::array<char, page_size>;
 
-// Pages from `begin` on, before `end`.
+// The pages from `begin` until before `end`.
 struct PageRange {
   PageNumber begin = 0;
   PageNumber end = 0;
 };
 
-// The pages behind the end of a database file. Gives them out in runs, so that trees that are
-// written at once lie in long pieces; for many threads.
+// Allocates the pages after the end of a database file. It allocates runs of pages, so that trees
+// that are written at the same time are stored in long pieces. Safe for many threads.
 class NewPages {
  public:
-  // `last`: the number of the last page that the file has.
+  // `last` is the number of the last page of the file.
   explicit NewPages(PageNumber last) : next_(last + 1) {}
 
   PageRange take();
-  // Takes back what was not used of a run.
+  // Returns the unused pages of a run.
   void give_back(PageRange unused);
-  // Once all is given back: puts the pages that are not used on the file's list of such pages.
+  // Call it after all runs were returned. Adds the unused pages to the file's list of unused pages.
   // Returns the number of the last page.
   PageNumber finish(int descriptor);
 
@@ -42,19 +42,19 @@ class NewPages {
   std::vector<PageRange> unused_;  // in order
 };
 
-// Writes new pages of a database file, whose descriptor must outlive this. For one thread.
+// Writes new pages of a database file. The descriptor must outlive this object. For one thread.
 class PageAppender {
  public:
   PageAppender(int descriptor, NewPages& pages);
 
-  // The number that the next page will have.
+  // Returns the number that the next page will have.
   PageNumber next();
-  // The number that the page behind the next one will have.
+  // Returns the number that the page after the next one will have.
   PageNumber following();
   void append(const PageBytes& page);
-  // Writes a page that exists already.
+  // Writes an existing page.
   void replace(PageNumber page, const PageBytes& bytes) const;
-  // Writes what is buffered, and gives back what is left of the run.
+  // Writes the buffer, and returns the unused pages of the run.
   void finish();
 
  private:
@@ -62,8 +62,8 @@ class PageAppender {
 
   int descriptor_;
   NewPages& pages_;
-  PageRange run_;        // what is left of it
-  PageRange following_;  // the run behind it, if it was taken already
+  PageRange run_;        // its unused pages
+  PageRange following_;  // the next run, if it has been allocated
   std::string buffer_;   // the pages before `run_`
 };
 
@@ -91,29 +91,29 @@ class TreePage {
 
   Kind kind_;
   std::size_t cells_ = 0;
-  std::size_t content_ = page_size;  // where the content begins
+  std::size_t content_ = page_size;  // where the cells begin
   std::size_t last_size_ = 0;
   PageBytes bytes_{};
 };
 
-// One b-tree.
+// Writes one b-tree. For one thread.
 class TreeWriter {
  public:
   enum class Kind : std::uint8_t { table, index };
 
   TreeWriter(Kind kind, PageAppender& pages);
 
-  // Adds a row of a table; keys ascend.
+  // Adds a row of a table; keys must ascend.
   void add_row(std::int64_t key, std::string_view record);
-  // Adds an entry of an index; entries ascend.
+  // Adds an entry of an index; entries must ascend.
   void add_entry(std::string_view record);
-  // Writes what is left, and the root in place of an empty one.
+  // Writes the remaining pages, and the root in place of an empty root.
   void finish(PageNumber root);
 
  private:
   struct Child {
     PageNumber page = 0;
-    std::string divider;  // the cell behind its left child; none for the last child
+    std::string divider;  // the cell after its left child; empty for the last child
   };
 
   std::string cell_of(std::string_view head, std::string_view record);
@@ -126,8 +126,8 @@ class TreeWriter {
   TreePage leaf_;
   std::vector<Child> children_;
   std::int64_t last_key_ = 0;
-  // An entry for which the leaf had no room: it divides that leaf from the next one if there is
-  // another entry behind it.
+  // An entry that did not fit into the leaf. It divides that leaf from the next one if another
+  // entry follows.
   std::string divider_;
 };
 

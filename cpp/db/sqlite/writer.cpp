@@ -13,10 +13,10 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr std::size_t largest_batch = 256;
+constexpr std::size_t max_batch_size = 256;
 
-// The writer that this thread waits for or works with. A signal handler that runs meanwhile, on the
-// same thread, cannot write with it: it would wait for itself.
+// The writer that this thread waits for or works with. A signal handler that runs on this thread
+// meanwhile cannot write with it, because it would wait for its own thread.
 thread_local const Writer* writer_of_thread = nullptr;
 
 class Writing {
@@ -37,12 +37,12 @@ class Writing {
 }  // namespace
 
 Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
-               const Interrupt& interrupt, std::chrono::milliseconds longest_wait)
+               const Interrupt& interrupt, std::chrono::milliseconds max_wait)
     : connection_(connection),
       write_lock_(write_lock),
       commit_lock_(commit_lock),
       interrupt_(interrupt),
-      longest_wait_(longest_wait) {
+      max_wait_(max_wait) {
   sqlite3_wal_hook(
       connection_.handle(),
       [](void* frames, sqlite3*, const char*, int count) {
@@ -70,7 +70,7 @@ void Writer::refuse_nesting() const {
 }
 
 void Writer::wait_for_turn(Task& task) {
-  task.deadline = Clock::now() + longest_wait_;
+  task.deadline = Clock::now() + max_wait_;
   std::unique_lock lock(mutex_);
   queue_.push(task);
   if (!is_led_) {
@@ -88,7 +88,7 @@ void Writer::wait_for_turn(Task& task) {
                              [&] { return task.state != Task::State::queued; });
     if (!is_notified) check_interrupt(task, lock);
   }
-  // What a leader has taken is not given up: its outcome is the answer.
+  // A leader has taken the task, so the wait continues until its outcome is known.
   task.turn.wait(lock, [&] { return task.state != Task::State::running; });
 }
 
@@ -101,7 +101,7 @@ void Writer::check_interrupt(Task& task, std::unique_lock<std::mutex>& lock) {
     lock.lock();
     if (task.state == Task::State::leading) {
       queue_.remove(task);
-      hand_on();
+      pass_leadership();
     } else if (!queue_.remove(task)) {
       task.turn.wait(lock, [&] { return task.state == Task::State::done; });
     }
@@ -109,7 +109,7 @@ void Writer::check_interrupt(Task& task, std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Ends the turn of the thread that leads, and reports the outcome of what it ran.
+// Ends the turn of the leading thread, and reports the outcomes of the tasks that it ran.
 void Writer::stop_leading(TaskQueue finished) noexcept {
   TaskQueue later;
   {
@@ -120,16 +120,16 @@ void Writer::stop_leading(TaskQueue finished) noexcept {
       if (task.done) {
         later.push(task);
       } else {
-        task.turn.notify_one();  // its thread may destroy it as soon as the mutex is free
+        task.turn.notify_one();  // its thread may destroy it when the mutex is free
       }
     }
-    hand_on();
+    pass_leadership();
   }
   report(later);
 }
 
-// The first in line leads now. The caller has the mutex.
-void Writer::hand_on() noexcept {
+// Makes the first task in the queue the leader. Called with the mutex held.
+void Writer::pass_leadership() noexcept {
   is_led_ = !queue_.is_empty();
   if (!is_led_) return;
   Task& first = *queue_.first();
@@ -159,21 +159,21 @@ void Writer::write_later(std::function<void(Connection&)> work,
   auto task = std::make_unique<Task>();
   task->work = std::move(work);
   task->done = std::move(done);
-  task->deadline = Clock::now() + longest_wait_;
+  task->deadline = Clock::now() + max_wait_;
   const std::lock_guard lock(mutex_);
   if (!later_thread_.joinable()) later_thread_ = std::thread([this] { run_later(); });
   const bool has_waiting = has_later_;
   has_later_ = true;
   queue_.push(*task.release());  // NOLINT(bugprone-unused-return-value): the queue owns it
-  if (!is_led_) return hand_on();
-  if (!has_waiting) later_turn_.notify_one();  // it watches deadlines from now on
+  if (!is_led_) return pass_leadership();
+  if (!has_waiting) later_turn_.notify_one();  // the thread must now watch deadlines
 }
 
-// Leads when the first in line is a write that no thread waits for; ends those that wait too long.
+// Leads if the first task is a write that no thread waits for; ends tasks that are overdue.
 void Writer::run_later() noexcept {
   sigset_t all;
   sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are for the program's own threads
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's own threads handle signals
   const Writing writing(this);
   const auto leads = [&] {
     return !queue_.is_empty() && queue_.first()->done &&
@@ -201,8 +201,7 @@ void Writer::run_later() noexcept {
   }
 }
 
-// Takes the writes of write_later that are not run any more from the queue. The caller has the
-// mutex.
+// Removes the writes of write_later that will not run from the queue. Called with the mutex held.
 TaskQueue Writer::take_overdue() noexcept {
   TaskQueue overdue;
   has_later_ = false;
@@ -218,7 +217,7 @@ TaskQueue Writer::take_overdue() noexcept {
     } catch (...) {
       each->failure = std::current_exception();
       queue_.remove(*each);
-      if (each->state == Task::State::leading) hand_on();
+      if (each->state == Task::State::leading) pass_leadership();
       overdue.push(*each);
     }
   }
@@ -232,7 +231,7 @@ void Writer::lead(Task& task) noexcept {
     batch = take_batch();
     run(batch, task);
   } catch (...) {
-    task.failure = std::current_exception();  // the lock was not free: nobody else's failure
+    task.failure = std::current_exception();  // only this task failed to get the lock
     batch = take_alone(task);
   }
   stop_leading(batch);
@@ -241,7 +240,7 @@ void Writer::lead(Task& task) noexcept {
 TaskQueue Writer::take_batch() {
   const std::lock_guard lock(mutex_);
   TaskQueue batch;
-  for (std::size_t size = 0; size < largest_batch && !queue_.is_empty(); ++size) {
+  for (std::size_t size = 0; size < max_batch_size && !queue_.is_empty(); ++size) {
     if (!queue_.first()->work) break;
     Task& task = queue_.pop();
     task.state = Task::State::running;
@@ -261,7 +260,7 @@ TaskQueue Writer::take_alone(Task& task) {
 void Writer::run(const TaskQueue& batch, const Task& leader) noexcept {
   Task* const first = batch.first();
   try {
-    // The leader is the first in line, and its deadline the earliest.
+    // The leader is the first task in the queue, so its deadline is the earliest.
     connection_.set_deadline(leader.deadline);
     begin();
     bool has_succeeded = false;
@@ -287,7 +286,8 @@ void Writer::run(const TaskQueue& batch, const Task& leader) noexcept {
 void Writer::run_one(Task& task, bool is_alone) {
   if (!is_alone) connection_.query("SAVEPOINT task").run();
   try {
-    // An interrupted statement undoes the whole transaction, so only the leader's own is.
+    // An interrupt undoes the whole transaction, so only a task that is alone in it can be
+    // interrupted.
     if (is_alone) connection_.set_interrupt(&interrupt_);
     task.work(connection_);
   } catch (...) {
@@ -295,7 +295,7 @@ void Writer::run_one(Task& task, bool is_alone) {
     connection_.symbols().forget();
   }
   connection_.set_interrupt(nullptr);
-  // A full disk can end the whole transaction: then nobody's work is left.
+  // A full disk can end the whole transaction; then the work of all tasks is lost.
   if (!connection_.in_transaction()) {
     throw Error(Code::unavailable, "the store could not be written; nothing was kept");
   }
@@ -305,7 +305,7 @@ void Writer::run_one(Task& task, bool is_alone) {
 }
 
 void Writer::begin() {
-  if (connection_.in_transaction()) undo();  // an earlier one that could not be undone
+  if (connection_.in_transaction()) undo();  // of an earlier transaction whose rollback failed
   connection_.query("BEGIN IMMEDIATE").run();
 }
 
@@ -336,8 +336,8 @@ void Writer::undo() noexcept {
 
 void Writer::checkpoint_if_due() noexcept {
   if (frames_in_log_ < frames_to_checkpoint) return;
-  // Frames that a reader still needs stay for the next checkpoint. A failure here loses nothing:
-  // the next commit meets it.
+  // Frames that a reader needs stay for the next checkpoint. A failure loses no data; the next
+  // commit encounters it again.
   sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
                             nullptr);
 }
@@ -347,11 +347,11 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work, const Fill
   const Writing writing(this);
   Task task;
   wait_for_turn(task);
-  std::optional<LockGuard> guard;  // held until what failed is undone
+  std::optional<LockGuard> guard;  // held until a failed write is undone
   try {
     guard.emplace(write_lock_, task.deadline, &interrupt_);
     connection_.set_deadline(task.deadline);
-    if (connection_.in_transaction()) undo();  // an earlier one that could not be undone
+    if (connection_.in_transaction()) undo();  // of an earlier transaction whose rollback failed
     connection_.set_interrupt(&interrupt_);
     if (const auto copy = PrivateCopy::make(connection_, filling)) {
       run_in_copy(*copy, work);

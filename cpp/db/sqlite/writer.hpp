@@ -1,6 +1,7 @@
-// The one connection that writes, with group commit: writes queue, the thread of the first in line
-// runs what is queued in one transaction (a savepoint each), commits once and reports to the rest.
-// A thread of the writer's own stands in line for the writes that no thread waits for.
+// The only connection that writes, with group commit. Writes queue; the thread of the first one
+// leads: it runs the queued writes in one transaction (a savepoint each), commits once, and reports
+// the outcomes to the other threads. The writer has a thread of its own for writes that no thread
+// waits for.
 #pragma once
 
 #include <atomic>
@@ -18,21 +19,21 @@ namespace comptroller::db::sqlite {
 
 class PrivateCopy;
 
-// For any thread. A write is reported as done only when its transaction was committed, also when
-// memory runs out: between taking a task from the queue and reporting its outcome only its own
-// work allocates, whose failure is that outcome.
+// Safe for many threads. A write is reported as done only after its transaction was committed, even
+// if memory runs out: between taking a task from the queue and reporting its outcome, only the work
+// of the task allocates, and its failure is the outcome.
 class Writer {
  public:
-  // All must outlive the writer.
+  // The arguments must outlive the writer.
   Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
-         const Interrupt& interrupt, std::chrono::milliseconds longest_wait);
+         const Interrupt& interrupt, std::chrono::milliseconds max_wait);
   // Ends the writes of write_later that have not begun.
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // See Database::write, write_later and write_bulk. Work that runs must not call these: that
-  // throws unavailable.
+  // See Database::write, write_later and write_bulk. Running work must not call these functions;
+  // they throw unsupported.
   void write(const std::function<void(Connection&)>& work);
   void write_later(std::function<void(Connection&)> work,
                    std::function<void(std::exception_ptr)> done);
@@ -42,13 +43,13 @@ class Writer {
  private:
   static constexpr int frames_to_checkpoint = 4000;  // about 16 MB of log
 
-  // Waits until the task is done or this thread leads. Throws when neither comes in time; the task
+  // Waits until the task is done or this thread leads. Throws if neither happens in time; the task
   // is then not run.
   void wait_for_turn(Task& task);
   void check_interrupt(Task& task, std::unique_lock<std::mutex>& lock);
   void lead(Task& task) noexcept;
   void stop_leading(TaskQueue finished) noexcept;
-  void hand_on() noexcept;
+  void pass_leadership() noexcept;
   static void report(TaskQueue later) noexcept;
   void run_later() noexcept;
   TaskQueue take_overdue() noexcept;
@@ -71,7 +72,7 @@ class Writer {
   LockFile& write_lock_;
   LockFile& commit_lock_;
   const Interrupt& interrupt_;
-  std::chrono::milliseconds longest_wait_;
+  std::chrono::milliseconds max_wait_;
   int frames_in_log_ = 0;
 
   mutable std::mutex mutex_;
@@ -81,8 +82,8 @@ class Writer {
   bool has_later_ = false;  // whether writes of write_later may be queued
   bool is_ending_ = false;
   std::condition_variable later_turn_;
-  std::thread later_thread_;              // from the first write_later on
-  std::atomic<std::thread::id> in_bulk_;  // the thread that has the writer for itself
+  std::thread later_thread_;              // started by the first write_later
+  std::atomic<std::thread::id> in_bulk_;  // the thread of the running bulk write
 };
 
 }  // namespace comptroller::db::sqlite

@@ -1,4 +1,4 @@
-// The writer's bulk writes: in the database itself, or in a private copy of it.
+// The writer's bulk writes, in the database itself or in a private copy of it.
 #include "db/sqlite/private_copy.hpp"
 #include "db/sqlite/writer.hpp"
 
@@ -16,7 +16,7 @@ void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
   const bool keeps = work(connection_);
   end_bulk();
   if (!keeps) return undo();
-  commit(Clock::now() + longest_wait_);
+  commit(Clock::now() + max_wait_);
   truncate_log();
 }
 
@@ -25,16 +25,16 @@ void Writer::run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&
   copy.connection().set_interrupt(&interrupt_);
   connection_.set_deadline(Deadline::max());
   const bool keeps = work(copy.connection());
-  if (keeps) copy.adopt(connection_, commit_lock_, longest_wait_);
+  if (keeps) copy.adopt(connection_, commit_lock_, max_wait_);
   end_bulk();
   if (!keeps) return;
-  frames_in_log_ += copy.pages();  // no hook counts the frames of a backup
+  frames_in_log_ += copy.pages();  // hooks do not count the frames of a backup
   truncate_log();
 }
 
 void Writer::truncate_log() noexcept {
   if (frames_in_log_ < frames_to_checkpoint) return;
-  // Frames that a reader still needs stay in the log, so that no writer waits for the reader.
+  // Frames that a reader needs stay in the log, so that no writer waits for the reader.
   connection_.wait_when_busy(false);
   sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
                             nullptr);

@@ -35,17 +35,17 @@ class AsyncBalances(AsyncResource):
         page_cursor: str | None = None,
         **unknown: Never,
     ) -> Page[Balance]:
-        """Lists recorded balances by their time. Returns one page.
+        """Lists recorded balances in order of time. Returns one page.
 
         Args:
-            address_id: of this address.
+            address_id: only balances of this reward address.
             limit: items on a page, 1 to 1000; default 100.
             order: order by creation time; default DESC (DESC or ASC).
-            page_cursor: next_page_cursor of the page before, with the same filters.
+            page_cursor: next_page_cursor of the previous page; the filters must be the same.
 
         Raises:
-            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
-                damaged (``invalid-cursor``).
+            InvalidRequest: a filter is unknown or not valid; the cursor belongs to another
+                list, or is damaged (``invalid-cursor``).
             Forbidden: the caller is not the operator (``insufficient-scope``).
         """
         return await self._send(list_request("balances.list", locals()), Page[Balance])
@@ -70,7 +70,7 @@ class AsyncBalances(AsyncResource):
     async def record(
         self, *, address_id: Id, balance: Money, at: Timestamp, idempotency_key: Id | None = None
     ) -> Balance:
-        """Records the balance of a reward address at a time. For the operator.
+        """Records the balance of a reward address at a time. Operator only.
 
         Args:
             address_id: the reward address.
@@ -81,7 +81,7 @@ class AsyncBalances(AsyncResource):
         Raises:
             InvalidRequest: an argument is not valid.
             Forbidden: the caller is not the operator (``insufficient-scope``).
-            NotFound: there is no such reward address.
+            NotFound: the reward address does not exist.
             Conflict: another balance is recorded for that time.
         """
         return await self._send(

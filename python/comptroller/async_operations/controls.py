@@ -59,30 +59,29 @@ class AsyncControls(AsyncResource):
         page_cursor: str | None = None,
         **unknown: Never,
     ) -> Page[Control]:
-        """Lists controls, by default active ones. Returns one page.
+        """Lists controls, by default only active controls. Returns one page.
 
         Args:
-            identity_id: of this identity.
-            include_deleted: also deleted ones; default false.
-            active_at: active at this time.
-            type: of one of these types (SELL_ONLY, CLOSED, FROZEN or DORMANT).
-            set_by: set by one of these (CLIENT or PROVIDER).
-            reason_code: with one of these reason codes.
-            customer_id: of this customer; a client may only name its own.
-            created_at_lt: created before.
-            created_at_lte: created before or at.
-            created_at_eq: created at.
-            created_at_gte: created at or after.
-            created_at_gt: created after.
+            identity_id: only controls of this identity.
+            include_deleted: whether to include deleted controls; default false.
+            active_at: only controls active at this time.
+            type: only controls of one of these types (SELL_ONLY, CLOSED, FROZEN or DORMANT).
+            set_by: only controls set by one of these setters (CLIENT or PROVIDER).
+            reason_code: only controls with one of these reason codes.
+            customer_id: only records of this customer; a client may only name its own customer.
+            created_at_lt: only records created before this time.
+            created_at_lte: only records created at or before this time.
+            created_at_eq: only records created at this time.
+            created_at_gte: only records created at or after this time.
+            created_at_gt: only records created after this time.
             limit: items on a page, 1 to 1000; default 100.
             order: order by creation time; default DESC (DESC or ASC).
-            page_cursor: next_page_cursor of the page before, with the same filters.
+            page_cursor: next_page_cursor of the previous page; the filters must be the same.
 
         Raises:
-            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
-                damaged (``invalid-cursor``).
-            Forbidden: a client named a customer that is not its own
-                (``customer-not-accessible``).
+            InvalidRequest: a filter is unknown or not valid; the cursor belongs to another
+                list, or is damaged (``invalid-cursor``).
+            Forbidden: a client named another customer (``customer-not-accessible``).
         """
         return await self._send(list_request("controls.list", locals()), Page[Control])
 
@@ -115,21 +114,21 @@ class AsyncControls(AsyncResource):
     ) -> Control:
         """Creates a control, which restricts an identity.
 
-        A control that a client creates can be deleted by a client.
+        Clients can delete a control that a client created.
 
         Args:
             identity_id: the identity to restrict.
-            type: what to restrict the identity to; FROZEN is set by the operator only
-                (SELL_ONLY, CLOSED, FROZEN or DORMANT).
+            type: type of the restriction; only the operator can set FROZEN (SELL_ONLY, CLOSED,
+                FROZEN or DORMANT).
             reason_code: coded reason in upper case, such as CUSTOMER_REQUEST.
             reason: reason in prose, at most 1024 characters.
-            is_overridable: whether the client may delete it, default false; operator only.
+            is_overridable: whether a client may delete it; default false; operator only.
             idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
             InvalidRequest: an argument is not valid.
             Forbidden: a client set FROZEN (``control-type-not-permitted``).
-            NotFound: there is no such identity.
+            NotFound: the identity does not exist.
             Conflict: a control of this type and setter is active; `existing` is its id.
         """
         return await self._send(
@@ -160,14 +159,14 @@ class AsyncControls(AsyncResource):
         Args:
             control_id: the control to delete.
             identity_id: the identity it must belong to.
-            reason: why it is deleted, in prose, at most 1024 characters.
+            reason: reason for the deletion in prose, at most 1024 characters.
             idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
             InvalidRequest: an argument is not valid.
             Forbidden: a client may not delete this control (``control-not-overridable``).
-            NotFound: there is no such control, or it is another identity's.
-            Conflict: the control is deleted already (``already-deleted``).
+            NotFound: the control does not exist, or it belongs to another identity.
+            Conflict: the control is already deleted (``already-deleted``).
         """
         return await self._send(
             request(

@@ -61,28 +61,28 @@ class AsyncOrchestrations(AsyncResource):
         """Lists orchestrations. Returns one page.
 
         Args:
-            orchestration_rule_id: initiated by one of these rules.
-            source_asset: one of these source assets.
-            destination_asset: one of these destination assets.
-            status: with one of these statuses.
-            orchestration_id: one of these ids.
-            profile_id: of one of these profiles, or to one of them.
-            ref_id: with one of these reference ids.
-            customer_id: of this customer; a client may only name its own.
-            created_at_lt: created before.
-            created_at_lte: created before or at.
-            created_at_eq: created at.
-            created_at_gte: created at or after.
-            created_at_gt: created after.
+            orchestration_rule_id: only orchestrations initiated by one of these rules.
+            source_asset: only orchestrations with one of these source assets.
+            destination_asset: only orchestrations with one of these destination assets.
+            status: only orchestrations with one of these statuses.
+            orchestration_id: only orchestrations with one of these ids.
+            profile_id: only orchestrations that belong, or move value, to one of these
+                profiles.
+            ref_id: only orchestrations with one of these reference ids.
+            customer_id: only records of this customer; a client may only name its own customer.
+            created_at_lt: only records created before this time.
+            created_at_lte: only records created at or before this time.
+            created_at_eq: only records created at this time.
+            created_at_gte: only records created at or after this time.
+            created_at_gt: only records created after this time.
             limit: items on a page, 1 to 1000; default 100.
             order: order by creation time; default DESC (DESC or ASC).
-            page_cursor: next_page_cursor of the page before, with the same filters.
+            page_cursor: next_page_cursor of the previous page; the filters must be the same.
 
         Raises:
-            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
-                damaged (``invalid-cursor``).
-            Forbidden: a client named a customer that is not its own
-                (``customer-not-accessible``).
+            InvalidRequest: a filter is unknown or not valid; the cursor belongs to another
+                list, or is damaged (``invalid-cursor``).
+            Forbidden: a client named another customer (``customer-not-accessible``).
         """
         return await self._send(list_request("orchestrations.list", locals()), Page[Orchestration])
 
@@ -114,7 +114,7 @@ class AsyncOrchestrations(AsyncResource):
     ) -> Orchestration:
         """Stores one orchestration, as a load of one line would.
 
-        For the operator. A stored orchestration is replaced by one that is newer.
+        Operator only. A newer orchestration replaces the stored one.
 
         Args:
             record: a Orchestration, or a mapping with id, status and created_at.
@@ -123,7 +123,7 @@ class AsyncOrchestrations(AsyncResource):
         Raises:
             InvalidRequest: an argument is not valid.
             Forbidden: the caller is not the operator (``insufficient-scope``).
-            Conflict: the stored record has other content and the same or a later updated_at,
+            Conflict: the stored record has other content and the same or a later updated_at, or
                 another created_at or another customer.
         """
         return await self._send(

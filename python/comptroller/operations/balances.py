@@ -43,17 +43,17 @@ class Balances(Resource):
         page_cursor: str | None = None,
         **unknown: Never,
     ) -> Page[Balance]:
-        """Lists recorded balances by their time. Returns one page.
+        """Lists recorded balances in order of time. Returns one page.
 
         Args:
-            address_id: of this address.
+            address_id: only balances of this reward address.
             limit: items on a page, 1 to 1000; default 100.
             order: order by creation time; default DESC (DESC or ASC).
-            page_cursor: next_page_cursor of the page before, with the same filters.
+            page_cursor: next_page_cursor of the previous page; the filters must be the same.
 
         Raises:
-            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
-                damaged (``invalid-cursor``).
+            InvalidRequest: a filter is unknown or not valid; the cursor belongs to another
+                list, or is damaged (``invalid-cursor``).
             Forbidden: the caller is not the operator (``insufficient-scope``).
         """
         return self._send(list_request("balances.list", locals()), Page[Balance])
@@ -92,7 +92,7 @@ class Balances(Resource):
     def record(
         self, *, address_id: Id, balance: Money, at: Timestamp, idempotency_key: Id | None = None
     ) -> Balance:
-        """Records the balance of a reward address at a time. For the operator.
+        """Records the balance of a reward address at a time. Operator only.
 
         Args:
             address_id: the reward address.
@@ -103,7 +103,7 @@ class Balances(Resource):
         Raises:
             InvalidRequest: an argument is not valid.
             Forbidden: the caller is not the operator (``insufficient-scope``).
-            NotFound: there is no such reward address.
+            NotFound: the reward address does not exist.
             Conflict: another balance is recorded for that time.
         """
         return self._send(

@@ -72,23 +72,23 @@ class Claims(Resource):
         """Lists reward claims. Returns one page.
 
         Args:
-            payout_group_id: of this group.
-            statuses: with one of these statuses (PENDING, SUBMITTED, CONFIRMED or FAILED).
-            chain: on this blockchain.
-            jurisdiction: whose group is now in this jurisdiction.
-            start_time: created at or after.
-            end_time: created before or at.
-            id: of this id.
-            customer_id: of this customer; a client may only name its own.
+            payout_group_id: only claims of this payout group.
+            statuses: only claims with one of these statuses (PENDING, SUBMITTED, CONFIRMED or
+                FAILED).
+            chain: only claims on this blockchain.
+            jurisdiction: only claims whose payout group is now in this jurisdiction.
+            start_time: only claims created at or after this time.
+            end_time: only claims created at or before this time.
+            id: only the claim with this id.
+            customer_id: only records of this customer; a client may only name its own customer.
             limit: items on a page, 1 to 1000; default 100.
             order: order by creation time; default DESC (DESC or ASC).
-            page_cursor: next_page_cursor of the page before, with the same filters.
+            page_cursor: next_page_cursor of the previous page; the filters must be the same.
 
         Raises:
-            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
-                damaged (``invalid-cursor``).
-            Forbidden: a client named a customer that is not its own
-                (``customer-not-accessible``).
+            InvalidRequest: a filter is unknown or not valid; the cursor belongs to another
+                list, or is damaged (``invalid-cursor``).
+            Forbidden: a client named another customer (``customer-not-accessible``).
         """
         return self._send(list_request("claims.list", locals()), Page[Claim])
 
@@ -128,7 +128,7 @@ class Claims(Resource):
     ) -> Claim:
         """Stores one claim, as a load of one line would.
 
-        For the operator. A stored claim is replaced by one that is newer.
+        Operator only. A newer claim replaces the stored one.
 
         Args:
             record: a Claim, or a mapping with id, payout_group_id, claim_type, onchain_status,
@@ -138,9 +138,9 @@ class Claims(Resource):
         Raises:
             InvalidRequest: an argument is not valid.
             Forbidden: the caller is not the operator (``insufficient-scope``).
-            Conflict: the stored record has other content and the same or a later updated_at,
-                another created_at or another customer; the status would go back
-                (``illegal-transition``); the payout group belongs to another customer.
+            Conflict: the stored record has other content and the same or a later updated_at, or
+                another created_at or another customer; the stored status cannot change to the new
+                status (``illegal-transition``); the payout group belongs to another customer.
         """
         return self._send(record_request("claims.put", record, idempotency_key), Claim)
 
@@ -152,7 +152,7 @@ class Claims(Resource):
         at: Timestamp | None = None,
         idempotency_key: Id | None = None,
     ) -> Claim:
-        """Changes a claim from PENDING to SUBMITTED. For the operator.
+        """Changes a claim from PENDING to SUBMITTED. Operator only.
 
         Args:
             id: identifies the record.
@@ -164,7 +164,7 @@ class Claims(Resource):
             InvalidRequest: an argument is not valid.
             Forbidden: the caller is not the operator (``insufficient-scope``).
             NotFound: no record has this id, or it belongs to another customer.
-            Conflict: it is not PENDING (``illegal-transition``).
+            Conflict: the claim is not PENDING (``illegal-transition``).
         """
         return self._send(
             request(
@@ -179,7 +179,7 @@ class Claims(Resource):
     def confirm(
         self, id: Id, *, at: Timestamp | None = None, idempotency_key: Id | None = None
     ) -> Claim:
-        """Changes a claim from SUBMITTED to CONFIRMED. For the operator.
+        """Changes a claim from SUBMITTED to CONFIRMED. Operator only.
 
         Args:
             id: identifies the record.
@@ -190,7 +190,7 @@ class Claims(Resource):
             InvalidRequest: an argument is not valid.
             Forbidden: the caller is not the operator (``insufficient-scope``).
             NotFound: no record has this id, or it belongs to another customer.
-            Conflict: it is not SUBMITTED (``illegal-transition``).
+            Conflict: the claim is not SUBMITTED (``illegal-transition``).
         """
         return self._send(
             request(
@@ -200,7 +200,7 @@ class Claims(Resource):
         )
 
     def fail(self, id: Id, *, error_message: str, idempotency_key: Id | None = None) -> Claim:
-        """Changes a claim from PENDING or SUBMITTED to FAILED. For the operator.
+        """Changes a claim from PENDING or SUBMITTED to FAILED. Operator only.
 
         Args:
             id: identifies the record.
@@ -211,7 +211,7 @@ class Claims(Resource):
             InvalidRequest: an argument is not valid.
             Forbidden: the caller is not the operator (``insufficient-scope``).
             NotFound: no record has this id, or it belongs to another customer.
-            Conflict: it is CONFIRMED or FAILED already (``illegal-transition``).
+            Conflict: the claim is already CONFIRMED or FAILED (``illegal-transition``).
         """
         return self._send(
             request(

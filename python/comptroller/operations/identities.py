@@ -75,25 +75,25 @@ class Identities(Resource):
         """Lists identities with their active controls. Returns one page.
 
         Args:
-            control_types: with an active control of one of these types (SELL_ONLY, CLOSED,
-                FROZEN or DORMANT).
-            control_reason_codes: with an active control of one of these reason codes.
-            ref_id: with this reference id.
-            customer_id: of this customer; a client may only name its own.
-            created_at_lt: created before.
-            created_at_lte: created before or at.
-            created_at_eq: created at.
-            created_at_gte: created at or after.
-            created_at_gt: created after.
+            control_types: only identities with an active control of one of these types
+                (SELL_ONLY, CLOSED, FROZEN or DORMANT).
+            control_reason_codes: only identities with an active control of one of these reason
+                codes.
+            ref_id: only identities with this reference id.
+            customer_id: only records of this customer; a client may only name its own customer.
+            created_at_lt: only records created before this time.
+            created_at_lte: only records created at or before this time.
+            created_at_eq: only records created at this time.
+            created_at_gte: only records created at or after this time.
+            created_at_gt: only records created after this time.
             limit: items on a page, 1 to 1000; default 100.
             order: order by creation time; default DESC (DESC or ASC).
-            page_cursor: next_page_cursor of the page before, with the same filters.
+            page_cursor: next_page_cursor of the previous page; the filters must be the same.
 
         Raises:
-            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
-                damaged (``invalid-cursor``).
-            Forbidden: a client named a customer that is not its own
-                (``customer-not-accessible``).
+            InvalidRequest: a filter is unknown or not valid; the cursor belongs to another
+                list, or is damaged (``invalid-cursor``).
+            Forbidden: a client named another customer (``customer-not-accessible``).
         """
         return self._send(list_request("identities.list", locals()), Page[Identity])
 
@@ -137,9 +137,9 @@ class Identities(Resource):
         metadata: Mapping[str, str] | None = None,
         idempotency_key: Id | None = None,
     ) -> Identity:
-        """Sets metadata or the deprecated booleans of an identity.
+        """Sets the metadata or the deprecated booleans of an identity.
 
-        Members that are left out stay as they are.
+        Omitted members keep their values.
 
         Args:
             id: identifies the record.
@@ -154,7 +154,7 @@ class Identities(Resource):
             InvalidRequest: an argument is not valid.
             Forbidden: a client set admin_disabled (``control-not-overridable``).
             NotFound: no record has this id, or it belongs to another customer.
-            Conflict: an active control of that type and setter is not the boolean's own.
+            Conflict: a control of that type and setter with another is_overridable is active.
         """
         return self._send(
             request(
@@ -183,12 +183,12 @@ class Identities(Resource):
     ) -> Identity:
         """Creates an identity, or sets the given members of an existing one.
 
-        For the operator.
+        Operator only.
 
         Args:
             id: identifies the record.
-            customer_id: customer it belongs to; by default the client's own, for the operator
-                `default`.
+            customer_id: the customer it belongs to; default: the client's own, `default` for
+                the operator.
             ref_id: reference id given by the client.
             metadata: replaces the stored metadata; at most 50 keys.
             user_disabled: true creates a client's SELL_ONLY control, false deletes it;
@@ -200,8 +200,8 @@ class Identities(Resource):
         Raises:
             InvalidRequest: an argument is not valid.
             Forbidden: the caller is not the operator (``insufficient-scope``).
-            Conflict: the identity belongs to another customer, or an active control of that
-                type and setter is not the boolean's own.
+            Conflict: the identity belongs to another customer, or a control of that type and
+                setter with another is_overridable is active.
         """
         return self._send(
             request(

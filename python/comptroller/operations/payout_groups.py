@@ -73,23 +73,22 @@ class PayoutGroups(Resource):
         """Lists payout groups. Returns one page.
 
         Args:
-            id: of this id.
-            ledger: on this ledger (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE).
-            asset_type: paid in this asset.
-            jurisdiction: of this jurisdiction.
-            claimer_address: claimed by this address; case matters on SOLANA only.
-            onchain_status: with one of these statuses.
-            name_prefix: whose name begins with this text; case matters.
-            customer_id: of this customer; a client may only name its own.
+            id: only the group with this id.
+            ledger: only groups on this ledger (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE).
+            asset_type: only groups paid in this asset.
+            jurisdiction: only groups in this jurisdiction.
+            claimer_address: only groups with this claimer_address; case matters on SOLANA only.
+            onchain_status: only groups with one of these statuses.
+            name_prefix: only groups whose name begins with this text; case matters.
+            customer_id: only records of this customer; a client may only name its own customer.
             limit: items on a page, 1 to 1000; default 100.
             order: order by creation time; default DESC (DESC or ASC).
-            page_cursor: next_page_cursor of the page before, with the same filters.
+            page_cursor: next_page_cursor of the previous page; the filters must be the same.
 
         Raises:
-            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
-                damaged (``invalid-cursor``).
-            Forbidden: a client named a customer that is not its own
-                (``customer-not-accessible``).
+            InvalidRequest: a filter is unknown or not valid; the cursor belongs to another
+                list, or is damaged (``invalid-cursor``).
+            Forbidden: a client named another customer (``customer-not-accessible``).
         """
         return self._send(list_request("payout_groups.list", locals()), Page[PayoutGroup])
 
@@ -142,7 +141,7 @@ class PayoutGroups(Resource):
         customer_id: Id | None = None,
         idempotency_key: Id | None = None,
     ) -> PayoutGroup:
-        """Creates a payout group, UNREGISTERED and with balance 0.
+        """Creates a payout group with status UNREGISTERED and balance 0.
 
         Args:
             ledger: the ledger it is paid on (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE).
@@ -151,14 +150,13 @@ class PayoutGroups(Resource):
             name: name for people, at most 256 characters.
             claimer_address: address that claims for the group, valid on the ledger.
             schedule_type: how often it is claimed (DAILY).
-            customer_id: customer it belongs to; by default the client's own, for the operator
-                `default`.
+            customer_id: the customer it belongs to; default: the client's own, `default` for
+                the operator.
             idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
             InvalidRequest: an argument is not valid.
-            Forbidden: a client named a customer that is not its own
-                (``customer-not-accessible``).
+            Forbidden: a client named another customer (``customer-not-accessible``).
         """
         return self._send(
             request(
@@ -185,7 +183,7 @@ class PayoutGroups(Resource):
         jurisdiction: str | None = None,
         idempotency_key: Id | None = None,
     ) -> PayoutGroup:
-        """Sets name or jurisdiction of a payout group.
+        """Sets the name or jurisdiction of a payout group.
 
         Args:
             id: identifies the record.
@@ -219,16 +217,16 @@ class PayoutGroups(Resource):
         last_claim_all_at: Timestamp | None = None,
         idempotency_key: Id | None = None,
     ) -> PayoutGroup:
-        """Records what was observed of a payout group on chain. For the operator.
+        """Records the observed on-chain state of a payout group. Operator only.
 
         Args:
             id: identifies the record.
             onchain_status: status as observed, in upper case.
             balance: unclaimed balance, in units of the group's asset_type.
             balance_at: when the balance was observed; default now.
-            rate_id: the rate that applies.
+            rate_id: id of the rate that applies.
             onchain_group_id: its id on chain.
-            last_claim_all_at: when its latest CLAIM_ALL claim was confirmed.
+            last_claim_all_at: when the latest CLAIM_ALL claim was confirmed.
             idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:

@@ -70,22 +70,22 @@ class RewardAddresses(Resource):
         """Lists reward addresses. Returns one page.
 
         Args:
-            ledger: on this ledger (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE).
-            address: with this address; case matters on SOLANA only.
-            id: of this id.
-            payout_group_id: of this group.
+            ledger: only addresses on this ledger (ETHEREUM, SOLANA, INK, XLAYER or
+                ARBITRUM_ONE).
+            address: only this address; case matters on SOLANA only.
+            id: only the address with this id.
+            payout_group_id: only addresses attributed to this payout group.
             include_balance: whether to show the balance of each address; default false.
             balance_timestamp: time of the balances; default now.
-            customer_id: of this customer; a client may only name its own.
+            customer_id: only records of this customer; a client may only name its own customer.
             limit: items on a page, 1 to 1000; default 100.
             order: order by creation time; default DESC (DESC or ASC).
-            page_cursor: next_page_cursor of the page before, with the same filters.
+            page_cursor: next_page_cursor of the previous page; the filters must be the same.
 
         Raises:
-            InvalidRequest: a filter is unknown or not valid; the cursor is of another list, or
-                damaged (``invalid-cursor``).
-            Forbidden: a client named a customer that is not its own
-                (``customer-not-accessible``).
+            InvalidRequest: a filter is unknown or not valid; the cursor belongs to another
+                list, or is damaged (``invalid-cursor``).
+            Forbidden: a client named another customer (``customer-not-accessible``).
         """
         return self._send(list_request("reward_addresses.list", locals()), Page[RewardAddress])
 
@@ -144,21 +144,20 @@ class RewardAddresses(Resource):
         """Registers an address for reward attribution.
 
         Args:
-            ledger: the ledger it lives on (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE).
+            ledger: the ledger of the address (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE).
             address: the address to monitor, valid on the ledger; mixed-case hex needs a correct
                 EIP-55 checksum.
             name: name for people, at most 256 characters.
             payout_group_id: the payout group to attribute it to, on the same ledger.
-            customer_id: customer it belongs to; by default the client's own, for the operator
-                `default`.
+            customer_id: the customer it belongs to; default: the client's own, `default` for
+                the operator.
             idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
             InvalidRequest: an argument is not valid; the payout group is on another ledger
                 (``ledger-mismatch``).
-            Forbidden: a client named a customer that is not its own
-                (``customer-not-accessible``).
-            NotFound: there is no such payout group.
+            Forbidden: a client named another customer (``customer-not-accessible``).
+            NotFound: the payout group does not exist.
             Conflict: the address is registered; `existing` is its id if the caller may see it.
         """
         return self._send(
@@ -184,9 +183,9 @@ class RewardAddresses(Resource):
         payout_group_id: Id | None = None,
         idempotency_key: Id | None = None,
     ) -> RewardAddress:
-        """Sets name or payout group of a reward address.
+        """Sets the name or payout group of a reward address.
 
-        In another payout group the status is PENDING again.
+        A change of the payout group sets the status to PENDING.
 
         Args:
             id: identifies the record.
@@ -197,7 +196,7 @@ class RewardAddresses(Resource):
         Raises:
             InvalidRequest: an argument is not valid; the payout group is on another ledger
                 (``ledger-mismatch``).
-            NotFound: there is no such address, or no such payout group.
+            NotFound: the address or the payout group does not exist.
         """
         return self._send(
             request(
@@ -210,7 +209,7 @@ class RewardAddresses(Resource):
         )
 
     def observe(self, id: Id, *, status: str, idempotency_key: Id | None = None) -> RewardAddress:
-        """Records the observed status of a reward address. For the operator.
+        """Records the observed status of a reward address. Operator only.
 
         Args:
             id: identifies the record.

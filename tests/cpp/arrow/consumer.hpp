@@ -1,5 +1,5 @@
-// Reads Arrow streams as their specification says, and shows values as text: null, numbers as they
-// are kept, texts without quotes, [lists], {records}.
+// Reads Arrow streams according to their specification, and shows values as text: null, numbers as
+// stored, texts without quotes, [lists], {records}.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -52,7 +52,8 @@ inline std::string show_elements(const ArrowSchema& type, const ArrowArray& arra
 }
 
 inline std::string show_view(const ArrowArray& array, std::int64_t index) {
-  REQUIRE(array.n_buffers == 4);  // validity, views, one of texts, the sizes of those
+  REQUIRE(array.n_buffers ==
+          4);  // validity, views, one buffer of texts, the sizes of the text buffers
   const char* const view = static_cast<const char*>(array.buffers[1]) + 16 * index;
   const auto size = static_cast<std::size_t>(at<std::int32_t>(view, 0));
   if (size <= 12) {
@@ -112,7 +113,8 @@ class Consumer {
   Consumer(const Consumer&) = delete;
   Consumer& operator=(const Consumer&) = delete;
 
-  // Appends the rows of the next batch; the number of rows, 0 at the end, or minus the error.
+  // Appends the rows of the next batch. Returns the number of rows, 0 at the end, or minus the
+  // error.
   std::int64_t next() {
     ArrowArray array{};
     const int failure = stream_.get_next(&stream_, &array);
@@ -146,7 +148,7 @@ class Consumer {
   ArrowSchema schema_{};
 };
 
-// The same with texts as views.
+// Returns the rows of the same table with texts as views.
 inline std::vector<std::string> rows_of(const Table& table) {
   std::vector<std::string> rows = Consumer(table).all();
   CHECK(Consumer(table.with_views()).all() == rows);

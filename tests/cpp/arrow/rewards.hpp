@@ -1,4 +1,4 @@
-// A small store of claims to stream from.
+// A small store of claims for streams.
 #pragma once
 
 #include <array>
@@ -25,15 +25,15 @@ R owned_by_default(R record) {
   return record;
 }
 
-inline Claim claim_at(std::int64_t moment) {
+inline Claim claim_at(std::int64_t instant) {
   Claim claim;
-  claim.id = Id{"claim-" + std::to_string(moment)};
+  claim.id = Id{"claim-" + std::to_string(instant)};
   claim.payout_group_id = GroupId{{"0190163d-8694-739b-aea5-966c26f8ad91"}};
   claim.claim_type = Word{"CLAIM_ALL"};
   claim.onchain_status = ClaimStatus::pending;
-  claim.amount = NonNegativeAmount{std::to_string(moment) + ".5"};
-  claim.created_at = Timestamp{moment};
-  claim.updated_at = UpdatedAt{{moment}};
+  claim.amount = NonNegativeAmount{std::to_string(instant) + ".5"};
+  claim.created_at = Timestamp{instant};
+  claim.updated_at = UpdatedAt{{instant}};
   return owned_by_default(claim);
 }
 
@@ -49,7 +49,7 @@ inline void add(const Database& database, const Claim& claim) {
   });
 }
 
-// Claims with keys and moments 1 to `count`.
+// Adds claims with keys and times 1 to `count`.
 inline void add_claims(const Database& database, std::int64_t count) {
   database->write([&](db::Connection& connection) {
     store::ensure_customer(connection, "default");

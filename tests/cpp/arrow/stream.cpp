@@ -20,7 +20,7 @@ Table claims(const RowSource& source, std::vector<std::string> columns, Limits l
   return make_table("claims", std::move(columns), provider, source, limits);
 }
 
-// Chunks so small that a few rows take many of them, and threads.
+// Chunks so small that a few rows need many chunks and threads.
 Limits small_chunks() {
   Limits limits;
   limits.keys_a_chunk = 16;
@@ -39,14 +39,14 @@ std::string refusal(const std::vector<std::string>& columns, json::Audience audi
   return "";
 }
 
-TEST_CASE("an empty table is a schema and an end") {
+TEST_CASE("an empty table gives a schema and no batch") {
   Consumer consumer(make_table("claims", {}, provider, claims_of(temporary_database())));
   CHECK(consumer.next() == 0);
   CHECK(consumer.next() == 0);
   CHECK(consumer.message().empty());
 }
 
-TEST_CASE("columns come in the order asked for, and are refused by name") {
+TEST_CASE("columns come in the requested order, and invalid columns are refused by name") {
   const auto database = temporary_database();
   add_claims(database, 1);
   const auto table = claims(claims_of(database), {"amount", "id"});
@@ -60,7 +60,7 @@ TEST_CASE("columns come in the order asked for, and are refused by name") {
   CHECK_THROWS_AS(make_table("claim", {}, provider, {}), Error);
 }
 
-TEST_CASE("many chunks are read whole, in order, whatever gaps they have") {
+TEST_CASE("many chunks are read completely and in order, with gaps between keys") {
   const auto database = temporary_database();
   add_claims(database, 1000);
   database->write([](db::Connection& connection) {
@@ -82,7 +82,7 @@ TEST_CASE("many chunks are read whole, in order, whatever gaps they have") {
         std::vector<std::string>{"{claim-997}", "{claim-998}", "{claim-999}", "{claim-1000}"});
 }
 
-TEST_CASE("a stream shows one moment") {
+TEST_CASE("a stream shows one snapshot") {
   const auto database = temporary_database();
   add_claims(database, 1000);
   const auto table = claims(claims_of(database), {"id"}, small_chunks());
@@ -93,7 +93,7 @@ TEST_CASE("a stream shows one moment") {
   CHECK(rows_of(table).empty());
 }
 
-TEST_CASE("a batch is cut when its values are long") {
+TEST_CASE("a batch ends early when its values are long") {
   const auto database = temporary_database();
   add_claims(database, 3000);
   Limits limits;
@@ -106,7 +106,7 @@ TEST_CASE("a batch is cut when its values are long") {
   CHECK(consumer.rows.back() == "{claim-3000}");
 }
 
-TEST_CASE("several streams are read at once, in several threads") {
+TEST_CASE("several threads read several streams at once") {
   const auto database = temporary_database();
   add_claims(database, 500);
   const auto table = claims(claims_of(database), {"id"}, small_chunks());
@@ -128,7 +128,7 @@ TEST_CASE("several streams are read at once, in several threads") {
   CHECK(counts == std::vector<std::size_t>(4, 500));
 }
 
-TEST_CASE("a stream may be left at any time, and outlives its table") {
+TEST_CASE("a stream may be released at any time, and outlives its table") {
   const auto database = temporary_database();
   add_claims(database, 500);
   {
@@ -138,7 +138,8 @@ TEST_CASE("a stream may be left at any time, and outlives its table") {
     Consumer begun(claims(claims_of(database), {"id"}, small_chunks()));
     CHECK(begun.next() == 16);
   }
-  // What it lent came back, without a transaction: the log can be folded into the file.
+  // Its connections were returned without a transaction, so the log can be checkpointed into the
+  // file.
   database->write_bulk([](db::Connection&) { return true; });
   CHECK(rows_of(claims(claims_of(database), {"id"}, small_chunks())).size() == 500);
 }
@@ -161,17 +162,17 @@ TEST_CASE("a batch outlives its stream, and a column its batch") {
   schema.release(&schema);
 }
 
-TEST_CASE("a stream that is idle for too long ends with an error, and its snapshot by itself") {
+TEST_CASE("a stream that is idle for too long ends with an error and releases its snapshot") {
   const auto path = std::filesystem::temp_directory_path() /
                     ("comptroller-idle-" + std::to_string(::getpid()) + ".db");
   const Database database = db::sqlite::open(path.string(), {});
   add_claims(database, 500);
   Limits limits = small_chunks();
-  limits.longest_idle = std::chrono::milliseconds(0);
+  limits.max_idle_time = std::chrono::milliseconds(0);
   Consumer consumer(claims(claims_of(database), {"id"}, limits));
   CHECK(consumer.next() == 16);
 
-  // A large log can be folded into the file, and is empty then, once nobody reads an earlier state.
+  // A large log is checkpointed, and empty afterwards, when no reader needs an earlier state.
   database->write_bulk([](db::Connection& connection) {
     connection.execute("CREATE TABLE filler (bytes)");
     return true;
@@ -191,23 +192,23 @@ TEST_CASE("a stream that is idle for too long ends with an error, and its snapsh
 
   CHECK(consumer.next() == -EIO);
   CHECK(consumer.message() ==
-        "unavailable: the stream was idle for too long and has ended; begin another");
+        "unavailable: the stream was idle for too long and has ended; open another stream");
   CHECK(consumer.next() == -EIO);
   for (const char* suffix : {"", "-wal", "-shm", "-lock", "-commit-lock"}) {
     std::filesystem::remove(path.string() + suffix);
   }
 }
 
-TEST_CASE("a stream that holds no snapshot may be idle") {
+TEST_CASE("a stream without a snapshot may be idle") {
   const auto database = temporary_database();
   add_claims(database, 3000);
   Limits limits;
   limits.bytes_a_batch = 1;
-  limits.longest_idle = std::chrono::milliseconds(0);
+  limits.max_idle_time = std::chrono::milliseconds(0);
   CHECK(Consumer(claims(claims_of(database), {"id"}, limits)).all().size() == 3000);
 }
 
-TEST_CASE("what closes the service ends its streams") {
+TEST_CASE("closing the service ends its streams") {
   const auto database = temporary_database();
   add_claims(database, 40);
   bool is_closed = false;
@@ -225,7 +226,7 @@ TEST_CASE("what closes the service ends its streams") {
   CHECK_THROWS_AS(table.open(&stream), Error);
 }
 
-TEST_CASE("what goes wrong in a thread is told, again and again") {
+TEST_CASE("a failure in a thread is reported by every later call") {
   const auto database = temporary_database();
   add_claims(database, 200);
   database->write([](db::Connection& connection) {
@@ -236,7 +237,7 @@ TEST_CASE("what goes wrong in a thread is told, again and again") {
     while (consumer.next() > 0) {
     }
     CHECK(consumer.next() == -EIO);
-    CHECK(consumer.message() == "unusable: the store is damaged: a code stands for no word");
+    CHECK(consumer.message() == "unusable: the store is damaged: a code has no value");
   }
   RowSource source = claims_of(database);
   source.listing = [](db::Connection&) -> store::Listing {

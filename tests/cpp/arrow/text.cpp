@@ -12,10 +12,10 @@
 namespace comptroller::arrow {
 namespace {
 
-// A column whose buffers and children live as long as the stream.
+// A column whose buffers and children exist as long as the stream.
 struct Column {
   std::string format;
-  std::vector<std::string> buffers;  // validity (all set if empty), values or offsets, texts
+  std::vector<std::string> buffers;  // validity (all valid if empty), values or offsets, texts
   std::vector<Column> children = {};
 };
 
@@ -40,7 +40,8 @@ Column texts(const std::vector<std::string>& values, const std::string& validity
   return {"U", {validity, bytes_of(offsets), all}};
 }
 
-// The same batch some times, then the end or an error; counts the batches that were not released.
+// Returns the same batch several times, then the end or an error. Counts the batches that were not
+// released.
 struct Stream {
   std::vector<Column> columns;
   std::int64_t offset = 0;
@@ -134,7 +135,7 @@ struct Stream {
     return Owned<ArrowArrayStream>(stream);
   }
 
-  Column row = {};  // what a batch is
+  Column row = {};  // the type of a batch
 };
 
 std::string text_of(Stream& stream, TextFormat format, TextContent content = {}) {
@@ -148,7 +149,7 @@ std::string text_of(Stream& stream, TextFormat format, TextContent content = {})
   return text;
 }
 
-TEST_CASE("each type of column as CSV and as JSON") {
+TEST_CASE("each type of column is written as CSV and as JSON") {
   const Column decimals{"d:38,2,128", {"", bytes_of<Int128>({150, -1, 0})}};
   const Column times{"tsu:UTC", {"", bytes_of<std::int64_t>({0, 1'500'000, -1})}};
   const Column lists{"+L", {"\3", bytes_of<std::int64_t>({0, 0, 2, 2})}, {texts({"a", "b"}, "\1")}};
@@ -169,17 +170,17 @@ TEST_CASE("each type of column as CSV and as JSON") {
       "\n{\"x\":3,\"x\":\"0\",\"x\":\"1969-12-31T23:59:59.999999Z\",\"x\":null,\"x\":\"\\n\"}");
 }
 
-TEST_CASE("texts that are JSON are JSON as they are") {
+TEST_CASE("JSON texts are written to JSON unchanged") {
   Stream stream{{texts({"[1]"})}, 0, 1};
   CHECK(text_of(stream, TextFormat::json, {.is_json = true}) == "\n{\"x\":[1]}");
 }
 
-TEST_CASE("a row of one empty cell is a line of quotes") {
+TEST_CASE("a row with one empty cell is a line with quotes") {
   Stream stream{{texts({""})}, 0, 1};
   CHECK(text_of(stream, TextFormat::csv) == "\"\"\r\n");
 }
 
-TEST_CASE("rows of many batches and pieces come in their order, from the batch's offset") {
+TEST_CASE("rows of many batches and pieces come in order, starting at the batch's offset") {
   std::vector<std::int64_t> numbers(20'001);
   std::string once;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -190,7 +191,7 @@ TEST_CASE("rows of many batches and pieces come in their order, from the batch's
   CHECK(text_of(stream, TextFormat::csv) == once + once + once);
 }
 
-TEST_CASE("a reader may be destroyed before its end") {
+TEST_CASE("a reader may be destroyed before the end of the stream") {
   Stream stream{{integers(std::vector<std::int64_t>(50'000))}, 0, 50'000, 1000};
   {
     TextReader reader(stream.begin(), {{"x", {}}}, TextFormat::json);
@@ -199,14 +200,14 @@ TEST_CASE("a reader may be destroyed before its end") {
   CHECK(stream.open == 0);
 }
 
-TEST_CASE("what fails has the stream's message, and is the end") {
+TEST_CASE("a failed stream reports its message and then ends") {
   Stream stream{{integers({1})}, 0, 1, 0, 5};
   TextReader reader(stream.begin(), {{"x", {}}}, TextFormat::csv);
   CHECK_THROWS_WITH_AS(reader.next(), "the disk is gone", Error);
   CHECK(!reader.next());
 }
 
-TEST_CASE("types without a text are refused") {
+TEST_CASE("types that cannot be text are refused") {
   for (const char* format : {"i", "u", "d:9,2,64", "tsn:", "b", "n"}) {
     CAPTURE(format);
     Stream stream{{{format, {""}}}};

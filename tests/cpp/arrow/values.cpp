@@ -1,4 +1,4 @@
-// Every kind, every type of column: values, nulls and schemas.
+// The columns of every kind: types, values, nulls and schemas.
 #include <array>
 #include <string>
 
@@ -29,7 +29,7 @@ void insert_orchestration(db::Connection& connection, const Orchestration& orche
   store::insert_orchestrations(connection, orchestrations);
 }
 
-// Of every column: name:format, with a ? where it may be null, and what it contains.
+// Describes every column as name:format, with a ? if it is nullable, and its children.
 std::string describe(const ArrowSchema& schema) {
   std::string text = std::string(schema.name) + ":" + schema.format;
   if ((schema.flags & ARROW_FLAG_NULLABLE) != 0) text += "?";
@@ -80,7 +80,7 @@ TEST_CASE("the columns of each kind have their Arrow types") {
         " created_at:tsu:UTC updated_at:tsu:UTC)");
 }
 
-TEST_CASE("a claim arrives whole, and what it lacks is null") {
+TEST_CASE("all members of a claim have a column, and missing members are null") {
   const auto database = temporary_database();
   add(database, claim_at(1));
   Claim full = claim_at(2);
@@ -110,16 +110,16 @@ TEST_CASE("a claim arrives whole, and what it lacks is null") {
                        " 253402300799999999, 2, 2, default}");
 }
 
-TEST_CASE("addresses and hashes arrive as given, however they are kept") {
+TEST_CASE("addresses and hashes keep their text in every storage format") {
   const auto database = temporary_database();
   const std::vector<Addresses> given{
       {},
       {Label{"9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"}, Label{"0xAb, \\ ] "}},
       {Label{"a\",\"b"}},
       {Label{"a,b"}, Label{"[c]"}, Label{"d"}}};
-  std::int64_t moment = 0;
+  std::int64_t instant = 0;
   for (const Addresses& addresses : given) {
-    Claim claim = claim_at(++moment);
+    Claim claim = claim_at(++instant);
     claim.addresses = addresses;
     claim.tx_hash = TransactionHash{"any label"};
     add(database, claim);
@@ -130,7 +130,7 @@ TEST_CASE("addresses and hashes arrive as given, however they are kept") {
              "{[a\",\"b], any label}", "{[a,b, [c], d], any label}"});
 }
 
-TEST_CASE("texts of every length arrive whole, inside their views and outside") {
+TEST_CASE("texts of every length are complete, inside their views and outside") {
   const auto database = temporary_database();
   Rows expected;
   for (std::size_t length = 0; length < 40; ++length) {
@@ -145,7 +145,7 @@ TEST_CASE("texts of every length arrive whole, inside their views and outside") 
         expected);
 }
 
-TEST_CASE("many symbols keep their texts") {
+TEST_CASE("many symbols have their own texts") {
   const auto database = temporary_database();
   Rows expected;
   write(database, [&](db::Connection& connection) {
@@ -193,7 +193,7 @@ TEST_CASE("an orchestration's nested records are structs") {
   CHECK(rows_of(make_table("orchestrations", {}, provider, source)).size() == 2);
 }
 
-TEST_CASE("an address shows its balance as of the listing's moment, when that is asked for") {
+TEST_CASE("an address shows its balance as of the listing's time if it is requested") {
   const auto database = temporary_database();
   write(database, [](db::Connection& connection) {
     RewardAddress address;
@@ -206,17 +206,17 @@ TEST_CASE("an address shows its balance as of the listing's moment, when that is
                     Balance{Uuid{uuid}, NonNegativeAmount{std::to_string(at)}, Timestamp{at}});
     }
   });
-  const auto addresses_at = [&](std::int64_t moment) {
-    return source_of(database, [moment](db::Connection& connection) {
+  const auto addresses_at = [&](std::int64_t instant) {
+    return source_of(database, [instant](db::Connection& connection) {
       ListRewardAddresses request;
       request.ledger = Ledger::solana;
-      return store::reward_addresses_listing(connection, request, Timestamp{moment},
+      return store::reward_addresses_listing(connection, request, Timestamp{instant},
                                              everyone(connection));
     });
   };
-  const auto shown = [&](std::vector<std::string> columns, std::int64_t moment) {
+  const auto shown = [&](std::vector<std::string> columns, std::int64_t instant) {
     return rows_of(
-        make_table("reward_addresses", std::move(columns), provider, addresses_at(moment)));
+        make_table("reward_addresses", std::move(columns), provider, addresses_at(instant)));
   };
   CHECK(shown({"ledger", "balance", "name"}, 12) == Rows{"{SOLANA, 10, null}"});
   CHECK(shown({"balance"}, 4) == Rows{"{0}"});
@@ -249,7 +249,7 @@ TEST_CASE("a payout group shows its schedule") {
   CHECK(rows_of(make_table("payout_groups", {}, provider, source)).size() == 1);
 }
 
-TEST_CASE("an identity shows what follows from its active controls") {
+TEST_CASE("an identity shows the values derived from its active controls") {
   const auto database = temporary_database();
   write(database, [](db::Connection& connection) {
     StoredIdentity identity;
@@ -293,7 +293,7 @@ TEST_CASE("an identity shows what follows from its active controls") {
             }))) == Rows{"{active, SELL_ONLY, true, null}", "{lifted, FROZEN, true, 9}"});
 }
 
-TEST_CASE("nulls and booleans keep their places over many rows") {
+TEST_CASE("nulls and booleans keep their positions over many rows") {
   const auto database = temporary_database();
   Rows expected;
   write(database, [&](db::Connection& connection) {

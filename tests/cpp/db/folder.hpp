@@ -1,4 +1,4 @@
-// What is in a folder of a test's own.
+// Lists and writes the files of a test's folder.
 #pragma once
 
 #include <filesystem>

@@ -27,7 +27,7 @@ std::int64_t count(Database& database, std::string_view table = "customers") {
   return query.column(0).integer;
 }
 
-TEST_CASE("every write that was answered is there, seen by whoever reads next") {
+TEST_CASE("every answered write is stored and visible to the next reader") {
   const auto database = sqlite::open("", {.is_temporary = true});
   std::atomic<int> unseen = 0;
   in_threads(threads, [&](int thread) {
@@ -44,7 +44,7 @@ TEST_CASE("every write that was answered is there, seen by whoever reads next") 
   CHECK(count(*database) == threads * writes_of_each);
 }
 
-TEST_CASE("work that fails is undone alone and told to its own caller") {
+TEST_CASE("failed work is undone alone and reported to its own caller") {
   const auto database = sqlite::open("", {.is_temporary = true});
   std::atomic<int> told = 0;
   std::atomic<int> misled = 0;
@@ -74,7 +74,7 @@ TEST_CASE("work that fails is undone alone and told to its own caller") {
   CHECK(database->commits().writes == all - all / 3);
 }
 
-TEST_CASE("a write inside a write of the same thread is refused at once") {
+TEST_CASE("a write inside a write of the same thread is refused immediately") {
   const auto database = sqlite::open("", {.is_temporary = true});
   const auto nested = [&](Connection&) { database->write([](Connection&) {}); };
   CHECK_THROWS_WITH_AS(database->write(nested), "this thread is writing; write once that has ended",
@@ -83,7 +83,7 @@ TEST_CASE("a write inside a write of the same thread is refused at once") {
   CHECK(count(*database) == 1);
 }
 
-TEST_CASE("commits are counted by the writes that they made durable") {
+TEST_CASE("commits are counted by their number of writes") {
   const auto database = sqlite::open("", {.is_temporary = true});
   database->write([](Connection& connection) { insert(connection, 1); });
   CHECK_THROWS_AS(database->write([](Connection&) { throw 42; }), int);
@@ -99,7 +99,7 @@ TEST_CASE("commits are counted by the writes that they made durable") {
   CHECK(all <= commits.writes);
 }
 
-TEST_CASE("an exception of any kind comes back to the caller") {
+TEST_CASE("an exception of any type is thrown to the caller") {
   const auto database = sqlite::open("", {.is_temporary = true});
   CHECK_THROWS_AS(database->write([](Connection&) { throw std::runtime_error("x"); }),
                   std::runtime_error);
@@ -110,7 +110,7 @@ TEST_CASE("an exception of any kind comes back to the caller") {
   CHECK(count(*database) == 1);
 }
 
-TEST_CASE("a symbol that was made in work that failed is made again") {
+TEST_CASE("a symbol that failed work created is created again") {
   const auto database = sqlite::open("", {.is_temporary = true});
   CHECK_THROWS_AS(database->write([](Connection& connection) {
     connection.symbols().intern("word");
@@ -126,7 +126,7 @@ TEST_CASE("a symbol that was made in work that failed is made again") {
   CHECK_THROWS_AS(reader->symbols().text(999), Error);
 }
 
-TEST_CASE("work in bulk is kept or not as it says, while others write") {
+TEST_CASE("a bulk write is kept or undone as its work returns, while others write") {
   const auto database = sqlite::open("", {.is_temporary = true});
   in_threads(threads, [&](int thread) {
     for (int i = 0; i < 10; ++i) {
@@ -146,7 +146,7 @@ TEST_CASE("work in bulk is kept or not as it says, while others write") {
   CHECK(database->commits().writes == 12 * 10);
 }
 
-TEST_CASE("several readers of one moment see the same, whatever is written meanwhile") {
+TEST_CASE("readers of one snapshot see the same state during writes") {
   const auto database = sqlite::open("", {.is_temporary = true});
   std::atomic<bool> is_done = false;
   std::jthread writing([&] {
@@ -166,7 +166,7 @@ TEST_CASE("several readers of one moment see the same, whatever is written meanw
   } while (!is_done);
 }
 
-TEST_CASE("a reader that is given back inside a transaction comes back outside of one") {
+TEST_CASE("a reader returned inside a transaction is lent again outside of one") {
   const auto database = sqlite::open("", {.is_temporary = true});
   database->reader()->execute("BEGIN");
   database->write([](Connection& connection) { insert(connection, 1); });

@@ -19,7 +19,7 @@ struct Stop {
   int call;
 };
 
-// A callback that throws at its nth call; n may be set anew.
+// A callback that throws at its nth call; n may be changed.
 struct Callback {
   std::atomic<int> calls = 0;
   std::atomic<int> throwing_call = 0;
@@ -36,7 +36,7 @@ struct Callback {
   }
 };
 
-// The call at which the callback ended the action; 0 if it did not.
+// Returns the call at which the callback ended the action; 0 if it did not.
 int ended_at(const std::function<void()>& action) {
   try {
     action();
@@ -66,7 +66,7 @@ std::int64_t count(Connection& connection) {
   return query.column(0).integer;
 }
 
-// Some megabytes.
+// Adds several megabytes.
 void fill(Database& database) {
   database.write_bulk([](Connection& connection) {
     connection
@@ -78,7 +78,7 @@ void fill(Database& database) {
   });
 }
 
-TEST_CASE("what the callback throws ends a statement, and the connection can be used again") {
+TEST_CASE("an exception of the callback ends a statement, and the connection remains usable") {
   Callback callback;
   const auto database =
       sqlite::open("", {.is_temporary = true, .check_interrupt = callback.function()});
@@ -96,7 +96,7 @@ TEST_CASE("what the callback throws ends a statement, and the connection can be 
   CHECK(count(*reader) == 0);
 }
 
-TEST_CASE("what the callback throws ends a write and a load, which leave nothing") {
+TEST_CASE("an exception of the callback ends a write and a load, which store nothing") {
   Callback callback;
   const auto database =
       sqlite::open("", {.is_temporary = true, .check_interrupt = callback.function()});
@@ -119,7 +119,7 @@ TEST_CASE("what the callback throws ends a write and a load, which leave nothing
   CHECK(count(*database->reader()) == 1);
 }
 
-TEST_CASE("many short statements of a load are interrupted as one long one is") {
+TEST_CASE("many short statements of a load are interrupted like one long statement") {
   Callback callback;
   const auto database =
       sqlite::open("", {.is_temporary = true, .check_interrupt = callback.function()});
@@ -132,14 +132,14 @@ TEST_CASE("many short statements of a load are interrupted as one long one is") 
         }) == 1);
 }
 
-TEST_CASE("what the callback throws ends a check") {
+TEST_CASE("an exception of the callback ends a check") {
   Callback callback;
   const auto database =
       sqlite::open("", {.is_temporary = true, .check_interrupt = callback.function()});
   fill(*database);
   callback.throw_at(1);
   bool is_ended = false;
-  // A check of so little may end before the first call.
+  // A check of a small store may end before the first call.
   for (int round = 0; round < 1000 && !is_ended; ++round) {
     is_ended = ended_at([&] { database->health(); }) == 1;
   }
@@ -147,7 +147,7 @@ TEST_CASE("what the callback throws ends a check") {
   CHECK(database->health().findings.empty());
 }
 
-TEST_CASE("what the callback throws ends a backup, which leaves no file") {
+TEST_CASE("an exception of the callback ends a backup, which leaves no file") {
   Callback callback;
   const Folder folder;
   const Folder copies;
@@ -162,7 +162,7 @@ TEST_CASE("what the callback throws ends a backup, which leaves no file") {
   for (const std::string& name : copies.names()) CHECK(name.find('.') == std::string::npos);
 }
 
-TEST_CASE("a closed database ends what runs and what waits, and finishes writes") {
+TEST_CASE("closing a database ends running and waiting work, and finishes writes") {
   const Folder folder;
   const auto database = sqlite::open(folder / "a.db", {});
   std::counting_semaphore<> running(0);
@@ -197,7 +197,7 @@ TEST_CASE("a closed database ends what runs and what waits, and finishes writes"
   }
   CHECK(refusals[0] == "the service is closed");
   CHECK(refusals[1] == "the service is closed");
-  // It was queued when the load ended, and found either.
+  // It was queued when the load ended, so both outcomes are correct.
   CHECK((refusals[2].empty() || refusals[2] == "the service is closed"));
 }
 

@@ -30,7 +30,7 @@ void insert(Database& database, std::int64_t key) {
   });
 }
 
-TEST_CASE("a lock has one holder, though both are of one process") {
+TEST_CASE("a lock has one holder, also within one process") {
   const Folder folder;
   sqlite::LockFile first(folder / "lock", Purpose::write, false);
   sqlite::LockFile second(folder / "lock", Purpose::write, false);
@@ -55,7 +55,7 @@ TEST_CASE("a lock has one holder among the threads of one database") {
   std::jthread other([&] { CHECK_FALSE(sqlite::LockGuard(lock, std::try_to_lock).is_held()); });
 }
 
-TEST_CASE("a lock that gets free in time is waited for") {
+TEST_CASE("a lock that is released in time is awaited") {
   const Folder folder;
   sqlite::LockFile first(folder / "lock", Purpose::write, false);
   sqlite::LockFile second(folder / "lock", Purpose::write, false);
@@ -67,7 +67,7 @@ TEST_CASE("a lock that gets free in time is waited for") {
   hold.reset();
 }
 
-TEST_CASE("a lock is free when its holder is dead") {
+TEST_CASE("a lock is free when its holder has died") {
   const Folder folder;
   sqlite::LockFile mine(folder / "lock", Purpose::write, false);
   int ready[2];
@@ -92,7 +92,7 @@ TEST_CASE("a lock is free when its holder is dead") {
   ::close(ready[1]);
 }
 
-TEST_CASE("a lock is free when its holder is dead and a forked child of it lives") {
+TEST_CASE("a lock is free when its holder has died and a forked child of it lives") {
   const Folder folder;
   sqlite::LockFile mine(folder / "lock", Purpose::write, false);
   int ready[2];
@@ -119,7 +119,7 @@ TEST_CASE("a lock is free when its holder is dead and a forked child of it lives
     REQUIRE(::read(ready[0], &message, 1) == 1);
   }
   CHECK(messages.find('h') != std::string::npos);
-  // The child has closed its copy, and the parent holds the lock all the same.
+  // The child has closed its copy of the descriptor, and the parent still holds the lock.
   CHECK_FALSE(sqlite::LockGuard(mine, std::try_to_lock).is_held());
   ::kill(holder, SIGKILL);
   ::waitpid(holder, nullptr, 0);
@@ -127,7 +127,7 @@ TEST_CASE("a lock is free when its holder is dead and a forked child of it lives
   for (const int descriptor : {ready[0], ready[1], alive[0], alive[1]}) ::close(descriptor);
 }
 
-TEST_CASE("a forked child may lock anew what its parent does not hold") {
+TEST_CASE("a forked child can lock a file that its parent does not hold") {
   const Folder folder;
   sqlite::LockFile lock(folder / "lock", Purpose::write, false);
   const pid_t child = ::fork();
@@ -165,7 +165,7 @@ TEST_CASE("waiting for a lock while holding a commit lock fails an assertion") {
 }
 #endif
 
-TEST_CASE("a lock file that cannot be made is an error, unless it is optional") {
+TEST_CASE("a lock file that cannot be created is an error, unless it is optional") {
   const Folder folder;
   CHECK_THROWS_AS(sqlite::LockFile(folder / "none/lock", Purpose::write, false), Error);
   sqlite::LockFile none(folder / "none/lock", Purpose::write, true);
@@ -178,7 +178,7 @@ TEST_CASE("a lock file that cannot be made is an error, unless it is optional") 
   CHECK_FALSE(sqlite::LockGuard(later, std::try_to_lock).is_held());
 }
 
-TEST_CASE("two databases on one file in one process both write, and miss nothing") {
+TEST_CASE("two databases on one file in one process see each other's writes") {
   const Folder folder;
   const auto first = sqlite::open(folder / "a.db", {});
   const auto second = sqlite::open(folder / "a.db", {});
@@ -196,7 +196,7 @@ TEST_CASE("two databases on one file in one process both write, and miss nothing
   CHECK(first->health().findings.empty());
 }
 
-TEST_CASE("a file is opened, written and closed by many at once") {
+TEST_CASE("many threads open, write and close a file at once") {
   const Folder folder;
   {
     std::vector<std::jthread> running;
@@ -214,9 +214,9 @@ TEST_CASE("a file is opened, written and closed by many at once") {
   CHECK(database->health().findings.empty());
 }
 
-TEST_CASE("one limit covers all that a write waits for") {
+TEST_CASE("one time limit covers all waits of a write") {
   const Folder folder;
-  const auto database = sqlite::open(folder / "a.db", {.longest_wait = std::chrono::seconds(0)});
+  const auto database = sqlite::open(folder / "a.db", {.max_wait = std::chrono::seconds(0)});
   const auto is_refused = [&] {
     try {
       insert(*database, 1);
@@ -244,13 +244,13 @@ TEST_CASE("one limit covers all that a write waits for") {
     CHECK(is_refused());
   }
   database->write([&](Connection&) {
-    std::jthread([&] { CHECK(is_refused()); }).join();  // queued behind this one
+    std::jthread([&] { CHECK(is_refused()); }).join();  // queued after this one
   });
   insert(*database, 1);
   CHECK(count(*database) == 1);
 }
 
-TEST_CASE("while one writes in bulk, others open, read and close at once") {
+TEST_CASE("a bulk write does not delay opening, reading and closing") {
   const Folder folder;
   const auto database = sqlite::open(folder / "a.db", {});
   insert(*database, 1);
@@ -267,7 +267,7 @@ TEST_CASE("while one writes in bulk, others open, read and close at once") {
   CHECK(count(*database) == 2);
 }
 
-TEST_CASE("processes that write one file at once miss nothing") {
+TEST_CASE("processes that write one file at once see all writes") {
   const Folder folder;
   sqlite::open(folder / "a.db", {}).reset();
   constexpr int processes = 4;
@@ -299,7 +299,7 @@ TEST_CASE("processes that write one file at once miss nothing") {
   CHECK(database->health().findings.empty());
 }
 
-TEST_CASE("a backup is a store of one moment, and never goes over a file") {
+TEST_CASE("a backup is a store of one snapshot, and never replaces a file") {
   const Folder folder;
   const auto database = sqlite::open(folder / "a.db", {});
   for (int key = 1; key <= 50; ++key) insert(*database, key);

@@ -15,20 +15,20 @@ namespace {
 const sqlite::OpenOptions to_write{};
 const sqlite::OpenOptions to_read{.read_only = true};
 
-// The detail with which opening is refused as unusable; empty when it is not.
+// Returns the detail of an unusable error when opening a file; empty if it opens.
 std::string refusal(const std::string& path, const sqlite::OpenOptions& options) {
   try {
     sqlite::open(path, options);
     return "";
   } catch (const Error& error) {
     CHECK(error.code() == Code::unusable);
-    CHECK(error.detail().find(path) != std::string::npos);  // the path is named, once
+    CHECK(error.detail().find(path) != std::string::npos);  // the path appears once
     CHECK(error.detail().find(path) == error.detail().rfind(path));
     return error.detail();
   }
 }
 
-// Runs SQL on a file as a stranger would.
+// Runs SQL on a file as another program would.
 void run_sql(const std::string& path, const std::string& sql) {
   sqlite3* connection = nullptr;
   REQUIRE(sqlite3_open(path.c_str(), &connection) == SQLITE_OK);
@@ -49,7 +49,7 @@ void add_customer(Database& database, std::int64_t key) {
   });
 }
 
-TEST_CASE("a missing file is made, marked and brought to the newest schema") {
+TEST_CASE("a missing file is created, marked and migrated to the newest schema") {
   const Folder folder;
   const auto database = sqlite::open(folder / "new.db", to_write);
   CHECK(database->is_writable());
@@ -64,18 +64,19 @@ TEST_CASE("an empty file becomes a store") {
   CHECK_NOTHROW(sqlite::open(folder / "empty.db", to_write));
 }
 
-TEST_CASE("a store that is opened again has what was written") {
+TEST_CASE("a store that is opened again has the earlier writes") {
   const Folder folder;
   {
     const auto database = sqlite::open(folder / "a.db", to_write);
     add_customer(*database, 7);
   }
-  CHECK_FALSE(folder.names().contains("a.db-wal"));  // the last to close folds the log in
+  CHECK_FALSE(
+      folder.names().contains("a.db-wal"));  // the last connection to close checkpoints the log
   const auto database = sqlite::open(folder / "a.db", to_write);
   CHECK(number(*database, "SELECT key FROM customers") == 7);
 }
 
-TEST_CASE("all ways to a file lead to one store") {
+TEST_CASE("all paths to a file open one store") {
   const Folder folder;
   const auto database = sqlite::open(folder / "a.db", to_write);
   std::filesystem::create_symlink(folder / "a.db", folder / "link.db");
@@ -88,7 +89,7 @@ TEST_CASE("all ways to a file lead to one store") {
   CHECK_FALSE(database->owns(folder / "b.db"));
 }
 
-TEST_CASE("what is no store is refused, and left as it was") {
+TEST_CASE("a file that is not a store is refused and unchanged") {
   const Folder folder;
   write_file(folder / "short.txt", "hello");
   write_file(folder / "long.txt", std::string(100'000, 'x'));
@@ -105,7 +106,7 @@ TEST_CASE("what is no store is refused, and left as it was") {
   }
 }
 
-TEST_CASE("a file of another program gets no file beside it") {
+TEST_CASE("opening creates no file beside a file of another program") {
   const Folder folder;
   run_sql(folder / "a.db", "CREATE TABLE t (a)");
   run_sql(folder / "b.db", "PRAGMA journal_mode = WAL; CREATE TABLE t (a)");
@@ -137,7 +138,7 @@ TEST_CASE("a store that cannot have a write-ahead log is refused") {
   CHECK(refusal(folder / "a.db", to_write).empty());
 }
 
-TEST_CASE("a store whose journal mode was changed gets its write-ahead log back") {
+TEST_CASE("a store whose journal mode was changed gets its write-ahead log again") {
   const Folder folder;
   sqlite::open(folder / "a.db", to_write).reset();
   run_sql(folder / "a.db", "PRAGMA journal_mode = DELETE");
@@ -145,14 +146,15 @@ TEST_CASE("a store whose journal mode was changed gets its write-ahead log back"
                "SELECT count(*) FROM pragma_journal_mode WHERE journal_mode = 'wal'") == 1);
 }
 
-TEST_CASE("opening a store keeps the locks of those who have it open already") {
+TEST_CASE("opening a store keeps the locks of its other connections") {
   const Folder folder;
   const auto first = sqlite::open(folder / "a.db", to_write);
   add_customer(*first, 7);
   const auto second = sqlite::open(folder / "a.db", to_write);
   const pid_t child = ::fork();
   if (child == 0) {
-    // The last to close a database removes its log; with the locks of `first` this is not the last.
+    // The last connection to close removes the log; while `first` has its locks, this is not the
+    // last.
     const std::string program = "import sqlite3; store = sqlite3.connect('" + (folder / "a.db") +
                                 "'); store.execute('SELECT * FROM customers').fetchall()";
     ::execlp("python3", "python3", "-c", program.c_str(), nullptr);
@@ -164,7 +166,7 @@ TEST_CASE("opening a store keeps the locks of those who have it open already") {
   CHECK(std::filesystem::exists(folder / "a.db-wal"));
 }
 
-TEST_CASE("a reader is closed when more are idle than are kept") {
+TEST_CASE("a returned reader is closed when too many are idle") {
   const Folder folder;
   const auto database = sqlite::open(folder / "a.db", to_write);
   const auto lend = [&] {
@@ -177,10 +179,10 @@ TEST_CASE("a reader is closed when more are idle than are kept") {
   for (const Lease& lease : lend()) {
     if (lease->query("SELECT 1 FROM sqlite_temp_schema").step()) ++used_before;
   }
-  CHECK(used_before == sqlite::Readers::most_idle);
+  CHECK(used_before == sqlite::Readers::max_idle_connections);
 }
 
-TEST_CASE("a store of a newer version is refused, and left as it was") {
+TEST_CASE("a store of a newer version is refused and unchanged") {
   const Folder folder;
   sqlite::open(folder / "a.db", to_write).reset();
   run_sql(folder / "a.db", "PRAGMA user_version = 9999");
@@ -191,7 +193,7 @@ TEST_CASE("a store of a newer version is refused, and left as it was") {
   CHECK(read_file(folder / "a.db") == before);
 }
 
-TEST_CASE("an older schema is brought forward by writing, refused by reading") {
+TEST_CASE("an older schema is migrated when opened for writing, refused when read-only") {
   const Folder folder;
   run_sql(folder / "old.db",
           "PRAGMA application_id = " + std::to_string(sqlite::application_id) + "; VACUUM");
@@ -201,7 +203,7 @@ TEST_CASE("an older schema is brought forward by writing, refused by reading") {
   CHECK(refusal(folder / "old.db", to_read).empty());
 }
 
-TEST_CASE("a folder, a path through a file and a folder that is not there cannot be opened") {
+TEST_CASE("a folder, a path through a file and a path in a missing folder cannot be opened") {
   const Folder folder;
   std::filesystem::create_directory(folder / "folder");
   write_file(folder / "file", "x");
@@ -214,13 +216,13 @@ TEST_CASE("a folder, a path through a file and a folder that is not there cannot
   for (const std::string& name : folder.names()) CHECK((name == "file" || name == "folder"));
 }
 
-TEST_CASE("reading makes no file where there is none") {
+TEST_CASE("opening a missing file read-only creates no file") {
   const Folder folder;
   CHECK(refusal(folder / "none.db", to_read).find("no file") != std::string::npos);
   CHECK(folder.names().empty());
 }
 
-TEST_CASE("reading changes no file and makes no lock") {
+TEST_CASE("a read-only store changes no file and creates no lock file") {
   const Folder folder;
   const Folder copies;
   {
@@ -236,7 +238,7 @@ TEST_CASE("reading changes no file and makes no lock") {
     CHECK_THROWS_AS(add_customer(*database, 8), Error);
     CHECK_THROWS_AS(database->write_bulk([](Connection&) { return true; }), Error);
   }
-  // What SQLite needs to read a file that others may write stays, and is empty of changes.
+  // Files that SQLite needs to read a file that others may write remain, without changes.
   for (const std::string& name : copies.names()) {
     CAPTURE(name);
     CHECK((name == "copy.db" || name == "copy.db-shm" || name == "copy.db-wal"));
@@ -245,7 +247,7 @@ TEST_CASE("reading changes no file and makes no lock") {
   CHECK(read_file(copies / "copy.db") == before);
 }
 
-TEST_CASE("a store being written can be read beside it") {
+TEST_CASE("a store can be read while it is written") {
   const Folder folder;
   const auto writer = sqlite::open(folder / "a.db", to_write);
   const auto reader = sqlite::open(folder / "a.db", to_read);
@@ -253,7 +255,7 @@ TEST_CASE("a store being written can be read beside it") {
   CHECK(number(*reader, "SELECT key FROM customers") == 7);
 }
 
-TEST_CASE("a temporary store is gone when it is closed") {
+TEST_CASE("a temporary store is removed when it is closed") {
   const Folder folder;
   const char* before = ::getenv("TMPDIR");
   const std::string kept = before == nullptr ? "" : before;
@@ -267,7 +269,7 @@ TEST_CASE("a temporary store is gone when it is closed") {
   before == nullptr ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", kept.c_str(), 1);
 }
 
-TEST_CASE("a path with any characters is a path") {
+TEST_CASE("a path may have any characters") {
   const Folder folder;
   const std::string path = folder / "a b?c#d%41&e=\xc3\xa9.db";
   add_customer(*sqlite::open(path, to_write), 7);

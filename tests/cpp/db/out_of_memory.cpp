@@ -22,9 +22,9 @@ bool exists(Database& database, std::int64_t key) {
   return reader->query("SELECT 1 FROM customers WHERE key = ?").bind(1, Value::of(key)).step();
 }
 
-// One batch of several writes: all queue behind a first one, which ends when they do. The thread
-// that leads the batch has its `failing`th allocation fail, and those after it. Gives which writes
-// returned without an exception.
+// Runs one batch of several writes, which queue behind a first write that ends when all are queued.
+// In the thread that leads the batch, the `failing`th allocation and later ones fail. Returns which
+// writes returned without an exception.
 std::array<bool, writers> write_a_batch(Database& database, std::int64_t first_key, int failing) {
   std::array<bool, writers> answers{};
   std::binary_semaphore is_held(0);
@@ -45,11 +45,11 @@ std::array<bool, writers> write_a_batch(Database& database, std::int64_t first_k
           insert(connection, first_key + writer);
         };
         has_begun.release();
-        const FailingAllocations scope(failing);  // matters on the thread that leads
+        const FailingAllocations scope(failing);  // affects the thread that leads
         try {
           database.write(work);
           answers[static_cast<std::size_t>(writer)] = true;
-        } catch (const std::exception&) {  // whatever it is, the write is not there
+        } catch (const std::exception&) {  // after any exception the write must not be stored
           answers[static_cast<std::size_t>(writer)] = false;
         }
       });
@@ -60,7 +60,7 @@ std::array<bool, writers> write_a_batch(Database& database, std::int64_t first_k
   return answers;
 }
 
-TEST_CASE("when memory runs out in a batch, what was answered is there and nothing else") {
+TEST_CASE("when memory runs out in a batch, exactly the answered writes are stored") {
   const auto database = sqlite::open("", {.is_temporary = true});
   database->write([](Connection& connection) { insert(connection, 1); });
   std::int64_t first_key = 100;
@@ -73,7 +73,7 @@ TEST_CASE("when memory runs out in a batch, what was answered is there and nothi
       CAPTURE(failing);
       CHECK(exists(*database, first_key + writer) == is_answered);
     }
-    // The writer still works, and nobody was left waiting.
+    // The writer still works, and no thread is left waiting.
     const std::int64_t next = 10'000 + failing;
     database->write([&](Connection& connection) { insert(connection, next); });
     CHECK(exists(*database, next));

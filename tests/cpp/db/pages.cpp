@@ -1,4 +1,4 @@
-// Tables read from their pages give what SQL gives, or an error.
+// Reading tables from their pages gives the rows of SQL, or an error.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -37,7 +37,7 @@ std::vector<std::string> rows_of(Query query, std::size_t columns) {
   return rows;
 }
 
-// A connection inside a snapshot.
+// A connection with a snapshot.
 struct Reader {
   explicit Reader(const std::string& path) : connection(path, SQLITE_OPEN_READONLY) {
     connection.keep_log();
@@ -102,7 +102,7 @@ std::int64_t any_integer(Random& random) {
   return chosen < std::size(edges) ? edges[chosen] : static_cast<std::int64_t>(random());
 }
 
-// Inserts a row of values of any kind and size; the key is behind all others with a gap, or any.
+// Inserts a row with values of any kind and size. The key is any, or follows all others with a gap.
 void insert_thing(sqlite::SqliteConnection& connection, Random& random, std::size_t longest) {
   const auto any_bytes = [&] {
     const std::size_t size = random() % 4 == 0 ? random() % longest : random() % 40;
@@ -155,7 +155,7 @@ void change_things(sqlite::SqliteConnection& connection, Random& random, int cha
   connection.execute("COMMIT");
 }
 
-TEST_CASE("pages of any size give the rows that SQL gives") {
+TEST_CASE("pages of any size give the rows of SQL") {
   for (const int page_size : {512, 1024, 4096, 8192, 65536}) {
     CAPTURE(page_size);
     const Folder folder;
@@ -166,7 +166,7 @@ TEST_CASE("pages of any size give the rows that SQL gives") {
     CHECK(Reader(path).by_pages().empty());
     for (int round = 0; round < 12; ++round) {
       CAPTURE(round);
-      // One row, one leaf, many leaves with long records; in the log, in the file, or in both.
+      // One row, one leaf, or many leaves with long records; in the log, in the file, or in both.
       change_things(connection, random, round == 0 ? 1 : round * 25, 3 * 4096);
       if (round % 3 == 0) connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
       if (round % 3 == 1) connection.execute("PRAGMA wal_checkpoint(PASSIVE)");
@@ -205,7 +205,7 @@ TEST_CASE("a scan reads a range of keys, and filters") {
         reader.by_sql("key >= 100 AND key < 900 AND number = 2"));
 }
 
-TEST_CASE("what only SQL knows is left to SQL") {
+TEST_CASE("tables that only SQL can evaluate are not scanned") {
   const Folder folder;
   const std::string path = folder / "things.db";
   sqlite::SqliteConnection connection(path, writable);
@@ -245,7 +245,7 @@ TEST_CASE("what only SQL knows is left to SQL") {
   }
 }
 
-TEST_CASE("a snapshot stays as it is while others commit and checkpoint") {
+TEST_CASE("a snapshot does not change while others commit and checkpoint") {
   const Folder folder;
   const std::string path = folder / "things.db";
   {
@@ -284,7 +284,7 @@ TEST_CASE("a snapshot stays as it is while others commit and checkpoint") {
   for (int read = 0; read < 20'000 && by_pages < 30; ++read) {
     Reader reader(path);
     auto rows = reader.scan();
-    if (!rows) continue;  // the writers gave it no rest
+    if (!rows) continue;  // the writers were too busy for a snapshot
     ++by_pages;
     CHECK(rows_of(std::move(*rows), all_columns.size()) == reader.by_sql());
   }
@@ -293,7 +293,7 @@ TEST_CASE("a snapshot stays as it is while others commit and checkpoint") {
   CHECK(by_pages == 30);
 }
 
-TEST_CASE("a damaged page gives SQL's rows or an error") {
+TEST_CASE("a damaged page gives the rows of SQL or an error") {
   const Folder folder;
   const std::string path = folder / "things.db";
   {
@@ -311,7 +311,7 @@ TEST_CASE("a damaged page gives SQL's rows or an error") {
     CAPTURE(round);
     std::string damaged = sound;
     for (auto flips = 1 + random() % 3; flips > 0; --flips) {
-      // Every second one at the begin of a page, where its structure is.
+      // Every second flip is at the beginning of a page, where its structure is.
       const std::size_t page = 1 + random() % (sound.size() / 1024 - 1);
       const std::size_t at = page * 1024 + random() % (random() % 2 == 0 ? 40 : 1024);
       damaged[at] = static_cast<char>(damaged[at] ^ (1 << random() % 8));
@@ -352,7 +352,7 @@ TEST_CASE("a damaged log is not read") {
   const auto is_scanned = [&] {
     try {
       return Reader(path).scan().has_value();
-    } catch (const Error&) {  // SQLite itself stumbled
+    } catch (const Error&) {  // SQLite itself reported an error
       return false;
     }
   };

@@ -12,7 +12,7 @@ sqlite::SqliteConnection connect() {
   return {":memory:", SQLITE_OPEN_READWRITE};
 }
 
-// A statement whose text has `bytes` bytes.
+// Returns a statement with a text of `bytes` bytes.
 std::string long_text(std::size_t bytes) {
   std::string sql = "SELECT 1 --";
   return sql + std::string(bytes - sql.size(), 'x');
@@ -25,7 +25,7 @@ std::size_t prepared_statements(const sqlite::SqliteConnection& connection) {
   return count;
 }
 
-// How often the prepared statements of this text have run in all; none where there is none.
+// Returns how often the prepared statements of this text have run; nullopt if there is none.
 std::optional<int> runs(const sqlite::SqliteConnection& connection, std::string_view sql) {
   std::optional<int> sum;
   sqlite3_stmt* statement = nullptr;
@@ -40,18 +40,18 @@ TEST_CASE("a statement is prepared once while it is among the most recently used
   sqlite::SqliteConnection connection = connect();
   for (int round = 1; round <= 5; ++round) {
     connection.query("SELECT 'often'").run();
-    for (std::size_t other = 0; other < sqlite::StatementCache::most_statements - 1; ++other) {
+    for (std::size_t other = 0; other < sqlite::StatementCache::max_statements - 1; ++other) {
       connection.query("SELECT " + std::to_string(round) + ", " + std::to_string(other)).run();
     }
     CHECK(runs(connection, "SELECT 'often'") == round);
   }
-  CHECK(prepared_statements(connection) == sqlite::StatementCache::most_statements);
+  CHECK(prepared_statements(connection) == sqlite::StatementCache::max_statements);
   connection.query("SELECT 'one more'").run();
   CHECK_FALSE(runs(connection, "SELECT 'often'").has_value());
-  CHECK(prepared_statements(connection) == sqlite::StatementCache::most_statements);
+  CHECK(prepared_statements(connection) == sqlite::StatementCache::max_statements);
 }
 
-TEST_CASE("a large statement evicts no other") {
+TEST_CASE("a large statement evicts no small statement") {
   sqlite::SqliteConnection connection = connect();
   for (int other = 0; other < 100; ++other) {
     connection.query("SELECT " + std::to_string(other)).run();
@@ -65,7 +65,7 @@ TEST_CASE("a large statement evicts no other") {
   CHECK(prepared_statements(connection) <= 102);
 }
 
-TEST_CASE("statements that differ in one place anywhere are different statements") {
+TEST_CASE("statements that differ in one character are different statements") {
   sqlite::SqliteConnection connection = connect();
   const std::string text = "SELECT '" + std::string(300, 'a') + "'";
   for (std::size_t place = 8; place < 308; place += 7) {
@@ -77,7 +77,7 @@ TEST_CASE("statements that differ in one place anywhere are different statements
   }
 }
 
-TEST_CASE("a text may be in use several times, each run on its own") {
+TEST_CASE("several statements of one text run independently") {
   sqlite::SqliteConnection connection = connect();
   const std::string_view sql = "SELECT $a + value FROM json_each('[1, 2]')";
   for (int round = 0; round < 3; ++round) {
@@ -97,7 +97,7 @@ TEST_CASE("a text may be in use several times, each run on its own") {
   CHECK(prepared_statements(connection) == 2);
 }
 
-TEST_CASE("more statements may be in use than a connection keeps") {
+TEST_CASE("more statements may be in use than the cache keeps") {
   sqlite::SqliteConnection connection = connect();
   {
     std::vector<Query> queries;
@@ -110,7 +110,7 @@ TEST_CASE("more statements may be in use than a connection keeps") {
     }
   }
   connection.query("SELECT 'next'").run();
-  CHECK(prepared_statements(connection) == sqlite::StatementCache::most_statements);
+  CHECK(prepared_statements(connection) == sqlite::StatementCache::max_statements);
 }
 
 TEST_CASE("parameters are bound by name in any order, and more than once") {
@@ -138,7 +138,7 @@ TEST_CASE("parameters are bound by name after a change of the schema") {
   }
 }
 
-TEST_CASE("values of every type come back as they were bound") {
+TEST_CASE("values of every type are returned as they were bound") {
   sqlite::SqliteConnection connection = connect();
   Query types = connection.query("SELECT ?, ?, ?, ?, x'', ''");
   types.bind(1, Value::of(5)).bind(2, Value::of(std::string_view{})).bind(3, Value::null());

@@ -1,4 +1,4 @@
-// Trees that we write are read by SQLite.
+// SQLite reads the trees that TreeWriter writes.
 #include "db/sqlite/tree_writer.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ std::string text(SqliteConnection& connection, std::string_view sql) {
   return std::string(query.column(0).bytes);
 }
 
-// A row of the table: its key is its place, from 1.
+// A row of the table. Its key is its position, from 1.
 struct Row {
   std::string text;
   bool is_blob = false;
@@ -38,7 +38,7 @@ struct Row {
   Value value() const { return is_blob ? Value::blob(text) : Value::of(std::string_view(text)); }
 };
 
-// Writes a table with an index of (b, a) into a file that SQLite made, and compares.
+// Writes a table with an index on (b, a) into a file that SQLite created, and compares the rows.
 void check_tables(const std::vector<Row>& rows) {
   CAPTURE(rows.size());
   const Folder folder;
@@ -98,7 +98,7 @@ void check_tables(const std::vector<Row>& rows) {
     CHECK(query.column(0) == row.value());
     CHECK(query.column(1).integer == row.integer);
   }
-  // They can be changed like others.
+  // SQLite can change the table like others.
   connection.execute("DELETE FROM t WHERE key % 3 = 0; UPDATE t SET b = b + 1 WHERE key % 2");
   CHECK(text(connection, "PRAGMA integrity_check") == "ok");
 }
@@ -116,7 +116,7 @@ TEST_CASE("trees of any number of rows are sound") {
   }
 }
 
-TEST_CASE("the last leaf of an index has an entry, whatever the number of rows") {
+TEST_CASE("the last leaf of an index has an entry for any number of rows") {
   for (std::size_t count = 300; count < 700; count += 7) {
     std::vector<Row> rows(count, Row{"same", false, 0});
     check_tables(rows);
@@ -140,7 +140,7 @@ TEST_CASE("records of any size are sound") {
   check_tables(rows);
 }
 
-TEST_CASE("integers of any size are stored and ordered as SQLite does") {
+TEST_CASE("integers of any size are stored and ordered as by SQLite") {
   std::vector<Row> rows;
   for (unsigned shift = 0; shift < 64; ++shift) {
     const std::uint64_t power = std::uint64_t{1} << shift;
@@ -152,7 +152,7 @@ TEST_CASE("integers of any size are stored and ordered as SQLite does") {
   check_tables(rows);
 }
 
-TEST_CASE("no page is given out twice, nor the one that is used for locks") {
+TEST_CASE("pages are allocated once, without the page used for locks") {
   constexpr PageNumber lock_page = (1U << 30U) / page_size + 1;
   for (PageNumber last = lock_page - 130; last <= lock_page; ++last) {
     NewPages pages(last);
@@ -167,7 +167,7 @@ TEST_CASE("no page is given out twice, nor the one that is used for locks") {
   }
 }
 
-TEST_CASE("keys sort like the values of an index, also when they do not fit into memory") {
+TEST_CASE("keys sort like the values of an index, even if they do not fit into memory") {
   const Folder folder;
   std::mt19937 random(9);  // NOLINT(bugprone-random-generator-seed,cert-msc51-cpp): repeatable
   std::vector<std::string> keys;

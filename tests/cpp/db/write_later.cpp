@@ -29,7 +29,7 @@ bool exists(Database& database, std::int64_t key) {
   return reader->query("SELECT 1 FROM customers WHERE key = ?").bind(1, Value::of(key)).step();
 }
 
-// Queues a write; the future throws what prevented it.
+// Queues a write; the future throws its exception.
 std::future<void> write_later(Database& database, std::function<void(Connection&)> work) {
   const auto outcome = std::make_shared<std::promise<void>>();
   std::future<void> done = outcome->get_future();
@@ -62,7 +62,7 @@ class BusyWriter {
   std::jthread thread_;
 };
 
-TEST_CASE("a write that nobody waits for is durable when it is reported") {
+TEST_CASE("a write without a waiting thread is durable when it is reported") {
   const auto database = sqlite::open("", {.is_temporary = true});
   for (std::int64_t key = 1; key <= 100; ++key) {
     write_later(*database, [key](Connection& connection) { insert(connection, key); }).get();
@@ -71,7 +71,7 @@ TEST_CASE("a write that nobody waits for is durable when it is reported") {
   CHECK(database->commits().writes == 100);
 }
 
-TEST_CASE("writes of both kinds share a queue and their commits") {
+TEST_CASE("writes of both kinds share a queue and commits") {
   const auto database = sqlite::open("", {.is_temporary = true});
   constexpr int threads = 16;
   constexpr int writes_of_each = 200;
@@ -96,7 +96,7 @@ TEST_CASE("writes of both kinds share a queue and their commits") {
   CHECK(database->commits().by_size.front() < threads * writes_of_each);
 }
 
-TEST_CASE("what is queued while a commit runs is one commit") {
+TEST_CASE("writes queued during a commit are committed together") {
   const auto database = sqlite::open("", {.is_temporary = true});
   BusyWriter busy(*database);
   std::vector<std::future<void>> queued;
@@ -107,11 +107,11 @@ TEST_CASE("what is queued while a commit runs is one commit") {
   busy.end();
   for (std::future<void>& each : queued) each.get();
   const Commits commits = database->commits();
-  CHECK(commits.by_size[0] == 1);  // the one that kept the writer busy
+  CHECK(commits.by_size[0] == 1);  // the write that kept the writer busy
   CHECK(commits.by_size[8] == 1);
 }
 
-TEST_CASE("queued work that fails is undone alone and its exception reported") {
+TEST_CASE("failed queued work is undone alone and its exception reported") {
   const auto database = sqlite::open("", {.is_temporary = true});
   BusyWriter busy(*database);
   auto kept = write_later(*database, [](Connection& connection) { insert(connection, 1); });
@@ -127,7 +127,7 @@ TEST_CASE("queued work that fails is undone alone and its exception reported") {
   CHECK(count(*database) == 2);
 }
 
-TEST_CASE("queued work cannot write by itself") {
+TEST_CASE("queued work cannot start a write") {
   const auto database = sqlite::open("", {.is_temporary = true});
   auto nested = write_later(*database, [&](Connection&) { database->write([](Connection&) {}); });
   CHECK_THROWS_WITH_AS(nested.get(), "this thread is writing; write once that has ended", Error);
@@ -135,7 +135,7 @@ TEST_CASE("queued work cannot write by itself") {
 
 TEST_CASE("a queued write ends when it waits too long for the writer") {
   const auto database =
-      sqlite::open("", {.is_temporary = true, .longest_wait = std::chrono::milliseconds(50)});
+      sqlite::open("", {.is_temporary = true, .max_wait = std::chrono::milliseconds(50)});
   BusyWriter busy(*database);
   auto late = write_later(*database, [](Connection& connection) { insert(connection, 1); });
   CHECK_THROWS_WITH_AS(late.get(), "the writer is busy; try again later", Error);
@@ -145,7 +145,7 @@ TEST_CASE("a queued write ends when it waits too long for the writer") {
   CHECK(exists(*database, 2));
 }
 
-TEST_CASE("closing ends the writes that have not begun, and leaves the others") {
+TEST_CASE("closing ends the writes that have not begun, and finishes the others") {
   auto database = sqlite::open("", {.is_temporary = true});
   write_later(*database, [](Connection& connection) { insert(connection, 1); }).get();
   BusyWriter busy(*database);
@@ -164,7 +164,7 @@ TEST_CASE("closing ends the writes that have not begun, and leaves the others") 
   }
 }
 
-TEST_CASE("a database that is closed while it commits does not wait for itself") {
+TEST_CASE("closing a database during a commit does not deadlock") {
   for (int round = 0; round < 20; ++round) {
     auto database = sqlite::open("", {.is_temporary = true});
     std::vector<std::future<void>> queued;
@@ -184,7 +184,7 @@ TEST_CASE("a database that is closed while it commits does not wait for itself")
   }
 }
 
-TEST_CASE("a queued write waits for a load as others do") {
+TEST_CASE("a queued write waits for a load like other writes") {
   const auto database = sqlite::open("", {.is_temporary = true});
   std::future<void> queued;
   database->write_bulk([&](Connection& connection) {

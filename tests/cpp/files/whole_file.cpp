@@ -33,7 +33,8 @@ std::size_t files_in(const load::Folder& folder) {
       std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()));
 }
 
-// Exports a text; gives what refused it, with this code.
+// Writes a text to a file. Returns the detail of the error, which must have this code, or
+// "written".
 std::string refusal(const std::string& path, const std::string& text = "new",
                     Code code = Code::unusable) {
   try {
@@ -48,7 +49,7 @@ std::string refusal(const std::string& path, const std::string& text = "new",
   return "written";
 }
 
-TEST_CASE("a file has its name once it is committed, and not before") {
+TEST_CASE("a file gets its name when it is committed") {
   const load::Folder folder;
   const std::string path = folder / "claims.csv";
   WholeFile file(path);
@@ -66,13 +67,13 @@ TEST_CASE("a file has its name once it is committed, and not before") {
   CHECK(files_in(folder) == 1);
 }
 
-TEST_CASE("nothing is a file too") {
+TEST_CASE("an empty file is written") {
   const load::Folder folder;
   CHECK(refusal(folder / "empty", "") == "written");
   CHECK(content(folder / "empty").empty());
 }
 
-TEST_CASE("what is not committed leaves nothing behind, and what was there stays") {
+TEST_CASE("an uncommitted file leaves nothing, and the existing file is unchanged") {
   const load::Folder folder;
   const std::string path = folder / "claims.ndjson";
   write_file(path, "old");
@@ -86,7 +87,7 @@ TEST_CASE("what is not committed leaves nothing behind, and what was there stays
   CHECK(files_in(folder) == 1);
 }
 
-TEST_CASE("a file that is replaced lends its permissions; a link is followed") {
+TEST_CASE("a replaced file passes its permissions on, and links are followed") {
   const load::Folder folder;
   const std::string path = folder / "private";
   const std::string link = folder / "link";
@@ -101,7 +102,7 @@ TEST_CASE("a file that is replaced lends its permissions; a link is followed") {
   CHECK((status.st_mode & 0777U) == 0600U);
 }
 
-TEST_CASE("a link at a name that could be guessed keeps its target") {
+TEST_CASE("a link at a predictable name keeps its target") {
   const load::Folder folder;
   const std::string path = folder / "claims";
   write_file(folder / "precious", "mine");
@@ -112,7 +113,7 @@ TEST_CASE("a link at a name that could be guessed keeps its target") {
   CHECK(fs::is_symlink(path + ".part"));
 }
 
-TEST_CASE("two files of one name at once: each is whole, the later one stays") {
+TEST_CASE("two files written at once under one name: each is complete, and the later one remains") {
   const load::Folder folder;
   const std::string path = folder / "claims";
   WholeFile first(path);
@@ -127,7 +128,7 @@ TEST_CASE("two files of one name at once: each is whole, the later one stays") {
   CHECK(files_in(folder) == 1);
 }
 
-TEST_CASE("a file that may not replace another is refused when it begins, and when it ends") {
+TEST_CASE("a file that must not replace another is refused at its start and on commit") {
   const load::Folder folder;
   const std::string path = folder / "copy";
   constexpr auto refuse = WholeFile::Existing::refuse;
@@ -178,7 +179,7 @@ TEST_CASE("a new file has the permissions that the umask leaves") {
   CHECK((status.st_mode & 0777U) == 0640U);
 }
 
-TEST_CASE("a folder that may be written, but not read, takes a file") {
+TEST_CASE("a file is written to a folder with write permission only") {
   const load::Folder folder;
   const pid_t child = ::fork();
   if (child == 0) {
@@ -197,11 +198,11 @@ TEST_CASE("a folder that may be written, but not read, takes a file") {
   CHECK(content(folder / "claims") == "new");
 }
 
-TEST_CASE("a killed process leaves nothing of a file that has no name yet") {
+TEST_CASE("a killed process leaves nothing of a file without a name") {
   const load::Folder folder;
   {
     const WholeFile file(folder / "claims");
-    if (files_in(folder) > 0) return;  // this file system has no files without a name
+    if (files_in(folder) > 0) return;  // the file system does not support files without a name
   }
   const pid_t child = ::fork();
   if (child == 0) {
@@ -216,7 +217,7 @@ TEST_CASE("a killed process leaves nothing of a file that has no name yet") {
   CHECK(files_in(folder) == 0);
 }
 
-TEST_CASE("what cannot be written is unusable, with path and reason") {
+TEST_CASE("a path that cannot be written is unusable, with path and reason") {
   const load::Folder folder;
   const std::string missing = folder / "missing/claims";
   CHECK(refusal(missing) == missing + " cannot be written: No such file or directory");

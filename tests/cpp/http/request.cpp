@@ -9,7 +9,7 @@ namespace {
 
 const std::string end = "Host: h\r\nAuthorization: Bearer t.o-k~e_n/+==\r\n\r\n";
 
-TEST_CASE("a request that is beyond doubt is read") {
+TEST_CASE("a plain request is read") {
   const std::string bytes =
       "POST /v2/a/b-1?x=1&y=a,b HTTP/1.1\r\nAccept: */*\r\naccept-ENCODING: gzip\r\n"
       "Content-Type: application/json\r\nContent-Length: 2\r\nIdempotency-Key: k 1\r\n"

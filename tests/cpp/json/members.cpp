@@ -1,5 +1,4 @@
-// Members by name: which are known, required, repeated, of the wrong type; each refusal by its
-// path.
+// Members by name: known, required, repeated, of the wrong type. Each error names its path.
 #include <doctest/doctest.h>
 
 #include "json/refusals.hpp"
@@ -20,7 +19,7 @@ const std::string claim = R"("id":"c","payout_group_id":"00000000-0000-7000-8000
 const std::string orchestration =
     R"("id":"o","status":"PROCESSING","created_at":"2026-01-01T00:00:00Z")";
 
-TEST_CASE("a member that appears more than once is refused at any depth, equal or not") {
+TEST_CASE("a repeated member is refused at any depth, with equal or other values") {
   CHECK(refused_fields(refused<DeleteControl>(R"({"id":"a","id":"a"})")) == Fields{"id"});
   CHECK(refused_fields(refused<DeleteControl>(R"({"id":"a","\u0069d":"b"})")) == Fields{"id"});
   CHECK(refused_fields(refused<Orchestration>(
@@ -32,7 +31,7 @@ TEST_CASE("a member that appears more than once is refused at any depth, equal o
             "{" + orchestration + R"(,"metadata":{"k":"1","k":"1"}})")) == Fields{"metadata"});
 }
 
-TEST_CASE("a duplicate inside a member that is passed over is refused too") {
+TEST_CASE("a duplicate inside an ignored member is refused") {
   for (const std::string_view document :
        {R"({"x":{"a":1,"a":1}})", R"({"x":[{"a":1,"a":2}]})", R"({"x":[[{"b":{"a":1,"a":2}}]]})",
         R"({"x":1,"x":1})", R"({"x":1,"y":2,"x":3})",
@@ -63,7 +62,7 @@ TEST_CASE("an unknown member is refused by its path") {
   CHECK(refused_fields(refused<DeleteControl>(R"({"\u0000":"a"})")).size() == 1);
 }
 
-TEST_CASE("unknown members are counted where they are passed over") {
+TEST_CASE("ignored unknown members are counted") {
   UnknownMembers unknown;
   ReadOptions options;
   options.unknown = &unknown;
@@ -76,11 +75,11 @@ TEST_CASE("unknown members are counted where they are passed over") {
   for (int i = 0; i < 1500; ++i) many += "\"n" + std::to_string(i) + "\":1,";
   unknown.clear();
   read<DeleteControl>(many + "\"id\":\"a\"}", options);
-  CHECK(unknown.size() == 1001);  // a bounded number of names; the rest under one
+  CHECK(unknown.size() == 1001);  // a bounded number of names; the others share one
   CHECK(unknown["..."] == 500);
 }
 
-TEST_CASE("a document of nothing but unknown members is judged as fast as another") {
+TEST_CASE("a document with only unknown members is read as fast as another") {
   std::string distinct = "{\"n\":1";
   std::string equal = distinct;
   for (int i = 0; i < 60'000; ++i) {
@@ -92,7 +91,7 @@ TEST_CASE("a document of nothing but unknown members is judged as fast as anothe
   CHECK(refused<DeleteControl>(distinct + "}").code == "invalid-request");
 }
 
-TEST_CASE("a member is null only where that means something") {
+TEST_CASE("null is accepted only for members that can be null") {
   for (const std::string_view name : {"id", "control_id", "identity_id", "reason"}) {
     CHECK(refused_fields(refused<DeleteControl>("{\"" + std::string(name) + "\":null}")) ==
           Fields{std::string(name)});
@@ -145,7 +144,7 @@ TEST_CASE("a value of the wrong type is refused by its path") {
   CHECK(read<Claim>("{" + claim + R"(,"addresses":[]})").addresses->empty());
 }
 
-TEST_CASE("a string holds no control character, escaped or not") {
+TEST_CASE("a string with a control character, escaped or not, is refused") {
   for (const std::string_view escape : {"\\u0000", "\\u0001", "\\n", "\\t", "\\u001f"}) {
     CAPTURE(escape);
     const std::string text(escape);
@@ -158,7 +157,7 @@ TEST_CASE("a string holds no control character, escaped or not") {
   }
 }
 
-TEST_CASE("what is required is asked for, all at once") {
+TEST_CASE("all missing required members are reported at once") {
   CHECK(refused_fields(refused<CreateControl>("{}")) ==
         Fields{"identity_id", "type", "reason_code"});
   CHECK(refused_fields(refused<CreatePayoutGroup>("{}")) ==
@@ -186,7 +185,7 @@ TEST_CASE("updated_at of a line defaults to created_at") {
       "2026-02-01T00:00:00.000000Z");
 }
 
-TEST_CASE("a member that the caller has already is refused in the document, or may be repeated") {
+TEST_CASE("a member that the caller already has is refused in the document, or may be repeated") {
   constexpr std::array<std::string_view, 1> path{"id"};
   ReadOptions options;
   options.given_fields = path;
@@ -196,7 +195,7 @@ TEST_CASE("a member that the caller has already is refused in the document, or m
   CHECK(read<UpdateRewardAddress>(R"({"id":"a"})", options).id == Id{"a"});
 }
 
-TEST_CASE("a document may be in an envelope, and paths say so") {
+TEST_CASE("a document may be in an envelope, which is part of the paths") {
   ReadOptions options;
   options.envelope = "address";
   CHECK(
@@ -217,7 +216,7 @@ TEST_CASE("a document may be in an envelope, and paths say so") {
             .code == "invalid-request");
 }
 
-TEST_CASE("metadata has its limits") {
+TEST_CASE("the limits of metadata are enforced") {
   const auto with = [](const std::string& pairs) {
     return refused<UpdateIdentity>(R"({"id":"i","metadata":{)" + pairs + "}}");
   };

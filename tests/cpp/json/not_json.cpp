@@ -1,4 +1,5 @@
-// What is not JSON is malformed; what is, but not one object of the right members, is invalid.
+// Text that is not JSON is malformed. JSON that is not one object with the right members is
+// invalid.
 #include <doctest/doctest.h>
 
 #include "json/refusals.hpp"
@@ -6,7 +7,7 @@
 namespace comptroller::json {
 namespace {
 
-TEST_CASE("what RFC 8259 does not call JSON is malformed") {
+TEST_CASE("text that is not JSON according to RFC 8259 is malformed") {
   for (const std::string_view document : {"",
                                           " ",
                                           "\n",
@@ -48,7 +49,7 @@ TEST_CASE("what RFC 8259 does not call JSON is malformed") {
   }
 }
 
-TEST_CASE("numbers are those of RFC 8259") {
+TEST_CASE("numbers follow RFC 8259") {
   for (const std::string_view number :
        {"01",   "-01",  "00",    "1.",  ".5",  "-.5",   "+1",    "-",  "1e", "1e+", "1E-",
         "1.e5", "0x10", "1_000", "1 2", "--1", "1.2.3", "1e5.5", "1a", "0.", "-a"}) {
@@ -63,7 +64,7 @@ TEST_CASE("numbers are those of RFC 8259") {
   }
 }
 
-TEST_CASE("a number that no machine type holds is JSON all the same, but not accepted") {
+TEST_CASE("a number beyond every machine type is valid JSON, but not accepted") {
   for (const std::string_view number :
        {"1e999", "-1e999", "123456789012345678901234567890", "18446744073709551616", "1E+400"}) {
     CAPTURE(number);
@@ -73,7 +74,7 @@ TEST_CASE("a number that no machine type holds is JSON all the same, but not acc
   }
 }
 
-TEST_CASE("behind such a number the rest must be JSON still") {
+TEST_CASE("the text after such a number must be JSON") {
   for (const std::string_view document :
        {"{\"a\":1e999", "{\"a\":1e999,}", "{\"a\":1e999} x", "{\"a\":1e999,\"b\":01}",
         "{\"a\":[1e999,1.]}", "{\"a\":1e999,\"b\":tru}", "{\"a\":1e999]"}) {
@@ -82,12 +83,12 @@ TEST_CASE("behind such a number the rest must be JSON still") {
   }
 }
 
-TEST_CASE("a byte order mark is no JSON") {
+TEST_CASE("a byte order mark is malformed") {
   CHECK(judged_code("\xEF\xBB\xBF{}") == "malformed-json");
   CHECK(judged_code("\xFE\xFF{}") == "malformed-json");
 }
 
-TEST_CASE("text that is not UTF-8 is malformed, in values, keys and between") {
+TEST_CASE("text that is not UTF-8 is malformed, in values, in keys and between them") {
   for (const std::string& bytes :
        {std::string("\xFF"), std::string("\x80"), std::string("\xC3"), std::string("\xC0\xAF"),
         std::string("\xE0\x80\xAF"), std::string("\xED\xA0\x80"), std::string("\xED\xBF\xBF"),
@@ -101,7 +102,7 @@ TEST_CASE("text that is not UTF-8 is malformed, in values, keys and between") {
   CHECK(judged_code("{\"a\":\"\xED\x9F\xBF \xEE\x80\x80 \xF4\x8F\xBF\xBF\"}").empty());
 }
 
-TEST_CASE("an escape that is no Unicode scalar value is malformed, wherever it stands") {
+TEST_CASE("an escape that is not a Unicode scalar value is malformed everywhere") {
   for (const std::string_view escape :
        {"\\ud800", "\\udbff", "\\udc00", "\\udfff", "\\ud800\\ud800", "\\udc00\\ud800", "\\ud800x",
         "\\ud800\\n", "\\uD83Dx\\uDE00", "\\ud800\\u0041"}) {
@@ -129,7 +130,7 @@ TEST_CASE("control characters must be escaped") {
   CHECK(judged_code("{\"a\":\"\x7f\"}").empty());
 }
 
-TEST_CASE("values are nested 32 deep at the most") {
+TEST_CASE("values are nested at most 32 deep") {
   const auto arrays = [](std::size_t depth) {
     return "{\"a\":" + repeated("[", depth - 1) + repeated("]", depth - 1) + "}";
   };
@@ -145,16 +146,16 @@ TEST_CASE("values are nested 32 deep at the most") {
   CHECK(judged_code("{\"a\":" + repeated("[", 31) + "1" + repeated("]", 31) + "}").empty());
 }
 
-TEST_CASE("a document is 1 MiB at the most") {
+TEST_CASE("a document has at most 1 MiB") {
   const auto of_size = [](std::size_t size) {
     const std::string_view frame = R"({"a":""})";
     return R"({"a":")" + std::string(size - frame.size(), 'x') + R"("})";
   };
-  CHECK(judged_code(of_size(largest_document)).empty());
-  CHECK(judged_code(of_size(largest_document + 1)) == "content-too-large");
-  CHECK(judged_code(std::string(largest_document - 2, ' ') + "{}").empty());
-  CHECK(judged_code(std::string(largest_document, '{')) == "malformed-json");
-  CHECK(judged_code(std::string(2 * largest_document, '{')) == "content-too-large");
+  CHECK(judged_code(of_size(max_document_size)).empty());
+  CHECK(judged_code(of_size(max_document_size + 1)) == "content-too-large");
+  CHECK(judged_code(std::string(max_document_size - 2, ' ') + "{}").empty());
+  CHECK(judged_code(std::string(max_document_size, '{')) == "malformed-json");
+  CHECK(judged_code(std::string(2 * max_document_size, '{')) == "content-too-large");
 }
 
 TEST_CASE("a document is one object") {
@@ -167,7 +168,7 @@ TEST_CASE("a document is one object") {
   CHECK(judged_code(" \t\r\n{ }\n ").empty());
 }
 
-TEST_CASE("a reader reads on after a refusal") {
+TEST_CASE("a reader can be used after an error") {
   Reader reader;
   for (int round = 0; round < 3; ++round) {
     DeleteControl record;
@@ -178,7 +179,7 @@ TEST_CASE("a reader reads on after a refusal") {
   }
 }
 
-TEST_CASE("a document that lies in padded memory is read in place") {
+TEST_CASE("a document in padded memory is read in place") {
   std::string memory = R"({"id":"c1"})";
   const std::size_t size = memory.size();
   memory.append(padding, 'x');

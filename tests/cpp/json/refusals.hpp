@@ -1,4 +1,4 @@
-// Reads a document as a record and says how it was refused.
+// Reads a document as a record and returns the error.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -39,7 +39,7 @@ R read(std::string_view document, const ReadOptions& options = {}) {
   return record;
 }
 
-// Reads with unknown members passed over, so that only the document itself is judged.
+// Reads a document and ignores unknown members, so that only the document itself is judged.
 inline Refused judged(std::string_view document) {
   UnknownMembers unknown;
   ReadOptions options;

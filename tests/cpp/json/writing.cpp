@@ -14,7 +14,7 @@ std::string text_of(const R& record, Audience audience = Audience::provider) {
   return text;
 }
 
-TEST_CASE("a record comes back from its JSON as it was, and its JSON too") {
+TEST_CASE("a record is equal after writing and reading its JSON, and so is the JSON") {
   const std::string claim =
       R"({"id":"c","payout_group_id":"00000000-0000-7000-8000-000000000001",)"
       R"("claim_type":"CLAIM_ALL","claim_schedule_id":"s","onchain_status":"FAILED",)"
@@ -38,7 +38,7 @@ TEST_CASE("a record comes back from its JSON as it was, and its JSON too") {
   CHECK(text_of(read<Orchestration>(sound)) == sound);
 }
 
-TEST_CASE("a control shows deleted_at even while it is null; all else that is unset is left out") {
+TEST_CASE("an unset deleted_at of a control is written as null, other unset members are omitted") {
   Control control;
   control.id = Id{"c"};
   control.identity_id = Id{"i"};
@@ -47,7 +47,7 @@ TEST_CASE("a control shows deleted_at even while it is null; all else that is un
         R"("created_at":"1970-01-01T00:00:00.000000Z","deleted_at":null,"identity_id":"i"})");
 }
 
-TEST_CASE("whose a record is that does not say so itself, only the operator is shown") {
+TEST_CASE("only the operator sees the customer of a record whose specified shape omits it") {
   RewardAddress address;
   customer_of(address) = "acme";
   CHECK(text_of(address, Audience::client).find("acme") == std::string::npos);
@@ -57,7 +57,7 @@ TEST_CASE("whose a record is that does not say so itself, only the operator is s
   CHECK(text_of(identity, Audience::client).find(R"("customer_id":"acme")") != std::string::npos);
 }
 
-TEST_CASE("a string is escaped wherever its special characters stand") {
+TEST_CASE("special characters are escaped at every position of a string") {
   for (const char special : {'"', '\\', '\x01', '\x1f', '\n'}) {
     for (std::size_t length = 1; length < 20; ++length) {
       for (std::size_t at = 0; at < length; ++at) {
@@ -76,7 +76,7 @@ TEST_CASE("a string is escaped wherever its special characters stand") {
   }
 }
 
-TEST_CASE("a string without special characters is written as it is") {
+TEST_CASE("a string without special characters is written unchanged") {
   for (const std::string_view text :
        {"", "a", "plain", "\x7f\xc3\xa9\xf0\x9f\x98\x80/", "!#[]~ "}) {
     std::string written;

@@ -17,7 +17,7 @@ std::string header(Audience audience) {
   return out;
 }
 
-// The CSV of the rows of a statement whose columns are those of R.
+// Returns the CSV of the rows of a statement whose columns are those of R.
 template <Record R>
 std::string rows(db::Connection& connection, const std::string& sql,
                  Audience audience = Audience::provider) {
@@ -27,7 +27,7 @@ std::string rows(db::Connection& connection, const std::string& sql,
   return out;
 }
 
-// What a record's columns become once it is bound and read back.
+// Binds a record to columns and reads it back as CSV.
 template <Record R>
 std::string row_of(const R& record, Audience audience = Audience::provider) {
   const auto database = db::sqlite::open(":memory:", {.is_temporary = true});
@@ -47,7 +47,7 @@ std::string row_of(const R& record, Audience audience = Audience::provider) {
   return out;
 }
 
-TEST_CASE("the header names what the audience is shown") {
+TEST_CASE("the header has the fields that the audience may see") {
   CHECK(header<Balance>(Audience::client) == "address_id,balance,at\r\n");
   CHECK(header<RewardAddress>(Audience::client) ==
         "id,ledger,address,name,payout_group_id,balance,status,created_at\r\n");
@@ -57,7 +57,7 @@ TEST_CASE("the header names what the audience is shown") {
         "id,customer_id,ref_id,metadata,created_at,updated_at\r\n");
 }
 
-TEST_CASE("texts are quoted where they must be and defused where they begin a formula") {
+TEST_CASE("texts are quoted if necessary, and formulas get an apostrophe") {
   struct Case {
     std::string_view text;
     std::string_view cell;
@@ -104,7 +104,7 @@ TEST_CASE("JSON text is one quoted cell") {
   CHECK(quoted("\"\"") == "\"\"\"\"\"\"");
 }
 
-TEST_CASE("a claim: moments and amounts are plain, lists are JSON, unset is empty") {
+TEST_CASE("a claim: times and amounts are plain, lists are JSON, unset fields are empty") {
   Claim claim;
   claim.id = Id{"=claim"};
   claim.payout_group_id.value = "0198f3a2-7c31-7d5e-9b20-4f1a6c8e2d77";
@@ -127,7 +127,7 @@ TEST_CASE("a claim: moments and amounts are plain, lists are JSON, unset is empt
   CHECK(row_of(claim, Audience::client) == row + "\r\n");
 }
 
-TEST_CASE("an orchestration: negative amounts stay as they are, nested objects are JSON") {
+TEST_CASE("an orchestration: negative amounts are unchanged, nested objects are JSON") {
   Orchestration orchestration;
   orchestration.id = Id{"0198f3a2-7c31-7d5e-9b20-4f1a6c8e2d77"};
   orchestration.customer_id.value = "default";
@@ -142,7 +142,7 @@ TEST_CASE("an orchestration: negative amounts stay as they are, nested objects a
         "\"{\"\"k\"\":\"\"\\\"\"=v\\\"\"\"\"}\"\r\n");
 }
 
-TEST_CASE("a control: words, booleans, and null as an empty cell") {
+TEST_CASE("a control: closed sets are text, null is an empty cell") {
   Control control;
   control.id = Id{"c1"};
   control.type = ControlType::dormant;
@@ -158,7 +158,7 @@ TEST_CASE("a control: words, booleans, and null as an empty cell") {
         "1970-01-01T00:00:00.000000Z,i1,,,\r\n");
 }
 
-TEST_CASE("a balance that was asked for is shown, one line a row") {
+TEST_CASE("a requested balance is shown, one line a row") {
   const auto database = db::sqlite::open(":memory:", {.is_temporary = true});
   const db::Lease connection = database->reader();
   CHECK(rows<RewardAddress>(*connection,

@@ -33,7 +33,7 @@ void check(const std::vector<Case>& cases) {
   }
 }
 
-TEST_CASE("NDJSON: every line is a document, at its number") {
+TEST_CASE("NDJSON: every line is a document with its line number") {
   check({
       {"no bytes, no documents", "", {}},
       {"a byte order mark alone", "\xEF\xBB\xBF", {}},
@@ -59,7 +59,7 @@ TEST_CASE("NDJSON: every line is a document, at its number") {
   });
 }
 
-TEST_CASE("an array: every element is a document, at its line and number") {
+TEST_CASE("an array: every element is a document with its line and number") {
   check({
       {"none", "[]", {}},
       {"none, with space", " [ \n ] \n", {}},
@@ -107,33 +107,33 @@ TEST_CASE("saved answers: the elements of their items are documents") {
   });
 }
 
-TEST_CASE("a broken array or answer is one refusal at its place, and the end") {
+TEST_CASE("an invalid array or answer is refused once, at its place, and reading ends") {
   const std::string end = "; nothing after it is read";
   check({
       {"no comma",
        "[{}\n {}, {}]",
-       {"1.1 {}", "2 !malformed-json: a comma or ']' must come after item 1, not '{'" + end}},
+       {"1.1 {}", "2 !malformed-json: a comma or ']' is expected after item 1, not '{'" + end}},
       {"junk",
        "[{} x]",
-       {"1.1 {}", "1 !malformed-json: a comma or ']' must come after item 1, not 'x'" + end}},
+       {"1.1 {}", "1 !malformed-json: a comma or ']' is expected after item 1, not 'x'" + end}},
       {"two commas",
        "[1,\n,2]",
-       {"1.1 1", "2 !malformed-json: a value must come after item 1, not ','" + end}},
+       {"1.1 1", "2 !malformed-json: a value is expected after item 1, not ','" + end}},
       {"a comma at the beginning",
        "[,1]",
-       {"1 !malformed-json: a value or ']' must come before the first item, not ','" + end}},
+       {"1 !malformed-json: a value or ']' is expected before the first item, not ','" + end}},
       {"a comma at the end",
        "[1,]",
-       {"1.1 1", "1 !malformed-json: a value must come after item 1, not ']'" + end}},
+       {"1.1 1", "1 !malformed-json: a value is expected after item 1, not ']'" + end}},
       {"a colon",
        "[1:2]",
-       {"1.1 1", "1 !malformed-json: a comma or ']' must come after item 1, not ':'" + end}},
+       {"1.1 1", "1 !malformed-json: a comma or ']' is expected after item 1, not ':'" + end}},
       {"the wrong end",
        "[1}",
-       {"1.1 1", "1 !malformed-json: a comma or ']' must come after item 1, not '}'" + end}},
+       {"1.1 1", "1 !malformed-json: a comma or ']' is expected after item 1, not '}'" + end}},
       {"the wrong bracket",
        "[{},\n{\"a\":[1}\n,{}]",
-       {"1.1 {}", "2.2 !malformed-json: '}' closes a bracket of the other kind" + end}},
+       {"1.1 {}", "2.2 !malformed-json: '}' closes another kind of bracket" + end}},
       {"a string over two lines",
        "[{},\n{\n\"a\":\"b\n\"},{}]",
        {"1.1 {}", "3.2 !malformed-json: a string is not closed on its line" + end}},
@@ -143,16 +143,16 @@ TEST_CASE("a broken array or answer is one refusal at its place, and the end") {
       {"junk after it",
        "[1]\n\x80",
        {"1.1 1",
-        "2 !malformed-json: the end of the file must come after item 1, not byte 0x80" + end}},
+        "2 !malformed-json: the end of the file is expected after item 1, not byte 0x80" + end}},
       {"another array after it",
        "[]\n[]",
-       {"2 !malformed-json: the end of the file must come before the first item, not '['" + end}},
+       {"2 !malformed-json: the end of the file is expected before the first item, not '['" + end}},
       {"a file that ends at once",
        "[",
-       {"1 !malformed-json: the file ends before its array does, before the first item"}},
+       {"1 !malformed-json: the file ends inside its array, before the first item"}},
       {"that ends after an element",
        "[1\n,2 \n",
-       {"1.1 1", "2.2 2", "3 !malformed-json: the file ends before its array does, after item 2"}},
+       {"1.1 1", "2.2 2", "3 !malformed-json: the file ends inside its array, after item 2"}},
       {"inside an element",
        "[1,\n{\"a\":\n2",
        {"1.1 1", "2.2 !malformed-json: the file ends inside this item"}},
@@ -160,42 +160,44 @@ TEST_CASE("a broken array or answer is one refusal at its place, and the end") {
       {"inside a string", "[\"a\\", {"1.1 !malformed-json: the file ends inside this item"}},
       {"an answer that ends early",
        "{\"items\":[1]",
-       {"1.1 1", "1 !malformed-json: the file ends before its answer does, after item 1"}},
+       {"1.1 1", "1 !malformed-json: the file ends inside its answer, after item 1"}},
       {"in a member",
        "{\"items\":[1],\"x\":[{",
-       {"1.1 1", "1 !malformed-json: the file ends before its answer does, after item 1"}},
+       {"1.1 1", "1 !malformed-json: the file ends inside its answer, after item 1"}},
       {"no name",
        "{\"items\":[],1}",
-       {"1 !malformed-json: a member must come before the first item, not '1'" + end}},
+       {"1 !malformed-json: a member is expected before the first item, not '1'" + end}},
       {"no name again",
        "{\"items\":[],}",
-       {"1 !malformed-json: a member must come before the first item, not '}'" + end}},
+       {"1 !malformed-json: a member is expected before the first item, not '}'" + end}},
       {"no colon",
        "{\"items\" [1]}",
-       {"1 !malformed-json: a colon must come before the first item, not '['" + end}},
+       {"1 !malformed-json: a colon is expected before the first item, not '['" + end}},
       {"no value",
        "{\"items\":}",
-       {"1 !malformed-json: a value must come before the first item, not '}'" + end}},
+       {"1 !malformed-json: a value is expected before the first item, not '}'" + end}},
       {"no comma between members",
        "{\"items\":[1] \"x\":2}",
-       {"1.1 1", "1 !malformed-json: a comma or '}' must come after item 1, not '\"'" + end}},
+       {"1.1 1", "1 !malformed-json: a comma or '}' is expected after item 1, not '\"'" + end}},
       {"a comma between answers",
        "{\"items\":[1]},\n{\"items\":[2]}",
        {"1.1 1",
-        "1 !malformed-json: another answer or the end of the file must come after item 1, not ','" +
+        "1 !malformed-json: another answer or the end of the file is expected after item 1, not "
+        "','" +
             end}},
       {"an array after answers",
        "{\"items\":[1]}\n[2]",
        {"1.1 1",
-        "2 !malformed-json: another answer or the end of the file must come after item 1, not '['" +
+        "2 !malformed-json: another answer or the end of the file is expected after item 1, not "
+        "'['" +
             end}},
       {"a broken member that is passed over",
        "{\"items\":[1],\"x\":{]}}",
-       {"1.1 1", "1 !malformed-json: ']' closes a bracket of the other kind" + end}},
+       {"1.1 1", "1 !malformed-json: ']' closes another kind of bracket" + end}},
   });
 }
 
-TEST_CASE("an answer that holds no items is refused, and the next one read") {
+TEST_CASE("an answer without items is refused, and the next one is read") {
   const std::string missing = "!invalid-request: items: is required in an answer";
   check({
       {"none", "{\"next_page_cursor\":\"\"}\n{\"items\":[1]}", {"1 " + missing, "2.1 1"}},
@@ -213,10 +215,10 @@ TEST_CASE("an answer that holds no items is refused, and the next one read") {
   });
 }
 
-TEST_CASE("what exceeds the limit is refused and passed over, in every format") {
+TEST_CASE("documents beyond the limit are refused and skipped, in every format") {
   const Documents::Limits limits{16, 40};
-  const std::string line_refusal = "!content-too-large: a line may hold at most 1 MiB";
-  const std::string item_refusal = "!content-too-large: an item may hold at most 1 MiB";
+  const std::string line_refusal = "!content-too-large: a line must have at most 1 MiB";
+  const std::string item_refusal = "!content-too-large: an item must have at most 1 MiB";
   const auto of = [](std::size_t size) { return "{" + std::string(size - 2, ' ') + "}"; };
   for (const std::size_t piece : {1, 3, 7, 4096}) {
     CAPTURE(piece);

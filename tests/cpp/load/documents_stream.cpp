@@ -12,14 +12,14 @@
 namespace comptroller::load {
 namespace {
 
-// A JSON-like file of some format; every document is short.
-class Author {
+// Generates JSON-like files of each format with short documents.
+class FileGenerator {
  public:
-  explicit Author(std::uint32_t seed) : random_(seed) {}
+  explicit FileGenerator(std::uint32_t seed) : random_(seed) {}
 
   std::string file() { return file(pick(3)); }
 
-  // 0: lines, 1: an array, 2: answers.
+  // format 0: lines, 1: an array, 2: answers.
   std::string file(unsigned format) {
     std::string text;
     if (format == 0) {
@@ -29,7 +29,7 @@ class Author {
     } else {
       for (unsigned count = 1 + pick(4); count > 0; --count) text += answer() + gap();
     }
-    for (unsigned count = pick(8) == 0 ? 1 + pick(3) : 0; count > 0; --count) spoil(text);
+    for (unsigned count = pick(8) == 0 ? 1 + pick(3) : 0; count > 0; --count) corrupt(text);
     return text;
   }
 
@@ -69,7 +69,7 @@ class Author {
     if (pick(2) == 0) text += "\"orchestrations\":" + array() + ",";
     return text + "\"items\":" + gap() + array() + "}";
   }
-  void spoil(std::string& text) {
+  void corrupt(std::string& text) {
     if (text.empty()) return;
     const unsigned at = pick(static_cast<unsigned>(text.size()));
     if (pick(2) == 0) {
@@ -82,13 +82,13 @@ class Author {
   std::mt19937 random_;
 };
 
-TEST_CASE("the outcome does not depend on how the bytes come or how far the window reaches") {
+TEST_CASE("the result does not depend on the sizes of reads and of the window") {
   for (std::uint32_t seed = 0; seed < 400; ++seed) {
-    const std::string file = Author(seed).file();
+    const std::string file = FileGenerator(seed).file();
     CAPTURE(seed);
     CAPTURE(file);
     const std::vector<std::string> whole = split(file);
-    // Every document is shorter than this, unless the file was spoiled.
+    // Every document is shorter than this, unless the file was corrupted.
     const std::size_t limit = 160;
     const std::vector<std::string> limited =
         split(file, std::string_view::npos, {limit, 1U << 16U});
@@ -106,10 +106,10 @@ bool is_json(std::string_view text) {
   return parser.parse(text.data(), text.size()).error() == simdjson::SUCCESS;
 }
 
-TEST_CASE("no fault of an array is lost: all is taken exactly when all of it is JSON") {
+TEST_CASE("an array is accepted completely exactly if all of it is JSON") {
   std::size_t faulty = 0;
   for (std::uint32_t seed = 0; seed < 3000; ++seed) {
-    const std::string file = Author(seed).file(1);
+    const std::string file = FileGenerator(seed).file(1);
     const std::size_t first = file.find_first_not_of(" \t\r\n");
     if (first == std::string::npos || file[first] != '[') continue;
     CAPTURE(file);
@@ -127,22 +127,22 @@ TEST_CASE("no fault of an array is lost: all is taken exactly when all of it is 
   CHECK(faulty > 100);
 }
 
-// How many documents there were; their texts all lay within bounded memory.
-struct Held {
+// Counts documents, and checks that their texts are in bounded memory.
+struct DocumentCounts {
   std::size_t documents = 0;
   std::size_t refusals = 0;
 };
 
-Held run_through(Input& input, std::uint64_t expected_bytes) {
-  Held held;
+DocumentCounts run_through(Input& input, std::uint64_t expected_bytes) {
+  DocumentCounts counts;
   Documents documents(input);
   const char* lowest = nullptr;
   const char* highest = nullptr;
   for (auto batch = documents.next(); !batch.empty(); batch = documents.next()) {
     CHECK(batch.size() <= std::size_t{1} << 14U);
-    held.documents += batch.size();
+    counts.documents += batch.size();
     for (const Document& document : batch) {
-      held.refusals += document.refusal ? 1 : 0;
+      counts.refusals += document.refusal ? 1 : 0;
       if (document.text.empty()) continue;
       if (lowest == nullptr || document.text.data() < lowest) lowest = document.text.data();
       highest = std::max(highest, document.text.data() + document.text.size());
@@ -150,56 +150,56 @@ Held run_through(Input& input, std::uint64_t expected_bytes) {
   }
   CHECK(documents.bytes_read() == expected_bytes);
   CHECK(highest - lowest <= std::ptrdiff_t{5} << 18U);
-  return held;
+  return counts;
 }
 
-TEST_CASE("memory is bounded, whatever the size of file, line and element") {
+TEST_CASE("memory is bounded for files, lines and elements of any size") {
   constexpr std::size_t many = 500'000;
   const std::string record =
       R"({"id":"0198f3a2-7c31-7d5e-9b20-4f1a6c8e2d77","created_at":"2026-01-31T23:59:59Z"},)" +
       std::string(20, ' ');
   SUBCASE("an array of 50 MB in one line") {
     RepeatedInput input("[", record, many, "{}]");
-    const Held held = run_through(input, many * record.size() + 4);
-    CHECK(held.documents == many + 1);
-    CHECK(held.refusals == 0);
+    const DocumentCounts counts = run_through(input, many * record.size() + 4);
+    CHECK(counts.documents == many + 1);
+    CHECK(counts.refusals == 0);
   }
   SUBCASE("an element of 50 MB") {
     RepeatedInput input("[{},[", record, many, "{}],{}]");
-    const Held held = run_through(input, many * record.size() + 12);
-    CHECK(held.documents == 3);
-    CHECK(held.refusals == 1);
+    const DocumentCounts counts = run_through(input, many * record.size() + 12);
+    CHECK(counts.documents == 3);
+    CHECK(counts.refusals == 1);
   }
   SUBCASE("a string of 50 MB") {
     RepeatedInput input("[\"", std::string(100, 'x'), many, "\",{}]");
-    const Held held = run_through(input, many * 100 + 7);
-    CHECK(held.documents == 2);
-    CHECK(held.refusals == 1);
+    const DocumentCounts counts = run_through(input, many * 100 + 7);
+    CHECK(counts.documents == 2);
+    CHECK(counts.refusals == 1);
   }
-  SUBCASE("a member of 50 MB that is passed over") {
+  SUBCASE("a skipped member of 50 MB") {
     RepeatedInput input("{\"orchestrations\":[", record, many, "{}],\"items\":[{}]}");
-    const Held held = run_through(input, many * record.size() + 36);
-    CHECK(held.documents == 1);
-    CHECK(held.refusals == 0);
+    const DocumentCounts counts = run_through(input, many * record.size() + 36);
+    CHECK(counts.documents == 1);
+    CHECK(counts.refusals == 0);
   }
   SUBCASE("a line of 50 MB") {
     RepeatedInput input("{}\n", record, many, "\n{}\n");
-    const Held held = run_through(input, many * record.size() + 7);
-    CHECK(held.documents == 3);
-    CHECK(held.refusals == 1);
+    const DocumentCounts counts = run_through(input, many * record.size() + 7);
+    CHECK(counts.documents == 3);
+    CHECK(counts.refusals == 1);
   }
   SUBCASE("5,000,000 blank lines") {
     RepeatedInput input("{}", "\n", 10 * many, "");
-    const Held held = run_through(input, 10 * many + 2);
-    CHECK(held.documents == 10 * many);
-    CHECK(held.refusals == 0);
+    const DocumentCounts counts = run_through(input, 10 * many + 2);
+    CHECK(counts.documents == 10 * many);
+    CHECK(counts.refusals == 0);
   }
-  SUBCASE("documents of the largest size") {
-    const std::string largest = "{" + std::string(json::largest_document - 2, ' ') + "}";
+  SUBCASE("documents of the maximum size") {
+    const std::string largest = "{" + std::string(json::max_document_size - 2, ' ') + "}";
     RepeatedInput input("", largest + "\r\n", 20, largest);
-    const Held held = run_through(input, 20 * (largest.size() + 2) + largest.size());
-    CHECK(held.documents == 21);
-    CHECK(held.refusals == 0);
+    const DocumentCounts counts = run_through(input, 20 * (largest.size() + 2) + largest.size());
+    CHECK(counts.documents == 21);
+    CHECK(counts.refusals == 0);
   }
 }
 
@@ -210,7 +210,7 @@ class FailingInput : public Input {
   }
 };
 
-TEST_CASE("what the input throws comes through") {
+TEST_CASE("exceptions of the input are thrown to the caller") {
   FailingInput input;
   Documents documents(input);
   CHECK_THROWS_WITH(documents.next(), "the disk is gone");

@@ -13,7 +13,7 @@
 namespace comptroller::load {
 namespace {
 
-TEST_CASE("a file is read to its end and knows its size") {
+TEST_CASE("a file is read to its end, and its size is known") {
   const Folder folder;
   const std::string path = folder / "claims.ndjson";
   std::ofstream(path) << "0123456789";
@@ -28,7 +28,7 @@ TEST_CASE("a file is read to its end and knows its size") {
   CHECK(input.read(bytes.data(), bytes.size()) == 0);
 }
 
-TEST_CASE("an empty file has size 0, a device none") {
+TEST_CASE("an empty file has size 0, a device has no size") {
   const Folder folder;
   const std::string path = folder / "empty";
   std::ofstream(path).close();
@@ -41,7 +41,7 @@ TEST_CASE("an empty file has size 0, a device none") {
   CHECK(device.read(bytes.data(), bytes.size()) == 0);
 }
 
-TEST_CASE("what cannot be opened is refused with its path and the reason") {
+TEST_CASE("a file that cannot be opened is refused with its path and the reason") {
   const Folder folder;
   const auto refusal = [](const std::string& path) -> std::string {
     try {

@@ -1,4 +1,4 @@
-// Inputs made of text, for the tests of what reads them.
+// Inputs made of text, for the tests of readers.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace comptroller::load {
 
-// A text that comes in pieces of at most `piece` bytes.
+// A text that is read in pieces of at most `piece` bytes.
 class TextInput : public Input {
  public:
   explicit TextInput(std::string_view text, std::size_t piece = std::string_view::npos)
@@ -28,7 +28,7 @@ class TextInput : public Input {
   std::size_t piece_;
 };
 
-// A beginning, a part that is repeated, and an end, never held as a whole.
+// A beginning, a repeated part and an end; the whole text is never in memory.
 class RepeatedInput : public Input {
  public:
   RepeatedInput(std::string beginning, std::string part, std::size_t times, std::string end)

@@ -1,4 +1,4 @@
-// What a file is split into, as text.
+// Shows the documents of a file as text.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@
 
 namespace comptroller::load {
 
-// A document as one line: `line[.item] text`, `line blank`, or `line[.item] !code: message`.
+// Shows a document as one line: `line[.item] text`, `line blank`, or `line[.item] !code: message`.
 inline std::string shown(const Document& document) {
   std::string text = std::to_string(document.line);
   if (document.item > 0) text += "." + std::to_string(document.item);
@@ -35,7 +35,7 @@ inline std::vector<std::string> split(Input& input, const Documents::Limits& lim
     for (const Document& document : batch) {
       outcome.push_back(shown(document));
       const char* const end = document.text.data() + document.text.size();
-      // Readable, as a sanitizer would tell.
+      // Reads the padding, so that a sanitizer reports it if it is not readable.
       if (document.text.data() != nullptr) padding += std::accumulate(end, end + json::padding, 0);
     }
   }

@@ -22,7 +22,7 @@ TEST_CASE("lower-case hexadecimal addresses pack into 20 bytes each") {
         "0x0000000000000000000000000000000000000001");
 }
 
-TEST_CASE("one address of another form keeps all from being packed") {
+TEST_CASE("one address in another form prevents packing of the list") {
   for (const std::string& other :
        {std::string("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"), usual.substr(0, 41), usual + "0",
         "0X" + usual.substr(2), "00" + usual.substr(2), usual.substr(0, 41) + "g",
@@ -33,7 +33,7 @@ TEST_CASE("one address of another form keeps all from being packed") {
   }
 }
 
-TEST_CASE("random addresses survive packing") {
+TEST_CASE("random addresses are equal after packing") {
   std::mt19937 random(20);
   for (int round = 0; round < 500; ++round) {
     std::string packed((random() % 6) * packed_address_length, '\0');

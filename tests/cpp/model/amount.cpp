@@ -12,7 +12,7 @@ constexpr Int128 one = 1'000'000'000'000'000'000;
 const std::string nines20(20, '9');
 const std::string nines18(18, '9');
 
-// 10^38 - 1, the most an amount can be.
+// 10^38 - 1, the largest amount.
 Int128 largest() {
   Int128 value = 1;
   for (int i = 0; i < 38; ++i) value *= 10;
@@ -58,7 +58,7 @@ TEST_CASE("amounts are exact multiples of 10^-18 and keep their text") {
   }
 }
 
-TEST_CASE("what is no plain decimal within its digits is refused") {
+TEST_CASE("text that is not a plain decimal within the limits is refused") {
   for (const std::string& text :
        {std::string(),         std::string("-"),     std::string("+1"),    std::string(".5"),
         std::string("1."),     std::string("-.5"),   std::string("-1."),   std::string("."),
@@ -73,7 +73,7 @@ TEST_CASE("what is no plain decimal within its digits is refused") {
   }
 }
 
-TEST_CASE("every byte but the digits is refused at every position") {
+TEST_CASE("every byte except digits is refused at every position") {
   for (std::size_t length = 1; length <= 20; ++length) {
     for (std::size_t position = 0; position < length; ++position) {
       for (int byte = 0; byte < 256; ++byte) {
@@ -87,7 +87,7 @@ TEST_CASE("every byte but the digits is refused at every position") {
   }
 }
 
-TEST_CASE("an amount that is not negative has no minus sign at all") {
+TEST_CASE("a non-negative amount has no minus sign") {
   for (const std::string_view text : {"0", "0.0", "007", "1.50"}) {
     CAPTURE(text);
     REQUIRE(NonNegativeAmount::parse(text).has_value());
@@ -112,7 +112,7 @@ TEST_CASE("amounts compare as numbers") {
   CHECK(NonNegativeAmount{"2.0"} != NonNegativeAmount{"3"});
 }
 
-TEST_CASE("sums beyond what an amount can hold are shown whole") {
+TEST_CASE("sums beyond the largest amount are shown completely") {
   CHECK(format_scaled(largest() + 1) == "100000000000000000000");
   const Int128 most = ~(Int128{1} << 127);
   CHECK(format_scaled(most) == "170141183460469231731.687303715884105727");
@@ -134,13 +134,13 @@ TEST_CASE("decimals of any scale have their shortest text") {
   CHECK(format_scaled(Int128{1} << 64, 19, buffer) == "1.8446744073709551616");
 }
 
-TEST_CASE("random numbers come back from their shortest text, and from texts with zeros added") {
+TEST_CASE("random numbers are read from their shortest text, and from texts with zeros added") {
   std::mt19937_64 random(1018);
   for (int round = 0; round < 50'000; ++round) {
     const Int128 limit = largest() + 1;
     Int128 value = static_cast<Int128>(random() >> 1) << 64 | random();
     value %= limit;
-    // Numbers of every size, round ones among them.
+    // Numbers of every size, including round numbers.
     for (std::uint64_t cut = random() % 38; cut > 0; --cut) value /= 10;
     for (std::uint64_t zeros = random() % 19; zeros > 0 && value < limit / 10; --zeros) value *= 10;
     if (random() % 2 == 0) value = -value;
@@ -158,7 +158,7 @@ TEST_CASE("random numbers come back from their shortest text, and from texts wit
   }
 }
 
-TEST_CASE("a text that is no amount gives some number and does no harm") {
+TEST_CASE("text that is not an amount gives an unspecified number without undefined behaviour") {
   for (const std::string& text : {std::string(), std::string("-"), std::string("."),
                                   std::string(300, '9'), "1." + std::string(300, '9')}) {
     CAPTURE(text);
@@ -166,7 +166,7 @@ TEST_CASE("a text that is no amount gives some number and does no harm") {
   }
 }
 
-TEST_CASE("amounts say what they expect") {
+TEST_CASE("the expectation of amounts describes their format") {
   CHECK(Amount::expectation() ==
         "a number in plain decimal with at most 20 integer and 18 fraction digits, such as "
         "1250.75");

@@ -7,7 +7,7 @@
 namespace comptroller {
 namespace {
 
-TEST_CASE("every code has one row: a word of its own, a status, a title") {
+TEST_CASE("every code has one row with its own name, a status and a title") {
   std::set<std::string_view> words;
   for (const Problem& row : problems) {
     CHECK(words.insert(row.code).second);
@@ -29,7 +29,7 @@ TEST_CASE("every code has one row: a word of its own, a status, a title") {
   CHECK(Error::of_system(EACCES, "forbidden").code() == Code::unusable);
 }
 
-TEST_CASE("the refusal of one field says so in its detail too") {
+TEST_CASE("the detail of an error about one field names the field") {
   const Error error = Error::invalid("limit", "must be small");
   CHECK(error.code() == Code::invalid_request);
   CHECK(error.detail() == "limit: must be small");
@@ -45,7 +45,7 @@ std::vector<FieldError> many(int count) {
   return errors;
 }
 
-TEST_CASE("the refusal of several fields names each, of very many the first") {
+TEST_CASE("the detail of an error about several fields names each, up to a maximum") {
   const Error two = Error::fields(many(2));
   CHECK(two.detail() == "f0: is bad; f1: is bad");
   CHECK(two.errors().size() == 2);
@@ -55,7 +55,7 @@ TEST_CASE("the refusal of several fields names each, of very many the first") {
   CHECK(thirty.errors().front().field == "f0");
 }
 
-TEST_CASE("a conflict names what stands in the way") {
+TEST_CASE("a conflict names the existing record") {
   const Error error = Error::conflict("taken", "a1");
   CHECK(error.code() == Code::already_exists);
   CHECK(error.existing() == "a1");

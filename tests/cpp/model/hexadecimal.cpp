@@ -8,7 +8,7 @@
 namespace comptroller {
 namespace {
 
-TEST_CASE("every byte has two lower-case digits, and they have it") {
+TEST_CASE("every byte is written as two lower-case digits and read from them") {
   constexpr std::string_view digits = "0123456789abcdef";
   for (std::size_t byte = 0; byte < 256; ++byte) {
     const char in = static_cast<char>(byte);
@@ -21,7 +21,7 @@ TEST_CASE("every byte has two lower-case digits, and they have it") {
   }
 }
 
-TEST_CASE("many bytes have the digits of each") {
+TEST_CASE("the digits of many bytes are the digits of each") {
   std::string bytes;
   std::string expected;
   for (int byte = 0; byte < 256; ++byte) {
@@ -36,7 +36,7 @@ TEST_CASE("many bytes have the digits of each") {
   }
 }
 
-TEST_CASE("no other character is a digit, first or second") {
+TEST_CASE("other characters are refused as first and second digit") {
   constexpr std::string_view digits = "0123456789abcdef";
   for (int byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);

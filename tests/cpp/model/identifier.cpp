@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view lower_uuid = "0190163d-8694-739b-aea5-966c26f8ad91";
 constexpr std::string_view upper_uuid = "0190163D-8694-739B-AEA5-966C26F8AD91";
 
-TEST_CASE("an id is visible ASCII, kept as given") {
+TEST_CASE("an id is visible ASCII and unchanged") {
   for (const std::string& text :
        {std::string("a"), std::string("ABC-def_9"), std::string("!~"), std::string(128, 'x'),
         std::string(36, 'F'), "X" + std::string(upper_uuid), std::string("{}\"\\/")}) {
@@ -28,7 +28,7 @@ TEST_CASE("an id is visible ASCII, kept as given") {
   }
 }
 
-TEST_CASE("a UUID is kept in lower case, under either type") {
+TEST_CASE("both types convert a UUID to lower case") {
   for (const std::string_view text :
        {lower_uuid, upper_uuid, std::string_view("0190163d-8694-739B-aea5-966C26F8AD91")}) {
     CAPTURE(text);
@@ -41,7 +41,7 @@ TEST_CASE("a UUID is kept in lower case, under either type") {
   CHECK(Uuid{"a"} < Uuid{"b"});
 }
 
-TEST_CASE("what is no UUID is refused where one is wanted, and otherwise an id as given") {
+TEST_CASE("text that is not a UUID is refused as a UUID, and unchanged as an id") {
   for (const std::string_view text :
        {"0190163d8694739baea5966c26f8ad91", "0190163d-8694-739b-aea5-966c26f8ad9",
         "0190163d-8694-739b-aea5-966c26f8ad911", "{190163d-8694-739b-aea5-966c26f8ad91",
@@ -57,7 +57,7 @@ TEST_CASE("what is no UUID is refused where one is wanted, and otherwise an id a
   CHECK_FALSE(Uuid::parse("").has_value());
 }
 
-TEST_CASE("exactly the lower-case UUIDs pack, and come back unchanged") {
+TEST_CASE("only lower-case UUIDs pack, and are equal after unpacking") {
   std::array<char, 16> packed{};
   REQUIRE(pack_uuid(lower_uuid, packed.data()));
   CHECK(packed[0] == '\x01');
@@ -83,7 +83,7 @@ TEST_CASE("exactly the lower-case UUIDs pack, and come back unchanged") {
   }
 }
 
-TEST_CASE("ids made here have the layout of RFC 9562 version 7") {
+TEST_CASE("generated ids have the layout of RFC 9562 version 7") {
   // The example of the RFC's appendix A.6: 2022-02-22T14:22:22.000-05:00.
   const std::array<unsigned char, 10> random{0x0c, 0xc3, 0x18, 0xc4, 0xdc,
                                              0x0c, 0x0c, 0x07, 0x39, 0x8f};
@@ -100,7 +100,7 @@ TEST_CASE("ids made here have the layout of RFC 9562 version 7") {
   CHECK(make_uuid_v7(latest_timestamp, zeros) == "e677d21f-dbff-7000-8000-000000000000");
 }
 
-TEST_CASE("identifiers say what they expect") {
+TEST_CASE("the expectations of identifiers describe their format") {
   CHECK(Id::expectation() == "an id of 1 to 128 printable ASCII characters without space");
   CHECK(Uuid::expectation() == "a UUID, such as 0190163d-8694-739b-aea5-966c26f8ad91");
 }

@@ -22,14 +22,14 @@ std::string changed(std::string_view address, int (*change)(int)) {
   return result;
 }
 
-TEST_CASE("an EVM address in one case or with a right checksum takes its EIP-55 form") {
+TEST_CASE("an EVM address in one case or with a correct checksum is converted to EIP-55") {
   for (const std::string_view checksummed : {
            // The test addresses of EIP-55.
            "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
            "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
            "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
            "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
-           // Those that are all upper or all lower case as they stand.
+           // Addresses with letters of only one case.
            "0x52908400098527886E0F7030069857D2E4169EE7",
            "0x8617E340B3D01FA5F11F306F4090FD50E238070D",
            "0xde709f2102306220921060314715629080e2fb77",
@@ -59,7 +59,7 @@ TEST_CASE("an EVM address with one letter in the wrong case is refused") {
   }
 }
 
-TEST_CASE("what is no EVM address is refused") {
+TEST_CASE("text that is not an EVM address is refused") {
   for (const std::string_view text :
        {"", "0x", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beae",
         "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed0",
@@ -75,14 +75,14 @@ TEST_CASE("what is no EVM address is refused") {
   }
 }
 
-TEST_CASE("a Solana address is base58 of exactly 32 bytes, kept as given") {
+TEST_CASE("a Solana address is base58 of exactly 32 bytes, and unchanged") {
   for (const std::string_view text : {
            "So11111111111111111111111111111111111111112",
            "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
            "Vote111111111111111111111111111111111111111",
            "11111111111111111111111111111111",              // 32 zero bytes
-           "JEKNVnkbo3jma5nREBBJCDoXFVeKkD56V3xKrvRmWxFG",  // 32 times ff
-           "14uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofL",  // a zero byte before 31 times ff
+           "JEKNVnkbo3jma5nREBBJCDoXFVeKkD56V3xKrvRmWxFG",  // 32 bytes ff
+           "14uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofL",  // a zero byte and 31 bytes ff
        }) {
     CAPTURE(text);
     CHECK(canonical_address(Ledger::solana, text) == text);
@@ -94,7 +94,7 @@ TEST_CASE("a Solana address is base58 of exactly 32 bytes, kept as given") {
            "4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofL",     // 31 bytes
            "JEKNVnkbo3jma5nREBBJCDoXFVeKkD56V3xKrvRmWxFH",    // 2^256: 33 bytes in 44 characters
            "2K3n5t4wSaF5mj27Tw9vStXWLWyRjjiH5Cp3CFLpKVCr1c",  // 33 bytes
-           "So1111111111111111111111111111111111111111l",     // not of the alphabet
+           "So1111111111111111111111111111111111111111l",     // not in the alphabet
            "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
        }) {
     CAPTURE(text);
@@ -114,7 +114,7 @@ TEST_CASE("a character outside the alphabet of base58 is refused at every positi
   }
 }
 
-// The base58 text of bytes, by long division.
+// Encodes bytes as base58 by long division.
 std::string encode_base58(std::vector<unsigned char> number) {
   constexpr std::string_view alphabet =
       "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -136,7 +136,7 @@ std::string encode_base58(std::vector<unsigned char> number) {
   return text;
 }
 
-TEST_CASE("exactly the texts of 32 random bytes are Solana addresses, leading zeros too") {
+TEST_CASE("the base58 texts of 32 random bytes are Solana addresses, with leading zeros too") {
   std::mt19937 random(58);
   for (int round = 0; round < 2'000; ++round) {
     std::vector<unsigned char> bytes(30 + random() % 5);
@@ -148,14 +148,14 @@ TEST_CASE("exactly the texts of 32 random bytes are Solana addresses, leading ze
   }
 }
 
-TEST_CASE("addresses say what their ledger expects") {
+TEST_CASE("the expectation of addresses depends on the ledger") {
   CHECK(address_expectation(Ledger::solana) == "an address of SOLANA: 32 bytes in base58");
   CHECK(address_expectation(Ledger::ink) ==
         "an address of INK: 0x and 40 hexadecimal digits, all lower case, all upper case or with a "
-        "right EIP-55 checksum");
+        "correct EIP-55 checksum");
 }
 
-TEST_CASE("an EVM address is found in any case, a Solana address as it is") {
+TEST_CASE("a filter finds an EVM address in any case, a Solana address only unchanged") {
   const std::string kept = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
   const std::string wrong = "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
   for (const Ledger ledger : evm_ledgers) {

@@ -7,8 +7,8 @@
 namespace comptroller {
 namespace {
 
-// A type that refines another has what it does not state itself.
-TEST_CASE("a refinement has the parse, kind and view of what it refines") {
+// A type that inherits from another scalar and overrides some of its members.
+TEST_CASE("a derived type inherits the parse, kind and view of its base") {
   const std::string upper = "0190163D-8694-739B-AEA5-966C26F8AD91";
   const std::string lower = "0190163d-8694-739b-aea5-966c26f8ad91";
   REQUIRE(Scalar<GroupId>::parse(upper).has_value());
@@ -22,7 +22,7 @@ TEST_CASE("a refinement has the parse, kind and view of what it refines") {
   CHECK(Scalar<UpdatedAt>::kind() == "timestamp");
 }
 
-TEST_CASE("closed sets, booleans, lists and records have the trait without a class of their own") {
+TEST_CASE("closed sets, booleans, lists and records are scalars without a class of their own") {
   CHECK(Scalar<SetBy>::kind() == "SetBy");
   CHECK(Scalar<SetBy>::expectation() == "one of CLIENT, PROVIDER");
   CHECK(Scalar<SetBy>::parse("PROVIDER") == SetBy::provider);
@@ -43,7 +43,7 @@ TEST_CASE("values without a text form cannot be parsed") {
   CHECK_FALSE(Parsed<NullableTimestamp>);
 }
 
-TEST_CASE("what a field means follows from its type") {
+TEST_CASE("the traits of a field follow from its type") {
   CHECK(names_customer<CustomerId>);
   CHECK(names_customer<OwnerId>);
   CHECK_FALSE(names_customer<Id>);

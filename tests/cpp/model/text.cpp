@@ -37,7 +37,7 @@ TEST_CASE("characters are counted in well-formed UTF-8 without control character
       {"\xef\xbf\xbf", 1},              // U+FFFF
       {"\xf0\x90\x80\x80", 1},          // U+10000
       {"\xf4\x8f\xbf\xbf", 1},          // U+10FFFF
-      {"e\xcc\x81", 2},                 // nothing is composed
+      {"e\xcc\x81", 2},                 // no normalisation
       {"1234567\xc3\xa9 1234567", 16},  // across blocks of eight
       {repeated("\xf0\x9f\x98\x80", 9), 9},
       {std::string(1, '\0'), std::nullopt},
@@ -45,7 +45,7 @@ TEST_CASE("characters are counted in well-formed UTF-8 without control character
       {"12345678\x01", std::nullopt},
       {"\n", std::nullopt},
       {"tab\tin a long enough text", std::nullopt},
-      {"\x80", std::nullopt},      // a continuation without a lead
+      {"\x80", std::nullopt},      // a continuation without a lead byte
       {"\xc0\xaf", std::nullopt},  // overlong
       {"\xc1\xbf", std::nullopt},
       {"\xe0\x9f\xbf", std::nullopt},
@@ -59,7 +59,7 @@ TEST_CASE("characters are counted in well-formed UTF-8 without control character
       {"\xe2\x82", std::nullopt},
       {"\xf0\x9f\x98", std::nullopt},
       {"\xf0", std::nullopt},
-      {"\xc3(", std::nullopt},  // a lead without its continuation
+      {"\xc3(", std::nullopt},  // a lead byte without its continuation
       {"\xe2(\xac", std::nullopt},
       {"\xe2\x82(", std::nullopt},
       {"\xf0\x9f(\x80", std::nullopt},
@@ -83,7 +83,7 @@ TEST_CASE("a control character is found at every position") {
   }
 }
 
-TEST_CASE("what random code points encode to is counted, and a damaged byte is noticed") {
+TEST_CASE("random code points are counted, and a damaged byte is detected") {
   std::mt19937 random(20260131);
   std::uniform_int_distribution<std::uint32_t> code_points(0x20, 0x10ffff);
   for (int round = 0; round < 2'000; ++round) {
@@ -117,7 +117,7 @@ TEST_CASE("what random code points encode to is counted, and a damaged byte is n
   }
 }
 
-TEST_CASE("lengths are bounds in code points, not bytes") {
+TEST_CASE("length limits count code points, not bytes") {
   CHECK_FALSE(Label::parse("").has_value());
   CHECK(Note::parse("")->value.empty());
   CHECK(Label::parse(repeated("x", 128)).has_value());
@@ -147,7 +147,7 @@ TEST_CASE("texts order and compare by their bytes") {
   CHECK(TransactionHash{"0x1"} == TransactionHash{"0x1"});
 }
 
-TEST_CASE("a word begins with a capital and goes on with capitals, digits and underscores") {
+TEST_CASE("a word begins with a capital, followed by capitals, digits and underscores") {
   for (const std::string& word :
        {std::string("A"), std::string("CLAIM_ALL"), std::string("Z9_"), repeated("A", 64)}) {
     CAPTURE(word);
@@ -163,7 +163,7 @@ TEST_CASE("a word begins with a capital and goes on with capitals, digits and un
   }
 }
 
-TEST_CASE("only the usual form of a transaction hash packs, and comes back unchanged") {
+TEST_CASE("only the usual form of a transaction hash packs, and is equal after unpacking") {
   const std::string digits = repeated("0123456789abcdef", 4);
   const std::string capitals = repeated("0123456789ABCDEF", 4);
   const std::string usual = "0x" + digits;
@@ -185,7 +185,7 @@ TEST_CASE("only the usual form of a transaction hash packs, and comes back uncha
   CHECK_FALSE(TransactionHash::parse("").has_value());
 }
 
-TEST_CASE("random transaction hashes survive packing") {
+TEST_CASE("random transaction hashes are equal after packing") {
   std::mt19937 random(55);
   for (int round = 0; round < 1'000; ++round) {
     std::array<char, 32> packed{};
@@ -197,7 +197,7 @@ TEST_CASE("random transaction hashes survive packing") {
   }
 }
 
-TEST_CASE("texts say what they expect") {
+TEST_CASE("the expectations of texts describe their format") {
   CHECK(Label::expectation() == "1 to 128 characters without control characters");
   CHECK(Note::expectation() == "0 to 1024 characters without control characters");
   CHECK(Term::expectation() == Label::expectation());
@@ -206,12 +206,12 @@ TEST_CASE("texts say what they expect") {
         "a word of 1 to 64 characters A-Z, 0-9 and _ that begins with a letter, such as COMPLETED");
 }
 
-TEST_CASE("what is repeated is cut to 80 bytes, between characters") {
+TEST_CASE("quoted text is cut to 80 bytes, between characters") {
   CHECK(shorten("") == "");
   CHECK(shorten(repeated("x", 80)) == repeated("x", 80));
   CHECK(shorten(repeated("x", 81)) == repeated("x", 80) + "...");
   CHECK(shorten("x" + repeated("\u00e9", 40)) == "x" + repeated("\u00e9", 39) + "...");
-  CHECK(shorten(repeated("\x80", 81)) == "...");  // no text at all
+  CHECK(shorten(repeated("\x80", 81)) == "...");  // not a valid text
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ struct Accepted {
   std::string_view shown;
 };
 
-TEST_CASE("RFC 3339 timestamps with an offset are kept as UTC microseconds") {
+TEST_CASE("RFC 3339 timestamps with an offset are converted to UTC microseconds") {
   const Accepted cases[] = {
       {"1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z"},
       {"2026-01-31T23:59:59Z", "2026-01-31T23:59:59.000000Z"},
@@ -25,7 +25,7 @@ TEST_CASE("RFC 3339 timestamps with an offset are kept as UTC microseconds") {
       {"2026-01-31T23:59:59-00:01", "2026-02-01T00:00:59.000000Z"},
       {"2026-01-31T23:59:59-23:59", "2026-02-01T23:58:59.000000Z"},
       {"2026-01-01T00:00:00+23:59", "2025-12-31T00:01:00.000000Z"},
-      // Any number of fraction digits, cut and never rounded.
+      // Any number of fraction digits; they are truncated, not rounded.
       {"2026-01-31T23:59:59.5Z", "2026-01-31T23:59:59.500000Z"},
       {"2026-01-31T23:59:59.05+01:00", "2026-01-31T22:59:59.050000Z"},
       {"2026-01-31T23:59:59.123456Z", "2026-01-31T23:59:59.123456Z"},
@@ -36,7 +36,7 @@ TEST_CASE("RFC 3339 timestamps with an offset are kept as UTC microseconds") {
       {"2024-02-29T12:00:00Z", "2024-02-29T12:00:00.000000Z"},
       {"2000-02-29T12:00:00Z", "2000-02-29T12:00:00.000000Z"},
       {"2000-02-29T23:30:00-01:00", "2000-03-01T00:30:00.000000Z"},
-      // The ends of time are those of UTC.
+      // The earliest and latest times, in UTC.
       {"0001-01-01T00:00:00Z", "0001-01-01T00:00:00.000000Z"},
       {"0000-12-31T23:59:59-01:00", "0001-01-01T00:59:59.000000Z"},
       {"9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.999999Z"},
@@ -57,7 +57,7 @@ TEST_CASE("RFC 3339 timestamps with an offset are kept as UTC microseconds") {
   }
 }
 
-TEST_CASE("what is no timestamp with an offset is refused") {
+TEST_CASE("text that is not a timestamp with an offset is refused") {
   for (const std::string_view text : {
            "",
            "2026-01-31",
@@ -120,7 +120,7 @@ TEST_CASE("what is no timestamp with an offset is refused") {
   }
 }
 
-TEST_CASE("no byte of a timestamp may be another") {
+TEST_CASE("a timestamp with a changed byte is refused") {
   const std::string text = "2026-01-31T23:59:59.123456+00:00";
   REQUIRE(Timestamp::parse(text).has_value());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -133,17 +133,17 @@ TEST_CASE("no byte of a timestamp may be another") {
   }
 }
 
-TEST_CASE("every day of the years 0001 to 9999 is shown as the calendar has it") {
+TEST_CASE("every day of the years 0001 to 9999 is formatted according to the calendar") {
   using std::chrono::days;
   using std::chrono::sys_days;
   constexpr std::int64_t day_length = 86'400'000'000;
   std::int64_t wrong = 0;
   std::int64_t count = 0;
   char text[timestamp_length];
-  for (std::int64_t moment = earliest_timestamp.microseconds;
-       moment < latest_timestamp.microseconds; moment += day_length) {
-    const std::chrono::year_month_day date{sys_days{days{moment / day_length}}};
-    format_timestamp({moment + count % day_length}, text);
+  for (std::int64_t instant = earliest_timestamp.microseconds;
+       instant < latest_timestamp.microseconds; instant += day_length) {
+    const std::chrono::year_month_day date{sys_days{days{instant / day_length}}};
+    format_timestamp({instant + count % day_length}, text);
     const auto digits = [&text](int at, int length) {
       int value = 0;
       for (int i = at; i < at + length; ++i) value = 10 * value + (text[i] - '0');
@@ -153,7 +153,7 @@ TEST_CASE("every day of the years 0001 to 9999 is shown as the calendar has it")
         digits(0, 4) == int{date.year()} &&
         digits(5, 2) == static_cast<int>(unsigned{date.month()}) &&
         digits(8, 2) == static_cast<int>(unsigned{date.day()}) &&
-        Timestamp::parse({text, timestamp_length}) == Timestamp{moment + count % day_length};
+        Timestamp::parse({text, timestamp_length}) == Timestamp{instant + count % day_length};
     wrong += same ? 0 : 1;
     ++count;
   }
@@ -161,24 +161,24 @@ TEST_CASE("every day of the years 0001 to 9999 is shown as the calendar has it")
   CHECK(count == 3'652'059);
 }
 
-TEST_CASE("random moments come back from their text") {
+TEST_CASE("random times are equal after formatting and parsing") {
   std::mt19937_64 random(20260131);
-  std::uniform_int_distribution<std::int64_t> moments(earliest_timestamp.microseconds,
-                                                      latest_timestamp.microseconds);
+  std::uniform_int_distribution<std::int64_t> instants(earliest_timestamp.microseconds,
+                                                       latest_timestamp.microseconds);
   for (int round = 0; round < 20'000; ++round) {
-    const Timestamp timestamp{moments(random)};
+    const Timestamp timestamp{instants(random)};
     CHECK(Timestamp::parse(to_string(timestamp)) == timestamp);
   }
 }
 
-TEST_CASE("a moment outside the years is shown as the nearest inside") {
+TEST_CASE("a time outside the years is shown as the nearest time inside") {
   CHECK(to_string({std::numeric_limits<std::int64_t>::min()}) == "0001-01-01T00:00:00.000000Z");
   CHECK(to_string({earliest_timestamp.microseconds - 1}) == "0001-01-01T00:00:00.000000Z");
   CHECK(to_string({latest_timestamp.microseconds + 1}) == "9999-12-31T23:59:59.999999Z");
   CHECK(to_string({std::numeric_limits<std::int64_t>::max()}) == "9999-12-31T23:59:59.999999Z");
 }
 
-TEST_CASE("timestamps order as time does and say what they expect") {
+TEST_CASE("timestamps are ordered by time, and their expectation describes the format") {
   CHECK(Timestamp{1} < Timestamp{2});
   CHECK(Timestamp{} == Timestamp{0});
   CHECK(Timestamp::expectation() ==

@@ -39,8 +39,8 @@ std::string refused_field(auto action) {
   }
 }
 
-TEST_CASE("a new group has what it is given, and the rest from the start") {
-  const PayoutGroup group = create_group(group_request(Ledger::ethereum, lower), moment, "g1");
+TEST_CASE("a new group has the given members and initial values") {
+  const PayoutGroup group = create_group(group_request(Ledger::ethereum, lower), instant, "g1");
   CHECK(group.id.value == "g1");
   CHECK(group.ledger == Ledger::ethereum);
   CHECK(group.asset_type == Term{"ETH"});
@@ -53,22 +53,22 @@ TEST_CASE("a new group has what it is given, and the rest from the start") {
   CHECK(group.onchain_status == Word{"UNREGISTERED"});
   REQUIRE(group.balance.has_value());
   CHECK(group.balance->text == "0");
-  CHECK(group.created_at == moment);
-  CHECK(group.updated_at == UpdatedAt{moment});
+  CHECK(group.created_at == instant);
+  CHECK(group.updated_at == UpdatedAt{instant});
   CHECK_FALSE(group.rate_id.has_value());
   CHECK_FALSE(group.balance_at.has_value());
   CHECK_FALSE(group.onchain_group_id.has_value());
   CHECK_FALSE(group.last_claim_all_at.has_value());
-  CHECK(create_group(group_request(Ledger::solana, solana), moment, "g2").claimer_address ==
+  CHECK(create_group(group_request(Ledger::solana, solana), instant, "g2").claimer_address ==
         Label{solana});
 }
 
-TEST_CASE("a group's addresses must be addresses of its ledger") {
+TEST_CASE("a group's addresses must be valid on its ledger") {
   for (const auto& [ledger, address] : {std::pair{Ledger::solana, lower},
                                         {Ledger::ethereum, solana},
                                         {Ledger::ink, wrong_checksum}}) {
     CAPTURE(address);
-    CHECK(refused_field([&] { create_group(group_request(ledger, address), moment, "g"); }) ==
+    CHECK(refused_field([&] { create_group(group_request(ledger, address), instant, "g"); }) ==
           "claimer_address");
   }
   PayoutGroup line = some_group();
@@ -79,7 +79,7 @@ TEST_CASE("a group's addresses must be addresses of its ledger") {
   CHECK(refused_field([&] { complete(line); }) == "destination_address");
 }
 
-TEST_CASE("a loaded group keeps what it has") {
+TEST_CASE("a loaded group keeps its members") {
   PayoutGroup line;
   complete(line);
   CHECK_FALSE(line.claimer_address.has_value());
@@ -99,60 +99,60 @@ TEST_CASE("a loaded group keeps what it has") {
   CHECK(line.balance->text == "2");
 }
 
-TEST_CASE("an update of a group sets what is given; one without a member changes nothing") {
+TEST_CASE("an update of a group sets the given members; without members it changes nothing") {
   const PayoutGroup before = some_group();
-  CHECK(update_group(before, {}, moment).updated_at == before.updated_at);
+  CHECK(update_group(before, {}, instant).updated_at == before.updated_at);
   UpdatePayoutGroup request;
   request.name = Name{"Second"};
-  const PayoutGroup named = update_group(before, request, moment);
+  const PayoutGroup named = update_group(before, request, instant);
   CHECK(named.name == Name{"Second"});
   CHECK(named.jurisdiction == before.jurisdiction);
-  CHECK(named.updated_at == UpdatedAt{moment});
+  CHECK(named.updated_at == UpdatedAt{instant});
   request = {};
   request.jurisdiction = Term{"FR"};
-  const PayoutGroup moved = update_group(before, request, moment);
+  const PayoutGroup moved = update_group(before, request, instant);
   CHECK(moved.name == before.name);
   CHECK(moved.jurisdiction == Term{"FR"});
-  CHECK(moved.updated_at == UpdatedAt{moment});
+  CHECK(moved.updated_at == UpdatedAt{instant});
 }
 
-TEST_CASE("an observation of a group sets what was seen, a balance with its moment") {
+TEST_CASE("an observation of a group sets the observed members, and a balance with its time") {
   const PayoutGroup before = some_group();
-  CHECK(observe_group(before, {}, moment).updated_at == before.updated_at);
+  CHECK(observe_group(before, {}, instant).updated_at == before.updated_at);
   ObservePayoutGroup request;
   request.balance = NonNegativeAmount{"7.5"};
-  PayoutGroup after = observe_group(before, request, moment);
+  PayoutGroup after = observe_group(before, request, instant);
   CHECK(after.balance->text == "7.5");
-  CHECK(after.balance_at == moment);
+  CHECK(after.balance_at == instant);
   request.balance_at = earlier_moment;
-  CHECK(observe_group(before, request, moment).balance_at == earlier_moment);
+  CHECK(observe_group(before, request, instant).balance_at == earlier_moment);
   request = {};
   request.onchain_status = Word{"ACTIVE"};
   request.rate_id = Label{"r"};
   request.onchain_group_id = Label{"42"};
   request.last_claim_all_at = later_moment;
-  after = observe_group(before, request, moment);
+  after = observe_group(before, request, instant);
   CHECK(after.onchain_status == Word{"ACTIVE"});
   CHECK(after.rate_id == Label{"r"});
   CHECK(after.onchain_group_id == Label{"42"});
   CHECK(after.last_claim_all_at == later_moment);
   CHECK_FALSE(after.balance_at.has_value());
-  CHECK(after.updated_at == UpdatedAt{moment});
+  CHECK(after.updated_at == UpdatedAt{instant});
 }
 
-TEST_CASE("an address is UNREGISTERED without a group, PENDING with one, and with each new one") {
+TEST_CASE("an address is UNREGISTERED without a group, PENDING after each change of group") {
   CreateRewardAddress request;
   request.ledger = Ledger::ethereum;
   request.address = Label{lower};
   request.name = Name{"Mine"};
-  RewardAddress address = create_address(request, moment, "a1");
+  RewardAddress address = create_address(request, instant, "a1");
   CHECK(address.id.value == "a1");
   CHECK(address.address == Label{checksummed});
   CHECK(address.name == Name{"Mine"});
-  CHECK(address.created_at == moment);
+  CHECK(address.created_at == instant);
   CHECK(address.status == Word{"UNREGISTERED"});
   request.payout_group_id = GroupId{{"g1"}};
-  CHECK(create_address(request, moment, "a1").status == Word{"PENDING"});
+  CHECK(create_address(request, instant, "a1").status == Word{"PENDING"});
 
   UpdateRewardAddress update;
   address.status = Word{"ACTIVE"};
@@ -172,7 +172,7 @@ TEST_CASE("an address is UNREGISTERED without a group, PENDING with one, and wit
   CHECK(refused_field([&] { complete(address); }) == "address");
 }
 
-TEST_CASE("an address and its group are on one ledger") {
+TEST_CASE("an address and its group must be on one ledger") {
   RewardAddress address;
   address.ledger = Ledger::ink;
   PayoutGroup group = some_group();

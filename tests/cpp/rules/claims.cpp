@@ -20,7 +20,7 @@ Claim claim_that_is(ClaimStatus status) {
 }
 
 ClaimStatus status_of(const Case& row, std::string_view name) {
-  return find_word<ClaimStatus>(row.text(name)).value();
+  return find_enum<ClaimStatus>(row.text(name)).value();
 }
 
 Claim moved(const Claim& claim, const std::string& move, std::optional<Timestamp> at) {
@@ -28,19 +28,19 @@ Claim moved(const Claim& claim, const std::string& move, std::optional<Timestamp
     SubmitClaim request;
     request.tx_hash = Label{"0xhash"};
     request.at = at;
-    return submit_claim(claim, request, moment);
+    return submit_claim(claim, request, instant);
   }
   if (move == "confirm") {
     ConfirmClaim request;
     request.at = at;
-    return confirm_claim(claim, request, moment);
+    return confirm_claim(claim, request, instant);
   }
   FailClaim request;
   request.error_message = Note{"out of gas"};
-  return fail_claim(claim, request, moment);
+  return fail_claim(claim, request, instant);
 }
 
-TEST_CASE("a claim moves along its path and in no other way") {
+TEST_CASE("a claim changes only along its transitions") {
   for (const Case& row : Vectors("claim-moves")) {
     CAPTURE(row.shown());
     const Claim before = claim_that_is(status_of(row, "from"));
@@ -50,27 +50,27 @@ TEST_CASE("a claim moves along its path and in no other way") {
     if (!code.empty()) continue;
     CHECK(after.onchain_status == status_of(row, "to"));
     CHECK(is_transition(before.onchain_status, after.onchain_status));
-    CHECK(after.updated_at == UpdatedAt{moment});
+    CHECK(after.updated_at == UpdatedAt{instant});
     CHECK(after.created_at == before.created_at);
   }
 }
 
-TEST_CASE("a move records what it is told of, and now where it is told no moment") {
+TEST_CASE("a transition records its members and time; default: now") {
   const Claim pending = claim_that_is(ClaimStatus::pending);
   const Claim submitted = moved(pending, "submit", {});
   CHECK(submitted.tx_hash == TransactionHash{"0xhash"});
-  CHECK(submitted.submitted_at == moment);
+  CHECK(submitted.submitted_at == instant);
   CHECK(moved(pending, "submit", earlier_moment).submitted_at == earlier_moment);
-  CHECK(moved(submitted, "confirm", {}).confirmed_at == moment);
+  CHECK(moved(submitted, "confirm", {}).confirmed_at == instant);
   CHECK(moved(submitted, "confirm", later_moment).confirmed_at == later_moment);
   CHECK(moved(submitted, "fail", {}).error_message == Note{"out of gas"});
 }
 
-TEST_CASE("a loaded claim may arrive further along, never behind") {
+TEST_CASE("a loaded claim may have a later status, never an earlier one") {
   for (const Case& row : Vectors("claim-arrivals")) {
     CAPTURE(row.shown());
     Claim stored = claim_that_is(status_of(row, "stored"));
-    stored.updated_at = UpdatedAt{moment};
+    stored.updated_at = UpdatedAt{instant};
     Claim line = stored;
     line.onchain_status = status_of(row, "line");
     const std::string relation = row.text("updated_at");
@@ -87,11 +87,11 @@ TEST_CASE("a loaded claim may arrive further along, never behind") {
   }
 }
 
-TEST_CASE("the confirmation of a CLAIM_ALL counts for its group") {
+TEST_CASE("the confirmation of a CLAIM_ALL claim counts for its group") {
   Claim claim = claim_that_is(ClaimStatus::confirmed);
-  CHECK_FALSE(claims_all_at(claim).has_value());  // a loaded one may lack confirmed_at
-  claim.confirmed_at = moment;
-  CHECK(claims_all_at(claim) == moment);
+  CHECK_FALSE(claims_all_at(claim).has_value());  // a loaded claim may lack confirmed_at
+  claim.confirmed_at = instant;
+  CHECK(claims_all_at(claim) == instant);
   claim.claim_type = Word{"CLAIM_SOME"};
   CHECK_FALSE(claims_all_at(claim).has_value());
   claim.claim_type = Word{"CLAIM_ALL"};

@@ -5,7 +5,7 @@
 namespace comptroller::rules {
 namespace {
 
-// One of two different values of a type.
+// Returns one of two different values of a type.
 template <class T>
 T value_of(bool second) {
   if constexpr (is_optional<T>) {
@@ -13,8 +13,8 @@ T value_of(bool second) {
   } else if constexpr (std::same_as<T, bool>) {
     return second;
   } else if constexpr (ClosedSet<T>) {
-    // A set of a single word has no second value; absence stands for it.
-    return static_cast<T>(words_of<T>.size() > 1 && second ? 1 : 0);
+    // A closed set of one value has no second value; the member is then unset.
+    return static_cast<T>(enum_texts<T>.size() > 1 && second ? 1 : 0);
   } else if constexpr (std::same_as<T, NullableTimestamp>) {
     return second ? NullableTimestamp{Timestamp{5}} : NullableTimestamp{};
   } else if constexpr (std::derived_from<T, Timestamp>) {
@@ -48,14 +48,14 @@ constexpr bool counts() {
 
 template <class T>
 constexpr bool has_two_values() {
-  if constexpr (ClosedSet<T>) return words_of<T>.size() > 1;
+  if constexpr (ClosedSet<T>) return enum_texts<T>.size() > 1;
   return true;
 }
 
-TEST_CASE_TEMPLATE("two records say the same exactly when each member does", R, StoredIdentity,
-                   Orchestration, PayoutGroup, RewardAddress, Claim, Control, Balance, Transfer,
-                   FailReason, CryptoEndpoint, FiatSource, FiatDestination, ProfileEndpoint, Source,
-                   Destination) {
+TEST_CASE_TEMPLATE("two records have equal content exactly if each member is equal", R,
+                   StoredIdentity, Orchestration, PayoutGroup, RewardAddress, Claim, Control,
+                   Balance, Transfer, FailReason, CryptoEndpoint, FiatSource, FiatDestination,
+                   ProfileEndpoint, Source, Destination) {
   const R record = value_of<R>(false);
   CHECK(same_content(record, record));
   CHECK(same_content(R{}, R{}));

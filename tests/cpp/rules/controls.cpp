@@ -19,24 +19,24 @@ CreateControl request_of(const Case& row) {
   return request;
 }
 
-TEST_CASE("who may create which control") {
+TEST_CASE("clients and the operator create controls within their rights") {
   for (const Case& row : Vectors("create-control")) {
     CAPTURE(row.shown());
     const std::vector<Control> standing = controls_of(row.texts("standing"));
     const Principal principal = principal_of(row.text("who"));
     Control created;
     const std::string code = code_of(
-        [&] { created = create_control(request_of(row), standing, principal, moment, "new"); });
+        [&] { created = create_control(request_of(row), standing, principal, instant, "new"); });
     CHECK(code == row.code());
     if (!code.empty()) continue;
     CHECK(created.id == Id{"new"});
     CHECK(created.identity_id == Id{"i1"});
-    CHECK(word(created.type) == row.text("type"));
-    CHECK(word(created.set_by) == row.text("set_by"));
+    CHECK(enum_text(created.type) == row.text("type"));
+    CHECK(enum_text(created.set_by) == row.text("set_by"));
     CHECK(created.is_overridable == row.flag("overridable"));
     CHECK(created.reason_code == Word{"TEST"});
     CHECK(created.reason == Note{"because"});
-    CHECK(created.created_at == moment);
+    CHECK(created.created_at == instant);
     CHECK_FALSE(created.deleted_at.value.has_value());
     CHECK(created.created_by == Label{principal.actor()});
     CHECK_FALSE(created.deleted_by.has_value());
@@ -44,19 +44,19 @@ TEST_CASE("who may create which control") {
   }
 }
 
-TEST_CASE("a control that stands in the way is named") {
+TEST_CASE("the conflict of a new control names the active control") {
   CreateControl request;
   request.type = ControlType::closed;
   const std::vector<Control> standing = controls_of({"DORMANT/CLIENT", "CLOSED/CLIENT"});
   try {
-    create_control(request, standing, principal_of("client"), moment, "new");
+    create_control(request, standing, principal_of("client"), instant, "new");
     FAIL("not refused");
   } catch (const Error& error) {
     CHECK(error.existing() == standing[1].id.value);
   }
 }
 
-TEST_CASE("who may delete which control, and what is left of the identity") {
+TEST_CASE("clients and the operator delete controls within their rights, and the status follows") {
   for (const Case& row : Vectors("delete-control")) {
     CAPTURE(row.shown());
     Control control = control_of(row.text("type") + "/" + row.text("set_by"), "target");
@@ -66,10 +66,10 @@ TEST_CASE("who may delete which control, and what is left of the identity") {
     std::vector<Control> left = controls_of(row.texts("others"));
     Control deleted = control;
     const std::string code =
-        code_of([&] { deleted = delete_control(control, Note{"over"}, principal, moment); });
+        code_of([&] { deleted = delete_control(control, Note{"over"}, principal, instant); });
     CHECK(code == row.code());
     if (code.empty()) {
-      CHECK(deleted.deleted_at.value == moment);
+      CHECK(deleted.deleted_at.value == instant);
       CHECK(deleted.deleted_by == Label{principal.actor()});
       CHECK(deleted.deletion_reason == Note{"over"});
       deleted.deleted_at = control.deleted_at;
@@ -77,14 +77,14 @@ TEST_CASE("who may delete which control, and what is left of the identity") {
     } else if (!row.flag("deleted")) {
       left.push_back(control);
     }
-    CHECK(word(status_of(left)) == row.text("status"));
-    CHECK(words_of(permitted_actions(left)) == row.texts("permitted_actions"));
+    CHECK(enum_text(status_of(left)) == row.text("status"));
+    CHECK(enum_texts(permitted_actions(left)) == row.texts("permitted_actions"));
   }
 }
 
 TEST_CASE("a deletion without a reason has none") {
   const Control deleted = delete_control(control_of("CLOSED/CLIENT/overridable"), std::nullopt,
-                                         principal_of("client"), moment);
+                                         principal_of("client"), instant);
   CHECK_FALSE(deleted.deletion_reason.has_value());
 }
 

@@ -28,18 +28,18 @@ std::vector<std::string> described(const std::vector<Control>& controls) {
 void check_made(const Control& control, const Principal& principal) {
   CHECK(control.identity_id == identity);
   CHECK(control.id.value.starts_with("made-"));
-  CHECK(control.created_at == moment);
+  CHECK(control.created_at == instant);
   CHECK(control.created_by == Label{principal.actor()});
   CHECK(is_legacy_control(control));
   CHECK(control.reason_code ==
         Word{control.set_by == SetBy::client ? "LEGACY_USER_DISABLED" : "LEGACY_ADMIN_DISABLED"});
 }
 
-// What stands after a change, each deleted control being one that stood before.
+// Returns the active controls after a change. Each deleted control must have been active before.
 std::vector<Control> apply(std::vector<Control> active, const LegacyChange& change,
                            const Principal& principal) {
   for (const Control& deleted : change.deleted) {
-    CHECK(deleted.deleted_at.value == moment);
+    CHECK(deleted.deleted_at.value == instant);
     CHECK(deleted.deleted_by == Label{principal.actor()});
     CHECK(std::erase_if(active, [&](const Control& c) { return c.id == deleted.id; }) == 1);
   }
@@ -50,7 +50,7 @@ std::vector<Control> apply(std::vector<Control> active, const LegacyChange& chan
   return active;
 }
 
-TEST_CASE("writing the deprecated booleans is writing their controls") {
+TEST_CASE("writing the deprecated booleans creates and deletes their controls") {
   for (const Case& row : Vectors("legacy-flags")) {
     CAPTURE(row.shown());
     const std::vector<Control> before = controls_of(row.texts("before"));
@@ -58,7 +58,7 @@ TEST_CASE("writing the deprecated booleans is writing their controls") {
     LegacyChange change;
     const std::string code = code_of([&] {
       change = write_legacy_flags(flags_of(row.object("written")), identity, before, principal,
-                                  moment, numbered());
+                                  instant, numbered());
     });
     CHECK(code == row.code());
     if (!code.empty()) continue;
@@ -68,15 +68,15 @@ TEST_CASE("writing the deprecated booleans is writing their controls") {
     const Identity shown = show_identity({}, after);
     CHECK(shown.user_disabled == row.flag("user_disabled"));
     CHECK(shown.admin_disabled == row.flag("admin_disabled"));
-    CHECK(word(shown.status) == row.text("status"));
-    CHECK(words_of(shown.status_details.permitted_actions) == row.texts("permitted_actions"));
+    CHECK(enum_text(shown.status) == row.text("status"));
+    CHECK(enum_texts(shown.status_details.permitted_actions) == row.texts("permitted_actions"));
   }
 }
 
-TEST_CASE("a control that keeps a boolean from being written is named") {
+TEST_CASE("the conflict of a boolean names the active control") {
   const std::vector<Control> before = controls_of({"SELL_ONLY/CLIENT/enforced"});
   try {
-    write_legacy_flags({true, std::nullopt}, identity, before, principal_of("client"), moment,
+    write_legacy_flags({true, std::nullopt}, identity, before, principal_of("client"), instant,
                        numbered());
     FAIL("not refused");
   } catch (const Error& error) {
@@ -84,13 +84,13 @@ TEST_CASE("a control that keeps a boolean from being written is named") {
   }
 }
 
-TEST_CASE("a loaded identity's booleans make controls and never lift one") {
+TEST_CASE("the booleans of a loaded identity create controls and never delete one") {
   for (const Case& row : Vectors("legacy-loads")) {
     CAPTURE(row.shown());
     std::vector<Control> controls = controls_of(row.texts("before"));
     const Principal principal = principal_of("operator");
     for (const Control& made : load_legacy_flags(flags_of(row.object("line")), identity, controls,
-                                                 principal, moment, numbered())) {
+                                                 principal, instant, numbered())) {
       check_made(made, principal);
       controls.push_back(made);
     }
@@ -98,7 +98,7 @@ TEST_CASE("a loaded identity's booleans make controls and never lift one") {
   }
 }
 
-TEST_CASE("only the reason codes of the booleans mark a control as theirs") {
+TEST_CASE("only the reason codes of the booleans identify their controls") {
   Control control = control_of("SELL_ONLY/CLIENT/overridable");
   CHECK_FALSE(is_legacy_control(control));
   for (const char* reason : {"LEGACY_USER_DISABLED", "LEGACY_ADMIN_DISABLED"}) {

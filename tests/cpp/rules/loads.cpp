@@ -13,11 +13,11 @@ R stored_record() {
   R record{};
   customer_of(record) = "acme";
   record.created_at = earlier_moment;
-  if constexpr (requires { record.updated_at; }) record.updated_at = UpdatedAt{moment};
+  if constexpr (requires { record.updated_at; }) record.updated_at = UpdatedAt{instant};
   return record;
 }
 
-// What a line with other content says: one member that the kind has.
+// Changes the content of a line by one member that its kind has.
 void change(StoredIdentity& line) {
   line.ref_id = Label{"other"};
 }
@@ -46,7 +46,7 @@ TEST_CASE_TEMPLATE("a line changes a record only with a later updated_at", R, St
   CHECK(same_content(*merged, line));
 }
 
-TEST_CASE_TEMPLATE("no record ever changes its customer or created_at", R, StoredIdentity,
+TEST_CASE_TEMPLATE("the customer and created_at of a record never change", R, StoredIdentity,
                    Orchestration, PayoutGroup, Claim, Control, RewardAddress) {
   const R stored = stored_record<R>();
   R line = stored;
@@ -55,14 +55,14 @@ TEST_CASE_TEMPLATE("no record ever changes its customer or created_at", R, Store
   customer_of(foreign) = "other";
   CHECK(code_of([&] { merge(stored, foreign); }) == "already-exists");
   R younger = line;
-  younger.created_at = moment;
+  younger.created_at = instant;
   CHECK(code_of([&] { merge(stored, younger); }) == "already-exists");
 }
 
-TEST_CASE("of two groups with one updated_at the later last_claim_all_at stands") {
+TEST_CASE("of two groups with the same updated_at, the later last_claim_all_at is kept") {
   const auto stored = stored_record<PayoutGroup>();
   PayoutGroup raised = stored;
-  raised.last_claim_all_at = moment;
+  raised.last_claim_all_at = instant;
   const auto merged = merge(stored, raised);
   REQUIRE(merged.has_value());
   CHECK(same_content(*merged, raised));
@@ -76,19 +76,19 @@ TEST_CASE("of two groups with one updated_at the later last_claim_all_at stands"
   CHECK(merge(raised, newer).value().last_claim_all_at == std::nullopt);
 }
 
-TEST_CASE("a change is later than what it changes, as far as time goes") {
-  CHECK(changed_at(later_moment, UpdatedAt{moment}) == UpdatedAt{later_moment});
-  CHECK(changed_at(moment, UpdatedAt{moment}) == UpdatedAt{{moment.microseconds + 1}});
-  CHECK(changed_at(moment, UpdatedAt{later_moment}) == UpdatedAt{{later_moment.microseconds + 1}});
-  CHECK(changed_at(moment, UpdatedAt{latest_timestamp}) == UpdatedAt{latest_timestamp});
+TEST_CASE("updated_at of a change is later than before, within the range of times") {
+  CHECK(changed_at(later_moment, UpdatedAt{instant}) == UpdatedAt{later_moment});
+  CHECK(changed_at(instant, UpdatedAt{instant}) == UpdatedAt{{instant.microseconds + 1}});
+  CHECK(changed_at(instant, UpdatedAt{later_moment}) == UpdatedAt{{later_moment.microseconds + 1}});
+  CHECK(changed_at(instant, UpdatedAt{latest_timestamp}) == UpdatedAt{latest_timestamp});
 }
 
-TEST_CASE("a stored control changes once, by its deletion") {
+TEST_CASE("a stored control changes once, when it is deleted") {
   const Control stored = stored_record<Control>();
   CHECK_FALSE(merge(stored, stored).has_value());
 
   Control lifted = stored;
-  lifted.deleted_at.value = moment;
+  lifted.deleted_at.value = instant;
   lifted.deleted_by = Label{"operator"};
   lifted.deletion_reason = Note{"over"};
   const auto merged = merge(stored, lifted);
@@ -99,7 +99,7 @@ TEST_CASE("a stored control changes once, by its deletion") {
   Control other = stored;
   other.reason = Note{"other"};
   CHECK(code_of([&] { merge(stored, other); }) == "already-exists");
-  other.deleted_at.value = moment;
+  other.deleted_at.value = instant;
   CHECK(code_of([&] { merge(stored, other); }) == "already-exists");
   Control later = lifted;
   later.deleted_at.value = later_moment;
@@ -107,7 +107,7 @@ TEST_CASE("a stored control changes once, by its deletion") {
   CHECK(code_of([&] { merge(lifted, stored); }) == "already-exists");
 }
 
-TEST_CASE("a stored control gains nothing but a deletion") {
+TEST_CASE("a line of a stored control can only delete it") {
   const Control stored = stored_record<Control>();
   Control line = stored;
   line.deletion_reason = Note{"not deleted at all"};
@@ -117,7 +117,7 @@ TEST_CASE("a stored control gains nothing but a deletion") {
   CHECK(code_of([&] { merge(stored, line); }) == "already-exists");
 }
 
-TEST_CASE("an address takes name, status and group from the line, and nothing else") {
+TEST_CASE("a line changes only name, status and group of an address") {
   RewardAddress stored = stored_record<RewardAddress>();
   stored.ledger = Ledger::ethereum;
   stored.address = Label{"0x1"};
@@ -151,10 +151,10 @@ TEST_CASE("an address takes name, status and group from the line, and nothing el
   CHECK(code_of([&] { merge(stored, line); }) == "already-exists");
 }
 
-TEST_CASE("a balance of one moment has one value") {
-  const Balance stored{{"a1"}, {"1.5"}, moment};
-  CHECK_FALSE(merge(stored, Balance{{"a1"}, {"1.50"}, moment}).has_value());
-  CHECK(code_of([&] { merge(stored, Balance{{"a1"}, {"1.6"}, moment}); }) == "already-exists");
+TEST_CASE("a balance at one time has one value") {
+  const Balance stored{{"a1"}, {"1.5"}, instant};
+  CHECK_FALSE(merge(stored, Balance{{"a1"}, {"1.50"}, instant}).has_value());
+  CHECK(code_of([&] { merge(stored, Balance{{"a1"}, {"1.6"}, instant}); }) == "already-exists");
 }
 
 }  // namespace

@@ -6,23 +6,23 @@
 namespace comptroller::rules {
 namespace {
 
-TEST_CASE("every set of active controls gives its status and permits its actions") {
+TEST_CASE("the active controls determine the status and the permitted actions") {
   for (const Case& row : Vectors("permitted-actions")) {
     CAPTURE(row.shown());
     const std::vector<Control> active = controls_of(row.texts("active"));
-    CHECK(word(status_of(active)) == row.text("status"));
-    CHECK(words_of(permitted_actions(active)) == row.texts("permitted_actions"));
+    CHECK(enum_text(status_of(active)) == row.text("status"));
+    CHECK(enum_texts(permitted_actions(active)) == row.texts("permitted_actions"));
   }
 }
 
-TEST_CASE("an identity is shown with what follows from its active controls") {
+TEST_CASE("an identity shows the values derived from its active controls") {
   StoredIdentity stored;
   stored.id = Id{"i1"};
   stored.customer_id.value = "acme";
   stored.ref_id = Label{"r1"};
   stored.metadata = Metadata{{{"k", "v"}}};
   stored.created_at = earlier_moment;
-  stored.updated_at = UpdatedAt{moment};
+  stored.updated_at = UpdatedAt{instant};
 
   const Identity shown = show_identity(stored, controls_of({"SELL_ONLY/CLIENT/overridable"}));
   CHECK(shown.id == stored.id);

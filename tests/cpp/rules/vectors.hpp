@@ -1,4 +1,5 @@
-// The cases of tests/vectors/*.json, which every door runs, as the rules take them.
+// The cases of tests/vectors/*.json as arguments of the rules. Tests of the service and of Python
+// run the same cases.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -38,7 +39,7 @@ class Case {
     }
     return result;
   }
-  // The code the case expects; empty where it expects none.
+  // The expected code; empty if no error is expected.
   std::string code() const { return has("code") ? text("code") : ""; }
   std::string shown() const { return simdjson::minify(object_); }
 
@@ -65,7 +66,7 @@ class Vectors {
   std::vector<Case> cases_;
 };
 
-// Runs `action`; gives the code it was refused with, empty when it was not.
+// Runs `action` and returns the code of its error; empty without an error.
 template <class Action>
 std::string code_of(const Action& action) {
   try {
@@ -76,24 +77,25 @@ std::string code_of(const Action& action) {
   }
 }
 
-inline const Timestamp moment{1'700'000'000'000'000};
-inline const Timestamp earlier_moment{moment.microseconds - 1};
-inline const Timestamp later_moment{moment.microseconds + 1};
+inline const Timestamp instant{1'700'000'000'000'000};
+inline const Timestamp earlier_moment{instant.microseconds - 1};
+inline const Timestamp later_moment{instant.microseconds + 1};
 
-inline Principal principal_of(std::string_view who) {
-  if (who == "operator") return {std::nullopt, "", {}};
+inline Principal principal_of(std::string_view principal) {
+  if (principal == "operator") return {std::nullopt, "", {}};
   return {"acme", "acme-app", {}};
 }
 
-// The control that "TYPE/SET_BY" or "TYPE/SET_BY/overridable" or "TYPE/SET_BY/enforced" describes.
+// Makes the control described by "TYPE/SET_BY", "TYPE/SET_BY/overridable" or
+// "TYPE/SET_BY/enforced".
 inline Control control_of(const std::string& description, const std::string& id = "c1") {
   const std::size_t first = description.find('/');
   const std::size_t second = description.find('/', first + 1);
   Control control;
   control.id = Id{id};
   control.identity_id = Id{"i1"};
-  control.type = find_word<ControlType>(description.substr(0, first)).value();
-  control.set_by = find_word<SetBy>(description.substr(first + 1, second - first - 1)).value();
+  control.type = find_enum<ControlType>(description.substr(0, first)).value();
+  control.set_by = find_enum<SetBy>(description.substr(first + 1, second - first - 1)).value();
   control.is_overridable = second != std::string::npos && description.ends_with("overridable");
   control.created_at = earlier_moment;
   return control;
@@ -108,13 +110,13 @@ inline std::vector<Control> controls_of(const std::vector<std::string>& descript
 }
 
 inline std::string describe(const Control& control) {
-  return std::string(word(control.type)) + "/" + std::string(word(control.set_by)) +
+  return std::string(enum_text(control.type)) + "/" + std::string(enum_text(control.set_by)) +
          (control.is_overridable ? "/overridable" : "/enforced");
 }
 
-inline std::vector<std::string> words_of(const std::vector<Action>& actions) {
+inline std::vector<std::string> enum_texts(const std::vector<Action>& actions) {
   std::vector<std::string> words;
-  for (const Action action : actions) words.emplace_back(word(action));
+  for (const Action action : actions) words.emplace_back(enum_text(action));
   return words;
 }
 

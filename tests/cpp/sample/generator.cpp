@@ -21,7 +21,8 @@ constexpr std::array<std::string_view, 7> kinds{
     "identities",       "controls", "orchestrations", "payout-groups",
     "reward-addresses", "claims",   "balances"};
 
-using Record = std::map<std::string, std::string>;  // top-level strings; of nested values the JSON
+using Record =
+    std::map<std::string, std::string>;  // top-level members: strings as text, other values as JSON
 
 std::string text_of(const Options& options, std::size_t capacity = 1 << 16) {
   Generator generator(options);
@@ -52,7 +53,7 @@ std::vector<Record> records_of(const std::string& text) {
   return records;
 }
 
-// One set of files, of which the claims are so many.
+// Generates a set of files with this number of claims.
 std::map<std::string_view, std::vector<Record>> set_of(std::uint64_t claims,
                                                        const std::string& customer = {}) {
   std::map<std::string_view, std::vector<Record>> files;
@@ -78,7 +79,7 @@ std::uint64_t fingerprint(std::string_view text) {
 }
 
 TEST_CASE("the bytes of a sample are the same on every machine") {
-  // When a sample is changed on purpose, these change with it.
+  // Update these values when a sample is changed on purpose.
   const std::map<std::string_view, std::uint64_t> known{
       {"identities", 13062194204938976531u},       {"controls", 4991317257951388770u},
       {"orchestrations", 16882220785659437397u},   {"payout-groups", 1184905728098401883u},
@@ -146,7 +147,7 @@ TEST_CASE("every reference of a set is a line of the set") {
   }
 }
 
-TEST_CASE("ids are unique and lines are in the order of time") {
+TEST_CASE("ids are unique and lines are in order of time") {
   auto files = set_of(20000);
   for (const std::string_view kind : kinds) {
     CAPTURE(kind);
@@ -154,23 +155,23 @@ TEST_CASE("ids are unique and lines are in the order of time") {
     std::set<std::string> keys;
     std::string latest;
     for (const Record& record : files[kind]) {
-      const std::string& moment = record.at(balances ? "at" : "created_at");
-      REQUIRE(moment >= latest);
-      latest = moment;
-      REQUIRE(keys.insert(balances ? record.at("address_id") + moment : record.at("id")).second);
+      const std::string& instant = record.at(balances ? "at" : "created_at");
+      REQUIRE(instant >= latest);
+      latest = instant;
+      REQUIRE(keys.insert(balances ? record.at("address_id") + instant : record.at("id")).second);
     }
   }
 }
 
-TEST_CASE("addresses are addresses of their ledger") {
+TEST_CASE("addresses are valid on their ledger") {
   for (const Record& address : records_of(text_of({"reward-addresses", 400, 1, {}}))) {
-    const auto ledger = find_word<Ledger>(address.at("ledger")).value_or(Ledger::ethereum);
-    CHECK(word(ledger) == address.at("ledger"));
+    const auto ledger = find_enum<Ledger>(address.at("ledger")).value_or(Ledger::ethereum);
+    CHECK(enum_text(ledger) == address.at("ledger"));
     CHECK(canonical_address(ledger, address.at("address")));
   }
   for (const Record& group : records_of(text_of({"payout-groups", 100, 1, {}}))) {
-    const auto ledger = find_word<Ledger>(group.at("ledger")).value_or(Ledger::ethereum);
-    CHECK(word(ledger) == group.at("ledger"));
+    const auto ledger = find_enum<Ledger>(group.at("ledger")).value_or(Ledger::ethereum);
+    CHECK(enum_text(ledger) == group.at("ledger"));
     for (const char* member : {"claimer_address", "manager_address", "destination_address"}) {
       CHECK(canonical_address(ledger, group.at(member)));
     }
@@ -205,7 +206,7 @@ TEST_CASE("a claim has the members of its status") {
   CHECK(statuses["SUBMITTED"] > 0);
 }
 
-TEST_CASE("customer_id is carried where it is a member, elsewhere only when given") {
+TEST_CASE("customer_id is written if the specification has it, else only if given") {
   for (const std::string_view kind : kinds) {
     CAPTURE(kind);
     const bool member = kind == "identities" || kind == "orchestrations";
@@ -217,7 +218,7 @@ TEST_CASE("customer_id is carried where it is a member, elsewhere only when give
   }
 }
 
-TEST_CASE("a million claims belong to 500 groups, fewer claims to fewer, never below five") {
+TEST_CASE("a million claims belong to 500 groups, fewer claims to fewer, but at least five") {
   CHECK(rows_for("payout-groups", 0) == 5);
   CHECK(rows_for("payout-groups", 10'000) == 50);
   CHECK(rows_for("payout-groups", 1'000'000) == 500);
@@ -225,7 +226,7 @@ TEST_CASE("a million claims belong to 500 groups, fewer claims to fewer, never b
   CHECK(rows_for("claims", 12345) == 12345);
 }
 
-TEST_CASE("options that make no sample are refused") {
+TEST_CASE("invalid options are refused") {
   CHECK(text_of({"claims", 0, 1, {}}).empty());
   CHECK_THROWS_AS(Generator({"claims", max_rows + 1, 1, {}}), Error);
   CHECK_THROWS_AS(Generator({"claims", 1, 1, "two words"}), Error);

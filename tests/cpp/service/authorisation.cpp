@@ -6,13 +6,13 @@
 #include <map>
 
 #include "service/operations.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::service {
 namespace {
 
-// The scope a client needs for each operation (specification 4 and 5); those of the operator alone
-// need the operator's own.
+// The scope that a client needs for each operation (specification 4 and 5). Operations for the
+// operator only need one of the operator's scopes.
 const std::map<std::string, std::string> scope_of_operation{
     {"identities.get", "identity:read_identity"},
     {"identities.list", "identity:read_identity"},
@@ -51,12 +51,14 @@ bool is_read(const std::string& operation) {
          operation.ends_with(".permits");
 }
 
-// A request that no operation takes: whoever may call gets another refusal than one of scope.
-Refusal attempt(World& world, const Principal& who, const std::string& operation) {
-  return world.refused(who, operation, {{"no_such_parameter", "1"}}, R"({"no_such_member":1})");
+// Sends a request that is invalid for every operation, so that an authorised caller gets an error
+// other than insufficient_scope.
+Refusal attempt(ServiceFixture& fixture, const Principal& principal, const std::string& operation) {
+  return fixture.refused(principal, operation, {{"no_such_parameter", "1"}},
+                         R"({"no_such_member":1})");
 }
 
-TEST_CASE("every operation is known, and only these") {
+TEST_CASE("exactly these operations exist") {
   std::vector<std::string> names;
   for (const Operation& operation : operations()) names.emplace_back(operation.name);
   std::ranges::sort(names);
@@ -65,49 +67,50 @@ TEST_CASE("every operation is known, and only these") {
   CHECK(names == expected);
 }
 
-TEST_CASE("a client passes with the scope of an operation and with no other") {
-  World world;
+TEST_CASE("a client needs the scope of an operation, and no other scope suffices") {
+  ServiceFixture fixture;
   for (const auto& [operation, needed] : scope_of_operation) {
     for (const Scope& scope : all_scopes) {
       if (scope.name.starts_with("operator:")) continue;
       CAPTURE(operation);
       CAPTURE(scope.name);
       const Principal client = make_principal("acme", {}, {{std::string(scope.name)}});
-      const Refusal refusal = attempt(world, client, operation);
+      const Refusal refusal = attempt(fixture, client, operation);
       CHECK((refusal.code != "insufficient-scope") == (scope.name == needed));
       if (scope.name != needed) CHECK(refusal.detail.find(needed) != std::string::npos);
     }
     const Principal nobody = make_principal("acme", {}, std::vector<std::string>{});
-    CHECK(attempt(world, nobody, operation).code == "insufficient-scope");
+    CHECK(attempt(fixture, nobody, operation).code == "insufficient-scope");
   }
 }
 
 TEST_CASE("the operator reads with operator:read and writes with operator:write") {
-  World world;
+  ServiceFixture fixture;
   for (const auto& [operation, client_scope] : scope_of_operation) {
     CAPTURE(operation);
     const Principal reader = make_principal({}, {}, {{"operator:read"}});
     const Principal writer = make_principal({}, {}, {{"operator:write"}});
-    CHECK((attempt(world, reader, operation).code != "insufficient-scope") == is_read(operation));
-    CHECK((attempt(world, writer, operation).code != "insufficient-scope") == !is_read(operation));
-    CHECK(attempt(world, world.provider, operation).code != "insufficient-scope");
+    CHECK((attempt(fixture, reader, operation).code != "insufficient-scope") == is_read(operation));
+    CHECK((attempt(fixture, writer, operation).code != "insufficient-scope") ==
+          !is_read(operation));
+    CHECK(attempt(fixture, fixture.provider, operation).code != "insufficient-scope");
   }
 }
 
-TEST_CASE("who names no scope has all of its kind") {
+TEST_CASE("a principal without named scopes has all scopes of its kind") {
   CHECK(make_principal("acme", {}, {}).scopes.size() == all_scopes.size() - 2);
   CHECK(make_principal({}, {}, {}).scopes ==
         std::vector<std::string>{"operator:read", "operator:write"});
   CHECK(make_principal("acme", {}, std::vector<std::string>{}).scopes.empty());
 }
 
-TEST_CASE("a client is named by its id, else by its customer; the operator is the operator") {
+TEST_CASE("a client is named by its id, else by its customer; the operator is `operator`") {
   CHECK(make_principal("acme", {}, {}).actor() == "acme");
   CHECK(make_principal("acme", "app", {}).actor() == "app");
   CHECK(make_principal({}, "console", {}).actor() == "operator");
 }
 
-TEST_CASE("principals that cannot be are refused") {
+TEST_CASE("invalid principals are refused") {
   const auto field = [](const std::optional<std::string>& customer,
                         const std::optional<std::string>& client,
                         const std::optional<std::vector<std::string>>& scopes) {
@@ -124,34 +127,35 @@ TEST_CASE("principals that cannot be are refused") {
   CHECK(near.detail.find("rewards:read_claims") != std::string::npos);
 }
 
-TEST_CASE("a list shows a client its own customer, the operator all or the one it names") {
-  World world;
+TEST_CASE("a list shows a client its own customer, and the operator all or the named customer") {
+  ServiceFixture fixture;
   const auto named = [](const char* id) { return std::optional(Id{id}); };
-  CHECK(listed_customer(world.acme, {}) == "acme");
-  CHECK(listed_customer(world.acme, named("acme")) == "acme");
-  CHECK(refusal_of([&] { listed_customer(world.acme, named("zenith")); }).code ==
+  CHECK(listed_customer(fixture.acme, {}) == "acme");
+  CHECK(listed_customer(fixture.acme, named("acme")) == "acme");
+  CHECK(refusal_of([&] { listed_customer(fixture.acme, named("zenith")); }).code ==
         "customer-not-accessible");
-  CHECK_FALSE(listed_customer(world.provider, {}).has_value());
-  CHECK(listed_customer(world.provider, named("acme")) == "acme");
+  CHECK_FALSE(listed_customer(fixture.provider, {}).has_value());
+  CHECK(listed_customer(fixture.provider, named("acme")) == "acme");
 }
 
-TEST_CASE("a new record belongs to the client's customer, or the one the operator names") {
-  World world;
-  CHECK(written_customer(world.acme, {}) == "acme");
-  CHECK(written_customer(world.provider, {}) == "default");
-  CHECK(written_customer(world.provider, Id{"acme"}) == "acme");
-  CHECK(refusal_of([&] { written_customer(world.acme, Id{"zenith"}); }).code ==
+TEST_CASE(
+    "a new record belongs to the client's customer, or to the customer that the operator names") {
+  ServiceFixture fixture;
+  CHECK(written_customer(fixture.acme, {}) == "acme");
+  CHECK(written_customer(fixture.provider, {}) == "default");
+  CHECK(written_customer(fixture.provider, Id{"acme"}) == "acme");
+  CHECK(refusal_of([&] { written_customer(fixture.acme, Id{"zenith"}); }).code ==
         "customer-not-accessible");
 }
 
-TEST_CASE("whether a customer exists makes no difference to a client that names it") {
-  World world;
-  world.put_identity("z1", "zenith");
+TEST_CASE("a client cannot find out whether a customer exists") {
+  ServiceFixture fixture;
+  fixture.put_identity("z1", "zenith");
   for (const char* list : {"identities.list", "controls.list", "orchestrations.list",
                            "payout_groups.list", "reward_addresses.list", "claims.list"}) {
     CAPTURE(list);
-    const Refusal there = world.refused(world.acme, list, {{"customer_id", "zenith"}});
-    const Refusal nowhere = world.refused(world.acme, list, {{"customer_id", "nobody"}});
+    const Refusal there = fixture.refused(fixture.acme, list, {{"customer_id", "zenith"}});
+    const Refusal nowhere = fixture.refused(fixture.acme, list, {{"customer_id", "nobody"}});
     CHECK(there.code == "customer-not-accessible");
     CHECK(there.field == "customer_id");
     CHECK(nowhere.code == there.code);

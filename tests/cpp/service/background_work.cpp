@@ -11,7 +11,7 @@
 namespace comptroller::service {
 namespace {
 
-TEST_CASE("steps run until one leaves nothing, and again after the next start") {
+TEST_CASE("steps run until no work remains, and again after the next start") {
   const auto database = db::sqlite::open("", {.is_temporary = true});
   std::atomic<int> steps = 0;
   std::latch first(1);
@@ -31,7 +31,7 @@ TEST_CASE("steps run until one leaves nothing, and again after the next start") 
   CHECK(steps == 4);
 }
 
-TEST_CASE("a step that fails is tried again, and its write is undone") {
+TEST_CASE("a failed step is undone and retried") {
   const auto database = db::sqlite::open("", {.is_temporary = true});
   std::atomic<int> steps = 0;
   std::latch done(1);
@@ -51,7 +51,7 @@ TEST_CASE("a step that fails is tried again, and its write is undone") {
   CHECK_FALSE(query.step());
 }
 
-TEST_CASE("a stopped work never starts, and its thread may not wait on") {
+TEST_CASE("stopped work never starts, and its thread stops waiting") {
   const auto database = db::sqlite::open("", {.is_temporary = true});
   CHECK_FALSE(BackgroundWork::is_this_thread());
   std::latch began(1);

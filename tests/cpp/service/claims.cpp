@@ -1,13 +1,13 @@
-// Claims as they come, move, and reach their payout group (specification 4.5).
+// Claims: creation, transitions, and their effect on the payout group (specification 4.5).
 #include <doctest/doctest.h>
 
 #include "service/maintenance.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::service {
 namespace {
 
-struct Claims : World {
+struct Claims : ServiceFixture {
   std::string group = create_group(acme);
 
   std::string put_code(const std::string& id, const std::string& status,
@@ -26,7 +26,7 @@ struct Claims : World {
   bool is_sound() { return check(service, provider).find("\"findings\":[]") != std::string::npos; }
 };
 
-TEST_CASE_FIXTURE(Claims, "a claim moves to its end, and then no further") {
+TEST_CASE_FIXTURE(Claims, "a claim reaches its final status and then cannot change") {
   CHECK(put_code("c", "PENDING").empty());
   CHECK(code(provider, "claims.confirm", {{"id", "c"}}, "{}") == "illegal-transition");
   CHECK(code(provider, "claims.submit", {{"id", "c"}}, "{}") == "invalid-request");
@@ -47,7 +47,7 @@ TEST_CASE_FIXTURE(Claims, "a claim moves to its end, and then no further") {
   CHECK(is_sound());
 }
 
-TEST_CASE_FIXTURE(Claims, "a claim may fail before and after it was sent, with a message") {
+TEST_CASE_FIXTURE(Claims, "a claim may fail before and after it was submitted, with a message") {
   put_code("a", "PENDING");
   put_code("b", "SUBMITTED");
   for (const char* id : {"a", "b"}) {
@@ -62,8 +62,7 @@ TEST_CASE_FIXTURE(Claims, "a claim may fail before and after it was sent, with a
   CHECK(code(provider, "claims.fail", {{"id", "none"}}, R"({"error_message":"x"})") == "not-found");
 }
 
-TEST_CASE_FIXTURE(Claims,
-                  "an observation goes no further back than the claims that are confirmed") {
+TEST_CASE_FIXTURE(Claims, "an observation cannot precede the confirmed claims") {
   const auto observe = [&](const std::string& at) {
     return call(provider, "payout_groups.observe", {{"id", group}},
                 R"({"last_claim_all_at":")" + at + "\"}")
@@ -76,13 +75,13 @@ TEST_CASE_FIXTURE(Claims,
   put_code("a", "CONFIRMED", confirmed("2026-01-10T00:00:00Z", "2026-01-10T00:00:00Z"));
   put_code("b", "CONFIRMED", confirmed("2026-01-05T00:00:00Z", "2026-01-05T00:00:00Z"));
   CHECK(observe("2026-01-07T00:00:00Z") == "2026-01-10");
-  // A correction of the latest: the next one counts.
+  // After a correction of the latest claim, the next one counts.
   put_code("a", "CONFIRMED", confirmed("2026-01-03T00:00:00Z", "2026-01-11T00:00:00Z"));
   CHECK(last_claim_all().substr(0, 10) == "2026-01-10");
   CHECK(is_sound());
   CHECK(observe("2026-01-04T00:00:00Z") == "2026-01-05");
   CHECK(observe("2026-01-07T00:00:00Z") == "2026-01-07");
-  // A claim that a load attributes to another group.
+  // A load attributes a claim to another group.
   const std::string first = std::exchange(group, create_group(acme));
   put_code("b", "CONFIRMED", confirmed("2026-01-05T00:00:00Z", "2026-01-12T00:00:00Z"));
   CHECK(last_claim_all().substr(0, 10) == "2026-01-05");
@@ -91,7 +90,7 @@ TEST_CASE_FIXTURE(Claims,
   CHECK(is_sound());
 }
 
-TEST_CASE_FIXTURE(Claims, "a claim that is put again changes only forwards") {
+TEST_CASE_FIXTURE(Claims, "a claim that is put again changes only to a later status") {
   CHECK(put_code("c", "SUBMITTED").empty());
   CHECK(put_code("c", "SUBMITTED").empty());
   CHECK(put_code("c", "PENDING", R"(,"updated_at":"2026-01-02T00:00:00Z")") ==
@@ -102,7 +101,7 @@ TEST_CASE_FIXTURE(Claims, "a claim that is put again changes only forwards") {
   CHECK(count(acme, "claims.list") == 1);
 }
 
-TEST_CASE_FIXTURE(Claims, "the latest CLAIM_ALL counts for the group, whichever comes first") {
+TEST_CASE_FIXTURE(Claims, "the latest CLAIM_ALL counts for the group, in any order of arrival") {
   const auto confirmed = [&](const std::string& id, const std::string& at) {
     CHECK(put_code(id, "CONFIRMED", R"(,"confirmed_at":")" + at + "\"").empty());
   };
@@ -116,7 +115,7 @@ TEST_CASE_FIXTURE(Claims, "the latest CLAIM_ALL counts for the group, whichever 
   CHECK(is_sound());
 }
 
-TEST_CASE_FIXTURE(Claims, "an observation never takes back what a claim has confirmed") {
+TEST_CASE_FIXTURE(Claims, "an observation never undoes a confirmation by a claim") {
   put_code("b", "CONFIRMED", R"(,"confirmed_at":"2026-02-02T00:00:00Z")");
   call(provider, "payout_groups.observe", {{"id", group}},
        R"({"last_claim_all_at":"2026-01-01T00:00:00Z"})");
@@ -124,7 +123,7 @@ TEST_CASE_FIXTURE(Claims, "an observation never takes back what a claim has conf
   CHECK(is_sound());
 }
 
-TEST_CASE_FIXTURE(Claims, "the jurisdiction of a claim is the present one of its group") {
+TEST_CASE_FIXTURE(Claims, "the jurisdiction of a claim is the current jurisdiction of its group") {
   put_code("c", "PENDING");
   const auto listed = [&](const std::string& jurisdiction) {
     return count(acme, "claims.list", {{"jurisdiction", jurisdiction}});
@@ -139,7 +138,7 @@ TEST_CASE_FIXTURE(Claims, "the jurisdiction of a claim is the present one of its
   CHECK(count(acme, "claims.list") == 2);
 }
 
-TEST_CASE_FIXTURE(Claims, "a claim and its group have one customer") {
+TEST_CASE_FIXTURE(Claims, "a claim and its group have the same customer") {
   CHECK(put_code("c", "PENDING", "", "zenith") == "already-exists");
   CHECK(count(zenith, "claims.list") == 0);
 }

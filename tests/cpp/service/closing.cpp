@@ -5,32 +5,33 @@
 #include "service/describe.hpp"
 #include "service/maintenance.hpp"
 #include "service/scans.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::service {
 namespace {
 
-TEST_CASE("a closed service refuses every call, and may be closed twice") {
-  World world;
-  world.put_identity("i1", "acme");
-  CHECK_NOTHROW(world.service.check_usable());
-  world.service.close();
-  world.service.close();
-  CHECK(world.code(world.acme, "identities.list") == "closed");
-  CHECK(world.code(world.provider, "identities.put", {}, R"({"id":"i2"})") == "closed");
-  CHECK(refusal_of([&] { check(world.service, world.provider); }).code == "closed");
-  CHECK(refusal_of([&] { scan(world.service, world.acme, "claims", {}, Purpose::reload); }).code ==
-        "closed");
+TEST_CASE("a closed service refuses every call, and can be closed twice") {
+  ServiceFixture fixture;
+  fixture.put_identity("i1", "acme");
+  CHECK_NOTHROW(fixture.service.check_usable());
+  fixture.service.close();
+  fixture.service.close();
+  CHECK(fixture.code(fixture.acme, "identities.list") == "closed");
+  CHECK(fixture.code(fixture.provider, "identities.put", {}, R"({"id":"i2"})") == "closed");
+  CHECK(refusal_of([&] { check(fixture.service, fixture.provider); }).code == "closed");
+  CHECK(refusal_of([&] {
+          scan(fixture.service, fixture.acme, "claims", {}, Purpose::reload);
+        }).code == "closed");
 }
 
-TEST_CASE("a forked child is refused and its parent goes on") {
-  World world;
-  world.put_identity("i1", "acme");
+TEST_CASE("a forked child is refused, and its parent continues") {
+  ServiceFixture fixture;
+  fixture.put_identity("i1", "acme");
   const pid_t child = ::fork();
   if (child == 0) {
-    bool is_refused = world.service.is_forked();
+    bool is_refused = fixture.service.is_forked();
     for (const char* operation : {"identities.list", "identities.put"}) {
-      is_refused = is_refused && world.code(world.provider, operation, {}, "") == "closed";
+      is_refused = is_refused && fixture.code(fixture.provider, operation, {}, "") == "closed";
     }
     ::_exit(is_refused ? 0 : 1);
   }
@@ -39,16 +40,16 @@ TEST_CASE("a forked child is refused and its parent goes on") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
-  CHECK_FALSE(world.service.is_forked());
-  world.put_identity("i2", "acme");
-  CHECK(world.count(world.acme, "identities.list") == 2);
+  CHECK_FALSE(fixture.service.is_forked());
+  fixture.put_identity("i2", "acme");
+  CHECK(fixture.count(fixture.acme, "identities.list") == 2);
 }
 
-TEST_CASE("a sound store is found sound, its rows counted") {
-  World world;
-  world.put_identity("i1", "acme");
-  world.create_control(world.acme, "i1", "CLOSED");
-  const Json report(check(world.service, world.provider));
+TEST_CASE("a check of a sound store has no findings, and counts rows") {
+  ServiceFixture fixture;
+  fixture.put_identity("i1", "acme");
+  fixture.create_control(fixture.acme, "i1", "CLOSED");
+  const Json report(check(fixture.service, fixture.provider));
   CHECK(report.at("/ok") == "true");
   CHECK(report.at("/findings") == "[]");
   CHECK(report.at("/rows/identities") == "1");
@@ -57,32 +58,32 @@ TEST_CASE("a sound store is found sound, its rows counted") {
   CHECK(report.at("/engine").starts_with("SQLite 3."));
 }
 
-TEST_CASE("only the operator may look into the whole store or copy it") {
-  World world;
-  const auto refused = [&](const Principal& who) {
-    CHECK(refusal_of([&] { check(world.service, who); }).code == "insufficient-scope");
-    CHECK(refusal_of([&] { backup(world.service, who, "/nowhere/copy.db"); }).code ==
+TEST_CASE("only the operator may check or copy the whole store") {
+  ServiceFixture fixture;
+  const auto refused = [&](const Principal& principal) {
+    CHECK(refusal_of([&] { check(fixture.service, principal); }).code == "insufficient-scope");
+    CHECK(refusal_of([&] { backup(fixture.service, principal, "/nowhere/copy.db"); }).code ==
           "insufficient-scope");
   };
-  refused(world.acme);
+  refused(fixture.acme);
   refused(make_principal({}, {}, {{"operator:write"}}));
-  CHECK(refusal_of([&] { backup(world.service, world.provider, "/nowhere/copy.db"); }).code ==
+  CHECK(refusal_of([&] { backup(fixture.service, fixture.provider, "/nowhere/copy.db"); }).code ==
         "unusable");
 }
 
-TEST_CASE("a row that breaks a promise is found") {
-  World world;
-  world.put_identity("i1", "acme");
-  const std::string id = world.create_control(world.acme, "i1", "CLOSED");
-  world.service.database()->write([](db::Connection& connection) {
+TEST_CASE("a check finds a row that violates an invariant") {
+  ServiceFixture fixture;
+  fixture.put_identity("i1", "acme");
+  const std::string id = fixture.create_control(fixture.acme, "i1", "CLOSED");
+  fixture.service.database()->write([](db::Connection& connection) {
     connection.execute("UPDATE controls SET identity_created_at = 0, created_by = ''");
   });
-  const Json report(check(world.service, world.provider));
+  const Json report(check(fixture.service, fixture.provider));
   CHECK(report.at("/ok") == "false");
   CHECK(report.size("/findings") == 2);
 }
 
-TEST_CASE("the service describes all it is made of") {
+TEST_CASE("the description has all parts of the service") {
   const Json description(describe());
   CHECK(description.size("/operations") == 30);
   CHECK(description.size("/problems") == problems.size());
@@ -91,16 +92,16 @@ TEST_CASE("the service describes all it is made of") {
 }
 
 TEST_CASE("only lists can be scanned") {
-  World world;
+  ServiceFixture fixture;
   CHECK(refusal_of([&] {
-          scan(world.service, world.acme, "claim", {}, Purpose::reload);
+          scan(fixture.service, fixture.acme, "claim", {}, Purpose::reload);
         }).detail.find("claims") != std::string::npos);
   CHECK(refusal_of([&] {
-          scan(world.service, world.acme, "balances", {}, Purpose::reload);
+          scan(fixture.service, fixture.acme, "balances", {}, Purpose::reload);
         }).code == "insufficient-scope");
   const Parameters paged{{"limit", "1"}};
   CHECK(refusal_of([&] {
-          scan(world.service, world.acme, "claims", paged, Purpose::reload);
+          scan(fixture.service, fixture.acme, "claims", paged, Purpose::reload);
         }).field == "limit");
 }
 

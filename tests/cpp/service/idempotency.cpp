@@ -8,14 +8,14 @@
 #include <thread>
 
 #include "service/deferred_writes.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::service {
 namespace {
 
 constexpr std::int64_t one_day_us = 24 * one_hour_us;
 
-struct Keyed : World {
+struct Keyed : ServiceFixture {
   Keyed() {
     put_identity("i1", "acme");
     put_identity("z1", "zenith");
@@ -32,7 +32,7 @@ struct Keyed : World {
   }
 };
 
-TEST_CASE_FIXTURE(Keyed, "the same request under its key is answered again, byte for byte") {
+TEST_CASE_FIXTURE(Keyed, "the same request with the same key gets the same answer, byte for byte") {
   const Answer first = create("k");
   CHECK_FALSE(first.is_replay);
   now.microseconds += 1;
@@ -61,7 +61,7 @@ TEST_CASE_FIXTURE(Keyed, "expired answers are deleted a hundred at a time") {
         [&](db::Connection& connection) { CHECK(store::delete_expired_answers(connection, now)); });
     CHECK(stored() == left);
   }
-  // The youngest is expired, though still stored: its key is free.
+  // The youngest answer is expired but still stored: its key is free.
   CHECK_FALSE(create("0").is_replay);
   CHECK(create("0").is_replay);
   CHECK(stored() == 1);
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Keyed, "a keyed write leaves most expired answers to the backg
   CHECK(create("k").is_replay);
 }
 
-TEST_CASE_FIXTURE(Keyed, "requests are compared by what they say, not by their bytes") {
+TEST_CASE_FIXTURE(Keyed, "requests are compared by content, not by bytes") {
   create("k");
   CHECK(create("k",
                " {\"type\" : \"CLOSED\", \"reason_code\":\"TEST\","
@@ -99,7 +99,7 @@ TEST_CASE_FIXTURE(Keyed, "requests are compared by what they say, not by their b
   CHECK(update(R"({"b":"2","a":"1"})").is_replay);
 }
 
-TEST_CASE_FIXTURE(Keyed, "another request under a key that is taken is refused") {
+TEST_CASE_FIXTURE(Keyed, "another request with a used key is refused") {
   create("k");
   const Refusal refusal = refused_create("k", closing("i1", "OTHER"));
   CHECK(refusal.code == "idempotency-key-reused");
@@ -107,13 +107,13 @@ TEST_CASE_FIXTURE(Keyed, "another request under a key that is taken is refused")
   CHECK(create("k").is_replay);
 }
 
-TEST_CASE_FIXTURE(Keyed, "a key is kept for a day, to the microsecond") {
+TEST_CASE_FIXTURE(Keyed, "a key is stored for exactly one day") {
   const Answer first = create("k");
   const std::string id = Json(first.body).at("/id");
   now.microseconds = start.microseconds + one_day_us - 1;
   CHECK(create("k").is_replay);
   now.microseconds = start.microseconds + one_day_us;
-  CHECK(refused_create("k").code == "already-exists");  // run again: the control stands
+  CHECK(refused_create("k").code == "already-exists");  // runs again: the control is active
   call(acme, "controls.delete", {{"control_id", id}});
   const Answer second = create("k");
   CHECK_FALSE(second.is_replay);
@@ -122,7 +122,7 @@ TEST_CASE_FIXTURE(Keyed, "a key is kept for a day, to the microsecond") {
   CHECK(create("k").body == second.body);
 }
 
-TEST_CASE_FIXTURE(Keyed, "after a day the key may carry another request") {
+TEST_CASE_FIXTURE(Keyed, "after a day the key may be used for another request") {
   create("k");
   now.microseconds += one_day_us;
   CHECK_FALSE(
@@ -130,7 +130,7 @@ TEST_CASE_FIXTURE(Keyed, "after a day the key may carry another request") {
           .is_replay);
 }
 
-TEST_CASE_FIXTURE(Keyed, "a refusal leaves the key free") {
+TEST_CASE_FIXTURE(Keyed, "an error leaves the key free") {
   CHECK(refused_create("k", closing("nobody")).code == "not-found");
   CHECK(refused_create("k", "{").code == "malformed-json");
   CHECK_FALSE(create("k").is_replay);
@@ -147,12 +147,12 @@ TEST_CASE_FIXTURE(Keyed, "a key belongs to its customer and its operation") {
   CHECK_FALSE(answer(zenith, "controls.delete", {}, body_of({{"control_id", id}}), "k").is_replay);
 }
 
-TEST_CASE_FIXTURE(Keyed, "one customer never sees another's answer by its key") {
+TEST_CASE_FIXTURE(Keyed, "a customer never gets an answer of another customer by its key") {
   create("k");
   CHECK(refused(zenith, "controls.create", {}, closing("i1"), "k").code == "not-found");
 }
 
-TEST_CASE_FIXTURE(Keyed, "a deletion that is sent again is answered again") {
+TEST_CASE_FIXTURE(Keyed, "a retried deletion gets the same answer") {
   const std::string id = Json(create("c").body).at("/id");
   const auto remove = [&] {
     return answer(acme, "controls.delete", {{"control_id", id}}, "", "d");
@@ -177,18 +177,18 @@ TEST_CASE_FIXTURE(Keyed, "a key is 1 to 255 printable characters") {
   CHECK_FALSE(create(" ~", closing("i2")).is_replay);
 }
 
-TEST_CASE_FIXTURE(Keyed, "a read takes no key") {
+TEST_CASE_FIXTURE(Keyed, "a read with a key is refused") {
   CHECK(refused(acme, "controls.list", {}, "", "k").field == "Idempotency-Key");
 }
 
-TEST_CASE_FIXTURE(Keyed, "scopes are asked for before a kept answer is given") {
+TEST_CASE_FIXTURE(Keyed, "scopes are checked before a stored answer is returned") {
   create("k");
   acme.scopes.clear();
   CHECK(refused_create("k").code == "insufficient-scope");
 }
 
 TEST_CASE_FIXTURE(Keyed,
-                  "of many threads with one key one runs; the rest wait for it or are told") {
+                  "of many threads with one key one runs; the others wait for it or are refused") {
   constexpr std::size_t threads = 8;
   for (int round = 0; round < 20; ++round) {
     const std::string key = "race" + std::to_string(round);
@@ -222,11 +222,11 @@ TEST_CASE_FIXTURE(Keyed,
 
 TEST_CASE_FIXTURE(Keyed, "while a request runs, its key is in flight and other keys are free") {
   std::latch is_busy(1);
-  std::latch go_on(1);
+  std::latch continue_change(1);
   std::jthread other([&] {
     service.database()->write([&](db::Connection&) {
       is_busy.count_down();
-      go_on.wait();
+      continue_change.wait();
     });
   });
   is_busy.wait();
@@ -234,7 +234,7 @@ TEST_CASE_FIXTURE(Keyed, "while a request runs, its key is in flight and other k
   const auto ticket = writes.submit(service, acme, {"controls.create", {}, closing("i1"), "k"});
   CHECK(refused_create("k").code == "idempotency-in-flight");
   CHECK(refused(zenith, "controls.create", {}, "{", "k").code == "malformed-json");
-  go_on.count_down();
+  continue_change.count_down();
   other.join();
   pollfd answered{writes.descriptor(), POLLIN, 0};
   REQUIRE(::poll(&answered, 1, 10'000) == 1);

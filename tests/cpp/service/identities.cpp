@@ -1,20 +1,20 @@
 #include <doctest/doctest.h>
 
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::service {
 namespace {
 
-struct Identities : World {
+struct Identities : ServiceFixture {
   Identities() { put_identity("i1", "acme"); }
-  Json update(const Principal& who, const std::string& body) {
-    return call(who, "identities.update", {{"id", "i1"}}, body);
+  Json update(const Principal& principal, const std::string& body) {
+    return call(principal, "identities.update", {{"id", "i1"}}, body);
   }
-  std::string update_code(const Principal& who, const std::string& body) {
-    return code(who, "identities.update", {{"id", "i1"}}, body);
+  std::string update_code(const Principal& principal, const std::string& body) {
+    return code(principal, "identities.update", {{"id", "i1"}}, body);
   }
-  Json get(const Principal& who = {}) {
-    return call(who.customer ? who : acme, "identities.get", {{"id", "i1"}});
+  Json get(const Principal& principal = {}) {
+    return call(principal.customer ? principal : acme, "identities.get", {{"id", "i1"}});
   }
   bool permits(const std::string& action, std::optional<Timestamp> at = {}) {
     Parameters parameters{{"id", "i1"}, {"action", action}};
@@ -23,7 +23,7 @@ struct Identities : World {
   }
 };
 
-TEST_CASE_FIXTURE(Identities, "a new identity is approved and may do everything") {
+TEST_CASE_FIXTURE(Identities, "a new identity is APPROVED and may do everything") {
   const Json shown = get();
   CHECK(shown.at("/customer_id") == "acme");
   CHECK(shown.at("/status") == "APPROVED");
@@ -37,8 +37,8 @@ TEST_CASE_FIXTURE(Identities, "a new identity is approved and may do everything"
   CHECK(shown.at("/metadata") == "(none)");
 }
 
-TEST_CASE_FIXTURE(Identities,
-                  "a control restricts, and its deletion reactivates when none is left") {
+TEST_CASE_FIXTURE(
+    Identities, "a control restricts, and the deletion of the last control lifts the restriction") {
   const std::string own = create_control(acme, "i1", "SELL_ONLY");
   CHECK(get().at("/status") == "DISABLED");
   CHECK(get().at("/user_disabled") == "true");
@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(Identities,
   CHECK(get().at("/status") == "APPROVED");
 }
 
-TEST_CASE_FIXTURE(Identities, "a control says who set and who lifted it, and when") {
+TEST_CASE_FIXTURE(Identities, "a control records its creator, its deleter and the times") {
   const std::string id = create_control(acme, "i1", "CLOSED");
   now.microseconds += one_hour_us;
   const Json deleted =
@@ -68,7 +68,7 @@ TEST_CASE_FIXTURE(Identities, "a control says who set and who lifted it, and whe
   CHECK(create_control(acme, "i1", "CLOSED") != id);
 }
 
-TEST_CASE_FIXTURE(Identities, "what an identity may do is known for every past moment") {
+TEST_CASE_FIXTURE(Identities, "permitted actions are known for every past time") {
   now = start;
   const std::string id = create_control(acme, "i1", "SELL_ONLY");
   now.microseconds += one_hour_us;
@@ -84,7 +84,7 @@ TEST_CASE_FIXTURE(Identities, "what an identity may do is known for every past m
   CHECK(code(acme, "identities.permits", {{"id", "i1"}, {"action", "STEAL"}}) == "invalid-request");
 }
 
-TEST_CASE_FIXTURE(Identities, "the deprecated booleans and the controls are one thing, both ways") {
+TEST_CASE_FIXTURE(Identities, "the deprecated booleans and their controls always agree") {
   CHECK(update(acme, R"({"user_disabled":true})").at("/user_disabled") == "true");
   const Json controls = call(acme, "controls.list");
   CHECK(controls.at("/items/0/type") == "SELL_ONLY");
@@ -100,7 +100,7 @@ TEST_CASE_FIXTURE(Identities, "the deprecated booleans and the controls are one 
   CHECK(count(acme, "controls.list", {{"include_deleted", "true"}}) == 2);
 }
 
-TEST_CASE_FIXTURE(Identities, "admin_disabled is the operator's alone") {
+TEST_CASE_FIXTURE(Identities, "only the operator can change admin_disabled") {
   CHECK(update_code(acme, R"({"admin_disabled":true})") == "control-not-overridable");
   CHECK(update_code(acme, R"({"admin_disabled":false})") == "control-not-overridable");
   CHECK(update(provider, R"({"admin_disabled":true})").at("/admin_disabled") == "true");
@@ -110,7 +110,7 @@ TEST_CASE_FIXTURE(Identities, "admin_disabled is the operator's alone") {
   CHECK(update(provider, R"({"admin_disabled":false})").at("/status") == "APPROVED");
 }
 
-TEST_CASE_FIXTURE(Identities, "a refused boolean leaves nothing of the same update behind") {
+TEST_CASE_FIXTURE(Identities, "a refused boolean undoes the whole update") {
   CHECK(code(provider, "controls.create", {},
              R"({"identity_id":"i1","type":"SELL_ONLY","reason_code":"X","is_overridable":true})")
             .empty());
@@ -121,7 +121,9 @@ TEST_CASE_FIXTURE(Identities, "a refused boolean leaves nothing of the same upda
   CHECK(get().at("/metadata") == "(none)");
 }
 
-TEST_CASE_FIXTURE(Identities, "an update sets what is given and is noted, one of nothing is not") {
+TEST_CASE_FIXTURE(
+    Identities,
+    "an update sets the given members and updated_at; without members it changes nothing") {
   now.microseconds += one_hour_us;
   CHECK(update(acme, "{}").at("/updated_at") == "2026-03-01T12:00:00.000000Z");
   CHECK(update(acme, R"({"user_disabled":false})").at("/updated_at") ==
@@ -133,7 +135,8 @@ TEST_CASE_FIXTURE(Identities, "an update sets what is given and is noted, one of
   CHECK(update_code(acme, R"({"ref_id":"r"})") == "invalid-request");
 }
 
-TEST_CASE_FIXTURE(Identities, "the operator puts an identity: makes it, or sets what is given") {
+TEST_CASE_FIXTURE(Identities,
+                  "the operator creates an identity with put, or sets the given members") {
   const auto put = [&](const std::string& body) {
     return call(provider, "identities.put", {}, body);
   };
@@ -154,7 +157,7 @@ TEST_CASE_FIXTURE(Identities, "the operator puts an identity: makes it, or sets 
   CHECK(code(acme, "identities.put", {}, R"({"id":"i3"})") == "insufficient-scope");
 }
 
-TEST_CASE_FIXTURE(Identities, "of one type and setter one control stands, whoever else set one") {
+TEST_CASE_FIXTURE(Identities, "only one control of a type and setter can be active") {
   const std::string own = create_control(acme, "i1", "CLOSED");
   create_control(provider, "i1", "CLOSED");
   const Refusal again =

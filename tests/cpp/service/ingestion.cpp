@@ -3,15 +3,15 @@
 #include <doctest/doctest.h>
 
 #include "service/maintenance.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::service {
 namespace {
 
 constexpr const char* group_id = "00000000-0000-7000-8000-00000000aaaa";
 
-struct Loaded : World {
-  // Takes one line as a load of `customer` does.
+struct Loaded : ServiceFixture {
+  // Takes one line like a load with `customer`.
   template <class R>
   std::string take(R line, const std::string& customer = "acme") {
     return refusal_of([&] {
@@ -78,7 +78,7 @@ Claim claim(const std::string& id) {
   return line;
 }
 
-TEST_CASE_FIXTURE(Loaded, "a line of a record that is there already changes nothing") {
+TEST_CASE_FIXTURE(Loaded, "a line equal to a stored record changes nothing") {
   CHECK(take(identity("i")).empty());
   CHECK(outcome == Outcome::inserted);
   CHECK(take(identity("i")).empty());
@@ -92,7 +92,7 @@ TEST_CASE_FIXTURE(Loaded, "a line of a record that is there already changes noth
   CHECK(shown("identities.list").at("/items/0/ref_id") == "r");
 }
 
-TEST_CASE_FIXTURE(Loaded, "a loaded boolean makes its control, once, and never lifts it") {
+TEST_CASE_FIXTURE(Loaded, "a loaded boolean creates its control once, and never deletes it") {
   IdentityLine line = identity("i");
   line.user_disabled = true;
   line.admin_disabled = true;
@@ -113,7 +113,7 @@ TEST_CASE_FIXTURE(Loaded, "a loaded boolean makes its control, once, and never l
   CHECK(is_sound());
 }
 
-TEST_CASE_FIXTURE(Loaded, "a loaded control takes the place of one that a boolean made") {
+TEST_CASE_FIXTURE(Loaded, "a loaded control replaces one that a boolean created") {
   IdentityLine line = identity("i");
   line.user_disabled = true;
   take(line);
@@ -128,7 +128,7 @@ TEST_CASE_FIXTURE(Loaded, "a loaded control takes the place of one that a boolea
   CHECK(is_sound());
 }
 
-TEST_CASE_FIXTURE(Loaded, "a control brings its identity along until its own line comes") {
+TEST_CASE_FIXTURE(Loaded, "a control creates an implied identity until its own line comes") {
   CHECK(take(control("c", "i", ControlType::closed)).empty());
   CHECK(shown("identities.list").at("/items/0/status") == "DISABLED");
   CHECK(take(identity("i"), "zenith") == "already-exists");
@@ -144,7 +144,7 @@ TEST_CASE_FIXTURE(Loaded, "a control brings its identity along until its own lin
   CHECK(is_sound());
 }
 
-TEST_CASE_FIXTURE(Loaded, "a stored control is deleted by a line once") {
+TEST_CASE_FIXTURE(Loaded, "a line can delete a stored control once") {
   take(control("c", "i", ControlType::closed));
   Control line = control("c", "i", ControlType::closed);
   line.deleted_at.value = now;
@@ -156,7 +156,7 @@ TEST_CASE_FIXTURE(Loaded, "a stored control is deleted by a line once") {
   CHECK(take(control("c", "i", ControlType::closed)) == "already-exists");
 }
 
-TEST_CASE_FIXTURE(Loaded, "what a line of an address lacks stays as it is") {
+TEST_CASE_FIXTURE(Loaded, "members that a line of an address omits keep their values") {
   CHECK(take(group()).empty());
   RewardAddress line = address("00000000-0000-7000-8000-00000000bbbb");
   line.payout_group_id = GroupId{{group_id}};
@@ -176,7 +176,7 @@ TEST_CASE_FIXTURE(Loaded, "what a line of an address lacks stays as it is") {
   CHECK(outcome == Outcome::updated);
 }
 
-TEST_CASE_FIXTURE(Loaded, "an address and its group agree, whichever comes first") {
+TEST_CASE_FIXTURE(Loaded, "an address and its group agree, in any order of arrival") {
   RewardAddress line = address("00000000-0000-7000-8000-00000000bbbb");
   line.payout_group_id = GroupId{{group_id}};
   CHECK(take(line).empty());
@@ -184,7 +184,7 @@ TEST_CASE_FIXTURE(Loaded, "an address and its group agree, whichever comes first
   CHECK(take(group(), "zenith") == "already-exists");
   CHECK(take(group()).empty());
   RewardAddress other = address("00000000-0000-7000-8000-00000000cccc");
-  CHECK(take(other) == "already-exists");  // the address is taken
+  CHECK(take(other) == "already-exists");  // the address is already registered
   other.ledger = Ledger::ink;
   other.payout_group_id = GroupId{{group_id}};
   CHECK(take(other) == "ledger-mismatch");
@@ -197,7 +197,7 @@ TEST_CASE_FIXTURE(Loaded, "an address and its group agree, whichever comes first
   CHECK(is_sound());
 }
 
-TEST_CASE_FIXTURE(Loaded, "a claim and its group agree, whichever comes first") {
+TEST_CASE_FIXTURE(Loaded, "a claim and its group agree, in any order of arrival") {
   Claim line = claim("c");
   line.onchain_status = ClaimStatus::confirmed;
   line.confirmed_at = start;
@@ -208,7 +208,7 @@ TEST_CASE_FIXTURE(Loaded, "a claim and its group agree, whichever comes first") 
   CHECK(take(its).empty());
   CHECK(shown("payout_groups.list").at("/items/0/last_claim_all_at") == to_string(start));
   CHECK(count(provider, "claims.list", {{"jurisdiction", "DE"}}) == 1);
-  CHECK(take(its).empty());  // though the claim has raised the stored group meanwhile
+  CHECK(take(its).empty());  // although the claim has raised the stored group meanwhile
   CHECK(outcome == Outcome::unchanged);
   CHECK(take(claim("d"), "zenith") == "already-exists");
   CHECK(take(claim("d")).empty());
@@ -230,7 +230,7 @@ TEST_CASE_FIXTURE(Loaded, "a claim and its group agree, whichever comes first") 
   CHECK(is_sound());
 }
 
-TEST_CASE_FIXTURE(Loaded, "a line names its customer, else the load does") {
+TEST_CASE_FIXTURE(Loaded, "a line without a customer gets the customer of the load") {
   Claim named = claim("c");
   customer_of(named) = "zenith";
   CHECK(take(named).empty());

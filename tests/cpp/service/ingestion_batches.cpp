@@ -1,4 +1,4 @@
-// The oracle of batches: lines taken one by one.
+// Compares batches of lines with the same lines taken one by one.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -6,7 +6,7 @@
 
 #include "service/ingestion.hpp"
 #include "service/maintenance.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::service {
 namespace {
@@ -16,10 +16,11 @@ using FileOf = std::variant<std::vector<Lines>...>;
 using File =
     FileOf<IdentityLine, Control, Orchestration, PayoutGroup, RewardAddress, Claim, Balance>;
 
-// Files whose lines repeat, contradict and follow each other: few ids, customers, times and words.
-class Author {
+// Generates files whose lines repeat, contradict and follow each other: few ids, customers, times
+// and values.
+class FileGenerator {
  public:
-  explicit Author(std::uint32_t seed) : random_(seed) {}
+  explicit FileGenerator(std::uint32_t seed) : random_(seed) {}
 
   std::vector<File> files() {
     std::vector<File> files;
@@ -34,24 +35,24 @@ class Author {
   File file() {
     switch (pick(8)) {
       case 0:
-        return lines(&Author::identity);
+        return lines(&FileGenerator::identity);
       case 1:
-        return lines(&Author::control);
+        return lines(&FileGenerator::control);
       case 2:
-        return lines(&Author::orchestration);
+        return lines(&FileGenerator::orchestration);
       case 3:
-        return lines(&Author::group);
+        return lines(&FileGenerator::group);
       case 4:
-        return lines(&Author::address);
+        return lines(&FileGenerator::address);
       case 5:
-        return lines(&Author::balance);
+        return lines(&FileGenerator::balance);
       default:
-        return lines(&Author::claim);
+        return lines(&FileGenerator::claim);
     }
   }
 
   template <class Line>
-  std::vector<Line> lines(Line (Author::*line)()) {
+  std::vector<Line> lines(Line (FileGenerator::*line)()) {
     std::vector<Line> made;
     for (unsigned count = pick(30); count > 0; --count) made.push_back((this->*line)());
     return made;
@@ -136,14 +137,14 @@ class Author {
   std::mt19937 random_;
 };
 
-// The results of all lines, and what the store shows at the end.
+// Returns the results of all lines, and the content of the store at the end.
 std::string transcript(const std::vector<File>& files, std::size_t batch_size) {
-  World world;
+  ServiceFixture fixture;
   std::string text;
   for (File file : files) {
-    world.service.database()->write([&](db::Connection& connection) {
-      Ingestion ingestion(connection, world.provider, "default", world.now,
-                          world.service.environment().make_id);
+    fixture.service.database()->write([&](db::Connection& connection) {
+      Ingestion ingestion(connection, fixture.provider, "default", fixture.now,
+                          fixture.service.environment().make_id);
       std::visit(
           [&]<class Line>(std::vector<Line>& lines) {
             std::vector<Line*> pointers;
@@ -169,21 +170,21 @@ std::string transcript(const std::vector<File>& files, std::size_t batch_size) {
     if (std::string_view(kind) == "reward_addresses") {
       parameters.push_back({"include_balance", "true"});
     }
-    text += world.call(world.provider, std::string(kind) + ".list", parameters).text() + "\n";
+    text += fixture.call(fixture.provider, std::string(kind) + ".list", parameters).text() + "\n";
   }
   for (const char* const jurisdiction : {"DE", "FR"}) {
-    text += world.call(world.provider, "claims.list", {{"jurisdiction", jurisdiction}}).text();
+    text += fixture.call(fixture.provider, "claims.list", {{"jurisdiction", jurisdiction}}).text();
   }
-  return text + check(world.service, world.provider);
+  return text + check(fixture.service, fixture.provider);
 }
 
 TEST_CASE("batches of any size have the results of lines taken one by one") {
   std::size_t rejected = 0;
   for (std::uint32_t seed = 0; seed < 150; ++seed) {
     CAPTURE(seed);
-    const std::vector<File> files = Author(seed).files();
+    const std::vector<File> files = FileGenerator(seed).files();
     const std::string expected = transcript(files, 1);
-    rejected += expected.find("stored already") != std::string::npos ? 1 : 0;
+    rejected += expected.find("already stored") != std::string::npos ? 1 : 0;
     for (const std::size_t batch_size : {2, 7, 1000}) {
       CAPTURE(batch_size);
       CHECK(transcript(files, batch_size) == expected);

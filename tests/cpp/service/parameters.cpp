@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "model/requests.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::service {
 namespace {
@@ -46,19 +46,19 @@ TEST_CASE("an unknown parameter is refused with the nearest known name") {
   CHECK(refusal.detail.find("did you mean status?") != std::string::npos);
   CHECK(refused<ListOrchestrations>({{"created_at.ltee", "x"}}).detail.find("created_at.lte") !=
         std::string::npos);
-  // Far from any: all are told.
+  // If no known name is similar, the message lists all of them.
   CHECK(refused<ListBalances>({{"zzzzzzzzzz", "x"}}).detail.find("address_id") !=
         std::string::npos);
 }
 
-TEST_CASE("a single-valued parameter that comes twice is refused, equal values or not") {
+TEST_CASE("a repeated single-valued parameter is refused, with equal or other values") {
   CHECK(refused<ListOrchestrations>({{"limit", "7"}, {"limit", "7"}}).field == "limit");
   CHECK(refused<ListOrchestrations>({{"order", "ASC"}, {"order", "DESC"}}).field == "order");
   CHECK(refused<ListOrchestrations>({{"page_cursor", ""}, {"page_cursor", ""}}).field ==
         "page_cursor");
 }
 
-TEST_CASE("values that are none are refused by name") {
+TEST_CASE("invalid values are refused by name") {
   const Parameters wrong{{"limit", "0"},
                          {"limit", "1001"},
                          {"limit", "-1"},
@@ -98,23 +98,23 @@ TEST_CASE("values that are none are refused by name") {
   }
 }
 
-TEST_CASE("an array takes 100 values and no more") {
+TEST_CASE("an array takes at most 100 values") {
   Parameters parameters;
   for (int i = 0; i < 100; ++i) parameters.push_back({"ref_id", "r" + std::to_string(i)});
   CHECK(read<ListOrchestrations>(parameters).ref_id.size() == 100);
   parameters.push_back({"ref_id", "r100"});
   CHECK(refused<ListOrchestrations>(parameters).field == "ref_id");
-  parameters.back().value = "r0";  // a repeated value counts
+  parameters.back().value = "r0";  // repeated values count
   CHECK(refused<ListOrchestrations>(parameters).field == "ref_id");
 }
 
-TEST_CASE("what is required is asked for") {
+TEST_CASE("missing required parameters are refused") {
   CHECK(refused<ById>({}).field == "id");
   CHECK(refused<PermitsAction>({{"id", "i1"}}).field == "action");
   CHECK(refused<PermitsAction>({{"id", "i1"}, {"action", "SELL"}}).code.empty());
 }
 
-TEST_CASE("all refusals are told at once") {
+TEST_CASE("all errors are reported at once") {
   ListControls request;
   const Parameters parameters{{"limit", "0"}, {"order", "UP"}, {"nonsense", "1"}};
   try {
@@ -129,7 +129,7 @@ TEST_CASE("all refusals are told at once") {
   }
 }
 
-TEST_CASE("only the parameters that are allowed are read") {
+TEST_CASE("only the allowed parameters are read") {
   ListControls request;
   const std::array<std::string_view, 1> allowed{"type"};
   const Parameters parameters{{"limit", "1"}};

@@ -1,7 +1,7 @@
-// Payout groups, reward addresses and what they held (specification 4.3, 4.4).
+// Payout groups, reward addresses and their balances (specification 4.3, 4.4).
 #include <doctest/doctest.h>
 
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::service {
 namespace {
@@ -9,13 +9,13 @@ namespace {
 constexpr const char* lower = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
 constexpr const char* checksummed = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
 
-struct Rewards : World {
-  Refusal create_refused(const Principal& who,
+struct Rewards : ServiceFixture {
+  Refusal create_refused(const Principal& principal,
                          const std::vector<std::pair<std::string, std::string>>& members) {
-    return refused(who, "reward_addresses.create", {}, body_of(members));
+    return refused(principal, "reward_addresses.create", {}, body_of(members));
   }
-  std::string create_address(const Principal& who, const std::string& address = lower) {
-    return call(who, "reward_addresses.create", {},
+  std::string create_address(const Principal& principal, const std::string& address = lower) {
+    return call(principal, "reward_addresses.create", {},
                 body_of({{"ledger", "ETHEREUM"}, {"address", address}}))
         .at("/id");
   }
@@ -23,14 +23,15 @@ struct Rewards : World {
     call(provider, "balances.record", {},
          body_of({{"address_id", address}, {"balance", balance}, {"at", at}}));
   }
-  std::string balance_at(const std::string& moment) {
+  std::string balance_at(const std::string& instant) {
     return call(acme, "reward_addresses.list",
-                {{"include_balance", "true"}, {"balance_timestamp", moment}})
+                {{"include_balance", "true"}, {"balance_timestamp", instant}})
         .at("/items/0/balance");
   }
 };
 
-TEST_CASE_FIXTURE(Rewards, "an address is kept in one form and taken once, in any case") {
+TEST_CASE_FIXTURE(Rewards,
+                  "an address is stored in one form and can be registered once, in any case") {
   const std::string id = create_address(acme);
   CHECK(call(acme, "reward_addresses.get", {{"id", id}}).at("/address") == checksummed);
   for (const char* form : {lower, checksummed, "0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED"}) {
@@ -41,7 +42,7 @@ TEST_CASE_FIXTURE(Rewards, "an address is kept in one form and taken once, in an
     CHECK(count(acme, "reward_addresses.list", {{"address", form}, {"ledger", "ETHEREUM"}}) == 1);
     CHECK(count(acme, "reward_addresses.list", {{"address", form}, {"ledger", "INK"}}) == 0);
   }
-  // Looked for, it may be in any case, even with a wrong checksum.
+  // A filter accepts any case, even with a wrong checksum.
   const std::string wrong_checksum = "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed";
   CHECK(count(acme, "reward_addresses.list", {{"address", wrong_checksum}}) == 1);
   CHECK(create_refused(acme, {{"ledger", "INK"}, {"address", lower}}).code.empty());
@@ -69,8 +70,8 @@ TEST_CASE_FIXTURE(Rewards, "an address is attributed to a group of its customer 
   CHECK(with(group).code.empty());
 }
 
-TEST_CASE_FIXTURE(Rewards,
-                  "an address is PENDING with each new group, later as the operator says") {
+TEST_CASE_FIXTURE(
+    Rewards, "an address is PENDING after each change of group, then as the operator observes") {
   const std::string id = create_address(acme);
   const auto update = [&](const std::string& body) {
     return call(acme, "reward_addresses.update", {{"id", id}}, body);
@@ -96,7 +97,7 @@ TEST_CASE_FIXTURE(Rewards,
         "invalid-request");
 }
 
-TEST_CASE_FIXTURE(Rewards, "a balance is the newest recorded at or before the moment asked for") {
+TEST_CASE_FIXTURE(Rewards, "a balance is the newest one recorded at or before the requested time") {
   const std::string id = create_address(acme);
   record(id, "2.50", "2026-01-02T00:00:00Z");
   record(id, "1", "2026-01-01T00:00:00Z");
@@ -115,7 +116,7 @@ TEST_CASE_FIXTURE(Rewards, "a balance is the newest recorded at or before the mo
   CHECK(call(acme, "reward_addresses.get", {{"id", id}}).at("/balance") == "(none)");
 }
 
-TEST_CASE_FIXTURE(Rewards, "a balance of one moment has one value, of an address that is there") {
+TEST_CASE_FIXTURE(Rewards, "a balance at one time has one value, and its address must exist") {
   const std::string id = create_address(acme);
   record(id, "1.5", "2026-01-01T00:00:00Z");
   record(id, "1.50", "2026-01-01T00:00:00Z");
@@ -126,7 +127,7 @@ TEST_CASE_FIXTURE(Rewards, "a balance of one moment has one value, of an address
         body_of({{"address_id", address}, {"balance", balance}, {"at", "2026-01-01T00:00:00Z"}}));
   };
   CHECK(refused_record(id, "1.6").code == "already-exists");
-  CHECK(refused_record(made_id(999), "1").code == "not-found");
+  CHECK(refused_record(generated_id(999), "1").code == "not-found");
   for (const char* balance : {"-1", "-0", "1e3", "+1", ".5", "1.", "NaN", "", " 1", "1_0",
                               "123456789012345678901", "0.1234567890123456789"}) {
     CAPTURE(balance);
@@ -134,7 +135,7 @@ TEST_CASE_FIXTURE(Rewards, "a balance of one moment has one value, of an address
   }
 }
 
-TEST_CASE_FIXTURE(Rewards, "a group's jurisdiction and name are its customer's to change") {
+TEST_CASE_FIXTURE(Rewards, "a client can change the jurisdiction and name of its groups") {
   const std::string group = create_group(acme);
   now.microseconds += one_hour_us;
   const auto update = [&](const std::string& body) {
@@ -151,7 +152,7 @@ TEST_CASE_FIXTURE(Rewards, "a group's jurisdiction and name are its customer's t
   }
 }
 
-TEST_CASE_FIXTURE(Rewards, "what is seen of a group on chain the operator records") {
+TEST_CASE_FIXTURE(Rewards, "the operator records the observed on-chain state of a group") {
   const std::string group = create_group(acme, "ETHEREUM", R"(,"schedule_type":"DAILY")");
   const Json before = call(acme, "payout_groups.get", {{"id", group}});
   CHECK(before.at("/onchain_status") == "UNREGISTERED");

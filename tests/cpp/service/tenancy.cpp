@@ -1,13 +1,13 @@
-// Two customers, every operation: what is another's is answered exactly like what is not there.
+// Two customers, every operation: records of another customer get the same answers as missing ones.
 #include <doctest/doctest.h>
 
 #include "service/operations.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::service {
 namespace {
 
-struct Tenants : World {
+struct Tenants : ServiceFixture {
   std::string control, group, address;
   static constexpr const char* claim = "claim-of-acme";
   static constexpr const char* orchestration = "orchestration-of-acme";
@@ -37,7 +37,7 @@ struct Attempt {
   std::string body;
 };
 
-// Each way to name a record by its id, as a client may.
+// All ways in which a client can name a record by its id.
 std::vector<Attempt> attempts_on(const std::string& identity, const std::string& control,
                                  const std::string& orchestration, const std::string& group,
                                  const std::string& address, const std::string& claim) {
@@ -74,10 +74,10 @@ std::string without(std::string text, const std::vector<std::string>& words) {
   return text;
 }
 
-TEST_CASE_FIXTURE(Tenants, "a foreign id is answered exactly like an unknown one") {
+TEST_CASE_FIXTURE(Tenants, "a foreign id gets the same answer as an unknown id") {
   const auto foreign =
       attempts_on("identity-of-acme", control, orchestration, group, address, claim);
-  const auto nowhere = attempts_on("nobody", unknown, "nothing", unknown, unknown, "none");
+  const auto missing = attempts_on("nobody", unknown, "nothing", unknown, unknown, "none");
   const std::vector<std::string> ids{
       "identity-of-acme", control, orchestration, group, address, claim,
       "nobody",           unknown, "nothing",     "none"};
@@ -85,7 +85,7 @@ TEST_CASE_FIXTURE(Tenants, "a foreign id is answered exactly like an unknown one
     CAPTURE(foreign[i].operation);
     CAPTURE(foreign[i].body);
     const auto a = refused(zenith, foreign[i].operation, foreign[i].parameters, foreign[i].body);
-    const auto b = refused(zenith, nowhere[i].operation, nowhere[i].parameters, nowhere[i].body);
+    const auto b = refused(zenith, missing[i].operation, missing[i].parameters, missing[i].body);
     CHECK(a.code == "not-found");
     CHECK(b.code == "not-found");
     CHECK(without(a.detail, ids) == without(b.detail, ids));
@@ -93,7 +93,7 @@ TEST_CASE_FIXTURE(Tenants, "a foreign id is answered exactly like an unknown one
   }
 }
 
-TEST_CASE_FIXTURE(Tenants, "nothing of another's changes by an attempt on it") {
+TEST_CASE_FIXTURE(Tenants, "attempts on another customer's records change nothing") {
   const std::vector<Attempt> views{{"identities.get", {{"id", "identity-of-acme"}}, ""},
                                    {"controls.get", {{"id", control}}, ""},
                                    {"payout_groups.get", {{"id", group}}, ""},
@@ -110,7 +110,7 @@ TEST_CASE_FIXTURE(Tenants, "nothing of another's changes by an attempt on it") {
   }
 }
 
-TEST_CASE_FIXTURE(Tenants, "its own records a customer may name") {
+TEST_CASE_FIXTURE(Tenants, "a customer may name its own records") {
   for (const Attempt& attempt :
        attempts_on("identity-of-acme", control, orchestration, group, address, claim)) {
     if (std::string_view(attempt.operation) == "controls.delete" && attempt.body.empty()) continue;
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(Tenants, "its own records a customer may name") {
   }
 }
 
-TEST_CASE_FIXTURE(Tenants, "lists show a customer its own, by whatever filter") {
+TEST_CASE_FIXTURE(Tenants, "lists show a customer its own records, with any filter") {
   const std::vector<std::pair<const char*, Parameters>> lists{
       {"identities.list", {}},
       {"identities.list", {{"control_types", "CLOSED"}}},
@@ -157,7 +157,7 @@ TEST_CASE_FIXTURE(Tenants, "lists show a customer its own, by whatever filter") 
 }
 
 TEST_CASE_FIXTURE(Tenants,
-                  "only the operator is shown whose a group, address, claim or control is") {
+                  "only the operator sees the customer of a group, address, claim or control") {
   for (const char* list :
        {"controls.list", "payout_groups.list", "reward_addresses.list", "claims.list"}) {
     CAPTURE(list);
@@ -168,7 +168,8 @@ TEST_CASE_FIXTURE(Tenants,
   CHECK(call(provider, "payout_groups.get", {{"id", group}}).at("/customer_id") == "acme");
 }
 
-TEST_CASE_FIXTURE(Tenants, "a taken address is told to anyone, whose it is only to its owner") {
+TEST_CASE_FIXTURE(
+    Tenants, "a registered address is a conflict for everyone, but only its owner sees its id") {
   const std::string body =
       body_of({{"ledger", "ETHEREUM"}, {"address", "0x0000000000000000000000000000000000000009"}});
   const Refusal own = refused(acme, "reward_addresses.create", {}, body);
@@ -180,7 +181,7 @@ TEST_CASE_FIXTURE(Tenants, "a taken address is told to anyone, whose it is only 
   CHECK(refused(provider, "reward_addresses.create", {}, body).existing == address);
 }
 
-TEST_CASE_FIXTURE(Tenants, "a client writes for its own customer only") {
+TEST_CASE_FIXTURE(Tenants, "a client writes only for its own customer") {
   const std::string group_body =
       R"({"ledger":"ETHEREUM","asset_type":"E","jurisdiction":"J","name":"N",)"
       R"("claimer_address":"0x0000000000000000000000000000000000000001","customer_id":")";

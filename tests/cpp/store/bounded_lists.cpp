@@ -12,7 +12,7 @@ constexpr const char* page_size = "10";
 
 using Values = std::vector<std::string>;
 
-// A value, or several, for every filter of every list. Few rows match where few ever do.
+// Values for every filter of every list. Rare values match few rows.
 const std::map<std::string, std::map<std::string, Values>>& filters() {
   const std::string middle = to_string(Timestamp{start.microseconds + 150 * 1'000'000LL});
   static const std::map<std::string, Values> bounds{{"created_at.lt", {middle}},
@@ -67,13 +67,13 @@ const std::map<std::string, std::map<std::string, Values>>& filters() {
   return all;
 }
 
-// Those without a bound, or that select no rows.
-const std::set<std::string> not_held{"limit",       "order",     "page_cursor",
-                                     "customer_id", "active_at", "balance_timestamp"};
+// Parameters without a bound, or that select no rows.
+const std::set<std::string> not_tested{"limit",       "order",     "page_cursor",
+                                       "customer_id", "active_at", "balance_timestamp"};
 
-// The steps of the first page and of one behind a cursor, in both orders.
-std::vector<std::int64_t> steps_of_pages(StatementRecorder& recorder, World& store,
-                                         const Principal& who, const std::string& list,
+// Returns the steps of the first page and of a page after a cursor, in both orders.
+std::vector<std::int64_t> steps_of_pages(StatementRecorder& recorder, ServiceFixture& store,
+                                         const Principal& principal, const std::string& list,
                                          const Parameters& filter) {
   std::vector<std::int64_t> steps;
   for (const char* order : {"DESC", "ASC"}) {
@@ -82,8 +82,8 @@ std::vector<std::int64_t> steps_of_pages(StatementRecorder& recorder, World& sto
     page.push_back({"limit", page_size});
     std::string cursor;
     for (int number = 0; number < 2; ++number) {
-      const auto ran =
-          recorder.record([&] { cursor = store.call(who, list, page).at("/next_page_cursor"); });
+      const auto ran = recorder.record(
+          [&] { cursor = store.call(principal, list, page).at("/next_page_cursor"); });
       check_plans(recorder, ran);
       steps.push_back(steps_of(ran));
       if (cursor.empty()) break;
@@ -99,7 +99,7 @@ struct Lister {
   bool is_operator;
 };
 
-TEST_CASE("lists: a page of every filter costs the same whatever the size of the store") {
+TEST_CASE("lists: the cost of a page with any filter does not depend on the size of the store") {
   StatementRecorder recorder;
   for (const Lister& lister :
        {Lister{"a client", 1, false}, Lister{"an operator, 1 customer", 1, true},
@@ -128,24 +128,24 @@ TEST_CASE("lists: a page of every filter costs the same whatever the size of the
   }
 }
 
-TEST_CASE("lists: the test above holds every filter") {
+TEST_CASE("lists: the test above has every filter") {
   for_each_list([]<class R, class Request>() {
     const std::string list = std::string(R::table) + ".list";
     for_each_field<Request>([&]<class F>() {
       CAPTURE(list);
       CAPTURE(F::name);
       const std::string name(F::name);
-      const bool is_held = filters().at(list).contains(name);
-      CHECK((is_held || not_held.contains(name)));
-      // What declares that its index serves a page alone is held to it.
-      if (ranges_a_value<typename F::Filter>.value_or(0) > 0) CHECK(is_held);
+      const bool is_tested = filters().at(list).contains(name);
+      CHECK((is_tested || not_tested.contains(name)));
+      // A filter that declares that its index serves a page must be bounded.
+      if (ranges_a_value<typename F::Filter>.value_or(0) > 0) CHECK(is_tested);
     });
   });
 }
 
-// A group with so many claims in transition between jurisdictions, half of them rewritten, and in
-// each of DE and FR that many others with ten older claims each.
-struct Transition : World {
+// A group with so many claims in transition between jurisdictions, half of them rewritten, and
+// `others` groups in each of DE and FR with ten older claims each.
+struct Transition : ServiceFixture {
   Transition(int claim_count, int others, const char* from = "DE", const char* to = "FR") {
     std::vector<PayoutGroup> groups;
     std::vector<Claim> claims;
@@ -161,8 +161,8 @@ struct Transition : World {
     groups.front().jurisdiction = Term{from};
     for (int claim = 0; claim < 20 * others; ++claim) add_claim(1 + claim % (2 * others));
     for (int claim = 0; claim < claim_count; ++claim) add_claim(0);
-    arrive(*this, groups);
-    arrive(*this, claims);
+    store_records(*this, groups);
+    store_records(*this, claims);
     service.database()->write([&](db::Connection& connection) {
       const auto stored = find<PayoutGroup>(connection, groups.front().id.value);
       PayoutGroup changed = stored->record;
@@ -175,8 +175,10 @@ struct Transition : World {
   }
 };
 
-// The jurisdiction that a group is leaving is bounded up to 100 groups.
-TEST_CASE("lists: a page by jurisdiction costs the same however many claims are in transition") {
+// Cost by the jurisdiction that a group leaves is bounded up to 100 groups.
+TEST_CASE(
+    "lists: the cost of a page by jurisdiction does not depend on the number of claims in "
+    "transition") {
   StatementRecorder recorder;
   for (const int others : {40, 150}) {
     CAPTURE(others);
@@ -192,7 +194,7 @@ TEST_CASE("lists: a page by jurisdiction costs the same however many claims are 
   }
 }
 
-TEST_CASE("lists: a page by jurisdiction costs no more while groups of others are in transition") {
+TEST_CASE("lists: a page by jurisdiction costs no more while other groups are in transition") {
   StatementRecorder recorder;
   Transition before(400, 90);  // few enough to be rewritten at once
   Transition during(20'000, 90, "ES", "NL");

@@ -1,4 +1,5 @@
-// The cost of an operation that is no list does not depend on the size of the store or its history.
+// The cost of an operation that is not a list does not depend on the size of the store or its
+// history.
 #include "service/operations.hpp"
 #include "store/counted_work.hpp"
 
@@ -11,12 +12,12 @@ struct Case {
   std::string body;
 };
 
-void check_cases(StatementRecorder& recorder, const std::vector<Case>& cases, World& small,
-                 World& large) {
+void check_cases(StatementRecorder& recorder, const std::vector<Case>& cases, ServiceFixture& small,
+                 ServiceFixture& large) {
   for (const Case& one : cases) {
     const std::string operation(one.operation);
     CAPTURE(operation);
-    const auto steps = [&](World& store) {
+    const auto steps = [&](ServiceFixture& store) {
       const auto ran = recorder.record(
           [&] { store.call(store.provider, one.operation, one.parameters, one.body); });
       check_plans(recorder, ran, Sorting::allowed);
@@ -34,9 +35,9 @@ std::string new_control(const std::string& identity) {
   return '{' + member("identity_id", identity) + R"(,"type":"SELL_ONLY","reason_code":"TEST"})";
 }
 
-// One line an operation; the order matters only to the claim.
+// One line for each operation; the order matters only for the claim.
 std::vector<Case> operations_on_one_record() {
-  const std::string claim = id_of(6, 100);  // PENDING, as every fourth
+  const std::string claim = id_of(6, 100);  // PENDING, like every fourth claim
   const std::string at = R"("created_at":"2026-03-02T00:00:00Z")";
   const std::string address = R"("0x0000000000000000000000000000000000000001")";
   return {
@@ -77,14 +78,14 @@ std::vector<Case> operations_on_one_record() {
   };
 }
 
-TEST_CASE("an operation on one record costs the same whatever the size of the store") {
+TEST_CASE("the cost of an operation on one record does not depend on the size of the store") {
   StatementRecorder recorder;
   Store small(few_rows, 1);
   Store large(many_rows, 1);
   check_cases(recorder, operations_on_one_record(), small, large);
 }
 
-TEST_CASE("the test above holds every operation that is no list") {
+TEST_CASE("the test above has every operation that is not a list") {
   std::set<std::string_view> held;
   const std::vector<Case> cases = operations_on_one_record();
   for (const Case& one : cases) held.insert(one.operation);
@@ -94,11 +95,11 @@ TEST_CASE("the test above holds every operation that is no list") {
   }
 }
 
-// An identity whose last control is active and whose other ones are deleted. They were all created
+// An identity whose last control is active and whose other controls are deleted. They were created
 // at one time, or one a second.
-struct History : World {
+struct History : ServiceFixture {
   History(int count, std::int64_t seconds_apart) {
-    arrive(*this, std::vector{Store::identity(0, "acme", start)});
+    store_records(*this, std::vector{Store::identity(0, "acme", start)});
     std::vector<Control> controls;
     for (int i = 0; i < count; ++i) {
       Control& control = controls.emplace_back();
@@ -111,12 +112,12 @@ struct History : World {
       control.created_at = Timestamp{start.microseconds + i * seconds_apart * 1'000'000};
       if (i < count - 1) control.deleted_at.value = Timestamp{control.created_at.microseconds + 1};
     }
-    arrive(*this, controls);
+    store_records(*this, controls);
     now.microseconds += 100'000LL * 1'000'000;
   }
 };
 
-TEST_CASE("an operation on an identity costs the same however many controls it had") {
+TEST_CASE("the cost of an operation on an identity does not depend on its number of controls") {
   StatementRecorder recorder;
   const std::string identity = id_of(1, 0);
   const std::vector<Case> cases{

@@ -1,4 +1,4 @@
-// Lists through the door, page by page, held against a filter over the same records in memory.
+// Compares lists of the service, page by page, with a filter over the same records in memory.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +8,13 @@
 
 #include "service/ingestion.hpp"
 #include "service/scans.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::store {
 
 using service::Json;
 using service::Parameters;
-using service::World;
+using service::ServiceFixture;
 
 class Dice {
  public:
@@ -26,16 +26,16 @@ class Dice {
   const T& pick(const std::vector<T>& from) {
     return from[below(from.size())];
   }
-  // Nothing, some of the time.
+  // Returns nothing with some probability.
   template <class Made>
   std::optional<Made> maybe(const std::vector<std::string>& from) {
     if (chance(25)) return std::nullopt;
     return Scalar<Made>::parse(pick(from));
   }
-  // One of few moments, so that many records share one.
-  Timestamp moment() { return moments()[below(moments().size())]; }
+  // Returns one of few times, so that many records have the same time.
+  Timestamp instant() { return instants()[below(instants().size())]; }
 
-  static const std::vector<Timestamp>& moments() {
+  static const std::vector<Timestamp>& instants() {
     static const std::vector<Timestamp> all = [] {
       std::vector<Timestamp> made;
       for (const char* text :
@@ -52,13 +52,13 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-// Parameters of a list, and what they mean.
+// Parameters of a list, and the records that they select.
 template <class R>
 struct Filter {
   Parameters parameters;
   std::vector<std::function<bool(const R&)>> conditions;
 
-  // Rows of which one of `values` is a value.
+  // Selects rows that have one of the values.
   void among(const std::string& name, const std::vector<std::string>& values,
              const std::function<std::vector<std::string>(const R&)>& values_of) {
     for (const std::string& value : values) parameters.push_back({name, value});
@@ -67,11 +67,11 @@ struct Filter {
       return std::ranges::find_first_of(of_record, values) != of_record.end();
     });
   }
-  void bound(const std::string& name, Timestamp moment,
+  void bound(const std::string& name, Timestamp instant,
              const std::function<bool(Timestamp, Timestamp)>& holds) {
-    parameters.push_back({name, to_string(moment)});
+    parameters.push_back({name, to_string(instant)});
     conditions.push_back(
-        [moment, holds](const R& record) { return holds(record.created_at, moment); });
+        [instant, holds](const R& record) { return holds(record.created_at, instant); });
   }
   void condition(const std::string& name, const std::string& value,
                  std::function<bool(const R&)> holds) {
@@ -104,40 +104,44 @@ std::vector<std::string> text_of(const T& value) {
   if constexpr (is_optional<T>) {
     return value ? text_of(*value) : std::vector<std::string>{};
   } else if constexpr (ClosedSet<T>) {
-    return {std::string(word(value))};
+    return {std::string(enum_text(value))};
   } else {
     return {value.value};
   }
 }
 
-// Gives all pages of a list as ids, asked for in pages of `size`.
-inline std::vector<std::string> walk(World& world, const Principal& who, const std::string& list,
-                                     const Parameters& parameters, std::size_t size,
-                                     const std::string& member) {
+// Returns the ids of all pages of a list, requested in pages of `size`.
+inline std::vector<std::string> ids_of_all_pages(ServiceFixture& fixture,
+                                                 const Principal& principal,
+                                                 const std::string& list,
+                                                 const Parameters& parameters, std::size_t size,
+                                                 const std::string& member) {
   std::vector<std::string> ids;
   std::string cursor;
   do {
     Parameters page = parameters;
     page.push_back({"limit", std::to_string(size)});
     page.push_back({"page_cursor", cursor});
-    const Json answer = world.call(who, list, page);
+    const Json answer = fixture.call(principal, list, page);
     const std::vector<std::string> more = answer.each("/items", member);
     ids.insert(ids.end(), more.begin(), more.end());
     cursor = answer.at("/next_page_cursor");
-    // A page is full while another follows.
-    if (more.size() > size || (!cursor.empty() && more.size() != size)) return {"a page is off"};
+    // A page is full if another follows.
+    if (more.size() > size || (!cursor.empty() && more.size() != size))
+      return {"a page has a wrong size"};
   } while (!cursor.empty());
   return ids;
 }
 
-// The same rows as streams and exports read them: in order of arrival.
+// Returns the same rows as streams and exports read them, in order of insertion.
 template <class R>
-std::vector<std::string> scan_ids(World& world, const Principal& who, const std::string& list,
-                                  const Parameters& parameters, const std::string& member) {
+std::vector<std::string> scan_ids(ServiceFixture& fixture, const Principal& principal,
+                                  const std::string& list, const Parameters& parameters,
+                                  const std::string& member) {
   const std::string kind = list.substr(0, list.find('.'));
   const service::Scan scan =
-      service::scan(world.service, who, kind, parameters, service::Purpose::reload);
-  const db::Lease connection = world.service.database()->reader();
+      service::scan(fixture.service, principal, kind, parameters, service::Purpose::reload);
+  const db::Lease connection = fixture.service.database()->reader();
   const db::Snapshot snapshot(*connection);
   Listing listing = scan.listing(*connection);
   db::Query rows = listing.scan(0, std::numeric_limits<std::int64_t>::max());
@@ -154,10 +158,10 @@ using PageSizes = std::vector<std::size_t>;
 inline const PageSizes small_pages{1, 2, 3, 4, 5, 6, 7, 1000};
 inline const PageSizes large_pages{40, 1000};
 
-// Holds a list against `expected`, the ids in order of arrival with their moments: both orders, all
-// page sizes.
+// Compares a list with `expected`, the ids in order of insertion with their times, in both orders
+// and with all page sizes.
 template <class R>
-void check_list(World& world, const Principal& who, const std::string& list,
+void check_list(ServiceFixture& fixture, const Principal& principal, const std::string& list,
                 const Parameters& parameters,
                 std::vector<std::pair<Timestamp, std::string>> expected,
                 const std::string& member = "id", const PageSizes& sizes = small_pages) {
@@ -166,57 +170,57 @@ void check_list(World& world, const Principal& who, const std::string& list,
     shown.append(" ").append(name).append("=").append(value);
   CAPTURE(shown);
   std::vector<std::string> ids;
-  for (const auto& [moment, id] : expected) ids.push_back(id);
-  CHECK(scan_ids<R>(world, who, list, parameters, member) == ids);
+  for (const auto& [instant, id] : expected) ids.push_back(id);
+  CHECK(scan_ids<R>(fixture, principal, list, parameters, member) == ids);
 
   std::ranges::stable_sort(expected, {}, &std::pair<Timestamp, std::string>::first);
   ids.clear();
-  for (const auto& [moment, id] : expected) ids.push_back(id);
+  for (const auto& [instant, id] : expected) ids.push_back(id);
   for (const std::size_t size : sizes) {
     CAPTURE(size);
     Parameters ascending = parameters;
     ascending.push_back({"order", "ASC"});
-    CHECK(walk(world, who, list, ascending, size, member) == ids);
+    CHECK(ids_of_all_pages(fixture, principal, list, ascending, size, member) == ids);
     std::ranges::reverse(ids);
-    CHECK(walk(world, who, list, parameters, size, member) == ids);
+    CHECK(ids_of_all_pages(fixture, principal, list, parameters, size, member) == ids);
     std::ranges::reverse(ids);
   }
 }
 
-// The principals that may list, each with the parameters it adds and the customer it is shown.
-struct Asker {
-  const Principal* who;
+// A principal that may list, with the parameters that it adds and the customer that it sees.
+struct Caller {
+  const Principal* principal;
   Parameters more;
   std::string customer;  // empty: all
 };
-inline std::vector<Asker> askers(const World& world) {
-  return {{&world.acme, {}, "acme"},
-          {&world.provider, {}, ""},
-          {&world.provider, {{"customer_id", "zenith"}}, "zenith"},
-          {&world.provider, {{"customer_id", "nobody"}}, "nobody"}};
+inline std::vector<Caller> callers(const ServiceFixture& fixture) {
+  return {{&fixture.acme, {}, "acme"},
+          {&fixture.provider, {}, ""},
+          {&fixture.provider, {{"customer_id", "zenith"}}, "zenith"},
+          {&fixture.provider, {{"customer_id", "nobody"}}, "nobody"}};
 }
 
-// Holds a list under one filter against the records in order of arrival.
+// Compares a list with one filter with the records in order of insertion.
 template <class R, class Records>
-void check_filter(World& world, const std::string& list, const Records& records,
-                  const Filter<typename Records::value_type>& filter, const Asker& asker,
+void check_filter(ServiceFixture& fixture, const std::string& list, const Records& records,
+                  const Filter<typename Records::value_type>& filter, const Caller& caller,
                   const PageSizes& sizes = small_pages) {
   std::vector<std::pair<Timestamp, std::string>> expected;
   for (const auto& record : records) {
-    const bool is_shown = asker.customer.empty() || customer_of(record) == asker.customer;
+    const bool is_shown = caller.customer.empty() || customer_of(record) == caller.customer;
     if (is_shown && filter.takes(record)) expected.emplace_back(record.created_at, record.id.value);
   }
   Parameters parameters = filter.parameters;
-  parameters.insert(parameters.end(), asker.more.begin(), asker.more.end());
-  check_list<R>(world, *asker.who, list, parameters, std::move(expected), "id", sizes);
+  parameters.insert(parameters.end(), caller.more.begin(), caller.more.end());
+  check_list<R>(fixture, *caller.principal, list, parameters, std::move(expected), "id", sizes);
 }
 
-// Takes records into the store in order, as a load of the operator does.
+// Stores records in order, like a load of the operator.
 template <class Records>
-void arrive(World& world, const Records& records) {
-  world.service.database()->write([&](db::Connection& connection) {
-    service::Ingestion ingestion(connection, world.provider, "default", world.now,
-                                 world.service.environment().make_id);
+void store_records(ServiceFixture& fixture, const Records& records) {
+  fixture.service.database()->write([&](db::Connection& connection) {
+    service::Ingestion ingestion(connection, fixture.provider, "default", fixture.now,
+                                 fixture.service.environment().make_id);
     for (auto record : records) ingestion.take(record);
     ingestion.finish();
   });

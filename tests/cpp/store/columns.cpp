@@ -1,4 +1,4 @@
-// What is bound to columns is read back as it was.
+// Values that are bound to columns are equal when read back.
 #include "store/columns.hpp"
 
 #include <doctest/doctest.h>
@@ -10,13 +10,14 @@ namespace {
 
 const std::string uuid = "0190163d-8694-739b-aea5-966c26f8ad91";
 
-// Two values of each type: one that is stored compactly if its type can be, and one that is not.
+// Returns two values of each type: one with a compact storage format, if its type has one, and one
+// without.
 void fill(bool& value, bool second) {
   value = second;
 }
 template <ClosedSet E>
 void fill(E& value, bool second) {
-  value = static_cast<E>(second && words_of<E>.size() > 1 ? 1 : 0);
+  value = static_cast<E>(second && enum_texts<E>.size() > 1 ? 1 : 0);
 }
 void fill(Timestamp& value, bool second) {
   value = second ? earliest_timestamp : Timestamp{1'234'567};
@@ -61,8 +62,9 @@ void fill(R& record, bool second) {
   });
 }
 
-TEST_CASE_TEMPLATE("a row has the JSON of its record, and gives the record back", R, StoredIdentity,
-                   Control, Orchestration, PayoutGroup, RewardAddress, Balance, Claim) {
+TEST_CASE_TEMPLATE("a row has the JSON of its record, and is read as the same record", R,
+                   StoredIdentity, Control, Orchestration, PayoutGroup, RewardAddress, Balance,
+                   Claim) {
   R full{};
   R other{};
   fill(full, false);
@@ -90,7 +92,7 @@ TEST_CASE_TEMPLATE("a row has the JSON of its record, and gives the record back"
   });
 }
 
-TEST_CASE("values that no version wrote are reported as damage") {
+TEST_CASE("invalid stored values are reported as damage") {
   const auto database = db::sqlite::open(":memory:", {.is_temporary = true});
   const db::Lease connection = database->reader();
   for (const char* row : {"x'00', '1', 0",

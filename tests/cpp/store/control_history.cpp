@@ -1,11 +1,11 @@
-// What is read of an identity's controls does not depend on how many were deleted before.
+// The cost of reading an identity's controls does not depend on how many were deleted before.
 #include <doctest/doctest.h>
 
 #include <random>
 
 #include "service/ingestion.hpp"
 #include "service/maintenance.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 #include "store/identities.hpp"
 #include "store/statement_counts.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 using service::Ingestion;
 using service::Json;
-using service::World;
+using service::ServiceFixture;
 
 constexpr std::int64_t second = 1'000'000;
 
@@ -24,7 +24,7 @@ bool is_active_at(const Control& control, Timestamp time) {
   return control.created_at <= time && (!deleted || time < *deleted);
 }
 
-struct Histories : World {
+struct Histories : ServiceFixture {
   explicit Histories(std::uint64_t seed = 1) : dice(seed) {}
 
   std::size_t below(std::size_t count) { return dice() % count; }
@@ -40,7 +40,7 @@ struct Histories : World {
     control.set_by = static_cast<SetBy>(below(2));
     control.is_overridable = true;
     control.created_at = any_time();
-    // An active control may be refused; the order of a record's times is not checked.
+    // An active control may be refused. The order of a control's times is not validated.
     if (below(4) > 0) control.deleted_at.value = any_time();
     if (below(3) == 0) control.reason_code = Word{"LEGACY_USER_DISABLED"};
     return control;
@@ -51,7 +51,7 @@ struct Histories : World {
       Ingestion ingestion(connection, provider, "acme", now, service.environment().make_id);
       try {
         ingestion.take(control);
-      } catch (const Error&) {  // NOLINT(bugprone-empty-catch): active twice
+      } catch (const Error&) {  // would be active twice
       }
       ingestion.finish();
     });
@@ -79,10 +79,11 @@ struct Histories : World {
         const std::vector<Action> permitted = rules::permitted_actions(in_force);
         for (const Action action : {Action::buy, Action::sell, Action::deposit}) {
           const bool expected = std::ranges::find(permitted, action) != permitted.end();
-          CHECK(
-              call(provider, "identities.permits",
-                   {{"id", identity}, {"action", std::string(word(action))}, {"at", to_string(at)}})
-                  .at("/permitted") == (expected ? "true" : "false"));
+          CHECK(call(provider, "identities.permits",
+                     {{"id", identity},
+                      {"action", std::string(enum_text(action))},
+                      {"at", to_string(at)}})
+                    .at("/permitted") == (expected ? "true" : "false"));
         }
       }
     }
@@ -94,52 +95,52 @@ struct Histories : World {
   int made = 0;
 };
 
-TEST_CASE("what an identity may do at any time follows from all controls that were in force") {
+TEST_CASE("all controls in force at a time determine what an identity could do") {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     CAPTURE(seed);
-    Histories world(seed);
-    for (const char* identity : {"i0", "i1"}) world.put_identity(identity, "acme");
+    Histories fixture(seed);
+    for (const char* identity : {"i0", "i1"}) fixture.put_identity(identity, "acme");
     std::vector<Control> loaded;
     for (int round = 0; round < 60; ++round) {
-      const std::string identity = "i" + std::to_string(world.below(2));
-      world.now = world.any_time();
-      switch (world.below(6)) {
+      const std::string identity = "i" + std::to_string(fixture.below(2));
+      fixture.now = fixture.any_time();
+      switch (fixture.below(6)) {
         case 0:
-          world.code(
-              world.provider, "controls.create", {},
+          fixture.code(
+              fixture.provider, "controls.create", {},
               R"({"identity_id":")" + identity + R"(","type":"FROZEN","reason_code":"TEST"})");
           break;
         case 1: {
-          const Json active = world.call(world.provider, "controls.list");
+          const Json active = fixture.call(fixture.provider, "controls.list");
           const std::vector<std::string> ids = active.each("/items", "id");
           if (ids.empty()) break;
-          world.call(world.provider, "controls.delete",
-                     {{"control_id", ids[world.below(ids.size())]}});
+          fixture.call(fixture.provider, "controls.delete",
+                       {{"control_id", ids[fixture.below(ids.size())]}});
           break;
         }
         case 2:
-          world.code(
-              world.provider, "identities.update", {{"id", identity}},
-              world.below(2) == 0 ? R"({"user_disabled":true})" : R"({"user_disabled":false})");
+          fixture.code(
+              fixture.provider, "identities.update", {{"id", identity}},
+              fixture.below(2) == 0 ? R"({"user_disabled":true})" : R"({"user_disabled":false})");
           break;
         case 3:
           if (!loaded.empty()) {
-            Control again = loaded[world.below(loaded.size())];
-            again.deleted_at.value = world.any_time();
-            world.load(again);
+            Control again = loaded[fixture.below(loaded.size())];
+            again.deleted_at.value = fixture.any_time();
+            fixture.load(again);
           }
           break;
         default:
-          loaded.push_back(world.any_control(identity));
-          world.load(loaded.back());
+          loaded.push_back(fixture.any_control(identity));
+          fixture.load(loaded.back());
       }
     }
-    world.check_answers();
+    fixture.check_answers();
   }
 }
 
-// The steps of one call, on the reader or the writer that it takes.
-struct Measured : World {
+// Counts the steps of one call, on the reader or the writer that it uses.
+struct Measured : ServiceFixture {
   std::int64_t steps_of(const std::string& operation, service::Parameters parameters,
                         std::string body) {
     take();
@@ -152,10 +153,10 @@ struct Measured : World {
     return steps;
   }
 
-  // What each operation on an identity takes.
+  // Returns the cost of each operation on an identity.
   std::vector<std::int64_t> measure(const std::string& id) {
     std::vector<std::int64_t> steps;
-    for (int round = 0; round < 2; ++round) {  // the first prepares the statements
+    for (int round = 0; round < 2; ++round) {  // the first round prepares the statements
       now.microseconds += second;
       steps = {
           steps_of("identities.get", {{"id", id}}, ""),
@@ -176,7 +177,8 @@ struct Measured : World {
   }
 };
 
-TEST_CASE_FIXTURE(Measured, "the work on an identity does not grow with its deleted controls") {
+TEST_CASE_FIXTURE(
+    Measured, "the cost of an operation on an identity does not grow with its deleted controls") {
   put_identity("short", "acme");
   put_identity("long", "acme");
   service.database()->write_bulk([&](db::Connection& connection) {

@@ -1,5 +1,5 @@
-// Counts what an operation costs in instructions of the database's virtual machine, on two stores
-// of which one has ten times the rows of the other.
+// Counts the cost of an operation in instructions of the database's virtual machine, on two stores,
+// one with ten times the rows of the other.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -11,18 +11,18 @@ namespace comptroller::store {
 
 inline constexpr int few_rows = 300;
 inline constexpr int many_rows = 3000;
-inline constexpr double most_growth = 1.5;  // a deeper b-tree, a longer merge
-inline constexpr std::int64_t most_steps = 25'000;
+inline constexpr double max_growth = 1.5;  // a deeper b-tree, a longer merge
+inline constexpr std::int64_t max_steps = 25'000;
 
 using service::start;
 
 inline std::string id_of(int kind, int number) {
-  return World::made_id(kind * 1'000'000 + number);
+  return ServiceFixture::generated_id(kind * 1'000'000 + number);
 }
 
-// A store of `count` rows of each kind. Half of them are of acme, the others of that many
-// customers; most controls are deleted.
-struct Store : World {
+// A store with `count` rows of each kind. Half of them belong to acme, the others to
+// `customer_count` customers; most controls are deleted.
+struct Store : ServiceFixture {
   Store(int count, int customer_count) : rows(count) {
     std::vector<IdentityLine> identities;
     std::vector<Control> controls;
@@ -43,13 +43,13 @@ struct Store : World {
       balances.push_back({{id_of(5, i / 50 * 50)}, {"1"}, time});
       claims.push_back(claim(i, customer, time));
     }
-    arrive(*this, identities);
-    arrive(*this, controls);
-    arrive(*this, orchestrations);
-    arrive(*this, groups);
-    arrive(*this, addresses);
-    arrive(*this, balances);
-    arrive(*this, claims);
+    store_records(*this, identities);
+    store_records(*this, controls);
+    store_records(*this, orchestrations);
+    store_records(*this, groups);
+    store_records(*this, addresses);
+    store_records(*this, balances);
+    store_records(*this, claims);
     now.microseconds += 100'000LL * 1'000'000;
   }
 
@@ -77,7 +77,8 @@ struct Store : World {
     record.set_by = i % 4 < 2 ? SetBy::client : SetBy::provider;
     record.reason_code = Word{i % 3 == 0 ? "FRAUD" : "REQUEST"};
     record.created_at = time;
-    // The last are deleted as well, so that a list of active controls has to find older ones.
+    // The last controls are deleted as well, so that a list of active controls must find older
+    // ones.
     if (i > 200) record.deleted_at.value = Timestamp{time.microseconds + 1};
     return record;
   }
@@ -139,14 +140,14 @@ struct Store : World {
 
 enum class Sorting : std::uint8_t { allowed, refused };
 
-// A line of a plan that reads rows without a bound, or sorts them.
+// Whether a line of a plan reads rows without a bound, or sorts them.
 inline bool is_unbounded(const std::string& line, Sorting sorting) {
   if (line.find("USE TEMP B-TREE") != std::string::npos) return sorting == Sorting::refused;
   const bool is_of_given_values = line.find("VIRTUAL TABLE") != std::string::npos ||
                                   line.find("CONSTANT ROW") != std::string::npos;
-  // Without indexes for all customers there are at most 16 of these.
+  // Without indexes for all customers, a store has at most 16 customers.
   const bool is_of_customers = line.find("SCAN customers") != std::string::npos;
-  // A row for each change in progress.
+  // One row for each change in progress.
   const bool is_of_changes = line == "SCAN jurisdiction_changes";
   return line.find("SCAN ") != std::string::npos && !is_of_given_values && !is_of_customers &&
          !is_of_changes;
@@ -174,8 +175,8 @@ inline void check_growth(const std::vector<std::int64_t>& few,
   REQUIRE(few.size() == many.size());
   for (std::size_t i = 0; i < few.size(); ++i) {
     CAPTURE(i);
-    CHECK(many[i] <= most_steps);
-    CHECK(static_cast<double>(many[i]) <= most_growth * static_cast<double>(few[i]) + 100);
+    CHECK(many[i] <= max_steps);
+    CHECK(static_cast<double>(many[i]) <= max_growth * static_cast<double>(few[i]) + 100);
   }
 }
 

@@ -1,4 +1,4 @@
-// The indexes that lists declare, and those of an operator's lists over many customers.
+// The indexes that lists declare, and the indexes of an operator's lists over many customers.
 #include <doctest/doctest.h>
 
 #include "db/folder.hpp"
@@ -17,7 +17,7 @@ std::string normalised(std::string_view text) {
   return out;
 }
 
-// The definitions of the indexes of a table; those of its UNIQUE constraints as "(a,b)".
+// Returns the definitions of the indexes of a table; an index of a UNIQUE constraint as "(a,b)".
 std::vector<std::string> definitions(db::Connection& connection, const std::string& table) {
   std::vector<std::string> found;
   std::vector<std::string> constraints;
@@ -60,9 +60,9 @@ void add_customers(db::Database& database, int first, int last) {
 }
 
 TEST_CASE("every filter of every list has the index that it declares") {
-  World world;
-  add_customers(*world.service.database(), 1, 16);  // with the default customer 17
-  const db::Lease connection = world.service.database()->reader();
+  ServiceFixture fixture;
+  add_customers(*fixture.service.database(), 1, 16);  // 17 with the default customer
+  const db::Lease connection = fixture.service.database()->reader();
   for_each_list([&]<class R, class Request>() {
     for_each_index<Request>([&](const Index& index) {
       const std::string table(index.table.empty() ? R::table : index.table);
@@ -84,10 +84,9 @@ TEST_CASE("every filter of every list has the index that it declares") {
   });
 }
 
-TEST_CASE(
-    "the seventeenth customer brings the indexes of an operator's lists, at once or at the end") {
-  World world;
-  db::Database& database = *world.service.database();
+TEST_CASE("the seventeenth customer creates the indexes of an operator's lists, at once or later") {
+  ServiceFixture fixture;
+  db::Database& database = *fixture.service.database();
   add_customers(database, 1, 15);
   CHECK(operator_index_count(database) == 0);
   SUBCASE("while no table is large") {
@@ -121,13 +120,13 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a store that is opened for writing gets the indexes that it lacks") {
+TEST_CASE("opening a store for writing creates missing indexes") {
   const db::Folder folder;
   const std::string path = folder / "store.db";
   {
-    World world(db::sqlite::open(path, {}));
-    add_customers(*world.service.database(), 1, 40);
-    world.service.database()->write([](db::Connection& connection) {
+    ServiceFixture fixture(db::sqlite::open(path, {}));
+    add_customers(*fixture.service.database(), 1, 40);
+    fixture.service.database()->write([](db::Connection& connection) {
       std::vector<std::string> names;
       {
         db::Query query =
@@ -137,14 +136,14 @@ TEST_CASE("a store that is opened for writing gets the indexes that it lacks") {
       for (const std::string& name : names) connection.execute("DROP INDEX " + name);
       connection.execute("DELETE FROM operator_indexes");
     });
-    CHECK(operator_index_count(*world.service.database()) == 0);
+    CHECK(operator_index_count(*fixture.service.database()) == 0);
   }
   {
-    World world(db::sqlite::open(path, {.read_only = true}));
-    CHECK(operator_index_count(*world.service.database()) == 0);
+    ServiceFixture fixture(db::sqlite::open(path, {.read_only = true}));
+    CHECK(operator_index_count(*fixture.service.database()) == 0);
   }
-  World world(db::sqlite::open(path, {}));
-  CHECK(operator_index_count(*world.service.database()) > 20);
+  ServiceFixture fixture(db::sqlite::open(path, {}));
+  CHECK(operator_index_count(*fixture.service.database()) > 20);
 }
 
 }  // namespace

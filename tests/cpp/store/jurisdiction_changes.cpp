@@ -1,4 +1,4 @@
-// A group with many claims changes its jurisdiction: bounded writes, lists that are right
+// A group with many claims changes its jurisdiction: writes are bounded, and lists are correct
 // throughout.
 #include "store/jurisdiction_changes.hpp"
 
@@ -18,22 +18,22 @@ namespace {
 constexpr int claims_of_large_group = 2'500;
 constexpr int claims_of_small_group = 9;
 
-struct Groups : World {
+struct Groups : ServiceFixture {
   // One large group and several small ones, all of DE, and groups without claims in every
-  // jurisdiction: lists merge the claims of each group of a jurisdiction up to 100.
+  // jurisdiction. Lists merge the claims of each group of a jurisdiction up to 100 groups.
   explicit Groups(int small_groups = 10, int large = claims_of_large_group,
                   int empty_groups = 101) {
     std::vector<PayoutGroup> empty;
     for (int number = 0; number < 3 * empty_groups; ++number) {
       PayoutGroup group;
-      group.id.value = made_id(1000 + number);
+      group.id.value = generated_id(1000 + number);
       group.created_at = group.updated_at = UpdatedAt{now};
       group.jurisdiction =
           Term{std::array{"DE", "FR", "NL"}.at(static_cast<std::size_t>(number % 3))};
       customer_of(group) = "acme";
       empty.push_back(group);
     }
-    arrive(*this, empty);
+    store_records(*this, empty);
     for (int group = 0; group <= small_groups; ++group) {
       groups.push_back(create_group(acme));
       load(group, group == 0 ? large : claims_of_small_group);
@@ -52,7 +52,7 @@ struct Groups : World {
         claim.claim_type = Word{"CLAIM_ALL"};
         claim.amount = NonNegativeAmount{"1"};
         claim.onchain_status = static_cast<ClaimStatus>(dice.below(4));
-        claim.created_at = dice.moment();
+        claim.created_at = dice.instant();
         claim.updated_at = UpdatedAt{claim.created_at};
         ingestion.take(claim);
         claims.push_back(claim);
@@ -61,7 +61,7 @@ struct Groups : World {
     });
   }
 
-  // The change without its background part; gives the rows that it changed.
+  // Changes the jurisdiction without the background part; returns the number of changed rows.
   std::int64_t change(const std::string& jurisdiction, std::size_t group = 0) {
     std::int64_t changes = 0;
     service.database()->write([&](db::Connection& connection) {
@@ -75,8 +75,8 @@ struct Groups : World {
     return changes;
   }
 
-  // One part; gives whether more are left.
-  bool go_on() {
+  // Runs one part; returns whether more are left.
+  bool continue_change() {
     bool is_more = false;
     service.database()->write([&](db::Connection& connection) {
       const std::int64_t before = total_changes(connection);
@@ -119,7 +119,7 @@ struct Groups : World {
       with_status.push_back({"statuses", "CONFIRMED"});
       check_list<Claim>(*this, acme, "claims.list", with_status,
                         expected(jurisdiction, ClaimStatus::confirmed), "id", {1000});
-      // Driven by another choice.
+      // Another filter drives.
       service::Parameters of_group = of;
       of_group.push_back({"payout_group_id", groups[0]});
       const bool is_present = jurisdiction_of(claims.front()) == jurisdiction;
@@ -134,125 +134,125 @@ struct Groups : World {
   std::map<std::string, std::string> jurisdictions;
 };
 
-TEST_CASE("lists by jurisdiction are right before, during and after a change") {
+TEST_CASE("lists by jurisdiction are correct before, during and after a change") {
   for (const int empty_groups : {0, 101}) {
     CAPTURE(empty_groups);
-    Groups world(10, claims_of_large_group, empty_groups);
-    world.check_lists();
-    world.change("FR");
-    CHECK(world.is_changing());
-    world.check_lists();
-    while (world.go_on()) world.check_lists();
-    CHECK_FALSE(world.is_changing());
-    world.check_lists();
+    Groups fixture(10, claims_of_large_group, empty_groups);
+    fixture.check_lists();
+    fixture.change("FR");
+    CHECK(fixture.is_changing());
+    fixture.check_lists();
+    while (fixture.continue_change()) fixture.check_lists();
+    CHECK_FALSE(fixture.is_changing());
+    fixture.check_lists();
   }
 }
 
 TEST_CASE("a change and each of its parts write a bounded number of rows") {
-  Groups world(0, 20'000);
-  CHECK(world.change("FR") <= 503);
+  Groups fixture(0, 20'000);
+  CHECK(fixture.change("FR") <= 503);
   int parts = 1;
-  while (world.go_on()) ++parts;
+  while (fixture.continue_change()) ++parts;
   CHECK(parts >= 39);
-  CHECK(Json(check(world.service, world.provider)).at("/findings") == "[]");
+  CHECK(Json(check(fixture.service, fixture.provider)).at("/findings") == "[]");
 }
 
 TEST_CASE("a group with few claims has changed when its write ends") {
-  Groups world(1, 5, 0);
-  CHECK(world.change("FR") == 7);
-  CHECK_FALSE(world.is_changing());
+  Groups fixture(1, 5, 0);
+  CHECK(fixture.change("FR") == 7);
+  CHECK_FALSE(fixture.is_changing());
 }
 
-TEST_CASE("changes in quick succession end with the last") {
-  Groups world;
-  world.change("FR");
-  world.go_on();
-  world.change("NL");
-  world.change("FR", 1);
-  world.check_lists();
-  world.go_on();
-  world.change("DE");
-  world.check_lists();
-  while (world.go_on()) {
+TEST_CASE("after several changes in quick succession the last one is effective") {
+  Groups fixture;
+  fixture.change("FR");
+  fixture.continue_change();
+  fixture.change("NL");
+  fixture.change("FR", 1);
+  fixture.check_lists();
+  fixture.continue_change();
+  fixture.change("DE");
+  fixture.check_lists();
+  while (fixture.continue_change()) {
   }
-  world.check_lists();
+  fixture.check_lists();
 }
 
-TEST_CASE("claims that arrive or change status meanwhile have the present jurisdiction") {
-  Groups world;
-  world.change("FR");
-  world.load(0, 0);
+TEST_CASE("claims that are inserted or change status meanwhile have the current jurisdiction") {
+  Groups fixture;
+  fixture.change("FR");
+  fixture.load(0, 0);
   for (const std::size_t part : {0U, 1U, 2U}) {
     int changed = 0;
-    for (Claim& claim : world.claims) {
+    for (Claim& claim : fixture.claims) {
       if (claim.onchain_status != ClaimStatus::pending || ++changed % 5 != 0) continue;
       if (changed > 60) break;
-      world.call(world.provider, "claims.submit", {{"id", claim.id.value}}, R"({"tx_hash":"h"})");
+      fixture.call(fixture.provider, "claims.submit", {{"id", claim.id.value}},
+                   R"({"tx_hash":"h"})");
       claim.onchain_status = ClaimStatus::submitted;
     }
-    Claim claim = world.claims.front();
+    Claim claim = fixture.claims.front();
     claim.id = Id{"late-" + std::to_string(part)};
-    arrive(world, std::vector<Claim>{claim});
+    store_records(fixture, std::vector<Claim>{claim});
     customer_of(claim) = "acme";
-    world.claims.push_back(claim);
-    world.check_lists();
-    world.go_on();
+    fixture.claims.push_back(claim);
+    fixture.check_lists();
+    fixture.continue_change();
   }
-  world.check_lists();
+  fixture.check_lists();
 }
 
-TEST_CASE("pages across a change show each claim that has the jurisdiction throughout once") {
-  Groups world;
+TEST_CASE("pages across a change show each claim with a constant jurisdiction once") {
+  Groups fixture;
   for (const char* jurisdiction : {"FR", "DE"}) {
     CAPTURE(jurisdiction);
-    world.change("FR");
-    world.jurisdictions.clear();
+    fixture.change("FR");
+    fixture.jurisdictions.clear();
     std::vector<std::string> shown;
     std::string cursor;
     do {
       const Json page =
-          world.call(world.acme, "claims.list",
-                     {{"jurisdiction", jurisdiction}, {"limit", "150"}, {"page_cursor", cursor}});
+          fixture.call(fixture.acme, "claims.list",
+                       {{"jurisdiction", jurisdiction}, {"limit", "150"}, {"page_cursor", cursor}});
       std::ranges::copy(page.each("/items", "id"), std::back_inserter(shown));
       cursor = page.at("/next_page_cursor");
-      world.go_on();
+      fixture.continue_change();
     } while (!cursor.empty());
     std::ranges::sort(shown);
     std::vector<std::string> expected;
-    for (const auto& [moment, id] : world.expected(jurisdiction, {})) expected.push_back(id);
+    for (const auto& [instant, id] : fixture.expected(jurisdiction, {})) expected.push_back(id);
     std::ranges::sort(expected);
     CHECK(shown == expected);
-    world.change("DE");
-    while (world.go_on()) {
+    fixture.change("DE");
+    while (fixture.continue_change()) {
     }
   }
 }
 
-// Waits for the background thread of a service.
-void wait_for_changes(World& world) {
-  while (has_jurisdiction_changes(*world.service.database()->reader())) std::this_thread::yield();
+void wait_for_changes(ServiceFixture& fixture) {
+  while (has_jurisdiction_changes(*fixture.service.database()->reader())) std::this_thread::yield();
 }
 
 TEST_CASE("an update through the dispatcher is finished in the background") {
-  Groups world;
-  world.call(world.acme, "payout_groups.update", {{"id", world.groups[0]}},
-             R"({"jurisdiction":"FR"})");
-  world.check_lists();
-  wait_for_changes(world);
-  world.check_lists();
+  Groups fixture;
+  fixture.call(fixture.acme, "payout_groups.update", {{"id", fixture.groups[0]}},
+               R"({"jurisdiction":"FR"})");
+  fixture.check_lists();
+  wait_for_changes(fixture);
+  fixture.check_lists();
 }
 
 TEST_CASE("a closed service does no background work") {
-  Groups world(0, 20'000);
-  world.call(world.acme, "payout_groups.update", {{"id", world.groups[0]}},
-             R"({"jurisdiction":"FR"})");
-  world.service.close();
-  const std::uint64_t writes = world.service.database()->commits().writes;
-  world.service.resume_background_work();
-  CHECK(world.service.database()->commits().writes == writes);
+  Groups fixture(0, 20'000);
+  fixture.call(fixture.acme, "payout_groups.update", {{"id", fixture.groups[0]}},
+               R"({"jurisdiction":"FR"})");
+  fixture.service.close();
+  const std::uint64_t writes = fixture.service.database()->commits().writes;
+  fixture.service.resume_background_work();
+  CHECK(fixture.service.database()->commits().writes == writes);
 }
 
-TEST_CASE("what was left when a store was closed is finished after the next opening") {
+TEST_CASE("a change that was unfinished at closing is finished after the next opening") {
   const db::Folder folder;
   const std::string path = folder / "store.db";
   {
@@ -261,47 +261,49 @@ TEST_CASE("what was left when a store was closed is finished after the next open
     source.service.database()->backup(path);
   }
   {
-    World reading(db::sqlite::open(path, {.read_only = true}));
+    ServiceFixture reading(db::sqlite::open(path, {.read_only = true}));
     CHECK(has_jurisdiction_changes(*reading.service.database()->reader()));
-    CHECK(walk(reading, reading.acme, "claims.list", {{"jurisdiction", "FR"}}, 1000, "id").size() ==
-          claims_of_large_group);
-    CHECK(walk(reading, reading.acme, "claims.list", {{"jurisdiction", "DE"}}, 1000, "id").size() ==
-          10 * claims_of_small_group);
+    CHECK(
+        ids_of_all_pages(reading, reading.acme, "claims.list", {{"jurisdiction", "FR"}}, 1000, "id")
+            .size() == claims_of_large_group);
+    CHECK(
+        ids_of_all_pages(reading, reading.acme, "claims.list", {{"jurisdiction", "DE"}}, 1000, "id")
+            .size() == 10 * claims_of_small_group);
     CHECK(Json(check(reading.service, reading.provider)).at("/findings") == "[]");
   }
-  World writing(db::sqlite::open(path, {}));
+  ServiceFixture writing(db::sqlite::open(path, {}));
   wait_for_changes(writing);
-  CHECK(walk(writing, writing.acme, "claims.list", {{"jurisdiction", "FR"}}, 1000, "id").size() ==
-        claims_of_large_group);
+  CHECK(ids_of_all_pages(writing, writing.acme, "claims.list", {{"jurisdiction", "FR"}}, 1000, "id")
+            .size() == claims_of_large_group);
   CHECK(Json(check(writing.service, writing.provider)).at("/findings") == "[]");
 }
 
-TEST_CASE("a group that comes after many claims gives them its jurisdiction") {
-  Groups world(0, 0);
+TEST_CASE("a group that is inserted after its claims gives them its jurisdiction") {
+  Groups fixture(0, 0);
   PayoutGroup group;
-  group.id.value = World::made_id(77);
+  group.id.value = ServiceFixture::generated_id(77);
   group.created_at = group.updated_at = UpdatedAt{service::start};
   group.jurisdiction = Term{"NL"};
-  world.groups[0] = group.id.value;
-  world.load(0, claims_of_large_group);
-  arrive(world, std::vector<PayoutGroup>{[&] {
-           customer_of(group) = "acme";
-           return group;
-         }()});
-  CHECK(world.is_changing());
-  world.check_lists();
-  world.service.resume_background_work();
-  wait_for_changes(world);
-  world.check_lists();
+  fixture.groups[0] = group.id.value;
+  fixture.load(0, claims_of_large_group);
+  store_records(fixture, std::vector<PayoutGroup>{[&] {
+                  customer_of(group) = "acme";
+                  return group;
+                }()});
+  CHECK(fixture.is_changing());
+  fixture.check_lists();
+  fixture.service.resume_background_work();
+  wait_for_changes(fixture);
+  fixture.check_lists();
 }
 
-TEST_CASE("a place in a change that claims it before does not hold is found") {
-  Groups world(0);
-  world.change("FR");
-  world.service.database()->write([](db::Connection& connection) {
+TEST_CASE("a check finds a change whose earlier claims are not rewritten") {
+  Groups fixture(0);
+  fixture.change("FR");
+  fixture.service.database()->write([](db::Connection& connection) {
     connection.execute("UPDATE jurisdiction_changes SET created_at = 9223372036854775807");
   });
-  CHECK(Json(check(world.service, world.provider)).size("/findings") == 1);
+  CHECK(Json(check(fixture.service, fixture.provider)).size("/findings") == 1);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ const std::vector<std::string> chains{"ethereum", "solana", "base"};
 const std::vector<std::string> statuses{"PENDING", "SUBMITTED", "CONFIRMED", "FAILED"};
 const std::vector<std::string> jurisdictions{"DE", "FR"};
 
-struct Claims : World {
+struct Claims : ServiceFixture {
   Dice dice{31};
   std::vector<PayoutGroup> groups;
   std::vector<Claim> claims;
@@ -20,7 +20,7 @@ struct Claims : World {
   Claims() {
     for (int i = 0; i < 8; ++i) {
       PayoutGroup group;
-      group.id.value = made_id(1000 + i);
+      group.id.value = generated_id(1000 + i);
       customer_of(group) = customers[std::size_t(i) % 3];
       group.jurisdiction = dice.maybe<Term>(jurisdictions);
       if (group.jurisdiction) jurisdiction_of_group[group.id.value] = group.jurisdiction->value;
@@ -28,28 +28,28 @@ struct Claims : World {
     }
     for (int i = 0; i < 70; ++i) {
       Claim claim;
-      claim.id = *Id::parse(i % 2 == 0 ? "c" + std::to_string(i) : made_id(i + 5000));
-      // The last group is not there; its claims are the default customer's.
+      claim.id = *Id::parse(i % 2 == 0 ? "c" + std::to_string(i) : generated_id(i + 5000));
+      // The last group does not exist; its claims belong to the default customer.
       const std::size_t group = dice.below(groups.size() + 1);
       const bool is_there = group < groups.size();
-      claim.payout_group_id.value = is_there ? groups[group].id.value : made_id(1999);
+      claim.payout_group_id.value = is_there ? groups[group].id.value : generated_id(1999);
       customer_of(claim) = is_there ? std::string(customer_of(groups[group])) : "default";
       claim.claim_type = Word{"CLAIM_ALL"};
       claim.onchain_status = static_cast<ClaimStatus>(dice.below(4));
       claim.amount = NonNegativeAmount{"1"};
       claim.blockchain = dice.maybe<Term>(chains);
-      claim.created_at = dice.moment();
+      claim.created_at = dice.instant();
       claim.updated_at = UpdatedAt{claim.created_at};
       claims.push_back(std::move(claim));
     }
-    // Half of the groups come after the claims that name them.
-    arrive(*this, std::vector(groups.begin(), groups.begin() + 4));
-    arrive(*this, claims);
-    arrive(*this, std::vector(groups.begin() + 4, groups.end()));
+    // Half of the groups are inserted after the claims that name them.
+    store_records(*this, std::vector(groups.begin(), groups.begin() + 4));
+    store_records(*this, claims);
+    store_records(*this, std::vector(groups.begin() + 4, groups.end()));
   }
 
-  void check(const Filter<Claim>& filter, const Asker& asker) {
-    check_filter<Claim>(*this, "claims.list", claims, filter, asker);
+  void check(const Filter<Claim>& filter, const Caller& caller) {
+    check_filter<Claim>(*this, "claims.list", claims, filter, caller);
   }
   void add_filters(Filter<Claim>& filter, std::size_t percent) {
     if (dice.chance(percent / 3)) {
@@ -78,47 +78,47 @@ struct Claims : World {
       });
     }
     for (const Bound& bound : claim_bounds) {
-      if (dice.chance(percent)) filter.bound(bound.name, dice.moment(), bound.holds);
+      if (dice.chance(percent)) filter.bound(bound.name, dice.instant(), bound.holds);
     }
   }
 };
 
-TEST_CASE_FIXTURE(Claims, "claims: every filter, alone and together, for everyone") {
-  for (const Asker& asker : askers(*this)) {
-    check({}, asker);
+TEST_CASE_FIXTURE(Claims, "claims: every filter, alone and combined, for every caller") {
+  for (const Caller& caller : callers(*this)) {
+    check({}, caller);
     for (int round = 0; round < 30; ++round) {
       Filter<Claim> filter;
       add_filters(filter, round < 15 ? 15 : 40);
-      check(filter, asker);
+      check(filter, caller);
     }
   }
 }
 
-TEST_CASE_FIXTURE(Claims, "claims: both bounds hold the moment itself") {
+TEST_CASE_FIXTURE(Claims, "claims: both bounds include their time") {
   for (const Bound& bound : claim_bounds) {
-    for (const Timestamp moment : Dice::moments()) {
+    for (const Timestamp instant : Dice::instants()) {
       for (const std::int64_t off : {-1, 0, 1}) {
         Filter<Claim> filter;
-        filter.bound(bound.name, Timestamp{moment.microseconds + off}, bound.holds);
-        check(filter, askers(*this)[dice.below(2)]);
+        filter.bound(bound.name, Timestamp{instant.microseconds + off}, bound.holds);
+        check(filter, callers(*this)[dice.below(2)]);
       }
     }
   }
 }
 
-TEST_CASE_FIXTURE(Claims, "claims: a group's new jurisdiction is that of its claims at once") {
+TEST_CASE_FIXTURE(Claims, "claims: a group's new jurisdiction applies to its claims at once") {
   for (PayoutGroup& group : groups) {
     const std::string jurisdiction = dice.pick(jurisdictions);
     call(provider, "payout_groups.update", {{"id", group.id.value}},
          service::body_of({{"jurisdiction", jurisdiction}}));
     jurisdiction_of_group[group.id.value] = jurisdiction;
   }
-  for (const Asker& asker : askers(*this)) {
+  for (const Caller& caller : callers(*this)) {
     Filter<Claim> filter;
     filter.condition("jurisdiction", "FR", [this](const Claim& claim) {
       return jurisdiction_of_group[claim.payout_group_id.value] == "FR";
     });
-    check(filter, asker);
+    check(filter, caller);
   }
 }
 

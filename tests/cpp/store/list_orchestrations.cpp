@@ -15,10 +15,11 @@ std::vector<Orchestration> random_orchestrations(Dice& dice, std::size_t count) 
   std::vector<Orchestration> records(count);
   for (std::size_t i = 0; i < count; ++i) {
     Orchestration& record = records[i];
-    record.id = *Id::parse(i % 2 == 0 ? "o" + std::to_string(i) : World::made_id(int(i) + 5000));
+    record.id = *Id::parse(i % 2 == 0 ? "o" + std::to_string(i)
+                                      : ServiceFixture::generated_id(int(i) + 5000));
     record.customer_id.value = dice.pick(customers);
     record.status = Word{dice.pick(statuses)};
-    record.created_at = dice.moment();
+    record.created_at = dice.instant();
     record.updated_at = UpdatedAt{record.created_at};
     record.profile_id = dice.maybe<Id>(profiles);
     record.orchestration_rule_id = dice.maybe<Id>(rules);
@@ -64,50 +65,50 @@ std::vector<Array> arrays(const std::vector<Orchestration>& records) {
           {"status", statuses, of(&Orchestration::status)}};
 }
 
-struct Orchestrations : World {
+struct Orchestrations : ServiceFixture {
   Dice dice{20260301};
   std::vector<Orchestration> records = random_orchestrations(dice, 60);
-  Orchestrations() { arrive(*this, records); }
+  Orchestrations() { store_records(*this, records); }
 
-  void check(const Filter<Orchestration>& filter, const Asker& asker,
+  void check(const Filter<Orchestration>& filter, const Caller& caller,
              const PageSizes& sizes = small_pages) {
-    check_filter<Orchestration>(*this, "orchestrations.list", records, filter, asker, sizes);
+    check_filter<Orchestration>(*this, "orchestrations.list", records, filter, caller, sizes);
   }
 };
 
-TEST_CASE_FIXTURE(Orchestrations, "orchestrations: every filter alone, for everyone") {
-  for (const Asker& asker : askers(*this)) {
-    check({}, asker);
+TEST_CASE_FIXTURE(Orchestrations, "orchestrations: every filter alone, for every caller") {
+  for (const Caller& caller : callers(*this)) {
+    check({}, caller);
     for (const Array& array : arrays(records)) {
       Filter<Orchestration> filter;
       filter.among(array.name, {dice.pick(array.values)}, array.values_of);
-      check(filter, asker);
+      check(filter, caller);
     }
   }
 }
 
-TEST_CASE_FIXTURE(Orchestrations, "orchestrations: every bound at, before and after each moment") {
+TEST_CASE_FIXTURE(Orchestrations, "orchestrations: every bound at, before and after each time") {
   for (const Bound& bound : created_at_bounds) {
-    for (const Timestamp moment : Dice::moments()) {
+    for (const Timestamp instant : Dice::instants()) {
       Filter<Orchestration> filter;
-      filter.bound(bound.name, Timestamp{moment.microseconds + std::int64_t(dice.below(3)) - 1},
+      filter.bound(bound.name, Timestamp{instant.microseconds + std::int64_t(dice.below(3)) - 1},
                    bound.holds);
-      check(filter, askers(*this)[dice.below(2)]);
+      check(filter, callers(*this)[dice.below(2)]);
     }
   }
 }
 
-TEST_CASE_FIXTURE(Orchestrations, "orchestrations: bounds together, crossing ones too") {
+TEST_CASE_FIXTURE(Orchestrations, "orchestrations: bounds combined, including empty ranges") {
   for (int round = 0; round < 20; ++round) {
     Filter<Orchestration> filter;
     for (const Bound& bound : created_at_bounds) {
-      if (dice.chance(50)) filter.bound(bound.name, dice.moment(), bound.holds);
+      if (dice.chance(50)) filter.bound(bound.name, dice.instant(), bound.holds);
     }
-    check(filter, askers(*this)[dice.below(2)]);
+    check(filter, callers(*this)[dice.below(2)]);
   }
 }
 
-TEST_CASE_FIXTURE(Orchestrations, "orchestrations: arrays together, with values that repeat") {
+TEST_CASE_FIXTURE(Orchestrations, "orchestrations: arrays combined, with repeated values") {
   for (int round = 0; round < 60; ++round) {
     Filter<Orchestration> filter;
     for (const Array& array : arrays(records)) {
@@ -118,30 +119,31 @@ TEST_CASE_FIXTURE(Orchestrations, "orchestrations: arrays together, with values 
     }
     if (dice.chance(30)) {
       const Bound& bound = dice.pick(created_at_bounds);
-      filter.bound(bound.name, dice.moment(), bound.holds);
+      filter.bound(bound.name, dice.instant(), bound.holds);
     }
-    check(filter, dice.pick(askers(*this)));
+    check(filter, dice.pick(callers(*this)));
   }
 }
 
-TEST_CASE_FIXTURE(Orchestrations, "orchestrations: a row that has a profile twice is there once") {
+TEST_CASE_FIXTURE(Orchestrations,
+                  "orchestrations: a row that matches a profile twice is listed once") {
   Filter<Orchestration> filter;
   filter.among("profile_id", profiles, both_profiles);
-  for (const Asker& asker : askers(*this)) check(filter, asker);
+  for (const Caller& caller : callers(*this)) check(filter, caller);
 }
 
-TEST_CASE_FIXTURE(Orchestrations, "orchestrations: every array full, one by one and together") {
+TEST_CASE_FIXTURE(Orchestrations, "orchestrations: every array full, alone and combined") {
   Filter<Orchestration> all;
   for (const Array& array : arrays(records)) {
     std::vector<std::string> values = array.values;
     while (values.size() < 100) values.push_back("OTHER_" + std::to_string(values.size()));
     Filter<Orchestration> one;
     one.among(array.name, values, array.values_of);
-    check(one, dice.pick(askers(*this)), large_pages);
+    check(one, dice.pick(callers(*this)), large_pages);
     all.among(array.name, values, array.values_of);
-    check(all, askers(*this)[0], large_pages);
+    check(all, callers(*this)[0], large_pages);
   }
-  check(all, askers(*this)[1], large_pages);
+  check(all, callers(*this)[1], large_pages);
 }
 
 }  // namespace

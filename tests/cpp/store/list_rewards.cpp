@@ -27,7 +27,7 @@ std::vector<PayoutGroup> random_groups(Dice& dice, std::size_t count) {
   std::vector<PayoutGroup> records(count);
   for (std::size_t i = 0; i < count; ++i) {
     PayoutGroup& record = records[i];
-    record.id.value = World::made_id(int(i) + 1000);
+    record.id.value = ServiceFixture::generated_id(int(i) + 1000);
     customer_of(record) = dice.pick(customers);
     record.ledger = static_cast<Ledger>(dice.below(5));
     record.asset_type = dice.maybe<Term>(assets);
@@ -36,31 +36,32 @@ std::vector<PayoutGroup> random_groups(Dice& dice, std::size_t count) {
     record.name = dice.maybe<Name>(names);
     record.claimer_address =
         record.ledger == Ledger::solana ? Label{solana} : Label{dice.pick(claimers)};
-    record.created_at = dice.moment();
+    record.created_at = dice.instant();
     record.updated_at = UpdatedAt{record.created_at};
   }
   return records;
 }
 
-// Attributed, where they are, to a group of their customer and ledger.
+// Some are attributed to a group of their customer and ledger.
 std::vector<RewardAddress> random_addresses(Dice& dice, const std::vector<PayoutGroup>& groups,
                                             std::size_t count) {
   std::vector<RewardAddress> records(count);
   for (std::size_t i = 0; i < count; ++i) {
     const PayoutGroup& group = dice.pick(groups);
     RewardAddress& record = records[i];
-    record.id.value = World::made_id(int(i) + 2000);
+    record.id.value = ServiceFixture::generated_id(int(i) + 2000);
     customer_of(record) = customer_of(group);
     record.ledger = group.ledger;
     if (dice.chance(60)) record.payout_group_id = group.id;
-    std::string digits = std::to_string(100 + i / 2);  // two of an address, on other ledgers
+    std::string digits =
+        std::to_string(100 + i / 2);  // an address is used twice, on different ledgers
     record.address.value = "0x" + std::string(40 - digits.size(), 'a') + digits;
     if (record.ledger == Ledger::solana) {
       record.address.value = std::string(solana).substr(0, 42) + char('2' + i % 8);
     }
-    record.created_at = dice.moment();
+    record.created_at = dice.instant();
   }
-  // One address is registered once on a ledger.
+  // An address can be registered once on a ledger.
   std::set<std::pair<Ledger, std::string>> taken;
   std::erase_if(records, [&](const RewardAddress& record) {
     return !canonical_address(record.ledger, record.address.value) ||
@@ -69,14 +70,14 @@ std::vector<RewardAddress> random_addresses(Dice& dice, const std::vector<Payout
   return records;
 }
 
-struct Rewards : World {
+struct Rewards : ServiceFixture {
   Dice dice{99};
   std::vector<PayoutGroup> groups = random_groups(dice, 50);
   std::vector<RewardAddress> addresses = random_addresses(dice, groups, 60);
 
   Rewards() {
-    arrive(*this, groups);
-    arrive(*this, addresses);
+    store_records(*this, groups);
+    store_records(*this, addresses);
   }
   std::vector<std::string> some(const std::vector<std::string>& from) {
     std::vector<std::string> values;
@@ -85,7 +86,7 @@ struct Rewards : World {
   }
 };
 
-// Adds each filter of a list with its chance.
+// Adds each filter of a list with its probability.
 void add_group_filters(Filter<PayoutGroup>& filter, Rewards& rewards, std::size_t percent) {
   Dice& dice = rewards.dice;
   const auto single = [&](const char* name, const std::vector<std::string>& values, auto member) {
@@ -120,20 +121,20 @@ void add_group_filters(Filter<PayoutGroup>& filter, Rewards& rewards, std::size_
   }
 }
 
-TEST_CASE_FIXTURE(Rewards, "payout groups: every filter, alone and together, for everyone") {
-  for (const Asker& asker : askers(*this)) {
-    check_filter<PayoutGroup>(*this, "payout_groups.list", groups, {}, asker);
+TEST_CASE_FIXTURE(Rewards, "payout groups: every filter, alone and combined, for every caller") {
+  for (const Caller& caller : callers(*this)) {
+    check_filter<PayoutGroup>(*this, "payout_groups.list", groups, {}, caller);
     for (int round = 0; round < 25; ++round) {
       Filter<PayoutGroup> filter;
       add_group_filters(filter, *this, round < 12 ? 15 : 40);
-      check_filter<PayoutGroup>(*this, "payout_groups.list", groups, filter, asker);
+      check_filter<PayoutGroup>(*this, "payout_groups.list", groups, filter, caller);
     }
   }
 }
 
-TEST_CASE_FIXTURE(Rewards, "reward addresses: every filter, alone and together, for everyone") {
-  for (const Asker& asker : askers(*this)) {
-    check_filter<RewardAddress>(*this, "reward_addresses.list", addresses, {}, asker);
+TEST_CASE_FIXTURE(Rewards, "reward addresses: every filter, alone and combined, for every caller") {
+  for (const Caller& caller : callers(*this)) {
+    check_filter<RewardAddress>(*this, "reward_addresses.list", addresses, {}, caller);
     for (int round = 0; round < 25; ++round) {
       const std::size_t percent = round < 12 ? 25 : 50;
       Filter<RewardAddress> filter;
@@ -155,20 +156,20 @@ TEST_CASE_FIXTURE(Rewards, "reward addresses: every filter, alone and together, 
         filter.among("payout_group_id", {dice.pick(groups).id.value},
                      [](const RewardAddress& address) { return text_of(address.payout_group_id); });
       }
-      check_filter<RewardAddress>(*this, "reward_addresses.list", addresses, filter, asker);
+      check_filter<RewardAddress>(*this, "reward_addresses.list", addresses, filter, caller);
     }
   }
 }
 
-TEST_CASE_FIXTURE(Rewards, "balances: all, and those of one address, by their moment") {
+TEST_CASE_FIXTURE(Rewards, "balances: all, and those of one address, by time") {
   std::vector<Balance> balances;
   std::set<std::pair<std::string, Timestamp>> taken;
   for (int i = 0; i < 60; ++i) {
     const Uuid& id = addresses[dice.below(5)].id;
-    const Timestamp at{dice.moment().microseconds + std::int64_t(dice.below(4))};
+    const Timestamp at{dice.instant().microseconds + std::int64_t(dice.below(4))};
     if (taken.emplace(id.value, at).second) balances.push_back({id, {std::to_string(i)}, at});
   }
-  arrive(*this, balances);
+  store_records(*this, balances);
   for (std::size_t i = 0; i <= 6; ++i) {
     std::vector<std::pair<Timestamp, std::string>> expected;
     Parameters parameters;

@@ -12,7 +12,7 @@
 namespace comptroller::store {
 namespace {
 
-TEST_CASE("a merge gives what sorting all streams gives, each position once") {
+TEST_CASE("a merge gives the sorted positions of all streams without duplicates") {
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {
     const Order order = round % 2 == 0 ? Order::descending : Order::ascending;
@@ -48,7 +48,7 @@ TEST_CASE("a merge gives what sorting all streams gives, each position once") {
   }
 }
 
-TEST_CASE("a merge reads about as many rows as it gives") {
+TEST_CASE("a merge reads about as many rows as it returns") {
   constexpr std::int64_t length = 10'000;
   std::int64_t read = 0;
   Merge merge(Order::ascending, 100,
@@ -64,7 +64,7 @@ TEST_CASE("a merge reads about as many rows as it gives") {
   CHECK(read <= 100 + 2 * 1000 + 100);
 }
 
-TEST_CASE("the range of a prefix holds what begins with it, and nothing else") {
+TEST_CASE("the range of a prefix has exactly the texts with the prefix") {
   const std::string last_character = "\xf4\x8f\xbf\xbf";
   for (const std::string prefix :
        {"a", "az", "\x7f", "\xed\x9f\xbf", "\xf0\x9f\x92\xb0", "\xf4\x8f\xbf\xbf"}) {
@@ -73,12 +73,12 @@ TEST_CASE("the range of a prefix holds what begins with it, and nothing else") {
     CHECK(prefix < last);
     CHECK(prefix + "zzz" < last);
     CHECK(prefix + last_character + last_character <= last);
-    CHECK(last.starts_with(prefix));  // so that it precedes what follows the prefix
+    CHECK(last.starts_with(prefix));  // so that it precedes texts that follow the prefix
     CHECK(count_characters(last));
   }
 }
 
-TEST_CASE("the text of a condition depends on the number of values up to a power of two") {
+TEST_CASE("the text of a condition depends on the number of values rounded up to a power of two") {
   const auto text = [](std::size_t count) {
     return any_of("x", std::vector<Value>(count, Value::of(1))).text;
   };

@@ -1,4 +1,4 @@
-// Rows that an earlier schema holds keep every promise after the migration.
+// Rows of an earlier schema satisfy every invariant after the migration.
 #include "db/migrations.hpp"
 
 #include <doctest/doctest.h>
@@ -6,13 +6,13 @@
 #include "db/folder.hpp"
 #include "db/sqlite/connection.hpp"
 #include "service/maintenance.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::store {
 namespace {
 
 using service::Json;
-using service::World;
+using service::ServiceFixture;
 
 constexpr const char* rows_of_version_1 = R"sql(
 INSERT INTO symbols (key, text) VALUES (1, 'default'), (2, 'CLAIM_ALL'), (3, 'OTHER'), (4, 'DE'),
@@ -47,12 +47,12 @@ TEST_CASE("a store of the first version is sound and complete after its migratio
     first.execute("PRAGMA application_id = " + std::to_string(db::sqlite::application_id) +
                   "; PRAGMA user_version = 1");
   }
-  World world(db::sqlite::open(path, {}));
-  const Json report(check(world.service, world.provider));
+  ServiceFixture fixture(db::sqlite::open(path, {}));
+  const Json report(check(fixture.service, fixture.provider));
   CHECK(report.at("/findings") == "[]");
   const auto permits = [&](std::int64_t at) {
-    return world
-        .call(world.provider, "identities.permits",
+    return fixture
+        .call(fixture.provider, "identities.permits",
               {{"id", "own"}, {"action", "BUY"}, {"at", to_string(Timestamp{at})}})
         .at("/permitted");
   };
@@ -61,14 +61,14 @@ TEST_CASE("a store of the first version is sound and complete after its migratio
   CHECK(permits(49) == "false");
   CHECK(permits(50) == "true");
   CHECK(permits(61) == "false");
-  const db::Lease reader = world.service.database()->reader();
+  const db::Lease reader = fixture.service.database()->reader();
   db::Query exported = reader->query("SELECT id FROM identities WHERE implied <> 1 ORDER BY key");
   std::string ids;
   while (exported.step()) ids += std::string(exported.column(0).bytes) + " ";
   CHECK(ids == "own flagged noted replaced ");
-  // A claim that is confirmed cannot be undone by an observation, from before the migration either.
-  CHECK(world
-            .call(world.provider, "payout_groups.observe",
+  // An observation cannot undo a confirmed claim, even one confirmed before the migration.
+  CHECK(fixture
+            .call(fixture.provider, "payout_groups.observe",
                   {{"id", "00000000-0000-4000-8000-000000000001"}},
                   R"({"last_claim_all_at":"1970-01-01T00:00:00Z"})")
             .at("/last_claim_all_at") == "1970-01-01T00:00:00.000020Z");

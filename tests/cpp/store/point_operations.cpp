@@ -1,19 +1,19 @@
-// Every operation that is not a list looks records up by an index: nothing scans a table.
+// Every operation that is not a list finds records by an index; none scans a table.
 #include <doctest/doctest.h>
 
 #include <set>
 
 #include "service/operations.hpp"
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 #include "store/statement_counts.hpp"
 
 namespace comptroller::store {
 namespace {
 
-using service::World;
+using service::ServiceFixture;
 
-struct Called : World {
-  std::string ask(const std::string& operation, const std::string& body,
+struct Called : ServiceFixture {
+  std::string run(const std::string& operation, const std::string& body,
                   service::Parameters parameters = {}, std::optional<std::string> key = {}) {
     called.insert(operation);
     return service::Json(
@@ -24,51 +24,51 @@ struct Called : World {
 };
 
 TEST_CASE_FIXTURE(Called, "no operation on one record scans a table") {
-  ask("identities.put", R"({"id":"i","metadata":{"k":"v"},"user_disabled":true})");
-  ask("identities.put", R"({"id":"i","ref_id":"r"})", {}, "key");
-  ask("identities.update", R"({"user_disabled":false,"admin_disabled":true})", {{"id", "i"}});
-  ask("identities.get", "", {{"id", "i"}});
-  ask("identities.permits", "", {{"id", "i"}, {"action", "BUY"}, {"at", to_string(now)}});
+  run("identities.put", R"({"id":"i","metadata":{"k":"v"},"user_disabled":true})");
+  run("identities.put", R"({"id":"i","ref_id":"r"})", {}, "key");
+  run("identities.update", R"({"user_disabled":false,"admin_disabled":true})", {{"id", "i"}});
+  run("identities.get", "", {{"id", "i"}});
+  run("identities.permits", "", {{"id", "i"}, {"action", "BUY"}, {"at", to_string(now)}});
   const std::string control =
-      ask("controls.create", R"({"identity_id":"i","type":"FROZEN","reason_code":"X"})");
-  ask("controls.get", "", {{"id", control}});
-  ask("controls.delete", "", {{"control_id", control}});
+      run("controls.create", R"({"identity_id":"i","type":"FROZEN","reason_code":"X"})");
+  run("controls.get", "", {{"id", control}});
+  run("controls.delete", "", {{"control_id", control}});
   for (const char* status : {"PENDING", "COMPLETED"}) {
     now.microseconds += 1;
-    ask("orchestrations.put", R"({"id":"o","created_at":"2026-01-01T00:00:00Z","status":")" +
+    run("orchestrations.put", R"({"id":"o","created_at":"2026-01-01T00:00:00Z","status":")" +
                                   std::string(status) + R"(","updated_at":")" + to_string(now) +
                                   "\"}");
   }
-  ask("orchestrations.get", "", {{"id", "o"}});
+  run("orchestrations.get", "", {{"id", "o"}});
   const std::string address = R"("0x0000000000000000000000000000000000000001")";
   const std::string group =
-      ask("payout_groups.create",
+      run("payout_groups.create",
           R"({"ledger":"ETHEREUM","asset_type":"E","jurisdiction":"DE","name":"N",)"
           R"("claimer_address":)" +
               address + "}");
   const std::string registered =
-      ask("reward_addresses.create", R"({"ledger":"ETHEREUM","address":)" + address +
+      run("reward_addresses.create", R"({"ledger":"ETHEREUM","address":)" + address +
                                          R"(,"payout_group_id":")" + group + "\"}");
-  ask("reward_addresses.get", "", {{"id", registered}});
-  ask("reward_addresses.update", R"({"name":"N"})", {{"id", registered}});
-  ask("reward_addresses.observe", R"({"status":"ACTIVE"})", {{"id", registered}});
+  run("reward_addresses.get", "", {{"id", registered}});
+  run("reward_addresses.update", R"({"name":"N"})", {{"id", registered}});
+  run("reward_addresses.observe", R"({"status":"ACTIVE"})", {{"id", registered}});
   for (const char* at : {"2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"}) {
-    ask("balances.record",
+    run("balances.record",
         R"({"address_id":")" + registered + R"(","balance":"1","at":")" + at + "\"}");
   }
-  const std::string unknown = made_id(999);
+  const std::string unknown = generated_id(999);
   for (const std::string& id : {std::string("a"), std::string("b"), std::string("c")}) {
-    ask("claims.put", R"({"id":")" + id + R"(","created_at":"2026-01-01T00:00:00Z","amount":"1",)" +
+    run("claims.put", R"({"id":")" + id + R"(","created_at":"2026-01-01T00:00:00Z","amount":"1",)" +
                           R"("claim_type":"CLAIM_ALL","onchain_status":"PENDING",)" +
                           R"("payout_group_id":")" + (id == "c" ? unknown : group) + "\"}");
   }
-  ask("claims.submit", R"({"tx_hash":"h"})", {{"id", "a"}});
-  ask("claims.confirm", "{}", {{"id", "a"}});
-  ask("claims.fail", R"({"error_message":"e"})", {{"id", "b"}});
-  ask("claims.get", "", {{"id", "a"}});
-  ask("payout_groups.update", R"({"jurisdiction":"FR"})", {{"id", group}});
-  ask("payout_groups.observe", R"({"last_claim_all_at":"2026-01-01T00:00:00Z"})", {{"id", group}});
-  ask("payout_groups.get", "", {{"id", group}});
+  run("claims.submit", R"({"tx_hash":"h"})", {{"id", "a"}});
+  run("claims.confirm", "{}", {{"id", "a"}});
+  run("claims.fail", R"({"error_message":"e"})", {{"id", "b"}});
+  run("claims.get", "", {{"id", "a"}});
+  run("payout_groups.update", R"({"jurisdiction":"FR"})", {{"id", group}});
+  run("payout_groups.observe", R"({"last_claim_all_at":"2026-01-01T00:00:00Z"})", {{"id", group}});
+  run("payout_groups.get", "", {{"id", group}});
 
   for (const service::Operation& operation : service::operations()) {
     const std::string name(operation.name);

@@ -1,4 +1,4 @@
-// What the statements of a connection did, counted by SQLite.
+// Counts of SQLite for the statements of a connection.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -13,8 +13,8 @@ inline sqlite3* handle_of(db::Connection& connection) {
   return dynamic_cast<db::sqlite::SqliteConnection&>(connection).handle();
 }
 
-// The virtual machine's steps of all statements since the last call: a measure of rows visited that
-// no clock disturbs.
+// Returns the virtual machine's steps of all statements since the last call: a deterministic
+// measure of the rows visited.
 inline std::int64_t take_steps(db::Connection& connection) {
   std::int64_t steps = 0;
   sqlite3* const handle = handle_of(connection);
@@ -25,12 +25,13 @@ inline std::int64_t take_steps(db::Connection& connection) {
   return steps;
 }
 
-// The rows inserted, updated and deleted by a connection since it was opened.
+// Returns the rows inserted, updated and deleted by a connection since it was opened.
 inline std::int64_t total_changes(db::Connection& connection) {
   return sqlite3_total_changes64(handle_of(connection));
 }
 
-// No statement of a connection may scan a table or an index, or sort more than a few rows.
+// Checks that no statement of a connection scans a table or an index, or sorts more than a few
+// rows.
 inline void check_plans(db::Connection& connection) {
   sqlite3* const handle = handle_of(connection);
   for (sqlite3_stmt* statement = sqlite3_next_stmt(handle, nullptr); statement != nullptr;
@@ -46,7 +47,7 @@ inline void check_plans(db::Connection& connection) {
       const std::string line = reinterpret_cast<const char*>(sqlite3_column_text(plan, 3));
       CAPTURE(sql);
       CAPTURE(line);
-      // A table with a row for each change in progress.
+      // A table with one row for each change in progress.
       if (line == "SCAN jurisdiction_changes") continue;
       if (line.starts_with("SCAN json_each")) continue;  // given keys
       if (sql.find("FROM customers LIMIT 17") != std::string::npos) continue;

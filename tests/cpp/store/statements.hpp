@@ -1,4 +1,4 @@
-// What the database did for a call: every statement that ran, how much work it was, and its plan.
+// Records every statement of a call, with its cost and its plan.
 #pragma once
 
 #include <sqlite3.h>
@@ -15,10 +15,11 @@ namespace comptroller::store {
 struct RanStatement {
   std::string sql;
   std::int64_t steps = 0;    // instructions of SQLite's virtual machine
-  std::int64_t scanned = 0;  // rows that were reached without an index
+  std::int64_t scanned = 0;  // rows visited without an index
 };
 
-// Records the statements of all connections that are opened while it exists. One at a time.
+// Records the statements of all connections that are opened during its lifetime. Only one recorder
+// may exist at a time.
 class StatementRecorder {
  public:
   StatementRecorder() {
@@ -39,7 +40,7 @@ class StatementRecorder {
     return std::move(ran_);
   }
 
-  // The lines of EXPLAIN QUERY PLAN, on the database of the last recorded statement.
+  // Returns the lines of EXPLAIN QUERY PLAN, on the database of the last recorded statement.
   std::vector<std::string> plan(const std::string& sql) {
     if (const auto known = plans_.find(path_ + '\n' + sql); known != plans_.end()) {
       return known->second;

@@ -1,24 +1,25 @@
-// How a call comes to its request: names, paths, parameters, bodies.
+// How the dispatcher reads a request: names, paths, parameters, bodies.
 #include <doctest/doctest.h>
 
-#include "service/world.hpp"
+#include "service/service_fixture.hpp"
 
 namespace comptroller::service {
 namespace {
 
 constexpr const char* unknown_uuid = "00000000-0000-7000-8000-ffffffffffff";
 
-struct Door : World {
-  Door() { put_identity("i1", "acme"); }
+struct Dispatcher : ServiceFixture {
+  Dispatcher() { put_identity("i1", "acme"); }
 };
 
-TEST_CASE_FIXTURE(Door, "an operation that is none is not found") {
+TEST_CASE_FIXTURE(Dispatcher, "an unknown operation is not found") {
   for (const char* name : {"", "controls", "controls.", "controls.List", "controls.list "}) {
     CHECK(code(acme, name) == "not-found");
   }
 }
 
-TEST_CASE_FIXTURE(Door, "a read takes no body, a write no unknown parameter") {
+TEST_CASE_FIXTURE(Dispatcher,
+                  "a read with a body and a write with an unknown parameter are refused") {
   CHECK(code(acme, "controls.list", {}, "{}") == "invalid-request");
   CHECK(code(acme, "identities.get", {{"id", "i1"}}, "{}") == "invalid-request");
   const Refusal refusal = refused(acme, "controls.create", {{"identity_id", "i1"}},
@@ -29,7 +30,7 @@ TEST_CASE_FIXTURE(Door, "a read takes no body, a write no unknown parameter") {
         "user_disabled");
 }
 
-TEST_CASE_FIXTURE(Door, "a malformed id in a path is not found, elsewhere invalid") {
+TEST_CASE_FIXTURE(Dispatcher, "a malformed id is not found in a path, invalid in other places") {
   for (const char* id : {"", "a b", "\xc3\xa9"}) {
     CAPTURE(id);
     for (const char* operation : {"identities.get", "controls.get", "orchestrations.get",
@@ -49,7 +50,7 @@ TEST_CASE_FIXTURE(Door, "a malformed id in a path is not found, elsewhere invali
   CHECK(code(acme, "reward_addresses.list", {{"payout_group_id", "no-uuid"}}) == "invalid-request");
 }
 
-TEST_CASE_FIXTURE(Door, "a UUID is the same in any case, wherever it is named") {
+TEST_CASE_FIXTURE(Dispatcher, "a UUID is accepted in any case in every place") {
   const std::string group = create_group(acme);
   std::string upper = group;
   for (char& c : upper) c = c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
@@ -60,13 +61,14 @@ TEST_CASE_FIXTURE(Door, "a UUID is the same in any case, wherever it is named") 
         "abcdef00-0000-7000-8000-00000000000a");
 }
 
-TEST_CASE_FIXTURE(Door, "an id of a body stands in for the path only where it may") {
+TEST_CASE_FIXTURE(Dispatcher,
+                  "an id in a body replaces the path only for operations that allow it") {
   CHECK(refused(acme, "identities.update", {{"id", "i1"}}, R"({"id":"i1"})").field == "id");
   CHECK(refused(acme, "identities.update", {}, R"({"id":"i1"})").code == "invalid-request");
   CHECK(refused(acme, "identities.update", {}, "{}").field == "id");
 }
 
-TEST_CASE_FIXTURE(Door, "a body that repeats the id of an address must agree with the path") {
+TEST_CASE_FIXTURE(Dispatcher, "the id in the body of an address must be equal to the path") {
   const std::string id = call(acme, "reward_addresses.create", {},
                               body_of({{"ledger", "ETHEREUM"},
                                        {"address", "0x0000000000000000000000000000000000000009"}}))
@@ -83,12 +85,12 @@ TEST_CASE_FIXTURE(Door, "a body that repeats the id of an address must agree wit
   CHECK(differs.code == "id-mismatch");
   CHECK(differs.field == "address.id");
   CHECK(update(R"({"id":")" + std::string(unknown_uuid) + "\"}").code == "id-mismatch");
-  // The ids are compared before it is asked whether there is such an address.
+  // The ids are compared before the address is looked up.
   CHECK(code(acme, "reward_addresses.update", {{"id", unknown_uuid}},
              R"({"address":{"id":")" + id + "\"}}") == "id-mismatch");
 }
 
-TEST_CASE_FIXTURE(Door, "only addresses come in an envelope") {
+TEST_CASE_FIXTURE(Dispatcher, "only addresses have an envelope") {
   const std::string control =
       body_of({{"identity_id", "i1"}, {"type", "CLOSED"}, {"reason_code", "X"}});
   CHECK(refused(acme, "controls.create", {}, R"({"address":)" + control + "}").code ==
@@ -106,7 +108,8 @@ TEST_CASE_FIXTURE(Door, "only addresses come in an envelope") {
   CHECK(code(acme, "reward_addresses.create", {}, R"({"address":)" + address + "}").empty());
 }
 
-TEST_CASE_FIXTURE(Door, "a deletion may be named in the query or the body, which must agree") {
+TEST_CASE_FIXTURE(Dispatcher,
+                  "a deletion may be named in the query or the body, which must be equal") {
   const auto fresh = [&] { return create_control(acme, "i1", "CLOSED"); };
   CHECK(code(acme, "controls.delete", {{"control_id", fresh()}}).empty());
   CHECK(code(acme, "controls.delete", {{"id", fresh()}}).empty());
@@ -138,7 +141,8 @@ TEST_CASE_FIXTURE(Door, "a deletion may be named in the query or the body, which
   CHECK(call(acme, "controls.get", {{"id", id}}).at("/deleted_at") == "null");
 }
 
-TEST_CASE_FIXTURE(Door, "bodies are refused as the reader refuses them, and nothing is stored") {
+TEST_CASE_FIXTURE(
+    Dispatcher, "invalid bodies are refused with the errors of the reader, and nothing is stored") {
   const auto create = [&](const std::string& body) {
     return refused(acme, "controls.create", {}, body);
   };
@@ -157,7 +161,7 @@ TEST_CASE_FIXTURE(Door, "bodies are refused as the reader refuses them, and noth
   CHECK(count(acme, "controls.list", {{"include_deleted", "true"}}) == 0);
 }
 
-TEST_CASE_FIXTURE(Door, "what is asked for is checked in order: scope, request, existence, rule") {
+TEST_CASE_FIXTURE(Dispatcher, "requests are checked in order: scope, request, existence, rule") {
   Principal nobody = acme;
   nobody.scopes.clear();
   CHECK(code(nobody, "controls.create", {}, "{") == "insufficient-scope");

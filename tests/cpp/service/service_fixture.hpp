@@ -1,4 +1,4 @@
-// A service on a store of its own, with a clock and ids that the test decides.
+// A service on a store of its own, with a clock and ids that the test controls.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@
 
 namespace comptroller::service {
 
-// JSON text that was answered; reads members by pointer, such as "/items/0/id".
+// The JSON text of an answer; reads members by pointer, such as "/items/0/id".
 class Json {
  public:
   explicit Json(std::string text)
@@ -31,7 +31,7 @@ class Json {
   bool has(std::string_view pointer) const {
     return root_.at_pointer(pointer).error() == simdjson::SUCCESS;
   }
-  // A string as it is, another value as its JSON text; "(none)" where there is nothing.
+  // Returns a string as text, another value as JSON text, "(none)" for a missing value.
   std::string at(std::string_view pointer) const {
     simdjson::dom::element element;
     if (root_.at_pointer(pointer).get(element) != simdjson::SUCCESS) return "(none)";
@@ -42,7 +42,7 @@ class Json {
   std::size_t size(std::string_view pointer) const {
     return root_.at_pointer(pointer).get_array().value().size();
   }
-  // `member` of each element of an array.
+  // Returns `member` of each element of an array.
   std::vector<std::string> each(const std::string& pointer, const std::string& member) const {
     std::vector<std::string> values;
     for (std::size_t i = 0; i < size(pointer); ++i) {
@@ -57,7 +57,7 @@ class Json {
   simdjson::dom::element root_;
 };
 
-// A refusal as a caller sees it; nothing where there was none.
+// An error as a caller sees it; empty without an error.
 struct Refusal {
   std::string code;
   std::string detail;
@@ -81,63 +81,68 @@ using Parameters = std::vector<Parameter>;
 inline const Timestamp start = *Timestamp::parse("2026-03-01T12:00:00Z");
 constexpr std::int64_t one_hour_us = 3'600'000'000;
 
-class World {
+class ServiceFixture {
  public:
-  World() : World(db::sqlite::open("", {.is_temporary = true})) {}
-  explicit World(std::unique_ptr<db::Database> database)
+  ServiceFixture() : ServiceFixture(db::sqlite::open("", {.is_temporary = true})) {}
+  explicit ServiceFixture(std::unique_ptr<db::Database> database)
       : service(std::move(database), environment()) {}
 
-  // "00000000-0000-7000-8000-000000000001", ...02, as the service makes them.
-  static std::string made_id(int number) {
+  // Returns "00000000-0000-7000-8000-000000000001", ...02, like the ids that the service generates.
+  static std::string generated_id(int number) {
     std::array<char, 37> text{};
     std::snprintf(text.data(), text.size(), "00000000-0000-7000-8000-%012d", number);
     return text.data();
   }
 
-  Answer answer(const Principal& who, const std::string& operation, Parameters parameters = {},
-                std::string body = "", std::optional<std::string> key = {}) {
-    return service.call(who, {operation, std::move(parameters), std::move(body), std::move(key)});
+  Answer answer(const Principal& principal, const std::string& operation,
+                Parameters parameters = {}, std::string body = "",
+                std::optional<std::string> key = {}) {
+    return service.call(principal,
+                        {operation, std::move(parameters), std::move(body), std::move(key)});
   }
-  Json call(const Principal& who, const std::string& operation, Parameters parameters = {},
+  Json call(const Principal& principal, const std::string& operation, Parameters parameters = {},
             std::string body = "") {
-    return Json(answer(who, operation, std::move(parameters), std::move(body)).body);
+    return Json(answer(principal, operation, std::move(parameters), std::move(body)).body);
   }
-  Refusal refused(const Principal& who, const std::string& operation, Parameters parameters = {},
-                  std::string body = "", std::optional<std::string> key = {}) {
-    return refusal_of(
-        [&] { answer(who, operation, std::move(parameters), std::move(body), std::move(key)); });
+  Refusal refused(const Principal& principal, const std::string& operation,
+                  Parameters parameters = {}, std::string body = "",
+                  std::optional<std::string> key = {}) {
+    return refusal_of([&] {
+      answer(principal, operation, std::move(parameters), std::move(body), std::move(key));
+    });
   }
-  std::string code(const Principal& who, const std::string& operation, Parameters parameters = {},
-                   std::string body = "") {
-    return refused(who, operation, std::move(parameters), std::move(body)).code;
+  std::string code(const Principal& principal, const std::string& operation,
+                   Parameters parameters = {}, std::string body = "") {
+    return refused(principal, operation, std::move(parameters), std::move(body)).code;
   }
 
-  // What most tests need to be there.
+  // Creates records that most tests need.
   void put_identity(const std::string& id, const std::string& customer) {
     call(provider, "identities.put", {},
          R"({"id":")" + id + R"(","customer_id":")" + customer + "\"}");
   }
-  std::string create_control(const Principal& who, const std::string& identity,
+  std::string create_control(const Principal& principal, const std::string& identity,
                              const std::string& type) {
-    return call(who, "controls.create", {},
+    return call(principal, "controls.create", {},
                 R"({"identity_id":")" + identity + R"(","type":")" + type +
                     R"(","reason_code":"TEST"})")
         .at("/id");
   }
-  std::string create_group(const Principal& who, const std::string& ledger = "ETHEREUM",
+  std::string create_group(const Principal& principal, const std::string& ledger = "ETHEREUM",
                            const std::string& more = "") {
     const std::string address = ledger == "SOLANA" ? "So11111111111111111111111111111111111111112"
                                                    : "0x0000000000000000000000000000000000000001";
     return call(
-               who, "payout_groups.create", {},
+               principal, "payout_groups.create", {},
                R"({"ledger":")" + ledger +
                    R"(","asset_type":"ETH","jurisdiction":"DE","name":"Main","claimer_address":")" +
                    address + '"' + more + "}")
         .at("/id");
   }
-  std::size_t count(const Principal& who, const std::string& list, Parameters parameters = {}) {
+  std::size_t count(const Principal& principal, const std::string& list,
+                    Parameters parameters = {}) {
     parameters.push_back({"limit", "1000"});
-    return call(who, list, std::move(parameters)).size("/items");
+    return call(principal, list, std::move(parameters)).size("/items");
   }
 
   Timestamp now = start;
@@ -149,11 +154,11 @@ class World {
  private:
   Environment environment() {
     return {[this] { return now; },
-            [number = std::make_shared<std::atomic<int>>(0)] { return made_id(++*number); }};
+            [number = std::make_shared<std::atomic<int>>(0)] { return generated_id(++*number); }};
   }
 };
 
-// A body with one text member for each pair.
+// Returns a body with one text member for each pair.
 inline std::string body_of(const std::vector<std::pair<std::string, std::string>>& members) {
   std::string body;
   json::JsonWriter(body).write(members);
