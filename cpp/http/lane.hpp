@@ -63,9 +63,9 @@ class Lane {
  public:
   explicit Lane(LaneOptions options);
 
-  // Returns the answer of a read; nullopt if the application must handle the request. All reads until
-  // end_reads() see the state that the first of them saw. The caller ends them before it receives
-  // requests that arrived after that.
+  // Returns the answer of a read; nullopt if the application must handle the request. All reads
+  // until end_reads() see the state that the first of them saw. The caller ends them before it
+  // receives requests that arrived after that.
   std::optional<Response> read(const std::shared_ptr<service::Service>& service,
                                std::string_view bytes);
   void end_reads() { snapshot_.end(); }

@@ -68,6 +68,12 @@ def record_members(record: str) -> dict[str, Any]:
     return found
 
 
+def list_filters(kind: str) -> frozenset[str]:
+    """Returns the names of the parameters of a kind's `list`."""
+    request = operations()[kind.replace("-", "_") + ".list"].request
+    return frozenset(described()["requests"][request]["members"])
+
+
 @cache
 def derived(kind: str) -> frozenset[str]:
     """Returns the members of a kind that are computed from other records."""

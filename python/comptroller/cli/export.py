@@ -11,15 +11,12 @@ import click
 from comptroller.cli import screen
 from comptroller.cli.bulk import Kind
 from comptroller.cli.screen import db_option, json_option
+from comptroller.description import list_filters
 from comptroller.values import KINDS
 
 _FORMATS = {".csv": "csv", ".parquet": "parquet"}
-_BOUNDS = {
-    "claims": ("start_time", "end_time"),
-    "identities": ("created_at.gte", "created_at.lte"),
-    "controls": ("created_at.gte", "created_at.lte"),
-    "orchestrations": ("created_at.gte", "created_at.lte"),
-}
+# The names of the filters for the first and last creation time; each kind has one pair or none.
+_BOUNDS = (("start_time", "end_time"), ("created_at.gte", "created_at.lte"))
 
 
 @click.command()
@@ -93,7 +90,8 @@ def _filters(
     filters: defaultdict[str, list[str]] = defaultdict(list)
     if customer is not None:
         filters["customer_id"].append(customer)
-    bounds = _BOUNDS.get(kind)
+    known = list_filters(kind)
+    bounds = next((pair for pair in _BOUNDS if known.issuperset(pair)), None)
     for index, time in enumerate(_day_bounds(start, end)):
         if time is None:
             continue
