@@ -8,7 +8,7 @@
 #   make lint       ruff, mypy, clang-format
 #   make tidy       clang-tidy
 #   make wheels     on Linux, wheels for each installed interpreter of PYTHONS, in dist
-#   make generate   the Python modules that are generated from the core's description
+#   make generate   the Python modules generated from the core's description and the reports
 #   make docs       the documentation as HTML, in build/docs
 #   make bench      the benchmarks with their peers; benchmarks over HTTP need wrk, and counts of a list's
 #                   instructions need valgrind
@@ -62,6 +62,7 @@ lint: .venv/package .venv/tools
 
 generate: .venv/package .venv/tools
 	@$(BIN)/python generate python/comptroller
+	@$(BIN)/python -m comptroller.analysis.reference
 
 docs: .venv/package .venv/documenters
 	@echo "== documentation"

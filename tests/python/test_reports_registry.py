@@ -88,7 +88,7 @@ def test_a_method_has_the_signature_and_docstring_of_its_entry(name: str) -> Non
 
 def test_the_stub_matches_the_registry() -> None:
     written = Path(assemble.__file__).with_name("reports.pyi").read_text(encoding="utf-8")
-    assert written == reference.stub(), "run python -m comptroller.analysis.reference"
+    assert written == reference.stub(), "run make generate"
 
 
 def test_the_documentation_has_the_table_of_reports() -> None:

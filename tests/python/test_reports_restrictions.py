@@ -1,4 +1,4 @@
-"""Restrictions: controls created, lifted and in force, their durations, invalid arguments."""
+"""Restrictions: controls created, lifted and active, their durations, invalid arguments."""
 
 from __future__ import annotations
 

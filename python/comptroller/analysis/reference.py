@@ -105,7 +105,7 @@ def _written(argument: Argument) -> str:
     return f"{argument.name}: {argument.annotation}" + default.replace("'", '"')
 
 
-_STUB = """# Written by `python -m comptroller.analysis.reference` from the registry.
+_STUB = """# Written by `make generate` from the registry of reports.
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 

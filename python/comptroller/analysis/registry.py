@@ -118,35 +118,36 @@ class Definition(NamedTuple):
 
 ENGINES = ("duckdb", "spark")
 BOUNDS = {
-    "since": Parameter("time", "only what was created at this time or later"),
-    "until": Parameter("time", "only what was created before this time"),
+    "since": Parameter("time", "only records created at this time or later"),
+    "until": Parameter("time", "only records created before this time"),
 }
 ENGINE = Parameter(
-    "engine", "what runs the report: duckdb (the default), spark, or an engine", None, ENGINES
+    "engine",
+    "the engine that runs the SQL: duckdb (the default), spark, or an Engine",
+    None,
+    ENGINES,
 )
-AS_OF = {
-    "as_of": Parameter("time", "the time until which claims wait; their newest updated_at if None")
-}
+AS_OF = {"as_of": Parameter("time", "the end of the waiting times; if None, the newest updated_at")}
 
 CLAIMS_SUMMARY = Definition(
     name="claims_summary",
     title="Claims and their amounts",
     question="How many claims are there, what do they amount to, and how many succeeded?",
     formula=(
-        "success_rate = confirmed / (confirmed + failed); claims_share is of all claims, "
-        "amount_share of the sum of the asset. By address, a claim counts once for each of its "
-        "addresses, in what the shares are of too."
+        "success_rate = confirmed / (confirmed + failed). claims_share is the share of all claims, "
+        "amount_share the share of the asset's sum. By address, a claim counts once for each of "
+        "its addresses, also in the totals of the shares."
     ),
     by=("chain", "day"),
     has_amounts=True,
     columns={
-        "claims": Column("count", "the claims"),
+        "claims": Column("count", "the number of claims"),
         "amount": Column("amount", "the exact sum of their amounts"),
-        "claims_share": Column("share", "of all claims"),
-        "amount_share": Column("share", "of the sum of the asset; null if that is 0 or unknown"),
-        "confirmed": Column("count", "the CONFIRMED claims"),
-        "failed": Column("count", "the FAILED claims"),
-        "success_rate": Column("share", "confirmed / (confirmed + failed); null without either"),
+        "claims_share": Column("share", "the share of all claims"),
+        "amount_share": Column("share", "the share of the asset's sum; null if 0 or unknown"),
+        "confirmed": Column("count", "the number of CONFIRMED claims"),
+        "failed": Column("count", "the number of FAILED claims"),
+        "success_rate": Column("share", "confirmed / (confirmed + failed); null if both are 0"),
     },
     drawing="claims.summary",
     empty="there are no claims.",
@@ -157,15 +158,15 @@ CONFIRMATION_TIMES = Definition(
     title="Time from submission to confirmation",
     question="How long do claims take to be confirmed, including claims that still wait?",
     formula=(
-        "Kaplan-Meier: a percentile p is the smallest t with S(t) <= 1 - p + 1e-12, where claims "
-        "still SUBMITTED wait until as_of, the newest updated_at by default (a claim confirmed "
-        "later is confirmed all the same). Without waiting claims it is the nearest rank."
+        "Kaplan-Meier: percentile p is the smallest t with S(t) <= 1 - p + 1e-12. Claims that are "
+        "still SUBMITTED wait until as_of, by default the newest updated_at. A claim confirmed "
+        "after as_of counts as confirmed. Without waiting claims, a percentile is the nearest rank."
     ),
     by=("chain",),
     parameters=AS_OF,
     columns={
-        "confirmed": Column("count", "CONFIRMED claims that have both times"),
-        "waiting": Column("count", "SUBMITTED claims with a submitted_at, which wait until as_of"),
+        "confirmed": Column("count", "the number of CONFIRMED claims that have both times"),
+        "waiting": Column("count", "the number of SUBMITTED claims that have a submitted_at"),
         "p50_seconds": Column("seconds", "the median; null if never reached"),
         "p90_seconds": Column("seconds", "the 90th percentile; null if never reached"),
         "p99_seconds": Column("seconds", "the 99th percentile; null if never reached"),
@@ -177,7 +178,7 @@ CONFIRMATION_TIMES = Definition(
 #: The columns of the distribution of confirmation times, besides the keys.
 DISTRIBUTION = {
     "step": Column("count", "floor(10 x log10(seconds)); -30 for a millisecond or less"),
-    "claims": Column("count", "the claims with a time in this step"),
+    "claims": Column("count", "the number of claims with a time in this step"),
 }
 
 STUCK_CLAIMS = Definition(
@@ -185,9 +186,9 @@ STUCK_CLAIMS = Definition(
     title="Claims that wait longer than their chain's claims do",
     question="Which claims have waited longer than nearly all confirmed claims of their chain?",
     formula=(
-        "age = as_of - submitted_at (of a PENDING claim, or without one: as_of - created_at); "
-        "threshold = the percentile, by nearest rank, of confirmed_at - submitted_at of the "
-        "chain's CONFIRMED claims. as_of is the newest updated_at by default."
+        "age = as_of - submitted_at; for a claim that is PENDING or has no submitted_at, as_of - "
+        "created_at. threshold = the percentile, by nearest rank, of confirmed_at - submitted_at "
+        "of the chain's CONFIRMED claims. By default, as_of is the newest updated_at."
     ),
     parameters={
         **AS_OF,
@@ -213,17 +214,17 @@ FAILURES = Definition(
     title="Why claims failed, and what was made good",
     question="Why did claims fail, and how many failures did a later claim make good?",
     formula=(
-        "FAILED claims by their message; made good if a claim of the same group that was created "
-        "later is CONFIRMED."
+        "FAILED claims by their message. A failure was made good if a claim of the same group that "
+        "was created later is CONFIRMED."
     ),
     by=("chain",),
     has_amounts=True,
     columns={
         "error_message": Column("text", "the message; null if there is none"),
-        "failures": Column("count", "the FAILED claims with this message"),
+        "failures": Column("count", "the number of FAILED claims with this message"),
         "amount": Column("amount", "the exact sum of their amounts"),
         "groups": Column("count", "the number of their payout groups"),
-        "made_good": Column("count", "failures that a later claim of the group made good"),
+        "made_good": Column("count", "the number of failures that a later claim made good"),
         "made_good_amount": Column("amount", "the exact sum of the amounts of these failures"),
         "first_at": Column("time", "when the first failure was created"),
         "last_at": Column("time", "when the last failure was created"),
@@ -237,13 +238,13 @@ FAILING_SCHEDULES = Definition(
     title="Schedules whose claims fail",
     question="On which schedules have claims failed since the last confirmed claim?",
     formula=(
-        "FAILED claims of a schedule created after its last CONFIRMED one; listed if there are at "
-        "least `least` of them."
+        "The FAILED claims of a schedule that were created after its last CONFIRMED claim. A "
+        "schedule is listed if it has at least `least` of them."
     ),
     parameters={"least": Parameter("count", "the minimum number of failures of a schedule", 3)},
     columns={
         "schedule": Column("text", "the schedule"),
-        "failures": Column("count", "FAILED claims since its last CONFIRMED claim"),
+        "failures": Column("count", "the number of FAILED claims since its last CONFIRMED claim"),
         "groups": Column("count", "the number of their payout groups"),
         "last_message": Column("text", "the message of the last failure"),
         "first_at": Column("time", "when the first failure was created"),
@@ -256,22 +257,23 @@ FAILING_SCHEDULES = Definition(
 
 RESTRICTIONS = Definition(
     name="restrictions",
-    title="Controls created, lifted and in force",
+    title="Controls created, lifted and active",
     question="How many controls were created, deleted and active, and how long do they last?",
     formula=(
-        "active = all created - all lifted up to the end of the period; median_days, of those "
-        "created in it, by Kaplan-Meier, where those in force last until the newest time of all "
-        "controls. Controls created outside since and until do not count, also not as active. A "
-        "control lifted before it was created counts as lifted when it was created."
+        "active = all created - all lifted until the end of the period. median_days is the "
+        "Kaplan-Meier median of the controls created in the period; active controls last until the "
+        "newest time of all controls. Controls created outside since and until do not count, also "
+        "not as active. A control lifted before it was created counts as lifted when it was "
+        "created."
     ),
     by=("month",),
     among=("customer", *PERIODS),
     has_one_period=True,
     own=("type", "set_by", "reason_code"),
     columns={
-        "created": Column("count", "controls created in the period"),
-        "lifted": Column("count", "controls lifted in the period"),
-        "active": Column("count", "controls in force at its end"),
+        "created": Column("count", "the number of controls created in the period"),
+        "lifted": Column("count", "the number of controls lifted in the period"),
+        "active": Column("count", "the number of controls active at its end"),
         "median_days": Column(
             "days", "the median duration of controls created in it; null if never reached"
         ),
@@ -286,10 +288,10 @@ GROUP_STATEMENT = Definition(
     title="Statement of a group",
     question="What did a group hold and claim on each day of a month?",
     formula=(
-        "Holdings are the sum over the group's addresses of the newest snapshot before the day, "
-        "and before the next; claims are the CONFIRMED ones by confirmed_at. The last row, "
-        "without a day, is the whole month. since and until leave out claims created outside, and "
-        "no holdings."
+        "opening_holdings is the sum of the newest snapshots of the group's addresses before the "
+        "day, closing_holdings before the next day. Claims are CONFIRMED claims by confirmed_at. "
+        "The last row, without a day, covers the whole month. since and until leave out claims "
+        "created outside them, but no holdings."
     ),
     keys=("day",),
     subject="group",
@@ -299,12 +301,12 @@ GROUP_STATEMENT = Definition(
     },
     has_amounts=True,
     columns={
-        "day": Column("time", "the day; null in the last row, which is the month"),
+        "day": Column("time", "the day; null in the last row, which covers the month"),
         "asset": Column("text", "the asset: the group's, and others that it claimed"),
-        "opening_holdings": Column("amount", "what its addresses held when the day began"),
-        "claims": Column("count", "its claims CONFIRMED on the day"),
+        "opening_holdings": Column("amount", "the balance of its addresses when the day began"),
+        "claims": Column("count", "the number of its claims confirmed on the day"),
         "claimed": Column("amount", "the exact sum of their amounts"),
-        "closing_holdings": Column("amount", "what its addresses held when the day ended"),
+        "closing_holdings": Column("amount", "the balance of its addresses when the day ended"),
         "last_claim": Column("text", "the last of these claims; the greatest id of several"),
         "last_claim_at": Column("time", "when it was confirmed"),
     },
@@ -318,9 +320,9 @@ RECONCILIATION = Definition(
     question="Do the amounts that groups claimed match the balances of their addresses?",
     formula=(
         "annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / "
-        "median_rate - 1, against the groups of the same asset and ledger in the same month. "
-        "Claims are the CONFIRMED ones by confirmed_at; holdings are weighted by time. since and "
-        "until leave out claims created outside, and no holdings."
+        "median_rate - 1, where the median is that of the groups of the same asset and ledger in "
+        "the same month. Claims are CONFIRMED claims by confirmed_at. Holdings are weighted by "
+        "time. since and until leave out claims created outside them, but no holdings."
     ),
     keys=("group", "month"),
     parameters={
@@ -335,12 +337,14 @@ RECONCILIATION = Definition(
         "ledger": Column("text", "its ledger; null if the group is unknown"),
         "claimed": Column("amount", "the exact sum of its CONFIRMED claims"),
         "average_holdings": Column("holdings", "the mean of its holdings; null without a snapshot"),
-        "days": Column("count", "days from the group's first claim or snapshot to the last of any"),
+        "days": Column(
+            "count", "from the group's first claim or snapshot to the last of any group"
+        ),
         "annual_rate": Column("ratio", "claimed / average_holdings x 365 / days"),
         "median_rate": Column("ratio", "the lower median of groups of the same asset and ledger"),
         "deviation": Column("ratio", "annual_rate / median_rate - 1"),
         "within_tolerance": Column(
-            "flag", "whether the deviation is; false for claims on holdings of 0"
+            "flag", "whether the deviation is tolerated; false for claims on holdings of 0"
         ),
     },
     drawing="groups.reconciliation",
@@ -352,16 +356,17 @@ COHORT = Definition(
     title="Groups by the month of their first claim",
     question="How many of the groups that first claimed in a month still claim in later months?",
     formula=(
-        "A group's month is that of the first claim of the asset that it created; its age in "
-        "another month is the months between, and it is active if it created a claim in it."
+        "A group's month is the month in which it created its first claim of the asset. Its age in "
+        "a later month is the number of months between. It is active in a month if it created a "
+        "claim in it."
     ),
     keys=("month", "age_months"),
     has_amounts=True,
     columns={
         "month": Column("time", "the month of the first claim"),
-        "age_months": Column("count", "the months since; 0 for that month itself"),
+        "age_months": Column("count", "the number of months since then; 0 in that month"),
         "asset": Column("text", "the asset that they claim"),
-        "groups": Column("count", "the groups that created a claim at that age"),
+        "groups": Column("count", "the number of groups that created a claim at that age"),
         "amount": Column("amount", "the exact sum of these claims, whatever their status"),
     },
     drawing="groups.cohort",
@@ -373,9 +378,10 @@ ANOMALIES = Definition(
     title="Days with unusually many or few claims, or amounts",
     question="On which days was the number or amount of claims far from usual?",
     formula=(
-        "score = (value - median) / MAD over the days from the series' first claim to the last "
-        "day of any, a day without claims being 0; a day is listed if the score is beyond the "
-        "band, or MAD is 0 and the value not the median. Medians are the lower middle."
+        "score = (value - median) / MAD, over the days from the series' first claim to the last "
+        "day of any series. A day without claims counts as 0. A day is listed if its score is "
+        "beyond the band, or if MAD is 0 and its value is not the median. Medians are the lower "
+        "middle value."
     ),
     by=("chain",),
     among=tuple(key for key in CLAIM_KEYS if key not in PERIODS),
@@ -400,18 +406,18 @@ ORCHESTRATION_FLOW = Definition(
     title="Orchestrations from asset to asset",
     question="Between which assets does value move, and how do the orchestrations end?",
     formula=(
-        "A duration is updated_at - created_at, of COMPLETED, FAILED and REJECTED ones; "
-        "percentiles are by nearest rank."
+        "The duration of a COMPLETED, FAILED or REJECTED orchestration is updated_at - created_at. "
+        "Percentiles are by nearest rank."
     ),
     keys=("source_asset", "destination_asset", "status"),
     columns={
         "source_asset": Column("text", "the asset that goes in"),
         "destination_asset": Column("text", "the asset that comes out"),
         "status": Column("text", "the status"),
-        "orchestrations": Column("count", "the orchestrations"),
+        "orchestrations": Column("count", "the number of orchestrations"),
         "source_amount": Column("amount", "the exact sum in units of the source asset"),
         "p50_seconds": Column("seconds", "the median duration; null unless the status is final"),
-        "p90_seconds": Column("seconds", "its 90th percentile; null unless the status is final"),
+        "p90_seconds": Column("seconds", "the 90th percentile; null unless the status is final"),
     },
     drawing="flows.orchestrations",
     empty="there are no orchestrations.",
@@ -422,9 +428,9 @@ HISTORY = Definition(
     title="What happened, in order",
     question="Which events happened to a claim, an identity, a payout group or an address?",
     formula=(
-        "A claim failed at its updated_at, an orchestration ended at its. A failed claim is made "
-        "good by the next claim of its group that is CONFIRMED. What was overwritten since is not "
-        "kept. since and until bound the events."
+        "The time of a failed claim or an ended orchestration is its updated_at. A failed claim is "
+        "made good by the next CONFIRMED claim of its group. Overwritten values are not kept. "
+        "since and until bound the events."
     ),
     subject="id",
     is_lenient=True,
@@ -441,7 +447,9 @@ HISTORY = Definition(
         "id": Column("text", "the record's id"),
         "event": Column("text", "the event"),
         "asset": Column("text", "the asset of the amount"),
-        "amount": Column("amount", "of the claim or orchestration, or the balance observed"),
+        "amount": Column(
+            "amount", "the amount of the claim or orchestration, or the observed balance"
+        ),
         "actor": Column("text", "the client that created or lifted the control, or ``operator``"),
         "detail": Column("text", "the reason, the message, the transaction, the other record"),
     },

@@ -1,4 +1,4 @@
-# Written by `python -m comptroller.analysis.reference` from the registry.
+# Written by `make generate` from the registry of reports.
 from collections.abc import Sequence
 from typing import TypedDict, Unpack
 

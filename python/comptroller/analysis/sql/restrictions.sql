@@ -1,4 +1,4 @@
--- How many controls were created, lifted and in force in each period, and how long they last.
+-- How many controls were created, lifted and active in each period, and how long they last.
 WITH newest AS (
   SELECT max(greatest(created_at, lifted_at)) AS newest FROM control_events
 ), timed AS (
