@@ -146,7 +146,7 @@ def test_the_errors_of_an_operation_are_in_its_docstring_and_in_the_published_de
     assert {"403", "404", "409"} <= set(path["responses"])
     told = operations.Controls.create.__doc__
     assert "Forbidden: a client set FROZEN (``control-type-not-permitted``)." in told
-    assert "NotFound: there is no such identity." in told
+    assert "NotFound: the identity does not exist." in told
 
 
 def test_problem_codes_are_those_that_are_documented():
