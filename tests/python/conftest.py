@@ -201,7 +201,7 @@ def key_file(store_path: Path) -> Any:
 @pytest.fixture
 def place() -> Iterator[Any]:
     """An external issuer that publishes its keys."""
-    from issuing import a_place
+    from external_issuer import a_place
 
     with a_place() as found:
         yield found
@@ -210,7 +210,7 @@ def place() -> Iterator[Any]:
 @pytest.fixture
 def guest(operator: comptroller.Service, place: Any) -> Any:
     """The test's store, served with tokens of the external issuer."""
-    from issuing import Guest
+    from external_issuer import Guest
 
     return Guest(operator, place.url)
 
@@ -218,7 +218,7 @@ def guest(operator: comptroller.Service, place: Any) -> Any:
 @pytest.fixture(scope="module")
 def served(shared_path: Path, shared_operator: comptroller.Service) -> Any:
     """The module's store, served with its own tokens."""
-    from authorised import Served
+    from token_server import Served
 
     return Served(shared_path, shared_operator)
 
@@ -234,7 +234,7 @@ def furnished(
     shared_operator: comptroller.Service, tmp_path_factory: pytest.TempPathFactory
 ) -> comptroller.Service:
     """The module's store, with records for every report."""
-    from furnished import furnish
+    from report_stores import furnish
 
     furnish(shared_operator, tmp_path_factory.mktemp("made"))
     return shared_operator
@@ -243,7 +243,7 @@ def furnished(
 @pytest.fixture(scope="module")
 def reports(furnished: comptroller.Service) -> Any:
     """Every report of that store, by its name."""
-    from furnished import all_reports
+    from report_stores import all_reports
 
     return all_reports(furnished)
 

@@ -19,10 +19,10 @@ from authlib.integrations.httpx_client import AsyncOAuth2Client
 from authlib.oauth2.rfc6750 import InsufficientScopeError, InvalidTokenError
 from authlib.oauth2.rfc8414 import AuthorizationServerMetadata, get_well_known_url
 from authlib.oauth2.rfc9068 import JWTBearerTokenValidator
-from authorised import ISSUER, LIST, Known, Served, httpx2
 from comptroller.routes import TOKEN_PATH
 from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
+from token_server import ISSUER, LIST, Known, Served, httpx2
 
 SCOPES = ["rewards:read_claims", "rewards:read_payout_groups"]
 METHODS = ["client_secret_basic", "client_secret_post"]

@@ -19,7 +19,7 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from comptroller.analysis.registry import REPORTS
-from furnished import NAMES
+from report_stores import NAMES
 
 EXACT = "12345678901234567890.000000000000000001"
 CLAIMS = lines(

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from authorised import Known, Served
 from command_line import Ended, Run
 from comptroller.http import clients, keys
 from comptroller.http.authority import JWKS_PATH
 from comptroller.http.secret_file import SecretFile
+from token_server import Known, Served
 
 pytest.importorskip("click")
 pytest.importorskip("rich")

@@ -14,8 +14,8 @@ import comptroller
 import pytest
 from command_line import Run
 from examples import KINDS, LINES, loaded, short_line
-from furnished import fill
 from lines import claim, load
+from report_stores import fill
 
 pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")

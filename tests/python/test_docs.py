@@ -21,7 +21,7 @@ for needed in ("sybil", "click", "duckdb", "sqlglot", "polars", "httpx2", "uvico
 
 from comptroller.cli import main  # noqa: E402
 from serving import serving  # noqa: E402
-from sparking import MARKS  # noqa: E402
+from spark_session import MARKS  # noqa: E402
 from sybil import Document, Example  # noqa: E402
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser  # noqa: E402
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser_pages import Visit
 from serving import Serving, serving
-from visiting import Visit
 
 METHODS = ("get", "put", "post", "delete")
 

@@ -16,7 +16,7 @@ import pytest
 from comptroller import Service
 from examples import accounted, ndjson, short_line
 
-WRITING = Path(__file__).with_name("writing.py")
+WRITING = Path(__file__).with_name("killed_writers.py")
 
 Killed = Callable[..., list[str]]
 

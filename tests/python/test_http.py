@@ -16,7 +16,7 @@ pytest.importorskip("prometheus_client")
 pytest.importorskip("httpx2")
 
 import httpx2
-from asked import Asked
+from asgi_client import Asked
 from comptroller.http import EveryoneIsOperator, app
 from comptroller.routes import ROWS
 

@@ -13,7 +13,7 @@ pytest.importorskip("prometheus_client")
 pytest.importorskip("httpx2")
 pytest.importorskip("offapi")
 
-from asked import Asked
+from asgi_client import Asked
 from comptroller.http import EveryoneIsOperator, app, openapi
 from comptroller.http.problems import BY_CODE
 

@@ -16,8 +16,8 @@ pytest.importorskip("uvicorn")
 
 import httpx2
 from comptroller import errors
-from elsewhere import Elsewhere, answer, page
 from examples import ndjson, short_line
+from fake_remote import Elsewhere, answer, page
 from serving import Serving, serving
 
 ASKING = {"prefer": "progress", "content-type": "application/x-ndjson"}

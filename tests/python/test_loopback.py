@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("prometheus_client")
 pytest.importorskip("httpx2")
 
-from asked import Asked
+from asgi_client import Asked
 from comptroller.http import EveryoneIsOperator, app
 
 LIST = "/rewards/claims"

@@ -20,7 +20,7 @@ pytest.importorskip("httpx2")
 
 import httpx2
 from comptroller.http import clients
-from crowd import Place, act
+from concurrent_clients import Place, act
 
 CLIENTS = 64
 SECONDS = float(os.environ.get("COMPTROLLER_SOAK_SECONDS", "3"))

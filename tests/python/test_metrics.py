@@ -14,7 +14,7 @@ pytest.importorskip("httpx2")
 pytest.importorskip("prometheus_client")
 
 import httpx2
-from asked import Asked
+from asgi_client import Asked
 from comptroller.http import EveryoneIsOperator, app
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sparking import MARKS
+from spark_session import MARKS
 
 for needed in ("nbclient", "ipykernel", "duckdb", "sqlglot", "altair", "vl_convert", "httpx2"):
     pytest.importorskip(needed)

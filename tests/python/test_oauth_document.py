@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, settings
 pytest.importorskip("schemathesis")
 
 import schemathesis
-from authorised import Known, Served
 from comptroller.http import openapi
 from comptroller.http.token_endpoint import LARGEST_BODY
 from comptroller.routes import TOKEN_PATH
 from schemathesis.config import SchemathesisConfig
 from schemathesis.python import asgi
+from token_server import Known, Served
 
 # schemathesis joins the URL of the server and the path as text.
 DOCUMENT = json.loads(openapi.document("local")) | {"servers": [{"url": "/"}]}

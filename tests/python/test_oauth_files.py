@@ -13,11 +13,11 @@ from typing import Any
 
 import comptroller
 import pytest
-from authorised import ISSUER, Served
 from command_line import Run
 from comptroller.http import clients, keys
 from comptroller.http.authority import JWKS_PATH, local_authority
 from comptroller.http.secret_file import SecretFile
+from token_server import ISSUER, Served
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import comptroller
 import pytest
-from issuing import Guest, Place, a_key
+from external_issuer import Guest, Place, a_key
 
 
 @pytest.mark.parametrize("kind", ["Ed25519", "ES256", "RS256", "PS256"])

@@ -14,7 +14,7 @@ from threading import Event, Thread
 import comptroller
 import pytest
 from comptroller.http.jwks import PublishedKeys
-from issuing import Guest, Place, a_key, a_place
+from external_issuer import Guest, Place, a_key, a_place
 from joserfc import jwt
 from joserfc.jwk import OctKey, OKPKey
 

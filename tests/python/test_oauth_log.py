@@ -11,11 +11,11 @@ from urllib.parse import urlencode
 
 import comptroller
 import pytest
-from authorised import FORM, ISSUER, Known, Served, basic, httpx2
 from comptroller.http import app
 from comptroller.http.log import Log
 from comptroller.routes import TOKEN_PATH
 from serving import serving
+from token_server import FORM, ISSUER, Known, Served, basic, httpx2
 
 CANARY = "canary-7f3a"
 GRANT = {"grant_type": "client_credentials"}

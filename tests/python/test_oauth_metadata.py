@@ -7,12 +7,12 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from asked import Asked
-from authorised import ISSUER, Served
+from asgi_client import Asked
 from comptroller.http import app
 from comptroller.http.authority import JWKS_PATH, METADATA_PATH, local_authority
 from comptroller.routes import TOKEN_PATH
 from starlette.routing import Mount, Router
+from token_server import ISSUER, Served
 
 DOCS = Path(__file__).parents[2] / "docs" / "http.md"
 

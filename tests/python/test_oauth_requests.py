@@ -7,9 +7,9 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from authorised import ISSUER, LIST, Clock, Known, Served
 from comptroller.http.authority import local_authority
 from comptroller.http.rate import Rate
+from token_server import ISSUER, LIST, Clock, Known, Served
 
 INVALID_TOKEN = 'Bearer error="invalid_token", error_description="the token is malformed"'
 INVALID_REQUEST = 'Bearer error="invalid_request"'

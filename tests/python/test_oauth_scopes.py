@@ -6,9 +6,9 @@ from typing import Any
 
 import comptroller
 import pytest
-from authorised import Served, run_all
 from comptroller.description import described, operations
 from comptroller.routes import ROWS, Row
+from token_server import Served, run_all
 
 SCOPES: list[str] = list(described()["scopes"])
 

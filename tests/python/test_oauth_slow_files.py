@@ -12,8 +12,8 @@ from typing import Any
 
 import comptroller
 import pytest
-from authorised import LIST, Served
 from comptroller.http import clients, keys
+from token_server import LIST, Served
 
 SOON_S = 5
 

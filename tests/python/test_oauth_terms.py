@@ -8,11 +8,11 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from authorised import ISSUER, Clock, Served
 from comptroller.http.authority import local_authority
 from comptroller.http.tokens import Terms, Verifier
 from joserfc import jwt
 from joserfc.jwk import OKPKey
+from token_server import ISSUER, Clock, Served
 
 
 def test_a_verified_token_expires(

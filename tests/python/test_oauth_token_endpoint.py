@@ -12,10 +12,10 @@ from urllib.parse import quote_plus, urlencode
 
 import comptroller
 import pytest
-from authorised import FORM, Known, Served, basic
 from comptroller.routes import TOKEN_PATH
 from hypothesis import given
 from hypothesis import strategies as st
+from token_server import FORM, Known, Served, basic
 
 BASIC = 'Basic realm="comptroller"'
 

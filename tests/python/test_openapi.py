@@ -14,7 +14,7 @@ pytest.importorskip("httpx2")
 pytest.importorskip("jsonschema")
 
 import jsonschema
-from asked import Asked
+from asgi_client import Asked
 from comptroller import _core
 from comptroller.http import EveryoneIsOperator, app, openapi
 from comptroller.routes import ROWS

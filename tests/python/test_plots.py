@@ -21,8 +21,8 @@ import polars
 from comptroller.analysis.plots.frames import MAX_ROWS
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
-from furnished import NAMES, reported
 from pictures import data_of, drawn_rows, notes_of, rewritten, svg_of, width_of
+from report_stores import NAMES, reported
 
 EMPTY = [name for name in NAMES if name not in ("group_statement", "history")]
 

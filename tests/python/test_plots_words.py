@@ -16,8 +16,8 @@ pytest.importorskip("vl_convert")
 
 import polars
 from comptroller.analysis.report import Report
-from furnished import HOSTILE, NAMES
 from pictures import data_of, rewritten, svg_in, svg_of, texts_of
+from report_stores import HOSTILE, NAMES
 
 
 def test_text_from_outside_is_escaped_in_pages(reports: dict[str, Report]) -> None:

@@ -94,7 +94,7 @@ assert svc.check()["ok"]
 # A child for each attempt, because libraries initialize at the first call.
 FIRST_CALLS = """
 import os, sys, threading, comptroller
-from writing import write_one
+from killed_writers import write_one
 comptroller.open  # so that children need not import it
 print("ready", flush=True)
 sys.stdin.readline()

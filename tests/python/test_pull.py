@@ -154,7 +154,7 @@ def test_the_customer_of_the_records_is_determined(
     ],
 )
 def test_a_jwt_names_the_customer_of_its_client(token: str, customer: Any) -> None:
-    from elsewhere import Elsewhere, page
+    from fake_remote import Elsewhere, page
 
     service = Elsewhere(page()).connect(token=token)
     assert pulling.customer_of(service) == customer

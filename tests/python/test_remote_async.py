@@ -16,7 +16,7 @@ pytest.importorskip("httpx2")
 
 import httpx2
 from comptroller import errors
-from elsewhere import (
+from fake_remote import (
     CLAIM,
     GROUP,
     LOST,

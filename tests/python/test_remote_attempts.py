@@ -15,7 +15,7 @@ pytest.importorskip("httpx2")
 
 import httpx2
 from comptroller import errors
-from elsewhere import GROUP, LOST, NEW_GROUP, UUID, Elsewhere, answer, ok, openapi, page, tokens
+from fake_remote import GROUP, LOST, NEW_GROUP, UUID, Elsewhere, answer, ok, openapi, page, tokens
 
 REFUSED = httpx2.ConnectError("connection refused")
 SLOW = httpx2.ReadTimeout("")

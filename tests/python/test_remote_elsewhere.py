@@ -13,7 +13,7 @@ pytest.importorskip("httpx2")
 
 import httpx2
 from comptroller import errors
-from elsewhere import (
+from fake_remote import (
     ADDRESS,
     BASE,
     CLAIM,

@@ -13,7 +13,7 @@ pytest.importorskip("httpx2")
 
 import httpx2
 from comptroller import errors
-from elsewhere import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
+from fake_remote import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import comptroller
 import pytest
 from comptroller.http import app
-from elsewhere import LOST, StillClock
+from fake_remote import LOST, StillClock
 from in_process import InProcess, Tokens
 from lines import address, at, claim, evm, fresh, group, identity, load, made_group, orchestration
 

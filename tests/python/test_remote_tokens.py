@@ -16,7 +16,7 @@ pytest.importorskip("httpx2")
 
 import httpx2
 from comptroller import errors
-from elsewhere import BASE, GROUP, LOST, UUID, Elsewhere, answer, ok, page, tokens
+from fake_remote import BASE, GROUP, LOST, UUID, Elsewhere, answer, ok, page, tokens
 
 CLIENT = {"client_id": "me", "client_secret": "canary"}
 

@@ -20,7 +20,7 @@ pytest.importorskip("vl_convert")
 from comptroller.analysis.document import document
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
-from furnished import HOSTILE, NAMES
+from report_stores import HOSTILE, NAMES
 
 
 class Seen(HTMLParser):

@@ -18,10 +18,10 @@ pytest.importorskip("polars")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
+from browser_pages import Visit
 from comptroller.analysis.document import document
 from comptroller.analysis.report import Report
-from furnished import HOSTILE
-from visiting import Visit
+from report_stores import HOSTILE
 
 
 @pytest.fixture

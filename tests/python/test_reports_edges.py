@@ -10,9 +10,9 @@ from typing import Any
 
 import comptroller
 import pytest
-from furnished import NAMES
 from lines import address, at, balance, claim, control, fresh, group, load, orchestration
-from sparking import MARKS
+from report_stores import NAMES
+from spark_session import MARKS
 
 pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")

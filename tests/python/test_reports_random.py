@@ -9,14 +9,14 @@ from typing import Any
 
 import comptroller
 import pytest
-from sparking import MARKS
+from spark_session import MARKS
 
 pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")
 pytest.importorskip("polars")
 
-from furnished import NAMES
 from random_stores import fill_randomly
+from report_stores import NAMES
 from reporting import ran, total
 
 ASKED: dict[str, list[dict[str, Any]]] = {

@@ -13,8 +13,8 @@ from uuid import uuid4
 import comptroller
 import polars
 import pytest
-from furnished import fill
 from lines import address, balance, claim, group, load
+from report_stores import fill
 from reporting import MONEY, only, ran
 
 KEYS = ("group", "month")

@@ -15,7 +15,7 @@ pytest.importorskip("polars")
 from comptroller.analysis import assemble, reference
 from comptroller.analysis.registry import CLAIM_KEYS, REPORTS, UNITS
 from comptroller.analysis.reports import Reports
-from furnished import NAMES
+from report_stores import NAMES
 from sqlglot import exp
 
 ROOT = Path(__file__).parents[2]

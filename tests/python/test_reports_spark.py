@@ -9,9 +9,9 @@ from typing import Any
 
 import comptroller
 import pytest
-from furnished import fill, reported
 from lines import claim, load
-from sparking import MARKS
+from report_stores import fill, reported
+from spark_session import MARKS
 
 pytest.importorskip("pyspark")
 pytest.importorskip("sqlglot")

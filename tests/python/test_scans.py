@@ -10,8 +10,8 @@ import comptroller
 import pyarrow as pa
 import pytest
 from examples import KINDS
-from furnished import fill
 from lines import claim, load, solana
+from report_stores import fill
 
 WITH_SQL = "COMPTROLLER_SCAN_WITH_SQL"
 SINCE = "2026-01-01T00:00:00Z"

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 
-from guarded import LAST, LIST, Running, rest, running, status
+from guarded_server import LAST, LIST, Running, rest, running, status
 
 SOON_S = 0.3
 POST = (

@@ -15,7 +15,7 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("cryptography")
 
 from certificates import certificate
-from guarded import LAST, LIST, Running, rest, running, status
+from guarded_server import LAST, LIST, Running, rest, running, status
 
 SOON_S = 0.5
 

@@ -8,13 +8,13 @@ import json
 from typing import Any
 
 import pytest
-from authorised import ISSUER, Known, Served
 from comptroller.http import keys
 from comptroller.http.authority import JWKS_PATH
 from hypothesis import given
 from hypothesis import strategies as st
 from joserfc import jwt
 from joserfc.jwk import ECKey, OKPKey
+from token_server import ISSUER, Known, Served
 
 Members = dict[str, Any]
 

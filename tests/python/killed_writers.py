@@ -1,8 +1,8 @@
 """Programs that write to a store until they are killed, for the tests of durability.
 
-`python writing.py` forks a writer for each line of its input: a JSON object with the `program`, the
-`store`, and the number of acknowledgements after which to `kill` it. The output is a line of JSON
-with the acknowledged writes. The parent never opens a store, so that it may fork.
+`python killed_writers.py` forks a writer for each line of its input: a JSON object with the
+`program`, the `store`, and the number of acknowledgements after which to `kill` it. The output is a
+line of JSON with the acknowledged writes. The parent never opens a store, so that it may fork.
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ from threading import Event, Thread
 from typing import Any
 
 import comptroller
-from authorised import LIST, Clock, httpx2
 from comptroller.http import app
 from comptroller.http.authority import external_authority
 from joserfc import jwt
 from joserfc.jwk import ECKey, OKPKey, RSAKey
+from token_server import LIST, Clock, httpx2
 
 ISSUER = "https://accounts.example"
 AUDIENCE = "https://books.example"
