@@ -32,7 +32,7 @@ PROVEN = {
     *("GT", "GTE", "LT", "LTE", "NullSafeEQ", "Exists", "Add", "Sub", "Mul", "Div", "Neg"),
     *("Count", "Sum", "Min", "Max", "Filter", "RowNumber", "Lead", "Abs", "Floor", "Ln", "Log"),
     *("Exp", "Greatest", "Least", "DateDiff", "TimestampTrunc", "Interval", "Var"),
-    *("GenerateSeries", "Explode", "DPipe", "Lower", "Anonymous"),
+    *("GenerateSeries", "Explode", "DPipe", "Lower", "Anonymous", "Bracket"),
 }
 
 
@@ -40,7 +40,11 @@ PROVEN = {
 def test_a_file_uses_only_the_portable_subset(file: str) -> None:
     tree = assemble.parse(file)
     assert {type(node).__name__ for node in tree.walk()} <= PROVEN
-    assert {each.name for each in tree.find_all(exp.Anonymous)} <= {"total", "approximate_total"}
+    assert {each.name for each in tree.find_all(exp.Anonymous)} <= {
+        "total",
+        "approximate_total",
+        "ranks",
+    }
     for select in tree.find_all(exp.Select):
         assert not select.args.get("qualify")
         assert not (select.args.get("group") and select.args["group"].args.get("all"))

@@ -5,7 +5,8 @@ A file of `sql/` is DuckDB SQL with these placeholders:
 - ``keys``: the requested keys; ``kinds``: those that are not periods; ``periods``: those that are;
 - ``$name``: a parameter;
 - ``main.claims``: a table of the store;
-- ``total(amount)``: the exact sum; ``approximate_total(amount)``: a sum for a ratio.
+- ``total(amount)``: the exact sum; ``approximate_total(amount)``: a sum for a ratio;
+- ``ranks(took)``: the nearest ranks of 50, 90 and 99 %, as an array; NULL on Spark.
 
 An unqualified relation that the file does not define is the file of that name in `sql/tables`. A
 LEFT JOIN is removed if no column of it is read, even if it multiplies rows, such as the join of
@@ -58,6 +59,7 @@ _WIDE = {
         CASE WHEN count(x) = count(*) THEN {_UNITS}::DOUBLE + {_FRACTIONS}::DOUBLE END
     """,
 }
+_RANKS = "quantile_disc(x, [0.5, 0.9, 0.99])"
 _TYPES = {"amount": "DECIMAL(38, 18)", "timestamp": "TIMESTAMP", "boolean": "BOOLEAN"}
 
 
@@ -109,7 +111,7 @@ def assemble(
     """
     tree = _with_relations(_bound(file, absent), absent)
     _expand(tree, keys)
-    _expand_totals(tree, is_wide)
+    _expand_aggregates(tree, is_wide)
     # sqlglot's qualify() would also run other steps, which have no effect here.
     whole = qualify_columns(qualify_tables(_declared(tree, columns), dialect="duckdb"), _schema())
     pushdown_projections(whole)
@@ -257,10 +259,15 @@ def _remove_clause(holder: exp.Expression, place: str) -> None:
         holder.pop()
 
 
-def _expand_totals(tree: exp.Query, is_wide: bool) -> None:
-    """Replaces ``total`` and ``approximate_total`` by sums."""
+def _expand_aggregates(tree: exp.Query, is_wide: bool) -> None:
+    """Replaces ``total``, ``approximate_total`` and ``ranks`` by aggregates of DuckDB."""
     for total in list(tree.find_all(exp.Anonymous)):
         (amount,) = total.expressions
+        if total.name == "ranks":
+            ranks = parse_one(_RANKS, read="duckdb")
+            ranks.set("this", amount)
+            total.replace(ranks)
+            continue
         if not is_wide:
             total.replace(exp.Sum(this=amount))
             continue

@@ -47,8 +47,8 @@ UNDOCUMENTED: dict[str, frozenset[str]] = {
         {"capture_signals", "started", "should_exit", "force_exit", "config", "server_state"}
     ),
     "protocol": frozenset(
-        {"connections", "cycle", "flow", "headers", "loop", "parser", "scope", "transport", "url"}
-        | {"timeout_keep_alive", "_unset_keepalive_if_required"}
+        {"connections", "cycle", "flow", "headers", "loop", "parser", "scheme", "scope"}
+        | {"transport", "url", "timeout_keep_alive", "_unset_keepalive_if_required"}
     ),
     "callbacks": frozenset(
         {"on_message_begin", "on_header", "on_headers_complete", "on_body", "on_message_complete"}
@@ -202,7 +202,9 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._lane is not None:
             if self._is_answer_awaited:
                 return self._buffer(data)
-            if self._is_free() and self._lane.take(self, data):
+            # uvloop also passes decrypted data on when it runs callbacks.
+            may_share = self.scheme == "http"
+            if self._is_free() and self._lane.take(self, data, may_share_snapshot=may_share):
                 return None
         return self._receive(data)
 

@@ -89,18 +89,26 @@ class Lane:
         app.metrics.add(self._counts)
         bearer.on_verified = self._admit
 
-    def take(self, connection: Connection, data: bytes) -> bool:
-        """Answers a request, now or later; returns False to leave it to the application."""
+    def take(self, connection: Connection, data: bytes, *, may_share_snapshot: bool) -> bool:
+        """Answers a request, now or later; returns False to leave it to the application.
+
+        `may_share_snapshot`: the loop calls this only right after it polled, so that the requests
+        that follow before `_end_iteration` had begun to arrive before this one.
+        """
         if self._headers is not self._server_state.default_headers:  # replaced every second
             self._headers = self._server_state.default_headers
             self._lane.set_default_headers(_lines(self._headers))
         if len(data) > LARGE_BODY:  # the application parses it in a thread
             return False
         began = time.perf_counter()
+        self._end_iteration_soon()
         try:
+            if not may_share_snapshot:
+                self._lane.end_reads()
             answer = self._lane.read(self._store, data)
+            if not may_share_snapshot:
+                self._lane.end_reads()
             if answer is not None:
-                self._end_iteration_soon()
                 self._answer(connection, data, answer, began)
                 return True
             if data.startswith(b"GET"):

@@ -2,31 +2,33 @@
 -- else a lower bound: for each key the numbers of ended and waiting rows, and the shortest times at
 -- which at most a half, a tenth and a hundredth of the rows survive.
 --
--- For a key without waiting rows these times are the nearest ranks, which need no sorting of all
--- rows. For the other keys, survival is the product of 1 - 1 / at risk over the ended rows. The
--- product over all rows is (at risk - 1) / counted, so survival is that divided by the product over
--- the waiting rows, which are few. Keys are numbered because windows sort a number in half the time.
+-- For a key without waiting rows these times are the nearest ranks, for which an engine need not
+-- sort; an engine without such an aggregate has no `ranks`. For the other keys, survival is the
+-- product of 1 - 1 / at risk over the ended rows. The product over all rows is
+-- (at risk - 1) / counted, so survival is that divided by the product over the waiting rows, which
+-- are few. Keys are numbered because windows sort a number in half the time.
 WITH counted_keys AS (
   SELECT
     keys,
     count(*) AS counted,
     count(*) FILTER (WHERE ended) AS ended,
     count(*) FILTER (WHERE NOT ended) AS waiting,
-    quantile_disc(took, [0.5, 0.9, 0.99]) AS ranks
+    ranks(took) AS ranks
   FROM timed
   WHERE took IS NOT NULL
   GROUP BY keys
 ), numbered_keys AS (
   SELECT *, row_number() OVER (ORDER BY counted, keys) AS number
   FROM counted_keys
-  WHERE waiting > 0
+  WHERE counted > 0 AND (waiting > 0 OR ranks IS NULL)
 ), at_risk_rows AS (
   SELECT
     number,
     counted,
     took,
     timed.ended,
-    counted + 1 - row_number() OVER (PARTITION BY number ORDER BY took, timed.ended DESC) AS at_risk,
+    counted + 1 - row_number() OVER (PARTITION BY number ORDER BY took, timed.ended DESC)
+      AS at_risk,
     sum(CASE WHEN timed.ended THEN 0 ELSE 1 END)
       OVER (PARTITION BY number ORDER BY took, timed.ended DESC) AS waiting_before
   FROM timed JOIN numbered_keys ON timed.keys IS NOT DISTINCT FROM numbered_keys.keys
@@ -66,4 +68,4 @@ FROM numbered_keys LEFT JOIN times ON times.number = numbered_keys.number
 UNION ALL
 SELECT keys, ended, waiting, ranks[1] AS p50, ranks[2] AS p90, ranks[3] AS p99
 FROM counted_keys
-WHERE waiting = 0
+WHERE waiting = 0 AND ranks IS NOT NULL
