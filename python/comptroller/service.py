@@ -113,7 +113,7 @@ class Service(Resources):
 
         Args:
             kind: one of :data:`comptroller.values.KINDS`, such as ``claims``.
-            source: a path, a binary file (NDJSON, a JSON array or a saved list answer, also
+            source: a path, a binary file (NDJSON, a JSON array or a saved list response, also
                 gzipped), a data frame (anything with ``__arrow_c_stream__``: polars, pandas,
                 pyarrow, a DuckDB relation, a :class:`comptroller.Stream`), or an iterable of dicts
                 or records, which is iterated on the calling thread. Times are RFC 3339 or aware
@@ -220,9 +220,10 @@ class Service(Resources):
         Args:
             kind: as for `load`.
             path: the file; ``-`` is standard output (not for parquet).
-            format: ndjson, csv or parquet (amounts decimal(38, 18), times UTC; needs DuckDB).
+            format: ndjson, csv or parquet (amounts decimal(38, 18), times UTC; needs DuckDB). The
+                suffix of `path` does not change it.
             partition: for parquet, columns such as ``["month", "chain"]``: `path` is then a new
-                folder of Hive-partitioned files, ``month=2026-05-01/chain=POLYGON/...``. The files
+                folder of Hive-partitioned files, ``month=2026-05-01/chain=INK/...``. The files
                 have all columns. Periods are those of ``created_at`` (for balances, of ``at``).
             filters: those of the kind's `list`; deleted controls are included unless
                 ``include_deleted=False``.

@@ -43,7 +43,7 @@ def write_dataset(stream: Rows, path: str, keys: Sequence[str]) -> int:
         stream: the rows; the files have all of their columns.
         path: the folder, such as ``claims``.
         keys: the partition keys, such as month and chain, for files such as
-            ``claims/month=2026-05-01/chain=POLYGON/data_0.parquet``.
+            ``claims/month=2026-05-01/chain=INK/data_0.parquet``.
 
     Raises:
         InvalidRequest: the rows have no column for a key.

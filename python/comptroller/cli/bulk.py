@@ -93,7 +93,9 @@ def sample(
 @click.command()
 @click.argument("kind", metavar="KIND")
 @click.argument("file", type=click.Path(allow_dash=True), required=False)
-@click.option("--customer", metavar="ID", help="Customer of records that name none.")
+@click.option(
+    "--customer", metavar="ID", help="Customer of records without a customer_id. Default: default."
+)
 @click.option("--keep-going", is_flag=True, help="Store the valid lines if others are rejected.")
 @click.option("--dry-run", is_flag=True, help="Store nothing; show what a load would do.")
 @db_option

@@ -34,7 +34,7 @@ def clients() -> None:
     "--scope",
     "scopes",
     multiple=True,
-    help="Permission to grant; repeatable. Default: all of a client or of the operator.",
+    help="Scope to grant; repeatable. Default: every scope that the customer or operator may have.",
 )
 @db_option
 @json_option

@@ -56,7 +56,8 @@ def connect(
     raise Unsupported: run them on the machine of the store.
 
     Args:
-        base_url: the URL before the paths of the interface, such as ``https://host/api``.
+        base_url: the address of the server, such as ``https://host``; with the path of a mounted
+            application, such as ``https://host/api``.
         client_id: fetches access tokens, together with `client_secret`. A token is used until
             shortly before it expires.
         client_secret: see `client_id`.
