@@ -173,12 +173,13 @@ def choice(name: str, value: str, allowed: Iterable[str]) -> str:
 
 def choices(name: str, values: str | Iterable[str], allowed: Sequence[str]) -> tuple[str, ...]:
     """Returns one value or several. Raises InvalidRequest if one is unknown or a duplicate."""
-    if not isinstance(values, Iterable):
-        raise invalid(name, f"must be some of {', '.join(allowed)}")
-    chosen = (values,) if isinstance(values, str) else tuple(values)
+    chosen = (
+        tuple(values) if isinstance(values, Iterable) and not isinstance(values, str) else (values,)
+    )
     for value in chosen:
         if value not in allowed:
-            raise invalid(name, f"must be some of {', '.join(allowed)}")
+            known = ", ".join(allowed)
+            raise invalid(name, f"{shorten(repr(value))} is not allowed; give some of {known}")
         if chosen.count(value) > 1:
             raise invalid(name, f"duplicate value {value}; name each value once")
     return chosen

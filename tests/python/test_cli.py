@@ -239,7 +239,7 @@ def test_check_prints_its_findings(run: Run, tmp_path: Path) -> None:
     ended = run("check")
     assert ended.code == 0
     assert re.search(r"^claims +2$", ended.out, re.MULTILINE)
-    assert re.search(r"^SQLite \d+\.\d+\.\d+, 1 in this process:$", ended.out, re.MULTILINE)
+    assert re.search(r"^SQLite \d+\.\d+\.\d+; copies in this process: 1$", ended.out, re.MULTILINE)
     assert "No problems were found." in ended.out
 
 

@@ -141,7 +141,7 @@ def test_all_reports_go_into_one_file(run: Run, tmp_path: Path) -> None:
 
 def test_operator_reports_are_omitted_from_a_customers_file(run: Run, tmp_path: Path) -> None:
     ended = run("report", "--html", "all.html", "--customer", "default", "--json")
-    assert ended.err == "without reconciliation: this needs the scope operator:read\n"
+    assert ended.err == "left out: reconciliation, because this needs the scope operator:read\n"
     assert set(OPTIONAL) - set(ended.json["reports"]) == {"reconciliation"}
     html = (tmp_path / "all.html").read_text(encoding="utf-8")
     assert html.count("<section") == len(OPTIONAL) + 1
@@ -179,7 +179,7 @@ def test_amounts_too_large_for_a_column_are_noted(run: Run, tmp_path: Path) -> N
     large = lines(*(claim(f"big-{n}", amount="9" * 20, asset_type="BIG") for n in range(2)))
     assert run("load", "claims", "-", given=large).code == 0
     ended = run("report")
-    why = "without amounts of claims_summary: they have more than 20 digits before the point"
+    why = "left out: amounts of claims_summary, because they have more than 20 digits"
     assert (ended.code, why in ended.err) == (0, True)
     assert "12,345,678,901,234,567,894.500000000000000001" in ended.out
     assert run("report", "--html", "all.html").code == 0

@@ -120,13 +120,13 @@ def test_any_value_and_null_has_a_folder(operator: comptroller.Service, tmp_path
 @pytest.mark.parametrize(
     ("kind", "how", "expected"),
     [
-        ("claims", {"partition": ["color"]}, "must be some of status, chain, asset, group"),
-        ("claims", {"partition": ["hour"]}, "must be some of"),
+        ("claims", {"partition": ["color"]}, "; give some of status, chain, asset, group"),
+        ("claims", {"partition": ["hour"]}, "; give some of"),
         ("claims", {"partition": ["month", "month"]}, "duplicate value month"),
         ("claims", {"partition": []}, "empty"),
         ("claims", {"partition": "month", "format": "csv"}, "cannot be partitioned"),
         ("claims", {"partition": "month", "path": "-"}, "cannot go to standard output"),
-        ("identities", {"partition": "chain"}, "must be some of customer, day, week, month"),
+        ("identities", {"partition": "chain"}, "; give some of customer, day, week, month"),
     ],
 )
 def test_invalid_arguments_are_refused_and_write_nothing(

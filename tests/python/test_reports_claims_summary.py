@@ -229,10 +229,10 @@ def test_money_is_never_a_float(claims: comptroller.Service) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"by": ("colour",)}, "by: must be some of status, chain"),
+        ({"by": ("colour",)}, "by: .* give some of status, chain"),
         ({"by": ("chain", "chain")}, "by: duplicate value chain"),
-        ({"by": None}, "by: must be some of status, chain"),
-        ({"by": 5}, "by: must be some of status, chain"),
+        ({"by": None}, "by: .* give some of status, chain"),
+        ({"by": 5}, "by: .* give some of status, chain"),
         ({"since": "2026-01-01 00:00:00Z"}, "since: must be a date such as"),
         ({"engine": "polars"}, "engine: must be one of duckdb, spark, or an engine"),
         ({"since": "yesterday"}, "since: must be a date such as"),

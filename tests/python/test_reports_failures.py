@@ -186,7 +186,7 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
 
 
 def test_an_unknown_key_is_refused(operator: comptroller.Service) -> None:
-    with pytest.raises(comptroller.InvalidRequest, match="by: must be some of status, chain"):
+    with pytest.raises(comptroller.InvalidRequest, match="give some of status, chain"):
         operator.reports.failures(("colour",))
     load(operator, "claims", failed("gas", 0, created_at=START))
     assert len(operator.reports.failures("chain")) == 1

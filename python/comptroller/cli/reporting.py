@@ -214,7 +214,7 @@ def _overview(
 
 def _show_left_out(left_out: Mapping[str, str]) -> None:
     for name, why in left_out.items():
-        click.echo(f"without {name}: {printable(why)}", err=True)
+        click.echo(f"left out: {name}, because {printable(why)}", err=True)
 
 
 def _show_written(html: str, written: Sequence[str], as_json: bool) -> None:

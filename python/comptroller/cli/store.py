@@ -34,9 +34,7 @@ def check(db: str, as_json: bool) -> int:
         rows.add_row(*screen.formatted([name, number]))
     screen.show(rows)
     click.echo()
-    click.echo(
-        f"{found['engine']}, {len(found['copies']) or 'an unknown number of'} in this process:"
-    )
+    click.echo(f"{found['engine']}; copies in this process: {len(found['copies']) or 'unknown'}")
     for copy in found["copies"]:
         click.echo(f"  {printable(copy)}")
     if found["ok"]:
