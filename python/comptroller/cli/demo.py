@@ -144,15 +144,21 @@ class _Tour:
                 self._serve(shlex.split(line.removesuffix(" &")))
                 continue
             # `exec` replaces the shell, so that a signal to the child reaches the command.
-            ended = subprocess.run(
+            command = subprocess.Popen(
                 ["/bin/sh", "-c", f"exec {shlex.quote(sys.executable)} -m {line}"],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
                 env=self._environment,
             )
-            click.echo(ended.stdout, nl=False)
-            self._expect_code(ended.returncode, "the command")
+            try:
+                output, _ = command.communicate()
+            except BaseException:
+                command.kill()
+                command.wait()  # subprocess.run() waits for only 0.25 s after a Ctrl-C
+                raise
+            click.echo(output, nl=False)
+            self._expect_code(command.returncode, "the command")
 
     def _serve(self, arguments: list[str]) -> None:
         log = Path("server.log")
