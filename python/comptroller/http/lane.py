@@ -103,8 +103,6 @@ class Lane:
         began = time.perf_counter()
         self._end_iteration_soon()
         try:
-            if not may_share_snapshot:
-                self._lane.end_reads()
             answer = self._lane.read(self._store, data)
             if not may_share_snapshot:
                 self._lane.end_reads()
