@@ -11,6 +11,7 @@ import msgspec
 
 from comptroller import arguments, decoding
 from comptroller.arguments import Filter
+from comptroller.bulk.files import export_format
 from comptroller.bulk.loading import (
     LoadOptions,
     LoadResult,
@@ -206,7 +207,7 @@ class Service(Resources):
         self,
         kind: str,
         path: str | os.PathLike[str],
-        format: str = "ndjson",
+        format: str | None = None,
         *,
         partition: str | Sequence[str] | None = None,
         **filters: Filter,
@@ -220,8 +221,8 @@ class Service(Resources):
         Args:
             kind: as for `load`.
             path: the file; ``-`` is standard output (not for parquet).
-            format: ndjson, csv or parquet (amounts decimal(38, 18), times UTC; needs DuckDB). The
-                suffix of `path` does not change it.
+            format: ndjson, csv or parquet (amounts decimal(38, 18), times UTC; needs DuckDB).
+                Default: by the suffix of `path`, else ndjson; with `partition` parquet.
             partition: for parquet, columns such as ``["month", "chain"]``: `path` is then a new
                 folder of Hive-partitioned files, ``month=2026-05-01/chain=INK/...``. The files
                 have all columns. Periods are those of ``created_at`` (for balances, of ``at``).
@@ -236,7 +237,8 @@ class Service(Resources):
             MissingExtra: DuckDB is not installed (for parquet).
         """
         word = arguments.kind(kind)
-        arguments.choice("format", format, _FORMATS)
+        if format is not None:
+            arguments.choice("format", format, _FORMATS)
         if word == "controls":
             filters = {"include_deleted": True} | filters
         parameters = arguments.query(filters)
@@ -246,6 +248,7 @@ class Service(Resources):
         if place != "-":
             self._host.require_writable(place)
         keys = [] if partition is None else arguments.texts("partition", partition)
+        format = format or export_format(place, is_partitioned=bool(keys))
         if keys and format != "parquet":
             raise invalid("partition", f"{format} cannot be partitioned; use the format parquet")
         if place == "-" and format == "parquet":

@@ -54,7 +54,16 @@ def test_a_folder_is_loaded_with_one_command(run: Run, tmp_path: Path) -> None:
     assert "orchestrations" not in ended.out
 
 
-@pytest.mark.parametrize("words", [["load", "claims", "{file}"], ["check"], ["clients", "list"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["load", "claims", "{file}"],
+        ["check"],
+        ["clients", "list"],
+        ["report", "--json"],
+        ["report", "failures", "--json"],
+    ],
+)
 def test_the_store_may_be_named_before_the_command(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
@@ -81,6 +90,7 @@ def test_the_store_may_be_named_before_the_command(
         (["load", ".", "--dry-run"], "--dry-run is for one kind"),
         (["--db", "a.db", "sample", "claims"], "sample has no option --db"),
         (["laod"], "Did you mean 'load'?"),
+        (["report", "failure"], "Did you mean 'failures'?"),
         (["load", "claim", "x"], "'claim' is not one of 'identities'"),
         (["sample", "all"], "name it with --out DIR"),
         (["sample", "claims", "--json"], "--json needs --out"),

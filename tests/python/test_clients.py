@@ -221,6 +221,17 @@ def test_a_secret_is_shown_once(at_store: Run) -> None:
         assert told["client_secret"] not in ended.out + ended.err
 
 
+def test_a_second_client_of_the_same_name_is_noted(at_store: Run) -> None:
+    first, second, other = (
+        at_store("clients", "add", name, "--operator", "--json") for name in ("job", "job", "desk")
+    )
+    assert (first.err, other.err) == ("", "")
+    assert second.err.startswith(f"Also named job: {first.json['client_id']}. ")
+    for client in (first, second):
+        at_store("clients", "revoke", client.json["client_id"])
+    assert at_store("clients", "add", "job", "--operator").err == ""
+
+
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [

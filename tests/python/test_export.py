@@ -119,6 +119,21 @@ def test_invalid_arguments_are_refused_and_write_nothing(
 # ---- atomic files --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("a.csv", "csv"), ("a.parquet", "parquet"), ("a.ndjson", "ndjson"), ("a", "ndjson")],
+)
+def test_the_suffix_chooses_the_format(full: Service, tmp_path: Path, name: str, form: str) -> None:
+    if form == "parquet":
+        pytest.importorskip("duckdb")
+    full.export("claims", tmp_path / name)
+    full.export("claims", tmp_path / "expected", form)
+    assert (tmp_path / name).read_bytes() == (tmp_path / "expected").read_bytes()
+    full.export("claims", tmp_path / name, "ndjson")
+    full.export("claims", tmp_path / "expected", "ndjson")
+    assert (tmp_path / name).read_bytes() == (tmp_path / "expected").read_bytes()
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_existing_file_is_replaced(full: Service, tmp_path: Path, form: str) -> None:
     path = tmp_path / "rows"

@@ -187,6 +187,8 @@ def test_pull_copies_from_a_server_and_prints_the_counts(run: Run, tmp_path: Pat
         wrong = run(*words[:-1], "wrong", "--db", "never.db")
         assert wrong.code == 1
         assert wrong.err.startswith("comptroller: unauthenticated: ")
+        nobody = run("pull", "--from", there.address, "--db", "never.db")
+        assert (nobody.code, "COMPTROLLER_CLIENT_ID" in nobody.err) == (2, True)
     lost = run(*words, "--db", "never.db")
     assert lost.code == 1
     assert lost.err.startswith("comptroller: unavailable: ")

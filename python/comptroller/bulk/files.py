@@ -18,6 +18,13 @@ _STORE_SUFFIXES = (
     *(".keys", ".keys-lock", ".clients", ".clients-lock", ".pulled"),
 )
 
+_FORMAT_SUFFIXES = {".csv": "csv", ".parquet": "parquet"}
+
+
+def export_format(path: str | os.PathLike[str], *, is_partitioned: bool) -> str:
+    """Returns the default format of an export: by the suffix of `path`, else NDJSON or Parquet."""
+    return _FORMAT_SUFFIXES.get(Path(path).suffix, "parquet" if is_partitioned else "ndjson")
+
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path]:

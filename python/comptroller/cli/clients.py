@@ -10,6 +10,7 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
+from comptroller.display.html import printable
 
 if TYPE_CHECKING:
     from comptroller.http.clients import Client
@@ -55,6 +56,17 @@ def add(
     file = registry.file_of(db)
     client, secret = registry.add(file, name, customer, scopes or None)
     _show_secret(client, secret, as_json)
+    others = [
+        each.client_id
+        for each in registry.read(file).values()
+        if each.name == name and each.revoked_at is None and each.client_id != client.client_id
+    ]
+    if others:
+        click.echo(
+            f"Also named {printable(name)}: {printable(', '.join(others))}. "
+            "Revoke clients that are no longer used.",
+            err=True,
+        )
 
 
 @clients.command("list")

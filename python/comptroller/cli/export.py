@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import click
 
+from comptroller.bulk.files import export_format
 from comptroller.cli import screen
 from comptroller.cli.bulk import Kind
 from comptroller.cli.screen import db_option, json_option
 from comptroller.description import list_filters
 from comptroller.values import KINDS
 
-_FORMATS = {".csv": "csv", ".parquet": "parquet"}
 # The names of the filters for the first and last creation time; each kind has one pair or none.
 _BOUNDS = (("start_time", "end_time"), ("created_at.gte", "created_at.lte"))
 
@@ -25,7 +24,7 @@ _BOUNDS = (("start_time", "end_time"), ("created_at.gte", "created_at.lte"))
 @click.option(
     "--format",
     type=click.Choice(["ndjson", "csv", "parquet"]),
-    help="File format. Default: by the suffix of FILE, else ndjson.",
+    help="File format. Default: by the suffix of FILE, else ndjson; with --partition parquet.",
 )
 @click.option(
     "--partition",
@@ -65,8 +64,7 @@ def export(
     """  # noqa: D301
     if file == "-" and as_json:
         raise click.UsageError("--json needs a FILE, because standard output has the records")
-    usual = "ndjson" if partition is None else "parquet"
-    chosen = format or _FORMATS.get(Path(file).suffix, usual)
+    chosen = format or export_format(file, is_partitioned=partition is not None)
     filters = _filters(kind, customer, start, end, where)
     with (
         screen.existing_store(db) as svc,

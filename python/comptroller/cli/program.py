@@ -76,9 +76,9 @@ def program(ctx: click.Context, db: str | None) -> None:
 
 
 def _takes_db(command: click.Command | None) -> bool:
-    if isinstance(command, click.Group):
-        return any(_takes_db(each) for each in command.commands.values())
-    return command is None or any(parameter.name == "db" for parameter in command.params)
+    if command is None or any(parameter.name == "db" for parameter in command.params):
+        return True
+    return isinstance(command, click.Group) and any(map(_takes_db, command.commands.values()))
 
 
 _COMMANDS = (

@@ -92,7 +92,15 @@ def pull(
     ) as source:
         # Contact the service before creating a store.
         with screen.waiting(f"connecting to {printable(url)}"):
-            readable, hidden = _kinds(source, kinds)
+            try:
+                readable, hidden = _kinds(source, kinds)
+            except comptroller.Unauthenticated as refusal:
+                if client_id is not None:
+                    raise
+                raise click.UsageError(
+                    "the service needs a client: give --client-id (or COMPTROLLER_CLIENT_ID) "
+                    "and its secret"
+                ) from refusal
             customer_id = _customer(source, customer)
         with comptroller.open(db) as target:
             ended_by = _pull_all(source, target, readable, customer_id, afresh, results)

@@ -66,7 +66,11 @@ class Reports(click.Group):
         from comptroller.analysis.registry import REPORTS
 
         definition = REPORTS.get(cmd_name.replace("-", "_"))
-        return None if definition is None else _command(definition)
+        if definition is not None:
+            return _command(definition)
+        if ctx.resilient_parsing:  # completion of an unfinished name
+            return None
+        raise click.NoSuchCommand(cmd_name, possibilities=self.list_commands(ctx), ctx=ctx)
 
 
 def _command(definition: Definition) -> click.Command:
