@@ -156,12 +156,15 @@ GCOVR := $(BIN)/gcovr --root . --filter cpp/model/ --filter cpp/rules/ --exclude
 build/coverage/build.ninja: | system
 	@cmake -S . -B build/coverage -G Ninja $(CORE_TESTS) -DCOMPTROLLER_COVERAGE=ON >/dev/null
 
+# One process for each source file, as many at once as there are cores.
 .PHONY: core-tests
 core-tests: build/coverage/build.ninja .venv/tools
 	@echo "== tests of the core"
 	@cmake --build build/coverage
 	@find build/coverage -name '*.gcda' -delete
-	@build/coverage/comptroller_tests --no-version
+	@find tests/cpp -name '*.cpp' | xargs -P $(CORES) -I{} \
+	  build/coverage/comptroller_tests --no-version --minimal -sf='*{}'
+	@build/coverage/comptroller_tests --no-version --count
 
 .PHONY: core-coverage
 core-coverage: core-tests
