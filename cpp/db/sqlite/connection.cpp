@@ -83,13 +83,13 @@ std::string private_uri(const std::string& path) {
   return uri_of(path, "?nolock=1");
 }
 
-SqliteConnection::SqliteConnection(const std::string& path, int flags) {
+SqliteConnection::SqliteConnection(const std::string& path, int flags, const char* vfs) {
   sqlite3* handle = nullptr;
-  const int result = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int result = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, vfs);
   handle_.reset(handle);
   check(result);
   check(sqlite3_extended_result_codes(handle, 1));
-  wait_when_busy(true);
+  check(sqlite3_busy_handler(handle, &on_busy, this));
   sqlite3_progress_handler(handle, operations_between_callbacks, &on_progress, this);
 }
 
@@ -99,8 +99,12 @@ void SqliteConnection::execute(const std::string& sql) {
   check(sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr));
 }
 
-void SqliteConnection::wait_when_busy(bool waits) {
-  check(sqlite3_busy_handler(handle(), waits ? &on_busy : nullptr, this));
+std::optional<int> SqliteConnection::truncate_log() noexcept {
+  sqlite3_busy_handler(handle(), nullptr, nullptr);
+  int frames = -1;
+  sqlite3_wal_checkpoint_v2(handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, &frames, nullptr);
+  sqlite3_busy_handler(handle(), &on_busy, this);
+  return frames < 0 ? std::nullopt : std::optional(frames);
 }
 
 int SqliteConnection::on_progress(void* connection) noexcept {

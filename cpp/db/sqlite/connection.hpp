@@ -44,8 +44,8 @@ class FillTarget {
 
 class SqliteConnection final : public Connection {
  public:
-  // `flags` are those of sqlite3_open_v2; NOMUTEX is added.
-  SqliteConnection(const std::string& path, int flags);
+  // `flags` and `vfs` are those of sqlite3_open_v2; NOMUTEX is added.
+  SqliteConnection(const std::string& path, int flags, const char* vfs = nullptr);
   ~SqliteConnection() override;
 
   Query query(std::string_view sql) override {
@@ -73,6 +73,11 @@ class SqliteConnection final : public Connection {
   std::optional<LastCommit> begin_present_snapshot();
   // Reads the tables of this snapshot by pages if possible. `log` may be null.
   void read_by_pages(const LastCommit& commit, std::shared_ptr<const LogPages> log);
+  // Each commit waits for the disk. The log is written to the database only on request.
+  void commit_durably() { execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0"); }
+  // Writes the log to the database and empties it. Does not wait for readers: frames that they need
+  // stay in the log. Returns the number of frames in the log, if known.
+  std::optional<int> truncate_log() noexcept;
   // Keeps the log as it is when this connection closes.
   void keep_log() { sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
@@ -87,8 +92,6 @@ class SqliteConnection final : public Connection {
   void set_deadline(Deadline deadline) { deadline_ = deadline; }
   // Throws the exception that would end a statement now; for work without statements.
   void check_interrupt();
-  // Sets whether to wait when another program holds a lock.
-  void wait_when_busy(bool waits);
 
   void check(int result) {
     if (result != SQLITE_OK) fail(result);

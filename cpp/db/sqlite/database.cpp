@@ -126,7 +126,7 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
     const LockGuard cleaning(write_lock_, std::try_to_lock);
     if (cleaning.is_held()) ::unlink((path_ + private_copy_suffix).c_str());
   }
-  connection.execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0");
+  connection.commit_durably();
   connection.execute("PRAGMA threads = 2");
   connection.execute("PRAGMA cache_size = -" + std::to_string(cache_kib_of_writer));
   writer_ = std::make_unique<Writer>(connection, write_lock_, commit_lock_, interrupt_,

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "db/sqlite/background.hpp"
+#include "db/sqlite/buffered_files.hpp"
 #include "db/sqlite/file_header.hpp"
 #include "model/error.hpp"
 
@@ -80,9 +81,9 @@ bool step(sqlite3_backup* backup, int pages) {
 }
 
 // Opens a private file without locks and without a journal.
-std::unique_ptr<SqliteConnection> open_private(const std::string& path) {
+std::unique_ptr<SqliteConnection> open_private(const std::string& path, const char* vfs) {
   auto connection = std::make_unique<SqliteConnection>(
-      private_uri(path), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW);
+      private_uri(path), SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOFOLLOW, vfs);
   connection->execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
   connection->execute("PRAGMA cache_size = -" + std::to_string(cache_kib));
   return connection;
@@ -134,14 +135,16 @@ bool PrivateCopy::open() {
   if (descriptor_ < 0) return false;
   const auto unlink = [](const std::string* path) { ::unlink(path->c_str()); };
   const std::unique_ptr<const std::string, decltype(unlink)> unlinked(&name, unlink);
-  connection_ = open_private(name);
-  verifier_ = open_private(name);
+  connection_ = open_private(name, nullptr);
+  verifier_ = open_private(name, buffered_files());
+  source_ = open_private(name, buffered_files());
   return is_file(descriptor_, name);
 }
 
 PrivateCopy::~PrivateCopy() {
   connection_.reset();
   verifier_.reset();
+  source_.reset();
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
@@ -163,7 +166,7 @@ bool PrivateCopy::copy(SqliteConnection& live) {
   watch_->keep_log();
   version_ = read_number(*watch_, "PRAGMA data_version");
   {
-    const Backup backup = begin_backup(live, *verifier_);
+    const Backup backup = begin_backup(live, *connection_);
     while (step(backup.get(), pages_a_step)) live.check_interrupt();
   }
   if (!is_usual()) return false;
@@ -274,8 +277,8 @@ void PrivateCopy::verify_order() {
   }
 }
 
-void PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
-                        std::chrono::milliseconds max_wait) {
+int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
+                       std::chrono::milliseconds max_wait) {
   connection_->query("COMMIT").run();
   std::future<void> verified = run_in_background([this] {
     verify();
@@ -289,7 +292,11 @@ void PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
     }
   };
   const std::unique_ptr<std::future<void>, decltype(stop)> stopped(&verified, stop);
-  const Backup backup = begin_backup(*connection_, live);
+  SqliteConnection target(path_, SQLITE_OPEN_READWRITE, buffered_files());
+  target.set_interrupt(live.interrupt());
+  target.keep_log();
+  target.commit_durably();
+  Backup backup = begin_backup(*source_, target);
   step(backup.get(), 0);
   // The lock now prevents other writes.
   if (read_number(*watch_, "PRAGMA data_version") != version_) {
@@ -308,10 +315,14 @@ void PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
     live.check_interrupt();
   }
   verified.get();
-  pages_ = sqlite3_backup_pagecount(backup.get());
-  const LockGuard guard(commit_lock, Clock::now() + max_wait);
-  while (step(backup.get(), -1)) {
+  const int pages = sqlite3_backup_pagecount(backup.get());
+  {
+    const LockGuard guard(commit_lock, Clock::now() + max_wait);
+    while (step(backup.get(), -1)) {
+    }
+    backup.reset();
   }
+  return target.truncate_log().value_or(pages);
 }
 
 }  // namespace comptroller::db::sqlite

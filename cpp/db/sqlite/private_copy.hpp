@@ -29,12 +29,10 @@ class PrivateCopy final : public FillTarget {
 
   // The connection to the copy, inside a transaction. Its begin_filling writes the table's b-trees.
   SqliteConnection& connection() { return *connection_; }
-  // Verifies the copy and makes it the content of the database that `live` writes. Throws, and
-  // leaves the database unchanged, if the verification fails or another program wrote to the
-  // database.
-  void adopt(SqliteConnection& live, LockFile& commit_lock, std::chrono::milliseconds max_wait);
-  // The number of pages of the database after adopt().
-  int pages() const { return pages_; }
+  // Verifies the copy and makes it the content of the database that `live` writes. Returns the
+  // number of frames that are then in the log. Throws, and leaves the database unchanged, if the
+  // verification fails or another program wrote to the database.
+  int adopt(SqliteConnection& live, LockFile& commit_lock, std::chrono::milliseconds max_wait);
 
   std::unique_ptr<TableFiller> start(SqliteConnection& connection, std::string_view table) override;
   void finish(SqliteConnection& connection, std::unique_ptr<TableFiller> filler) override;
@@ -55,10 +53,10 @@ class PrivateCopy final : public FillTarget {
   int descriptor_ = -1;
   std::unique_ptr<SqliteConnection> connection_;
   std::unique_ptr<SqliteConnection> verifier_;
+  std::unique_ptr<SqliteConnection> source_;  // of the backup
   std::unique_ptr<SqliteConnection> watch_;  // reads the database
   std::int64_t version_ = 0;                 // of the database when the copy was made
   std::unique_ptr<TableFiller> filled_;
-  int pages_ = 0;
 };
 
 }  // namespace comptroller::db::sqlite

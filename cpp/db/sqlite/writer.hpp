@@ -59,7 +59,6 @@ class Writer {
   void run_one(Task& task, bool is_alone);
   void run_bulk(const std::function<bool(Connection&)>& work);
   void run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work);
-  void truncate_log() noexcept;
   void end_bulk() noexcept;
   void refuse_nesting() const;
   void begin();

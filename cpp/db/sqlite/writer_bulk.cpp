@@ -17,7 +17,8 @@ void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
   end_bulk();
   if (!keeps) return undo();
   commit(Clock::now() + max_wait_);
-  truncate_log();
+  if (frames_in_log_ < frames_to_checkpoint) return;
+  frames_in_log_ = connection_.truncate_log().value_or(frames_in_log_);
 }
 
 void Writer::run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work) {
@@ -25,20 +26,8 @@ void Writer::run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&
   copy.connection().set_interrupt(&interrupt_);
   connection_.set_deadline(Deadline::max());
   const bool keeps = work(copy.connection());
-  if (keeps) copy.adopt(connection_, commit_lock_, max_wait_);
+  if (keeps) frames_in_log_ = copy.adopt(connection_, commit_lock_, max_wait_);
   end_bulk();
-  if (!keeps) return;
-  frames_in_log_ += copy.pages();  // hooks do not count the frames of a backup
-  truncate_log();
-}
-
-void Writer::truncate_log() noexcept {
-  if (frames_in_log_ < frames_to_checkpoint) return;
-  // Frames that a reader needs stay in the log, so that no writer waits for the reader.
-  connection_.wait_when_busy(false);
-  sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
-                            nullptr);
-  connection_.wait_when_busy(true);
 }
 
 }  // namespace comptroller::db::sqlite

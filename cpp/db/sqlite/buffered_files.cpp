@@ -1,0 +1,216 @@
+#include "db/sqlite/buffered_files.hpp"
+
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+using Offset = sqlite3_int64;
+
+// SQLite's VFS for Unix transfers less than 128 KiB at once.
+constexpr int capacity = 120 << 10;
+
+// A part of a file: read ahead, or not yet written.
+struct Buffer {
+  std::array<char, capacity> bytes;
+  Offset begin = 0;
+  int size = 0;
+  bool is_unwritten = false;
+  Offset last_read = 0;
+  int failure = SQLITE_OK;  // of gathered writes
+};
+
+// SQLite allocates this, followed by the file of the system's VFS, and fills it with zeros.
+struct File {
+  sqlite3_file base;
+  Buffer* buffer;  // of a database or log
+  File* log;       // of a database
+  File* database;  // of a log
+
+  static File& of(sqlite3_file* file) { return *reinterpret_cast<File*>(file); }
+  sqlite3_file* system() { return reinterpret_cast<sqlite3_file*>(this + 1); }
+  const sqlite3_io_methods& methods() { return *system()->pMethods; }
+};
+
+// Writes what was gathered, and forgets what was read. Returns the failure of gathered writes.
+int settle(File* file) {
+  if (file == nullptr || file->buffer == nullptr) return SQLITE_OK;
+  Buffer& buffer = *file->buffer;
+  const int size = std::exchange(buffer.size, 0);
+  if (std::exchange(buffer.is_unwritten, false) && buffer.failure == SQLITE_OK) {
+    buffer.failure =
+        file->methods().xWrite(file->system(), buffer.bytes.data(), size, buffer.begin);
+  }
+  return buffer.failure;
+}
+
+// Reads the part of a file that begins or ends with a page. After a failure the buffer is empty.
+void read_ahead(File& file, Offset begin) {
+  Buffer& buffer = *file.buffer;
+  Offset end = 0;
+  if (file.methods().xFileSize(file.system(), &end) != SQLITE_OK) return;
+  const auto size = static_cast<int>(std::clamp<Offset>(end - begin, 0, capacity));
+  const int result = file.methods().xRead(file.system(), buffer.bytes.data(), size, begin);
+  buffer.begin = begin;
+  buffer.size = result == SQLITE_OK ? size : 0;
+}
+
+int read(sqlite3_file* given, void* out, int size, Offset offset) {
+  File& file = File::of(given);
+  if (file.buffer == nullptr || size > capacity) {
+    return file.methods().xRead(file.system(), out, size, offset);
+  }
+  Buffer& buffer = *file.buffer;
+  if (buffer.is_unwritten) {
+    if (const int failure = settle(&file)) return failure;
+  }
+  const auto has_read = [&] {
+    return buffer.begin <= offset && offset + size <= buffer.begin + buffer.size;
+  };
+  const Offset distance = offset - std::exchange(buffer.last_read, offset);
+  if (!has_read() && std::abs(distance) < capacity) {
+    read_ahead(file, distance > 0 ? offset : std::max<Offset>(offset + size - capacity, 0));
+  }
+  if (!has_read()) return file.methods().xRead(file.system(), out, size, offset);
+  std::memcpy(out, buffer.bytes.data() + (offset - buffer.begin), static_cast<std::size_t>(size));
+  return SQLITE_OK;
+}
+
+int write(sqlite3_file* given, const void* bytes, int size, Offset offset) {
+  File& file = File::of(given);
+  const bool gathers = file.database != nullptr && size <= capacity;
+  const bool continues = gathers && file.buffer->is_unwritten &&
+                         offset == file.buffer->begin + file.buffer->size &&
+                         file.buffer->size + size <= capacity;
+  if (!continues) {
+    if (const int failure = settle(&file)) return failure;
+  }
+  if (!gathers) return file.methods().xWrite(file.system(), bytes, size, offset);
+  Buffer& buffer = *file.buffer;
+  if (!std::exchange(buffer.is_unwritten, true)) buffer.begin = offset;
+  std::memcpy(buffer.bytes.data() + buffer.size, bytes, static_cast<std::size_t>(size));
+  buffer.size += size;
+  return SQLITE_OK;
+}
+
+int close(sqlite3_file* given) {
+  File& file = File::of(given);
+  const int failure = settle(&file);
+  if (file.database != nullptr) file.database->log = nullptr;
+  delete std::exchange(file.buffer, nullptr);
+  const int result = file.methods().xClose(file.system());
+  return failure != SQLITE_OK ? failure : result;
+}
+
+// Writes zeros up to a size. SQLite writes the pages afterwards, and reports a full disk then.
+void grow(File& file, Offset size) {
+  Offset end = 0;
+  if (settle(&file) != SQLITE_OK || file.methods().xFileSize(file.system(), &end) != SQLITE_OK) {
+    return;
+  }
+  file.buffer->bytes.fill('\0');
+  while (end < size) {
+    const auto part = static_cast<int>(std::min<Offset>(capacity, size - end));
+    if (file.methods().xWrite(file.system(), file.buffer->bytes.data(), part, end) != SQLITE_OK) {
+      return;
+    }
+    end += part;
+  }
+}
+
+int control(sqlite3_file* given, int operation, void* argument) {
+  File& file = File::of(given);
+  if (operation == SQLITE_FCNTL_SIZE_HINT && file.log != nullptr && file.buffer != nullptr) {
+    grow(file, *static_cast<const Offset*>(argument));
+  }
+  return file.methods().xFileControl(file.system(), operation, argument);
+}
+
+template <auto method, class... Arguments>
+int pass(sqlite3_file* given, Arguments... arguments) {
+  File& file = File::of(given);
+  return (file.methods().*method)(file.system(), arguments...);
+}
+
+template <auto method, class... Arguments>
+int settle_and_pass(sqlite3_file* given, Arguments... arguments) {
+  if (const int failure = settle(&File::of(given))) return failure;
+  return pass<method>(given, arguments...);
+}
+
+// Settles a database and its log before a change of a lock. Locks also change after a failure, which
+// the next write or synchronisation of the log returns.
+template <auto method, class... Arguments>
+auto change_lock(sqlite3_file* given, Arguments... arguments) {
+  File& file = File::of(given);
+  settle(&file);
+  settle(file.log);
+  return (file.methods().*method)(file.system(), arguments...);
+}
+
+using Methods = sqlite3_io_methods;
+constexpr Methods methods{
+    .iVersion = 2,  // without memory maps
+    .xClose = &close,
+    .xRead = &read,
+    .xWrite = &write,
+    .xTruncate = &settle_and_pass<&Methods::xTruncate, Offset>,
+    .xSync = &settle_and_pass<&Methods::xSync, int>,
+    .xFileSize = &settle_and_pass<&Methods::xFileSize, Offset*>,
+    .xLock = &change_lock<&Methods::xLock, int>,
+    .xUnlock = &change_lock<&Methods::xUnlock, int>,
+    .xCheckReservedLock = &pass<&Methods::xCheckReservedLock, int*>,
+    .xFileControl = &control,
+    .xSectorSize = &pass<&Methods::xSectorSize>,
+    .xDeviceCharacteristics = &pass<&Methods::xDeviceCharacteristics>,
+    .xShmMap = &pass<&Methods::xShmMap, int, int, int, void volatile**>,
+    .xShmLock = &change_lock<&Methods::xShmLock, int, int, int>,
+    .xShmBarrier = &change_lock<&Methods::xShmBarrier>,
+    .xShmUnmap = &change_lock<&Methods::xShmUnmap, int>,
+    .xFetch = nullptr,
+    .xUnfetch = nullptr,
+};
+
+int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* given, int flags, int* out_flags) {
+  auto* const system = static_cast<sqlite3_vfs*>(vfs->pAppData);
+  File& file = File::of(given);
+  const int result = system->xOpen(system, path, file.system(), flags, out_flags);
+  if (file.system()->pMethods == nullptr) return result;
+  given->pMethods = &methods;
+  if ((flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)) == 0) return result;
+  file.buffer = new (std::nothrow) Buffer;  // without it, the file is not buffered
+  if (file.buffer == nullptr || (flags & SQLITE_OPEN_WAL) == 0) return result;
+  file.database = &File::of(sqlite3_database_file_object(path));
+  file.database->log = &file;
+  return result;
+}
+
+int register_vfs(const char* name) {
+  sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
+  static sqlite3_vfs vfs = *system;
+  vfs.szOsFile = static_cast<int>(sizeof(File)) + system->szOsFile;
+  vfs.pNext = nullptr;
+  vfs.zName = name;
+  vfs.pAppData = system;
+  vfs.xOpen = &open;
+  return sqlite3_vfs_register(&vfs, 0);
+}
+
+}  // namespace
+
+const char* buffered_files() {
+  static constexpr const char* name = "comptroller-buffered";
+  static const int result = register_vfs(name);
+  return result == SQLITE_OK ? name : nullptr;  // nullptr names the system's VFS
+}
+
+}  // namespace comptroller::db::sqlite

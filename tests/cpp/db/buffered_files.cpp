@@ -1,0 +1,120 @@
+// A database that is read and written through buffered files is the same as with SQLite's own VFS.
+#include "db/sqlite/buffered_files.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <random>
+
+#include "db/folder.hpp"
+#include "db/sqlite/connection.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db::sqlite {
+namespace {
+
+std::unique_ptr<SqliteConnection> connect(const std::string& path, const char* vfs) {
+  auto connection = std::make_unique<SqliteConnection>(
+      path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs);
+  connection->execute("PRAGMA journal_mode = WAL; PRAGMA cache_size = 20");
+  connection->commit_durably();
+  return connection;
+}
+
+std::string text(SqliteConnection& connection, std::string_view sql) {
+  Query query = connection.query(sql);
+  REQUIRE(query.step());
+  return std::string(query.column(0).bytes);
+}
+
+// The number of rows, and a value that depends on each row and their order.
+std::string content(SqliteConnection& connection) {
+  return text(connection,
+              "SELECT count(*) || ' ' || coalesce(sum(key * length(a)), 0) || ' ' ||"
+              " coalesce(hex(group_concat(substr(a, 1, 2), '')), '') FROM t");
+}
+
+TEST_CASE("other connections see every commit, and a buffered connection sees theirs") {
+  REQUIRE(buffered_files() != nullptr);
+  const Folder folder;
+  const std::string path = folder / "a.db";
+  const auto buffered = connect(path, buffered_files());
+  const auto plain = connect(path, nullptr);
+  buffered->execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a)");
+  std::mt19937 random(11);
+  for (int round = 0; round < 150; ++round) {
+    SqliteConnection& writer = random() % 2 == 0 ? *buffered : *plain;
+    SqliteConnection& other = &writer == plain.get() ? *buffered : *plain;
+    const std::string before = content(other);
+    writer.execute("BEGIN IMMEDIATE");
+    const auto rows = std::to_string(random() % 300);
+    const auto first = std::to_string(random() % 3000);
+    writer.execute("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+                   rows + ") INSERT OR REPLACE INTO t SELECT " + first +
+                   " + i, hex(randomblob(abs(random()) % 3000)) FROM n");
+    writer.execute("DELETE FROM t WHERE key % 7 = " + std::to_string(random() % 7));
+    CHECK(content(other) == before);
+    writer.execute(random() % 4 == 0 ? "ROLLBACK" : "COMMIT");
+    REQUIRE(content(other) == content(writer));
+    if (random() % 8 == 0) (random() % 2 == 0 ? writer : other).truncate_log();
+  }
+  CHECK(text(*buffered, "PRAGMA integrity_check") == "ok");
+  CHECK(text(*plain, "PRAGMA integrity_check") == "ok");
+  // Without the log, the database alone has every row.
+  CHECK(buffered->truncate_log() == 0);
+  SqliteConnection alone(immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  CHECK(content(alone) == content(*plain));
+}
+
+TEST_CASE("a checkpoint that a reader limits writes what all readers see") {
+  const Folder folder;
+  const std::string path = folder / "a.db";
+  const auto buffered = connect(path, buffered_files());
+  const auto reader = connect(path, nullptr);
+  buffered->execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a)");
+  buffered->execute("INSERT INTO t VALUES (1, zeroblob(100000))");
+  reader->begin_snapshot();
+  const std::string seen = content(*reader);
+  buffered->execute("UPDATE t SET a = zeroblob(900000); INSERT INTO t VALUES (2, 'b')");
+  CHECK(buffered->truncate_log().value_or(0) > 0);
+  CHECK(content(*reader) == seen);
+  reader->end_snapshot();
+  CHECK(buffered->truncate_log() == 0);
+  CHECK(content(*reader) == content(*buffered));
+}
+
+TEST_CASE("no transaction commits if a part of it cannot be written") {
+  const Folder folder;
+  const std::string path = folder / "a.db";
+  const auto plain = connect(path, nullptr);
+  plain->execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a)");
+  plain->execute("INSERT INTO t VALUES (1, zeroblob(50000))");
+  const std::string before = content(*plain);
+  // A limit on the size of files simulates a full disk.
+  struct rlimit unlimited{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &unlimited) == 0);
+  const auto limit = [&](rlim_t bytes) {
+    const struct rlimit limited{bytes, unlimited.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limited) == 0);
+  };
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  for (rlim_t bytes = 60'000; bytes < 700'000; bytes += 20'000) {
+    CAPTURE(bytes);
+    const auto buffered = connect(path, buffered_files());
+    limit(bytes);
+    CHECK_THROWS_AS(buffered->execute("INSERT INTO t VALUES (2, zeroblob(900000))"), Error);
+    limit(unlimited.rlim_cur);
+    buffered->roll_back();
+    CHECK(content(*plain) == before);
+    CHECK(text(*plain, "PRAGMA integrity_check") == "ok");
+  }
+  std::signal(SIGXFSZ, handler);
+  const auto buffered = connect(path, buffered_files());
+  buffered->execute("INSERT INTO t VALUES (2, zeroblob(900000))");
+  CHECK(content(*plain) != before);
+  CHECK(content(*plain) == content(*buffered));
+}
+
+}  // namespace
+}  // namespace comptroller::db::sqlite
