@@ -21,7 +21,7 @@ constexpr int capacity = 120 << 10;
 
 // A part of a file: read ahead, or not yet written.
 struct Buffer {
-  std::array<char, capacity> bytes;
+  std::array<char, capacity> bytes{};
   Offset begin = 0;
   int size = 0;
   bool is_unwritten = false;
@@ -29,7 +29,7 @@ struct Buffer {
   int failure = SQLITE_OK;  // of gathered writes
 };
 
-// SQLite allocates this, followed by the file of the system's VFS, and fills it with zeros.
+// SQLite allocates this, followed by the file of the system's VFS.
 struct File {
   sqlite3_file base;
   Buffer* buffer;  // of a database or log
@@ -40,6 +40,7 @@ struct File {
   sqlite3_file* system() { return reinterpret_cast<sqlite3_file*>(this + 1); }
   const sqlite3_io_methods& methods() { return *system()->pMethods; }
 };
+static_assert(sizeof(File) % alignof(Offset) == 0);
 
 // Writes what was gathered, and forgets what was read. Returns the failure of gathered writes.
 int settle(File* file) {
@@ -53,12 +54,13 @@ int settle(File* file) {
   return buffer.failure;
 }
 
-// Reads the part of a file that begins or ends with a page. After a failure the buffer is empty.
+// Fills the buffer from an offset. The buffer is empty at the end of the file, and after a failure.
 void read_ahead(File& file, Offset begin) {
   Buffer& buffer = *file.buffer;
+  buffer.size = 0;
   Offset end = 0;
-  if (file.methods().xFileSize(file.system(), &end) != SQLITE_OK) return;
-  const auto size = static_cast<int>(std::clamp<Offset>(end - begin, 0, capacity));
+  if (file.methods().xFileSize(file.system(), &end) != SQLITE_OK || end <= begin) return;
+  const auto size = static_cast<int>(std::min<Offset>(end - begin, capacity));
   const int result = file.methods().xRead(file.system(), buffer.bytes.data(), size, begin);
   buffer.begin = begin;
   buffer.size = result == SQLITE_OK ? size : 0;
@@ -70,14 +72,15 @@ int read(sqlite3_file* given, void* out, int size, Offset offset) {
     return file.methods().xRead(file.system(), out, size, offset);
   }
   Buffer& buffer = *file.buffer;
-  if (buffer.is_unwritten) {
+  if (buffer.is_unwritten || buffer.failure != SQLITE_OK) {
     if (const int failure = settle(&file)) return failure;
   }
   const auto has_read = [&] {
     return buffer.begin <= offset && offset + size <= buffer.begin + buffer.size;
   };
   const Offset distance = offset - std::exchange(buffer.last_read, offset);
-  if (!has_read() && std::abs(distance) < capacity) {
+  const bool is_near = std::abs(distance) < capacity;  // the file is read in order
+  if (!has_read() && is_near) {
     read_ahead(file, distance > 0 ? offset : std::max<Offset>(offset + size - capacity, 0));
   }
   if (!has_read()) return file.methods().xRead(file.system(), out, size, offset);
@@ -111,25 +114,17 @@ int close(sqlite3_file* given) {
   return failure != SQLITE_OK ? failure : result;
 }
 
-// Writes zeros up to a size. SQLite writes the pages afterwards, and reports a full disk then.
+// Gives a database the size that it will have after a checkpoint, which is faster than a new size
+// for each page.
 void grow(File& file, Offset size) {
   Offset end = 0;
-  if (settle(&file) != SQLITE_OK || file.methods().xFileSize(file.system(), &end) != SQLITE_OK) {
-    return;
-  }
-  file.buffer->bytes.fill('\0');
-  while (end < size) {
-    const auto part = static_cast<int>(std::min<Offset>(capacity, size - end));
-    if (file.methods().xWrite(file.system(), file.buffer->bytes.data(), part, end) != SQLITE_OK) {
-      return;
-    }
-    end += part;
-  }
+  if (file.methods().xFileSize(file.system(), &end) != SQLITE_OK || end >= size) return;
+  file.methods().xTruncate(file.system(), size);  // after a failure, the pages are written as usual
 }
 
 int control(sqlite3_file* given, int operation, void* argument) {
   File& file = File::of(given);
-  if (operation == SQLITE_FCNTL_SIZE_HINT && file.log != nullptr && file.buffer != nullptr) {
+  if (operation == SQLITE_FCNTL_SIZE_HINT && file.log != nullptr) {
     grow(file, *static_cast<const Offset*>(argument));
   }
   return file.methods().xFileControl(file.system(), operation, argument);
@@ -147,8 +142,8 @@ int settle_and_pass(sqlite3_file* given, Arguments... arguments) {
   return pass<method>(given, arguments...);
 }
 
-// Settles a database and its log before a change of a lock. Locks also change after a failure, which
-// the next write or synchronisation of the log returns.
+// Settles a database and its log before a change of a lock. Locks also change after a failure,
+// which the next write or synchronisation of the log returns.
 template <auto method, class... Arguments>
 auto change_lock(sqlite3_file* given, Arguments... arguments) {
   File& file = File::of(given);
@@ -183,6 +178,7 @@ constexpr Methods methods{
 int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* given, int flags, int* out_flags) {
   auto* const system = static_cast<sqlite3_vfs*>(vfs->pAppData);
   File& file = File::of(given);
+  file = File{};
   const int result = system->xOpen(system, path, file.system(), flags, out_flags);
   if (file.system()->pMethods == nullptr) return result;
   given->pMethods = &methods;
@@ -196,9 +192,9 @@ int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* given, int flags, int
 
 int register_vfs(const char* name) {
   sqlite3_vfs* const system = sqlite3_vfs_find(nullptr);
+  if (system == nullptr) return SQLITE_ERROR;
   static sqlite3_vfs vfs = *system;
   vfs.szOsFile = static_cast<int>(sizeof(File)) + system->szOsFile;
-  vfs.pNext = nullptr;
   vfs.zName = name;
   vfs.pAppData = system;
   vfs.xOpen = &open;

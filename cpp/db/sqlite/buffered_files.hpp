@@ -1,18 +1,19 @@
-// A VFS of SQLite (https://sqlite.org/vfs.html) for passing through a whole database. It transfers
-// many pages at once instead of one.
+// A VFS of SQLite (https://sqlite.org/vfs.html) for passing through a whole database. It reads many
+// pages at once, and writes many pages of a log at once.
 #pragma once
 
 namespace comptroller::db::sqlite {
 
 // Returns the name of the VFS, for sqlite3_open_v2.
 //
-// It reads ahead in databases and logs, in both directions, and gathers the writes to a log. Bytes
-// that were read ahead are used only until the file is written or a lock changes. Gathered bytes
-// are written before the log is read, synchronised, truncated or closed, before a lock changes, and
-// before the index of the log shows a commit. If they cannot be written, every later write and
-// synchronisation of the log fails, so no transaction commits. Writes to a database are not
-// gathered, because SQLite ignores failures at the end of a checkpoint; a database that grows is
-// first filled with zeros, which makes the writes of its new pages faster.
+// It reads ahead in databases and logs, in both directions, and gathers the writes to a log. A
+// connection uses the bytes that it read ahead until it writes the file or changes a lock; a
+// connection without locks must read the file only after its last change. Gathered bytes are
+// written before the log is read, synchronised, truncated or closed, and before a lock changes. If
+// they cannot be written, every later read, write and synchronisation of the log fails. So a
+// transaction that synchronises the log (synchronous = FULL) does not commit without all its pages.
+// Writes to a database are not gathered, because SQLite ignores failures at the end of a
+// checkpoint.
 const char* buffered_files();
 
 }  // namespace comptroller::db::sqlite

@@ -1,7 +1,6 @@
 #include "db/sqlite/key_sorter.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "db/sqlite/background.hpp"
@@ -20,8 +19,7 @@ std::uint64_t number_at(std::string_view key, std::size_t offset) {
   if (key.size() <= offset) return 0;
   std::uint64_t number = 0;
   std::memcpy(&number, key.data() + offset, std::min(sizeof number, key.size() - offset));
-  if constexpr (std::endian::native == std::endian::little) number = __builtin_bswap64(number);
-  return number;
+  return big_endian(number);
 }
 
 }  // namespace

@@ -73,11 +73,21 @@ Backup begin_backup(SqliteConnection& from, SqliteConnection& to) {
   return backup;
 }
 
-// Copies pages; returns false at the end.
-bool step(sqlite3_backup* backup, int pages) {
+// Copies pages; returns false at the end. `waiting` is the connection that may wait for a lock.
+bool step(sqlite3_backup* backup, int pages, SqliteConnection& waiting) {
   const int result = sqlite3_backup_step(backup, pages);
-  if (result != SQLITE_OK && result != SQLITE_DONE) throw_failure(result);
+  if (result != SQLITE_OK && result != SQLITE_DONE) waiting.fail(result);
   return result == SQLITE_OK;
+}
+
+// Throws if another file has the path of a connection.
+void require_place(SqliteConnection& connection) {
+  int has_moved = 0;
+  connection.check(
+      sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_HAS_MOVED, &has_moved));
+  if (has_moved == 0) return;
+  throw Error(Code::unusable,
+              "the store was moved or replaced during the load; nothing was kept, open it again");
 }
 
 // Opens a private file without locks and without a journal.
@@ -136,6 +146,7 @@ bool PrivateCopy::open() {
   const auto unlink = [](const std::string* path) { ::unlink(path->c_str()); };
   const std::unique_ptr<const std::string, decltype(unlink)> unlinked(&name, unlink);
   connection_ = open_private(name, nullptr);
+  // These two read the file only when it is complete.
   verifier_ = open_private(name, buffered_files());
   source_ = open_private(name, buffered_files());
   return is_file(descriptor_, name);
@@ -167,7 +178,7 @@ bool PrivateCopy::copy(SqliteConnection& live) {
   version_ = read_number(*watch_, "PRAGMA data_version");
   {
     const Backup backup = begin_backup(live, *connection_);
-    while (step(backup.get(), pages_a_step)) live.check_interrupt();
+    while (step(backup.get(), pages_a_step, live)) live.check_interrupt();
   }
   if (!is_usual()) return false;
   // Marks the copy as a file without a log.
@@ -297,7 +308,8 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   target.keep_log();
   target.commit_durably();
   Backup backup = begin_backup(*source_, target);
-  step(backup.get(), 0);
+  step(backup.get(), 0, target);
+  require_place(live);
   // The lock now prevents other writes.
   if (read_number(*watch_, "PRAGMA data_version") != version_) {
     throw Error(
@@ -308,7 +320,7 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   const EarlyWriting log(path_ + "-wal");
   for (int steps = 1; sqlite3_backup_remaining(backup.get()) > pages_a_step; ++steps) {
     live.check_interrupt();
-    step(backup.get(), pages_a_step);
+    step(backup.get(), pages_a_step, target);
     if (steps % steps_between_writes == 0) log.begin();
   }
   while (verified.wait_for(std::chrono::milliseconds(10)) == std::future_status::timeout) {
@@ -318,7 +330,7 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   const int pages = sqlite3_backup_pagecount(backup.get());
   {
     const LockGuard guard(commit_lock, Clock::now() + max_wait);
-    while (step(backup.get(), -1)) {
+    while (step(backup.get(), -1, target)) {
     }
     backup.reset();
   }

@@ -30,8 +30,9 @@ class PrivateCopy final : public FillTarget {
   // The connection to the copy, inside a transaction. Its begin_filling writes the table's b-trees.
   SqliteConnection& connection() { return *connection_; }
   // Verifies the copy and makes it the content of the database that `live` writes. Returns the
-  // number of frames that are then in the log. Throws, and leaves the database unchanged, if the
-  // verification fails or another program wrote to the database.
+  // number of frames that are then in the log; if that is unknown, of this write. Throws, and
+  // leaves the database unchanged, if the verification fails or another program wrote to the
+  // database.
   int adopt(SqliteConnection& live, LockFile& commit_lock, std::chrono::milliseconds max_wait);
 
   std::unique_ptr<TableFiller> start(SqliteConnection& connection, std::string_view table) override;
@@ -54,8 +55,8 @@ class PrivateCopy final : public FillTarget {
   std::unique_ptr<SqliteConnection> connection_;
   std::unique_ptr<SqliteConnection> verifier_;
   std::unique_ptr<SqliteConnection> source_;  // of the backup
-  std::unique_ptr<SqliteConnection> watch_;  // reads the database
-  std::int64_t version_ = 0;                 // of the database when the copy was made
+  std::unique_ptr<SqliteConnection> watch_;   // reads the database
+  std::int64_t version_ = 0;                  // of the database when the copy was made
   std::unique_ptr<TableFiller> filled_;
 };
 

@@ -135,7 +135,9 @@ void append_key(std::string& out, const Value& value) {
     const std::size_t size = (static_cast<std::size_t>(std::bit_width(magnitude)) + 7) / 8;
     char bytes[1 + sizeof magnitude];
     bytes[0] = static_cast<char>(is_negative ? integer_tag - 1 - size : integer_tag + size);
-    put_big_endian(bytes + 1, is_negative ? ~magnitude : magnitude, size);
+    const std::uint64_t bits = is_negative ? ~magnitude : magnitude;
+    const std::uint64_t first = size == 0 ? 0 : big_endian(bits << (64 - 8 * size));
+    std::memcpy(bytes + 1, &first, sizeof first);
     out.append(bytes, 1 + size);
   } else {
     out += static_cast<char>(value.kind == Value::Kind::text ? text_tag : blob_tag);

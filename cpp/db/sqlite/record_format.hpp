@@ -2,6 +2,7 @@
 // 2.1), and keys that sort like index entries.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,6 +14,12 @@
 namespace comptroller::db::sqlite {
 
 inline constexpr std::size_t max_varint_size = 9;
+
+// Returns a number that has its bytes in the opposite order in memory if this machine is
+// little-endian. It converts from and to big-endian order.
+inline std::uint64_t big_endian(std::uint64_t number) {
+  return std::endian::native == std::endian::little ? __builtin_bswap64(number) : number;
+}
 
 // Writes a varint; returns the end of its bytes.
 char* put_varint(char* out, std::uint64_t value);
