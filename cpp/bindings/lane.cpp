@@ -199,9 +199,10 @@ void bind_lane(py::module_& module) {
       },
       arg("principal"), arg("operation"), arg("parameters"));
   module.def(
-      "dress",
+      "wrap_answer",
       [](const py::bytes& answer, const py::object& envelope, const py::object& items_alias) {
-        return py::bytes(http::dress(answer, text_or_empty(envelope), text_or_empty(items_alias)));
+        return py::bytes(
+            http::wrap_answer(answer, text_or_empty(envelope), text_or_empty(items_alias)));
       },
       arg("answer"), arg("envelope"), arg("items_alias"));
 }

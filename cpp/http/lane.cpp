@@ -48,7 +48,8 @@ std::string format_milliseconds(std::int64_t microseconds) {
 
 }  // namespace
 
-std::string dress(std::string answer, std::string_view envelope, std::string_view items_alias) {
+std::string wrap_answer(std::string answer, std::string_view envelope,
+                        std::string_view items_alias) {
   if (!envelope.empty()) {
     return std::string(R"({")").append(envelope).append(R"(":)").append(answer) += '}';
   }
@@ -175,7 +176,7 @@ void Lane::admit(std::string_view token, Principal principal, std::string client
 Response Lane::respond(const Accepted& accepted, service::Answer answer) {
   const Route& route = options_.routes[accepted.route];
   Response response;
-  response.body = dress(std::move(answer.body), route.envelope, route.items_alias);
+  response.body = wrap_answer(std::move(answer.body), route.envelope, route.items_alias);
   response.is_replay = answer.is_replay;
   const bool is_large = response.body.size() >= options_.large_bytes;
   if (is_large && accepted.has_accept_encoding) return response;

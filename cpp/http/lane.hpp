@@ -35,7 +35,8 @@ struct Route {
 
 // Returns the body of an HTTP answer: the core's answer inside its envelope, or with its items
 // repeated under a second name.
-std::string dress(std::string answer, std::string_view envelope, std::string_view items_alias);
+std::string wrap_answer(std::string answer, std::string_view envelope,
+                        std::string_view items_alias);
 
 // An answer in two parts, which are sent one after the other.
 struct Response {

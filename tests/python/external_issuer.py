@@ -53,7 +53,7 @@ def a_place() -> Iterator[Place]:
             self.end_headers()
             self.wfile.write(place.body)
 
-        def log_message(self, *_said: object) -> None: ...
+        def log_message(self, *_arguments: object) -> None: ...
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -90,7 +90,7 @@ class Guest:
 
     def token(self, key: Any, algorithm: str = "Ed25519", **claims: Any) -> str:
         now = int(self.clock())
-        told = {
+        payload = {
             "iss": ISSUER,
             "aud": [AUDIENCE],
             "sub": "someone",
@@ -102,7 +102,7 @@ class Guest:
             **claims,
         }
         header = {"alg": algorithm, "typ": "at+jwt", "kid": key.kid}
-        taken = {name: value for name, value in told.items() if value is not None}
+        taken = {name: value for name, value in payload.items() if value is not None}
         return jwt.encode(header, taken, key, algorithms=[algorithm])
 
     async def send(self, token: str, path: str = LIST) -> Any:

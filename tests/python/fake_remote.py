@@ -128,15 +128,15 @@ class Elsewhere:
         return [request.url.raw_path.decode().removeprefix(prefix) for request in self.requests]
 
 
-def ok(told: object) -> httpx2.Response:
-    return httpx2.Response(200, json=told)
+def ok(body: object) -> httpx2.Response:
+    return httpx2.Response(200, json=body)
 
 
 def answer(status: int, code: str | None = None, **headers: str) -> httpx2.Response:
     """Returns an error response; header names have underscores for dashes."""
-    told = {} if code is None else {"code": code}
+    body = {} if code is None else {"code": code}
     return httpx2.Response(
-        status, json=told, headers={name.replace("_", "-"): text for name, text in headers.items()}
+        status, json=body, headers={name.replace("_", "-"): text for name, text in headers.items()}
     )
 
 
@@ -161,7 +161,7 @@ def tokens(*names: str, **more: object) -> Callable[[httpx2.Request], Answer]:
 
     def issued(_request: httpx2.Request) -> httpx2.Response:
         name = left.pop(0) if len(left) > 1 else left[0]
-        told = {"access_token": name, "token_type": "Bearer", "expires_in": 3600}
-        return ok(told | more)
+        body = {"access_token": name, "token_type": "Bearer", "expires_in": 3600}
+        return ok(body | more)
 
     return issued

@@ -99,12 +99,14 @@ class _Cycle(httpx2.SyncByteStream):
     def response(self) -> httpx2.Response:
         try:
             while True:
-                name, told, go_on = self._done.get()
+                name, message, go_on = self._done.get()
                 if name == "receive":
                     self._give(go_on)
                 elif name == "http.response.start":
                     go_on.set_result(None)
-                    return httpx2.Response(told["status"], headers=told["headers"], stream=self)
+                    return httpx2.Response(
+                        message["status"], headers=message["headers"], stream=self
+                    )
                 else:
                     raise httpx2.RemoteProtocolError("no answer came")
         except BaseException:
@@ -113,13 +115,13 @@ class _Cycle(httpx2.SyncByteStream):
 
     def __iter__(self) -> Iterator[bytes]:
         while not self._is_over:
-            name, told, go_on = self._done.get()
+            name, message, go_on = self._done.get()
             if name == "receive":
                 self._give(go_on)
             elif name == "http.response.body":
                 go_on.set_result(None)
-                self._is_over = not told.get("more_body", False)
-                yield told.get("body", b"")
+                self._is_over = not message.get("more_body", False)
+                yield message.get("body", b"")
             else:
                 raise httpx2.RemoteProtocolError("the answer was cut off")
 
@@ -160,10 +162,10 @@ class _Cycle(httpx2.SyncByteStream):
         if not self._gone.is_set():
             await self._handed(message["type"], message)
 
-    async def _handed(self, name: str, told: Any) -> Any:
+    async def _handed(self, name: str, message: Any) -> Any:
         """Returns the event for the calling thread; None after it has disconnected."""
         go_on: Future[Any] = Future()
-        self._done.put((name, told, go_on))
+        self._done.put((name, message, go_on))
         answered, gone = asyncio.wrap_future(go_on), asyncio.ensure_future(self._gone.wait())
         await asyncio.wait((answered, gone), return_when=asyncio.FIRST_COMPLETED)
         gone.cancel()

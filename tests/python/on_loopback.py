@@ -82,14 +82,14 @@ def start() -> Iterator[Start]:
             assert process.stdin
             assert process.stdout
             print(shlex.join([str(path), *options]), file=process.stdin, flush=True)
-            said = [process.stdout.readline() for _ in range(3)]
-            found = re.search(r" at (http://\S+)$", said[1].rstrip())
+            lines = [process.stdout.readline() for _ in range(3)]
+            found = re.search(r" at (http://\S+)$", lines[1].rstrip())
             log.seek(0)
-            assert found, (said, log.read())
+            assert found, (lines, log.read())
             try:
                 yield found[1]
             finally:
-                os.kill(int(said[0]), signal.SIGKILL)
+                os.kill(int(lines[0]), signal.SIGKILL)
 
         yield served
 

@@ -25,8 +25,8 @@ def data_of(picture: Any, member: str) -> list[dict[str, Any]]:
 
 def notes_of(picture: Any) -> list[str]:
     """Returns the subtitle of a picture; its first line is the summary of the report."""
-    told: list[str] = picture.to_dict()["title"]["subtitle"]
-    return told
+    subtitle: list[str] = picture.to_dict()["title"]["subtitle"]
+    return subtitle
 
 
 def svg_in(html: str) -> str:

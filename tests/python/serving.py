@@ -25,11 +25,11 @@ class Serving:
         assert process.stdout
         self.process = process
         self.log = log
-        self.said = process.stdout.readline()
-        found = re.search(r" at (https?://\S+)$", self.said.strip())
-        assert found, self.said + log.read_text()
+        self.output = process.stdout.readline()
+        found = re.search(r" at (https?://\S+)$", self.output.strip())
+        assert found, self.output + log.read_text()
         self.address = found[1]
-        self.said += process.stdout.readline()
+        self.output += process.stdout.readline()
 
     def credentials(self) -> tuple[str, str]:
         """Returns the id and the secret of the client of a temporary store."""

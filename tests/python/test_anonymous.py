@@ -132,10 +132,10 @@ class Served:
 def read_bytes() -> int:
     """Returns the bytes that this process has read from files."""
     try:
-        told = Path("/proc/self/io").read_text()
+        text = Path("/proc/self/io").read_text()
     except FileNotFoundError:
         pytest.skip("this system does not count what a process reads")
-    return int(dict(line.split(": ") for line in told.splitlines())["rchar"])
+    return int(dict(line.split(": ") for line in text.splitlines())["rchar"])
 
 
 @pytest.fixture

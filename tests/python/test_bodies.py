@@ -135,8 +135,10 @@ def test_an_unknown_member_is_refused_and_the_nearest_is_named(
     id = "01900000-0000-7000-8000-000000000000"
     with refused("invalid-request", 400) as caught:
         shared_core_client(operation, {"id": id} if takes_id else {}, body)
-    told = " ".join([caught.value.detail, *[part for pair in caught.value.errors for part in pair]])
-    assert nearest in told
+    error_text = " ".join(
+        [caught.value.detail, *[part for pair in caught.value.errors for part in pair]]
+    )
+    assert nearest in error_text
 
 
 @pytest.mark.parametrize(

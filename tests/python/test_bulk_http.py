@@ -108,8 +108,8 @@ def test_a_body_is_loaded_and_every_line_counted(
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["cache-control"] == "no-store"
-    told = answer.json()
-    assert (told["committed"], told["read"], told["inserted"]) == (True, 2, 2)
+    result = answer.json()
+    assert (result["committed"], result["read"], result["inserted"]) == (True, 2, 2)
     assert sorted(ids(operator)) == ["c-0", "c-1"]
 
 
@@ -120,9 +120,9 @@ def test_options_are_those_of_the_load_command(
     assert not core_client.load(body).json()["committed"]
     assert not core_client.load(body, query="?keep_going=false&dry_run=true").json()["committed"]
     assert ids(operator) == []
-    told = core_client.load(body, query="?keep_going=true&customer_id=acme").json()
-    assert (told["inserted"], told["rejected"]) == (2, 1)
-    assert told["rejections"][0]["line"] == 3
+    result = core_client.load(body, query="?keep_going=true&customer_id=acme").json()
+    assert (result["inserted"], result["rejected"]) == (2, 1)
+    assert result["rejections"][0]["line"] == 3
     assert {each.customer_id for each in operator.claims.iter()} == {"acme"}
 
 
@@ -134,9 +134,9 @@ def test_a_line_has_a_limit_and_the_body_has_none(core_client: CoreClient) -> No
         yield b"\n"
         yield LINE % 2
 
-    told = core_client.load(pieces(), query="?keep_going=true").json()
-    assert (told["read"], told["inserted"], told["rejected"]) == (3, 2, 1)
-    assert told["rejections"][0]["line"] == 2
+    result = core_client.load(pieces(), query="?keep_going=true").json()
+    assert (result["read"], result["inserted"], result["rejected"]) == (3, 2, 1)
+    assert result["rejections"][0]["line"] == 2
 
 
 @pytest.mark.parametrize(
@@ -250,10 +250,10 @@ def test_committed_batches_are_reported(
     assert refusal.status_code == 503
     assert refusal.headers["content-type"] == "application/problem+json"
     assert int(refusal.headers["retry-after"]) >= 1
-    told = refusal.json()["meta"]["load_result"]
-    assert (told["committed"], told["inserted"]) == (True, told["read"])
-    assert 0 < told["inserted"] < 300_000
-    assert len(ids(operator)) == told["inserted"]
+    result = refusal.json()["meta"]["load_result"]
+    assert (result["committed"], result["inserted"]) == (True, result["read"])
+    assert 0 < result["inserted"] < 300_000
+    assert len(ids(operator)) == result["inserted"]
 
 
 def test_a_slow_sender_blocks_no_other_load(

@@ -44,9 +44,9 @@ def test_a_folder_is_loaded_with_one_command(run: Run, tmp_path: Path) -> None:
     ended = run("load", folder, "--db", db)
     assert (ended.code, ended.err) == (0, "")
     counted = run("load", folder, "--db", db, "--json").json
-    assert [kind for kind, told in counted.items() if told["unchanged"] == told["read"]] == list(
-        values.KINDS
-    )
+    assert [
+        kind for kind, counts in counted.items() if counts["unchanged"] == counts["read"]
+    ] == list(values.KINDS)
     (tmp_path / "sample" / "controls.ndjson").write_text("{}\n")
     ended = run("load", folder, "--db", db)
     assert ended.code == 1

@@ -311,16 +311,31 @@ def test_a_closed_standard_file_is_named(
     assert ended.stderr.startswith(f"comptroller: {expected}".encode())
 
 
-def test_a_signal_to_the_tour_ends_its_commands(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "comptroller", "demo"]
+# Sends a signal when a child has been started, before the parent has stored it.
+_SIGNAL_AT_START = """
+import os, signal, subprocess, sys
+from comptroller.cli import main
+start = subprocess.Popen.__init__
+def start_and_signal(self, *arguments, **options):
+    start(self, *arguments, **options)
+    os.kill(os.getpid(), signal.SIGTERM)
+subprocess.Popen.__init__ = start_and_signal
+sys.exit(main(["demo"]))
+"""
+
+
+@pytest.mark.parametrize("is_at_start", [False, True], ids=["running", "starting"])
+def test_a_signal_to_the_tour_ends_its_commands(tmp_path: Path, is_at_start: bool) -> None:
+    words = ["-c", _SIGNAL_AT_START] if is_at_start else ["-m", "comptroller", "demo"]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(
-        words, stdout=subprocess.PIPE, start_new_session=True, env=environment
+        [sys.executable, *words], stdout=subprocess.PIPE, start_new_session=True, env=environment
     ) as tour:
         assert tour.stdout
-        while b"comptroller sample all" not in tour.stdout.readline():
-            pass
-        tour.send_signal(signal.SIGTERM)
+        if not is_at_start:
+            while b"comptroller sample all" not in tour.stdout.readline():
+                pass
+            tour.send_signal(signal.SIGTERM)
         tour.stdout.read()
         assert tour.wait(30) == 143
         with pytest.raises(ProcessLookupError):

@@ -223,8 +223,8 @@ def test_csv_escapes_formulas(run: Run) -> None:
     risky = ["=x", "+x", "-x", "@x", "  =x", "\tx", "\rx"]
     harmless = ["x", "a=b", "", "\\x", "'=x"]
     texts = ", ".join("'" + text.replace("'", "''") + "'" for text in risky + harmless)
-    told = run("query", f"SELECT unnest([{texts}]) AS x", "--format", "csv").out
-    cells = [row["x"] for row in in_csv(told)]
+    output = run("query", f"SELECT unnest([{texts}]) AS x", "--format", "csv").out
+    cells = [row["x"] for row in in_csv(output)]
     assert cells == [f"'{text}" for text in risky] + harmless
 
 
@@ -259,8 +259,8 @@ def test_a_hyphen_is_standard_output(run: Run, tmp_path: Path) -> None:
 
 
 def test_the_tables_are_those_of_the_documentation(run: Run) -> None:
-    told = run("query", "FROM (SHOW TABLES)", "--format", "json").json
-    assert {row["name"] for row in told} == {
+    tables = run("query", "FROM (SHOW TABLES)", "--format", "json").json
+    assert {row["name"] for row in tables} == {
         *("identities", "controls", "orchestrations", "payout_groups", "reward_addresses"),
         *("balances", "claims"),
     }

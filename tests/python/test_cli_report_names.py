@@ -42,18 +42,18 @@ def _claims(run: Run) -> None:
 
 
 def test_the_help_names_every_report(run: Run) -> None:
-    told = run("report", "--help").out
+    help_text = run("report", "--help").out
     for name in NAMES:
-        assert name.replace("_", "-") in told
+        assert name.replace("_", "-") in help_text
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_report_accepts_all_its_parameters(run: Run, name: str) -> None:
-    told = run("report", name, "--help").out
+    help_text = run("report", name, "--help").out
     definition = REPORTS[name]
     for option in (*definition.takes, "html", "json", "customer", "sql"):
-        assert ("ID  " if option == "id" else f"--{option.replace('_', '-')} ") in told
-    assert ("--by KEY" in told) == (definition.by is not None)
+        assert ("ID  " if option == "id" else f"--{option.replace('_', '-')} ") in help_text
+    assert ("--by KEY" in help_text) == (definition.by is not None)
 
 
 OPTIONAL = [name for name in NAMES if name not in ("group_statement", "history")]
@@ -135,8 +135,8 @@ def test_all_reports_go_into_one_file(run: Run, tmp_path: Path) -> None:
     # Every report without required parameters, claims_summary twice, and the overview first.
     assert html.count("<section") == len(OPTIONAL) + 2
     assert html.index('id="overview"') < html.index('id="claims_summary"')
-    told = run("report", "--html", "all.html", "--json")
-    assert sorted(told.json["reports"]) == sorted(["overview", *OPTIONAL])
+    result = run("report", "--html", "all.html", "--json")
+    assert sorted(result.json["reports"]) == sorted(["overview", *OPTIONAL])
 
 
 def test_operator_reports_are_omitted_from_a_customers_file(run: Run, tmp_path: Path) -> None:

@@ -105,8 +105,8 @@ def test_a_signing_key_that_other_users_may_read_is_refused(run: Run, tmp_path: 
 
 def test_it_prints_its_address_and_stops_on_a_signal(tmp_path: Path) -> None:
     with serving("--auth", "off", cwd=tmp_path) as server:
-        assert "serves store.db at http://127.0.0.1:" in server.said
-        assert "auth: none" in server.said
+        assert "serves store.db at http://127.0.0.1:" in server.output
+        assert "auth: none" in server.output
         assert server.get("/rewards/claims").json()["items"] == []
         for host, status in (("evil.example", 400), ("127.0.0.1.evil", 400), ("localhost:1", 200)):
             assert server.get("/rewards/claims", headers={"Host": host}).status_code == status

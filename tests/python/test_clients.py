@@ -163,10 +163,10 @@ def test_secrets_are_in_no_file_log_or_name(
         if path != key_file.path:
             held = path.read_bytes()
             assert not [each for each in secret if each.encode() in held], path
-    told = [caplog.text, repr(client), repr(client.secret), repr(clients.read(registry))]
-    told += [repr(keys.read(key_file)), repr(served.authority)]
-    told += [answer.text for answer in answers if answer is not answers[1]]
-    for text in told:
+    texts = [caplog.text, repr(client), repr(client.secret), repr(clients.read(registry))]
+    texts += [repr(keys.read(key_file)), repr(served.authority)]
+    texts += [answer.text for answer in answers if answer is not answers[1]]
+    for text in texts:
         assert not [each for each in secret if each in text]
     assert repr(client.secret.digest) not in repr(client)
 
@@ -209,16 +209,16 @@ def test_a_client_is_added_listed_rotated_and_revoked(at_store: Run, served: Ser
 
 def test_a_secret_is_shown_once(at_store: Run) -> None:
     ended = at_store("clients", "add", "ops", "--operator", "--scope", "operator:read")
-    told = dict(line.split(maxsplit=1) for line in ended.out.splitlines()[:4])
-    assert told.keys() == {"client_id", "client_secret", "customer_id", "scopes"}
-    assert (told["customer_id"], told["scopes"]) == ("(operator)", "operator:read")
-    assert len(told["client_secret"]) == 43
+    fields = dict(line.split(maxsplit=1) for line in ended.out.splitlines()[:4])
+    assert fields.keys() == {"client_id", "client_secret", "customer_id", "scopes"}
+    assert (fields["customer_id"], fields["scopes"]) == ("(operator)", "operator:read")
+    assert len(fields["client_secret"]) == 43
     assert "cannot be shown again" in ended.out
-    for words in (["list"], ["list", "--json"], ["revoke", told["client_id"], "--json"]):
+    for words in (["list"], ["list", "--json"], ["revoke", fields["client_id"], "--json"]):
         ended = at_store("clients", *words)
         assert ended.code == 0
-        assert told["client_id"] in ended.out
-        assert told["client_secret"] not in ended.out + ended.err
+        assert fields["client_id"] in ended.out
+        assert fields["client_secret"] not in ended.out + ended.err
 
 
 def test_a_second_client_of_the_same_name_is_noted(at_store: Run) -> None:
@@ -278,8 +278,8 @@ def test_keys_are_rotated(at_store: Run, served: Served) -> None:
     [retired] = ended.json["retired"]
     assert retired["until"].endswith("Z")
     served.clock.go(1)
-    told = served.ask("GET", JWKS_PATH).json()["keys"]
-    assert [key["kid"] for key in told] == [ended.json["kid"], retired["kid"]]
+    published_keys = served.ask("GET", JWKS_PATH).json()["keys"]
+    assert [key["kid"] for key in published_keys] == [ended.json["kid"], retired["kid"]]
     assert served.show(token).status_code == 200
     again = at_store("keys", "rotate").out.splitlines()
     assert again[0].endswith(" signs from now on")
@@ -288,15 +288,15 @@ def test_keys_are_rotated(at_store: Run, served: Served) -> None:
 
 def test_a_hostile_name_cannot_control_the_terminal(at_store: Run, registry: SecretFile) -> None:
     clients.add(registry, "plain", "acme", None)
-    told = json.loads(registry.path.read_bytes())
-    told[0]["name"] = "\x1b[2J"
-    registry.path.write_text(json.dumps(told))
+    entries = json.loads(registry.path.read_bytes())
+    entries[0]["name"] = "\x1b[2J"
+    registry.path.write_text(json.dumps(entries))
     for words in (["list"], ["list", "--json"]):
         ended = at_store("clients", *words)
         assert ended.code == 0
         assert "\x1b" not in ended.out
-    told[0]["client_id"] = "\x1b[2J"
-    registry.path.write_text(json.dumps(told))
+    entries[0]["client_id"] = "\x1b[2J"
+    registry.path.write_text(json.dumps(entries))
     ended = at_store("clients", "list")
     assert ended.code == 1
     assert "\x1b" not in ended.out + ended.err

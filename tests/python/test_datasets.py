@@ -99,9 +99,9 @@ def test_every_kind_is_partitioned_by_day(
 def test_every_key_names_folders(sampled: comptroller.Service, tmp_path: Path, key: str) -> None:
     assert sampled.export("claims", tmp_path / "claims", "parquet", partition=key) == 1_000
     named = {folder.partition("=")[2] for folder in folders(tmp_path / "claims")}
-    told = sampled.reports.claims_summary(by=key).to_polars()[key]
+    column = sampled.reports.claims_summary(by=key).to_polars()[key]
     assert named == {
-        f"{value:%Y-%m-%d}" if key == "week" else WORDS.get(value, value) for value in told
+        f"{value:%Y-%m-%d}" if key == "week" else WORDS.get(value, value) for value in column
     }
 
 
@@ -113,8 +113,8 @@ def test_any_value_and_null_has_a_folder(operator: comptroller.Service, tmp_path
     path = tmp_path / "claims"
     operator.export("claims", path, "parquet", partition=["chain"])
     assert {f"chain={name}" for name in WORDS.values() if name} < folders(path)
-    told = polars.read_parquet(path, hive_partitioning=False)
-    assert set(told["blockchain"]) == set(WORDS)
+    frame = polars.read_parquet(path, hive_partitioning=False)
+    assert set(frame["blockchain"]) == set(WORDS)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_an_empty_dataset_has_columns(operator: comptroller.Service, tmp_path: P
     path = tmp_path / "claims"
     path.mkdir()  # An existing empty folder is accepted.
     assert operator.export("claims", path, "parquet", partition=["month"]) == 0
-    told = polars.read_parquet(path)
-    assert not len(told)
-    assert told.schema["amount"] == polars.Decimal(38, 18)
+    frame = polars.read_parquet(path)
+    assert not len(frame)
+    assert frame.schema["amount"] == polars.Decimal(38, 18)
 
 
 @pytest.mark.parametrize("there", ["file", "dataset", "file/claims"])
@@ -205,8 +205,8 @@ def test_unreadable_files_are_refused(tmp_path: Path, content: str) -> None:
 def test_the_command_line_writes_a_dataset(run: Run, tmp_path: Path) -> None:
     assert run("sample", "claims", "--rows", "50", "--out", "claims.ndjson").code == 0
     assert run("load", "claims", "claims.ndjson").code == 0
-    told = run("export", "claims", "a/b", "--format", "parquet", "--partition", "month,chain")
-    assert told.out == "50 claims written to a/b\n"
+    ended = run("export", "claims", "a/b", "--format", "parquet", "--partition", "month,chain")
+    assert ended.out == "50 claims written to a/b\n"
     assert len(polars.read_parquet(tmp_path / "a" / "b")) == 50
     again = run("export", "claims", "a/b", "--partition", "month,chain")
     assert again.code == 1

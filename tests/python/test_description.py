@@ -82,8 +82,8 @@ def test_records_are_frozen_and_every_member_is_described(name):
     assert record.__struct_config__.frozen
     assert list(record.__struct_fields__) == list(RECORDS[name]["members"])
     assert RECORDS[name]["doc"]
-    for member, said in RECORDS[name]["members"].items():
-        assert said["doc"], member
+    for member, definition in RECORDS[name]["members"].items():
+        assert definition["doc"], member
 
 
 @pytest.mark.parametrize("name", ENUMS)
@@ -144,9 +144,9 @@ def test_the_errors_of_an_operation_are_in_its_docstring_and_in_the_published_de
     document = json.loads(openapi.document())
     path = document["paths"]["/v2/identity/controls"]["post"]
     assert {"403", "404", "409"} <= set(path["responses"])
-    told = operations.Controls.create.__doc__
-    assert "Forbidden: a client set FROZEN (``control-type-not-permitted``)." in told
-    assert "NotFound: the identity does not exist." in told
+    docstring = operations.Controls.create.__doc__
+    assert "Forbidden: a client set FROZEN (``control-type-not-permitted``)." in docstring
+    assert "NotFound: the identity does not exist." in docstring
 
 
 def test_problem_codes_are_those_that_are_documented():

@@ -16,7 +16,7 @@ PROGRAM = """
 import json, os, resource, signal, sys, comptroller
 from examples import short_line
 store = sys.argv[1]
-told = {"refused": [], "messages": []}
+outcomes = {"refused": [], "messages": []}
 
 def limit(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
@@ -24,10 +24,10 @@ def limit(size):
 def refused(write):
     try:
         write()
-        told["refused"].append("written")
+        outcomes["refused"].append("written")
     except comptroller.Error as error:
-        told["refused"].append(error.code)
-        told["messages"].append(str(error))
+        outcomes["refused"].append(error.code)
+        outcomes["messages"].append(str(error))
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 svc = comptroller.open(store)
@@ -55,7 +55,7 @@ for wanted in sys.argv[2:]:
             fill += 1
         except comptroller.Unavailable:
             break
-    told[wanted] = fill
+    outcomes[wanted] = fill
     refused(lambda: writes[wanted](1))
     refused(lambda: writes[wanted](2))
     assert svc.identities.get("alice").status == "APPROVED"
@@ -63,9 +63,9 @@ for wanted in sys.argv[2:]:
     limit(resource.RLIM_INFINITY)
     svc.identities.put(id=f"after-{wanted}")
     svc.identities.get(f"after-{wanted}")
-told["ok"] = svc.check()
+outcomes["ok"] = svc.check()
 svc.close()
-print(json.dumps(told))
+print(json.dumps(outcomes))
 """
 
 KINDS_OF_WRITES = ("identity", "flag", "control", "claim", "move", "keyed", "load", "keep")
@@ -77,18 +77,18 @@ def run(store: Path, *arguments: str) -> dict[str, Any]:
         command, capture_output=True, text=True, cwd=Path(__file__).parent, timeout=60
     )
     assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    outcomes: dict[str, Any] = json.loads(done.stdout)
+    return outcomes
 
 
 def test_writes_are_refused_while_the_disk_is_full_and_come_back(store_path: Path) -> None:
     with comptroller.open(store_path) as svc:
         svc.identities.put(id="alice")
         loaded(svc, "claims", short_line("claims"))
-    told = run(store_path, *KINDS_OF_WRITES)
-    assert told["refused"] == ["unavailable"] * 2 * len(KINDS_OF_WRITES)
-    assert told["ok"]["ok"], told["ok"]
-    for message in told["messages"]:
+    outcomes = run(store_path, *KINDS_OF_WRITES)
+    assert outcomes["refused"] == ["unavailable"] * 2 * len(KINDS_OF_WRITES)
+    assert outcomes["ok"]["ok"], outcomes["ok"]
+    for message in outcomes["messages"]:
         assert "sqlite" not in message.lower()
         assert "SQL" not in message
     with comptroller.open(store_path) as svc:
@@ -96,6 +96,6 @@ def test_writes_are_refused_while_the_disk_is_full_and_come_back(store_path: Pat
         found = {identity.id for identity in svc.identities.iter()}
         expected = {f"after-{kind}" for kind in KINDS_OF_WRITES} | {"alice"}
         for kind in KINDS_OF_WRITES:
-            expected |= {f"{kind}-{n}" for n in range(told[kind])}
+            expected |= {f"{kind}-{n}" for n in range(outcomes[kind])}
         assert found == expected
         assert [claim.onchain_status for claim in svc.claims.iter()] == ["PENDING"]

@@ -113,7 +113,7 @@ def test_the_readme_runs_with_its_output(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failed = run(README).namespace["page"].items[0]
-    said = capsys.readouterr().out
+    output = capsys.readouterr().out
     for line in (
         "10000 0",
         "False True",
@@ -122,7 +122,7 @@ def test_the_readme_runs_with_its_output(
         "<Page: 3 x Claim, more follow>",
         "insufficient-scope this needs the scope rewards:read_payout_groups",
     ):
-        assert f"{line}\n" in said
+        assert f"{line}\n" in output
     assert (tmp_path / "claims.ndjson").read_bytes().count(b"\n") == 10_000
 
 

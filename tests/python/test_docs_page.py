@@ -49,14 +49,14 @@ def test_every_operation_is_shown(visit: Visit, server: Serving, tmp_path: Path)
         if method in METHODS
     ]
     shown = visit.page.locator(".opblock-summary").all()
-    told = [
+    operations = [
         (
             block.locator(".opblock-summary-method").inner_text(),
             block.locator(".opblock-summary-path").get_attribute("data-path"),
         )
         for block in shown
     ]
-    assert sorted(told) == sorted(expected)
+    assert sorted(operations) == sorted(expected)
     assert all(block.is_visible() for block in shown)
     picture = Path(os.environ.get("COMPTROLLER_DOCS_PAGE", tmp_path / "docs-page.png"))
     visit.page.screenshot(path=picture)

@@ -149,5 +149,5 @@ def test_error_messages_shorten_the_callers_text(core_client: Any, operator: Ser
     for ask in asked:
         with pytest.raises(comptroller.Error) as refused:
             ask()
-        told = [str(refused.value), *(text for error in refused.value.errors for text in error)]
-        assert max(map(len, told)) < 1500
+        texts = [str(refused.value), *(text for error in refused.value.errors for text in error)]
+        assert max(map(len, texts)) < 1500

@@ -200,8 +200,8 @@ def test_a_full_disk_leaves_the_existing_file(
     folder.mkdir()
     (folder / "rows").write_text("mine")
     command = [sys.executable, "-c", FULL_DISK, str(store_path), str(folder / "rows")]
-    told = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert told.stdout.splitlines() == [f"{form} unavailable mine" for form in FORMATS]
+    completed = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert completed.stdout.splitlines() == [f"{form} unavailable mine" for form in FORMATS]
     assert [path.name for path in folder.iterdir()] == ["rows"]
 
 

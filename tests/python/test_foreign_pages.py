@@ -85,7 +85,7 @@ def pages() -> Iterator[int]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_said: object) -> None: ...
+        def log_message(self, *_arguments: object) -> None: ...
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as elsewhere:
         thread = Thread(target=elsewhere.serve_forever, kwargs={"poll_interval": 0.01})
@@ -106,9 +106,9 @@ def page(request: pytest.FixtureRequest, browser: Any, pages: int) -> Iterator[A
 
 
 def state(server: Serving) -> str:
-    told: str = server.get("/rewards/claims/c-1").json()["onchain_status"]
+    status: str = server.get("/rewards/claims/c-1").json()["onchain_status"]
     assert server.get("/v2/identity/identities").json()["items"] == []
-    return told
+    return status
 
 
 @pytest.mark.parametrize("attempt", FETCHES)
@@ -157,10 +157,10 @@ def test_the_servers_own_page_and_a_program_may_write(browser: Any, server: Serv
     curl = shutil.which("curl")
     if curl is None:
         pytest.skip("there is no curl here")
-    told = subprocess.run(
+    completed = subprocess.run(
         [curl, "-sX", "POST", server.address + CONFIRM.replace("c-1", "nobody")],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert '"code":"not-found"' in told.stdout
+    assert '"code":"not-found"' in completed.stdout

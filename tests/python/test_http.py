@@ -304,15 +304,17 @@ def test_loads_are_accepted_between_startup_and_shutdown(
     typed = {"Content-Type": "application/x-ndjson"}
 
     async def live() -> None:
-        told: asyncio.Queue[dict[str, str]] = asyncio.Queue()
-        said: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+        events: asyncio.Queue[dict[str, str]] = asyncio.Queue()
+        replies: asyncio.Queue[dict[str, str]] = asyncio.Queue()
         transport = httpx2.ASGITransport(application)
         async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
             for _server in range(2):
-                serving = asyncio.create_task(application({"type": "lifespan"}, told.get, said.put))
+                serving = asyncio.create_task(
+                    application({"type": "lifespan"}, events.get, replies.put)
+                )
                 for word, status in (("startup", 200), ("shutdown", 503)):
-                    await told.put({"type": f"lifespan.{word}"})
-                    assert await said.get() == {"type": f"lifespan.{word}.complete"}
+                    await events.put({"type": f"lifespan.{word}"})
+                    assert await replies.get() == {"type": f"lifespan.{word}.complete"}
                     load = await client.post("/operator/load/claims", headers=typed)
                     assert load.status_code == status
                 await serving

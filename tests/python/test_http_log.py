@@ -187,8 +187,8 @@ def test_a_closed_log_or_a_full_disk_stops_nothing(operator: comptroller.Service
         log = Log(stream)
         log.write(b"{}\n")
         log.flush(SOON_S)
-        (told,) = log.collect()
-    assert told.samples[0].value == 1
+        (metric,) = log.collect()
+    assert metric.samples[0].value == 1
 
 
 def test_a_server_with_an_unread_log_continues(tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ def token_of(address: str, client_id: str) -> str:
             data={"grant_type": "client_credentials"},
             auth=(client_id, SECRET),
         )
-    told: dict[str, str] = answer.json()
-    return told["access_token"]
+    body: dict[str, str] = answer.json()
+    return body["access_token"]
 
 
 def known(client: Client) -> Client:

@@ -65,11 +65,11 @@ def test_a_waiting_load_sends_white_space_and_then_its_result(
     address = server.address + "/operator/load/claims"
     with (
         writing(store) as end,
-        httpx2.stream("POST", address, headers=ASKING, content=body, timeout=30) as told,
+        httpx2.stream("POST", address, headers=ASKING, content=body, timeout=30) as response,
     ):
-        assert told.status_code == 200
-        assert told.headers["preference-applied"] == "progress"
-        pieces = told.iter_raw()
+        assert response.status_code == 200
+        assert response.headers["preference-applied"] == "progress"
+        pieces = response.iter_raw()
         first = next(pieces)
         end.set()
         content = first + b"".join(pieces)
@@ -80,10 +80,10 @@ def test_a_waiting_load_sends_white_space_and_then_its_result(
 def test_a_load_without_prefer_has_one_response(there: tuple[Serving, Path]) -> None:
     server, _ = there
     headers = {"content-type": ASKING["content-type"]}
-    told = server.ask("POST", "/operator/load/claims", headers=headers, content=b"{}")
-    assert told.json()["rejected"] == 1
-    assert "preference-applied" not in told.headers
-    assert told.headers["content-length"] == str(len(told.content))
+    response = server.ask("POST", "/operator/load/claims", headers=headers, content=b"{}")
+    assert response.json()["rejected"] == 1
+    assert "preference-applied" not in response.headers
+    assert response.headers["content-length"] == str(len(response.content))
 
 
 def test_a_client_waits_as_long_as_there_is_progress(there: tuple[Serving, Path]) -> None:

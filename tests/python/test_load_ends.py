@@ -75,8 +75,8 @@ def test_a_failed_load_leaves_nothing_or_everything(
         svc.load("claims", source)
     before, after = original.stat().st_size, complete.stat().st_size
     limits = [before + step * (after - before) // 15 for step in range(15)]
-    # The log is 0.6 % larger than the private copy, so only it exceeds the first of these.
-    limits += [after + step * after // 2000 for step in range(1, 15)]
+    # The log is 0.6 % larger than the private copy, so usually only it exceeds some of these.
+    limits += [*(after + step * after // 2000 for step in range(1, 15)), 2 * after]
     stores = [tmp_path / f"{number}.db" for number in range(len(limits))]
     for store in stores:
         shutil.copyfile(original, store)
@@ -84,7 +84,7 @@ def test_a_failed_load_leaves_nothing_or_everything(
     command = [sys.executable, "-c", PROGRAM, json.dumps(ways), str(source)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     ends = json.loads(done.stdout)
-    assert ends[0] == ends[15] == (KILLED if kills else REFUSED)
+    assert ends[0] == (KILLED if kills else REFUSED)
     assert ends[-1] == COMMITTED
     for store, end in zip(stores, ends, strict=True):
         with comptroller.open(store) as svc:

@@ -250,9 +250,11 @@ def test_a_load_in_pieces_reports_its_rows(operator: Service) -> None:
     ids = [f"c-{number}" for number in range(count)]
     row = short_line("claims")
     table = pa.table({**{name: [value] * count for name, value in row.items()}, "id": ids})
-    heard: list[int] = []
-    result = operator.load("claims", table, progress=lambda _done, _total, rows: heard.append(rows))
-    assert (result.inserted, heard == sorted(heard)) == (count, True)
+    row_counts: list[int] = []
+    result = operator.load(
+        "claims", table, progress=lambda _done, _total, rows: row_counts.append(rows)
+    )
+    assert (result.inserted, row_counts == sorted(row_counts)) == (count, True)
 
 
 # ---- folders -------------------------------------------------------------------------------------

@@ -129,8 +129,8 @@ def test_a_second_line_of_the_same_file(
     counts = {"inserted": 1, "updated": 0, "unchanged": 0, "rejected": 0}
     counts[expected if expected in counts else "rejected"] += 1
     assert {name: getattr(result, name) for name in counts} == counts
-    told = [(rejection.line, rejection.code) for rejection in result.rejections]
-    assert told == ([] if expected in counts else [(2, expected)])
+    rejections = [(rejection.line, rejection.code) for rejection in result.rejections]
+    assert rejections == ([] if expected in counts else [(2, expected)])
 
 
 def test_the_first_text_of_an_amount_is_kept(operator: Service, tmp_path: Path) -> None:

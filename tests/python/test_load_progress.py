@@ -43,31 +43,31 @@ class Slow(io.RawIOBase):
 
 
 def test_progress_is_reported_at_most_ten_times_a_second(operator: Service, data: bytes) -> None:
-    told: list[tuple[float, int, int | None, int]] = []
+    reports: list[tuple[float, int, int | None, int]] = []
     started = time.monotonic()
     result = accounted(
         operator.load(
             "claims",
             Slow(data),
             dry_run=True,
-            progress=lambda *figures: told.append((time.monotonic(), *figures)),
+            progress=lambda *figures: reports.append((time.monotonic(), *figures)),
         )
     )
     took = time.monotonic() - started
     assert result.read == ROWS
-    assert 2 <= len(told) <= took * 10 + 2
-    for before, after in itertools.pairwise(told):
+    assert 2 <= len(reports) <= took * 10 + 2
+    for before, after in itertools.pairwise(reports):
         assert after[0] - before[0] > 0.09
         assert after[1] >= before[1]
         assert after[3] >= before[3]
-    assert {total for _, _, total, _ in told} == {None}
+    assert {total for _, _, total, _ in reports} == {None}
 
 
 def test_progress_has_the_size_of_a_file(operator: Service, data: bytes) -> None:
-    told: list[tuple[int, int | None, int]] = []
-    operator.load("claims", io.BytesIO(data), progress=lambda *figures: told.append(figures))
-    assert told
-    for done, total, rows in told:
+    reports: list[tuple[int, int | None, int]] = []
+    operator.load("claims", io.BytesIO(data), progress=lambda *figures: reports.append(figures))
+    assert reports
+    for done, total, rows in reports:
         assert total == len(data)
         assert 0 <= done <= len(data)
         assert 0 <= rows <= ROWS

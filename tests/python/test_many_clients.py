@@ -38,12 +38,12 @@ from comptroller.http import app, server
 from comptroller.http.authority import local_authority
 
 async def held(exchange):
-    told = {
+    counts = {
         "tasks": len(asyncio.all_tasks()),
         "descriptors": len(os.listdir("/dev/fd")),
         "threads": threading.active_count(),
     }
-    await exchange.answer(200, b"application/json", json.dumps(told).encode())
+    await exchange.answer(200, b"application/json", json.dumps(counts).encode())
 
 path = sys.argv[1]
 with comptroller.open(path) as service, server.listen("127.0.0.1", 0) as bound:
@@ -84,16 +84,16 @@ class Running:
 
     def held(self) -> dict[str, int]:
         """Returns the numbers of tasks, descriptors and threads while one request is answered."""
-        told: dict[str, int] = httpx2.get(self.address + "/held", timeout=SOON_S).json()
-        return told
+        counts: dict[str, int] = httpx2.get(self.address + "/held", timeout=SOON_S).json()
+        return counts
 
     def is_as(self, before: dict[str, int]) -> bool:
         """Whether the server has no more resources than before."""
-        told = self.held()
+        counts = self.held()
         return (
-            told["tasks"] <= before["tasks"]
-            and told["descriptors"] <= before["descriptors"] + KEPT
-            and told["threads"] < 2 * CLIENTS
+            counts["tasks"] <= before["tasks"]
+            and counts["descriptors"] <= before["descriptors"] + KEPT
+            and counts["threads"] < 2 * CLIENTS
         )
 
 

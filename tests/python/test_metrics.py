@@ -51,9 +51,9 @@ def requests(ask: Asked) -> dict[tuple[str, ...], float]:
 def commits(ask: Asked) -> dict[str, float]:
     """Returns the histogram of writes by commit: its sum, its count and its buckets."""
     name = "comptroller_commit_writes"
-    told = numbers(ask)
-    buckets = {key[1]: count for key, count in told.items() if key[0] == f"{name}_bucket"}
-    return {"sum": told[(f"{name}_sum",)], "count": told[(f"{name}_count",)], **buckets}
+    samples = numbers(ask)
+    buckets = {key[1]: count for key, count in samples.items() if key[0] == f"{name}_bucket"}
+    return {"sum": samples[(f"{name}_sum",)], "count": samples[(f"{name}_count",)], **buckets}
 
 
 def test_requests_are_counted_by_the_template_of_their_path(ask: Asked) -> None:
@@ -84,10 +84,10 @@ def test_an_unknown_method_has_no_label(ask: Asked) -> None:
 
 def test_response_times_are_counted_by_route(ask: Asked) -> None:
     ask("GET", "/rewards/claims")
-    told = numbers(ask)
-    assert told["comptroller_request_seconds_count", "/rewards/claims"] == 1
-    assert 0 < told["comptroller_request_seconds_sum", "/rewards/claims"] < 60
-    buckets = [key for key in told if key[0] == "comptroller_request_seconds_bucket"]
+    samples = numbers(ask)
+    assert samples["comptroller_request_seconds_count", "/rewards/claims"] == 1
+    assert 0 < samples["comptroller_request_seconds_sum", "/rewards/claims"] < 60
+    buckets = [key for key in samples if key[0] == "comptroller_request_seconds_bucket"]
     assert len(buckets) <= 8 * 2
 
 
@@ -134,10 +134,10 @@ def test_loaded_rows_are_counted_by_kind(ask: Asked) -> None:
 
 def test_the_size_of_the_store_is_that_of_its_files(ask: Asked, store_path: Any) -> None:
     ask("PUT", IDENTITY, json={"id": "alice"})
-    told = numbers(ask)
-    assert told["comptroller_store_bytes", "store"] == store_path.stat().st_size
+    samples = numbers(ask)
+    assert samples["comptroller_store_bytes", "store"] == store_path.stat().st_size
     wal = store_path.with_name(store_path.name + "-wal")
-    assert told["comptroller_store_bytes", "wal"] == wal.stat().st_size > 0
+    assert samples["comptroller_store_bytes", "wal"] == wal.stat().st_size > 0
 
 
 def test_a_store_in_memory_has_no_size() -> None:

@@ -104,23 +104,23 @@ def test_damaged_keys_are_refused_and_unchanged(served: Served, key_file: Secret
 @pytest.mark.parametrize(
     "change",
     [
-        lambda told: told[0].pop("client_id"),
-        lambda told: told[0].update(customer=""),
-        lambda told: told[0].update(scopes=["unheard:of"]),
-        lambda told: told[0].update(secret="x"),
-        lambda told: told[0]["secret"].update(n=1000),
-        lambda told: told[0]["secret"].update(n=2**40),
-        lambda told: told[0]["secret"].update(salt="!"),
-        lambda told: told.append(1),
+        lambda entries: entries[0].pop("client_id"),
+        lambda entries: entries[0].update(customer=""),
+        lambda entries: entries[0].update(scopes=["unheard:of"]),
+        lambda entries: entries[0].update(secret="x"),
+        lambda entries: entries[0]["secret"].update(n=1000),
+        lambda entries: entries[0]["secret"].update(n=2**40),
+        lambda entries: entries[0]["secret"].update(salt="!"),
+        lambda entries: entries.append(1),
     ],
 )
 def test_damaged_clients_are_refused(
     served: Served, registry: SecretFile, change: Callable[[Any], object]
 ) -> None:
     served.register()
-    told = json.loads(registry.path.read_bytes())
-    change(told)
-    registry.path.write_text(json.dumps(told))
+    entries = json.loads(registry.path.read_bytes())
+    change(entries)
+    registry.path.write_text(json.dumps(entries))
     with pytest.raises(comptroller.Unusable, match=r"store\.db\.clients is damaged"):
         clients.read(registry)
 

@@ -19,21 +19,21 @@ DOCS = Path(__file__).parents[2] / "docs" / "http.md"
 
 def test_the_metadata_has_the_other_urls(served: Served) -> None:
     answer = served.ask("GET", METADATA_PATH)
-    told = answer.json()
+    metadata = answer.json()
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
-    assert told["issuer"] == ISSUER
-    assert told["token_endpoint"] == ISSUER + TOKEN_PATH
-    assert told["jwks_uri"] == ISSUER + JWKS_PATH
-    assert told["grant_types_supported"] == ["client_credentials"]
-    assert told["response_types_supported"] == []
-    assert len(told["scopes_supported"]) == 12
+    assert metadata["issuer"] == ISSUER
+    assert metadata["token_endpoint"] == ISSUER + TOKEN_PATH
+    assert metadata["jwks_uri"] == ISSUER + JWKS_PATH
+    assert metadata["grant_types_supported"] == ["client_credentials"]
+    assert metadata["response_types_supported"] == []
+    assert len(metadata["scopes_supported"]) == 12
     assert served.ask("POST", METADATA_PATH).headers["allow"].startswith("GET")
 
 
 def test_the_published_keys_are_public(served: Served) -> None:
-    told = served.ask("GET", JWKS_PATH).json()
-    assert [key.keys() for key in told["keys"]] == [{"kty", "crv", "x", "kid", "alg", "use"}]
-    assert {key["alg"] for key in told["keys"]} == {"Ed25519"}
+    key_set = served.ask("GET", JWKS_PATH).json()
+    assert [key.keys() for key in key_set["keys"]] == [{"kty", "crv", "x", "kid", "alg", "use"}]
+    assert {key["alg"] for key in key_set["keys"]} == {"Ed25519"}
 
 
 def test_the_metadata_of_a_mounted_application_leads_to_it(
@@ -50,6 +50,6 @@ def test_the_metadata_of_a_mounted_application_leads_to_it(
     resources = authority.resources
     application = app(operator, authenticator=authority.authenticator, resources=resources)
     with Asked(Router([Mount(path, application)])) as ask:
-        told = ask("GET", path + METADATA_PATH).json()
-        assert ask("POST", told["token_endpoint"]).status_code == 400
-        assert ask("GET", told["jwks_uri"]).json()["keys"]
+        metadata = ask("GET", path + METADATA_PATH).json()
+        assert ask("POST", metadata["token_endpoint"]).status_code == 400
+        assert ask("GET", metadata["jwks_uri"]).json()["keys"]

@@ -67,8 +67,8 @@ def test_a_scope_must_match_completely(served: Served) -> None:
 
 def test_a_client_without_scopes_has_all_client_scopes(served: Served) -> None:
     for customer in ("acme", None):
-        told = served.ask_token(served.register("all", customer)).json()["scope"].split(" ")
-        assert told == [
+        scopes = served.ask_token(served.register("all", customer)).json()["scope"].split(" ")
+        assert scopes == [
             scope for scope in SCOPES if scope.startswith("operator:") == (customer is None)
         ]
 

@@ -57,8 +57,8 @@ def test_a_token_is_valid_for_one_audience(
     one = Served(store_path, service)
     token = one.token(one.register())
     other = Served(store_path, service, audience="urn:another")
-    told = other.show(token).headers["www-authenticate"]
-    assert "the token is for another audience" in told
+    challenge = other.show(token).headers["www-authenticate"]
+    assert "the token is for another audience" in challenge
 
 
 @pytest.mark.parametrize("issuer", ["http://127.0.0.1:8080", "http://[::1]", "https://a/books"])
@@ -92,8 +92,8 @@ def test_the_most_recent_tokens_are_cached() -> None:
     claims = {"iss": "i", "aud": "a", "exp": clock() + 60, "sub": "s", "customer": "acme"}
 
     def token(number: int) -> bytes:
-        told = {**claims, "jti": str(number)}
-        return jwt.encode(header, told, key, algorithms=["Ed25519"]).encode()
+        payload = {**claims, "jti": str(number)}
+        return jwt.encode(header, payload, key, algorithms=["Ed25519"]).encode()
 
     async def show(*numbers: int) -> int:
         """Returns how many of these tokens were verified."""

@@ -85,10 +85,10 @@ def post(served: Served, header: str | None, body: str | bytes, type: str = FORM
 
 
 def is_error(answer: Any, status: int, error: str) -> None:
-    told = answer.json()
-    assert (answer.status_code, told["error"]) == (status, error)
-    assert told.keys() == {"error", "error_description"}
-    assert all(" " <= letter <= "~" and letter not in '"\\' for letter in told["error_description"])
+    body = answer.json()
+    assert (answer.status_code, body["error"]) == (status, error)
+    assert body.keys() == {"error", "error_description"}
+    assert all(" " <= letter <= "~" and letter not in '"\\' for letter in body["error_description"])
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["pragma"] == "no-cache"
@@ -144,15 +144,15 @@ def test_the_token_endpoint_grants(
     served: Served, known: Known, header: str | None, body: str, scope: str
 ) -> None:
     answer = post(served, header and fill(header, known), fill(body, known))
-    told = answer.json()
+    document = answer.json()
     assert answer.status_code == 200
-    assert told.keys() == {"access_token", "token_type", "expires_in", "scope"}
-    assert (told["token_type"], told["expires_in"]) == ("Bearer", 3600)
-    assert set(told["scope"].split(" ")) == set(scope.split(" "))
+    assert document.keys() == {"access_token", "token_type", "expires_in", "scope"}
+    assert (document["token_type"], document["expires_in"]) == ("Bearer", 3600)
+    assert set(document["scope"].split(" ")) == set(scope.split(" "))
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["pragma"] == "no-cache"
-    assert served.show(told["access_token"]).status_code == 200
+    assert served.show(document["access_token"]).status_code == 200
 
 
 @given(st.binary(max_size=30), st.binary(max_size=30))

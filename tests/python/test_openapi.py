@@ -117,10 +117,10 @@ def test_the_application_accepts_the_documented_requests(operator: comptroller.S
 
 def test_an_operation_has_its_name_at_its_first_path() -> None:
     for row in ROWS:
-        told = documented()[row.path, row.method]
+        published = documented()[row.path, row.method]
         name = row.operation.replace(".", "_")
-        assert told["operationId"] in (name, name + "_v2", name + "_operator")
-        assert told["summary"] == OPERATIONS[row.operation]["summary"]
+        assert published["operationId"] in (name, name + "_v2", name + "_operator")
+        assert published["summary"] == OPERATIONS[row.operation]["summary"]
     ids = {operation["operationId"] for operation in documented().values()}
     assert {name.replace(".", "_") for name in OPERATIONS} <= ids
     assert documented()["/rewards/claims", "GET"]["operationId"] == "claims_list"
@@ -129,12 +129,14 @@ def test_an_operation_has_its_name_at_its_first_path() -> None:
 
 @pytest.mark.parametrize("name", DESCRIPTION["records"])
 def test_a_response_has_the_members_of_its_record_and_may_have_others(name: str) -> None:
-    told, record = SCHEMAS[name], DESCRIPTION["records"][name]["members"]
-    assert list(told["properties"]) == list(record)
-    assert told["required"] == [member for member, said in record.items() if said["required"]]
-    assert "additionalProperties" not in told
-    for member, said in record.items():
-        assert told["properties"][member]["description"] == said["doc"]
+    schema, record = SCHEMAS[name], DESCRIPTION["records"][name]["members"]
+    assert list(schema["properties"]) == list(record)
+    assert schema["required"] == [
+        member for member, definition in record.items() if definition["required"]
+    ]
+    assert "additionalProperties" not in schema
+    for member, definition in record.items():
+        assert schema["properties"][member]["description"] == definition["doc"]
 
 
 @pytest.mark.parametrize("name", DESCRIPTION["enums"])
@@ -144,11 +146,11 @@ def test_a_closed_set_has_its_values(name: str) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
 def test_a_request_has_all_parameters_of_the_core(row: Any) -> None:
-    told, operation = documented()[row.path, row.method], OPERATIONS[row.operation]
+    published, operation = documented()[row.path, row.method], OPERATIONS[row.operation]
     request = operation["request"]
     described = DESCRIPTION["requests"].get(request) or DESCRIPTION["records"][request]
     members = described["members"]
-    outside = {*parameters(told, "path"), *parameters(told, "query")}
+    outside = {*parameters(published, "path"), *parameters(published, "query")}
     inside: set[str] = set()
     if operation["is_write"]:
         schema = SCHEMAS.get(request + "Input") or SCHEMAS[request]
@@ -163,8 +165,8 @@ def test_a_request_has_all_parameters_of_the_core(row: Any) -> None:
 def test_an_export_takes_the_filters_of_its_list(kind: str) -> None:
     request = OPERATIONS[kind.replace("-", "_") + ".list"]["request"]
     filters = set(DESCRIPTION["requests"][request]["members"]) - {"limit", "order", "page_cursor"}
-    told = documented()[f"/operator/export/{kind}", "GET"]
-    assert set(parameters(told, "query")) == filters | {"format"}
+    published = documented()[f"/operator/export/{kind}", "GET"]
+    assert set(parameters(published, "query")) == filters | {"format"}
 
 
 def test_arrays_of_a_query_are_repeated_keys_and_bounded() -> None:
@@ -198,10 +200,10 @@ def test_an_operation_needs_its_scope_or_the_operators(row: Any) -> None:
     operation = OPERATIONS[row.operation]
     of_operator = "operator:write" if operation["is_write"] else "operator:read"
     of_client = [] if row.path.startswith("/operator/") else [operation["scope"]]
-    told = documented()[row.path, row.method]
+    published = documented()[row.path, row.method]
     scopes = dict.fromkeys([*of_client, of_operator])
-    assert told["security"] == [{"oauth2": [scope]} for scope in scopes]
-    assert {"401", "403", "429"} <= set(told["responses"])
+    assert published["security"] == [{"oauth2": [scope]} for scope in scopes]
+    assert {"401", "403", "429"} <= set(published["responses"])
 
 
 def test_the_authority_decides_the_security_schemes() -> None:
@@ -236,9 +238,9 @@ def test_every_error_response_is_a_problem_with_its_codes() -> None:
         if problem["code"] in by_clients:
             assert f"Problem{problem['status']}" not in responses
             continue
-        told = responses[f"Problem{problem['status']}"]
-        assert f"`{problem['code']}`" in told["description"]
-        assert list(told["content"]) == ["application/problem+json"]
+        response = responses[f"Problem{problem['status']}"]
+        assert f"`{problem['code']}`" in response["description"]
+        assert list(response["content"]) == ["application/problem+json"]
 
 
 def test_the_server_url_is_relative_to_the_document() -> None:

@@ -49,8 +49,8 @@ def test_a_value_is_valid_if_the_service_accepts_it(
     shared_core_client: Any, operation: str, name: str, good: list[str], bad: list[str]
 ) -> None:
     path = next(row.path for row in ROWS if row.operation == operation)
-    told = DOCUMENT["paths"][path]["get"]["parameters"]
-    (schema,) = [parameter["schema"] for parameter in told if parameter.get("name") == name]
+    parameters = DOCUMENT["paths"][path]["get"]["parameters"]
+    (schema,) = [parameter["schema"] for parameter in parameters if parameter.get("name") == name]
     judge = validator(schema["items"] if schema.get("type") == "array" else schema)
     for value in good:
         shared_core_client(operation, {name: value})
@@ -104,9 +104,14 @@ AMOUNTS = [
 def test_an_amount_is_valid_if_the_service_accepts_it(
     shared_core_client: Any, text: str, is_amount: bool, is_signed: bool
 ) -> None:
-    told = {"id": "a", "status": "PENDING", "created_at": "2026-01-31T23:59:59Z"}
+    orchestration = {"id": "a", "status": "PENDING", "created_at": "2026-01-31T23:59:59Z"}
     for schema, operation, record, expected in [
-        ("OrchestrationInput", "orchestrations.put", told | {"source_amount": text}, is_signed),
+        (
+            "OrchestrationInput",
+            "orchestrations.put",
+            orchestration | {"source_amount": text},
+            is_signed,
+        ),
         ("ObservePayoutGroup", "payout_groups.observe", {"balance": text}, is_amount),
     ]:
         assert validator(SCHEMAS[schema]).is_valid(record) is expected

@@ -55,8 +55,8 @@ def test_groups_without_a_deviation_are_drawn_at_the_edge_or_counted() -> None:
         (0.0, "within tolerance"),
         *[(13.5, "beyond it")] * 3,
     ]
-    told = notes_of(picture)[1:]
-    assert told == [
+    notes = notes_of(picture)[1:]
+    assert notes == [
         "Furthest: g-1 in 2026-01, +900%.",
         "Crosses at the edge: 1 claimed on holdings of 0.",
         "Most: g-2 in 2026-01.",
@@ -67,7 +67,7 @@ def test_groups_without_a_deviation_are_drawn_at_the_edge_or_counted() -> None:
         "Not drawn: 1 with a rate of 0, as the median is.",
         "Grey: within the tolerance.",
     ]
-    not_drawn = sum(int(note.split()[2]) for note in told if note.startswith("Not drawn"))
+    not_drawn = sum(int(note.split()[2]) for note in notes if note.startswith("Not drawn"))
     assert len(strips) + not_drawn == len(RECONCILED)
 
 

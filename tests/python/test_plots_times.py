@@ -47,9 +47,9 @@ def test_times_are_drawn_as_a_distribution(operator: comptroller.Service) -> Non
     assert sum(step["claims"] for step in steps) == 7
     highest = {step["claims"]: step["place"] - step["top"] for step in steps if step["place"] == 1}
     assert highest[3] == pytest.approx(3 * highest[1])
-    told = notes_of(picture)
-    assert "Drawn as 1 ms: 1 shorter times, 0 of them negative." in told
-    assert "Drawn at 1 ms: 2 claims that took 1 ms or less." in told
+    notes = notes_of(picture)
+    assert "Drawn as 1 ms: 1 shorter times, 0 of them negative." in notes
+    assert "Drawn at 1 ms: 2 claims that took 1 ms or less." in notes
     shown = texts_of(svg_of(picture))
     assert {"INK", "(none)", "p50", "p90", "p99"} < shown
 

@@ -69,7 +69,7 @@ svc.identities.put(id="alice")
 reading, writing = os.pipe()
 child = os.fork()
 if child == 0:
-    told = []
+    outcomes = []
     for ask in (
         lambda: svc.identities.get("alice"),
         lambda: svc.identities.put(id="bob"),
@@ -78,11 +78,11 @@ if child == 0:
         lambda: svc.check(),
     ):
         try:
-            told.append(repr(ask()))
+            outcomes.append(repr(ask()))
         except comptroller.Closed as error:
-            told.append(error.code)
+            outcomes.append(error.code)
     svc.close()
-    os.write(writing, json.dumps(told).encode())
+    os.write(writing, json.dumps(outcomes).encode())
     os._exit(0)
 os.close(writing)
 print(os.fdopen(reading).read())

@@ -27,11 +27,11 @@ class Listener(ThreadingHTTPServer):
     """A server that returns one document, and records its requests."""
 
     def __init__(self, document: object) -> None:
-        heard: list[tuple[str, str, str | None]] = []
+        requests: list[tuple[str, str, str | None]] = []
 
         class Handler(BaseHTTPRequestHandler):
             def _answer(self) -> None:
-                heard.append((self.command, self.path, self.headers.get("authorization")))
+                requests.append((self.command, self.path, self.headers.get("authorization")))
                 self.rfile.read(int(self.headers.get("content-length") or 0))
                 body = msgspec.json.encode(document)
                 self.send_response(200)
@@ -45,14 +45,14 @@ class Listener(ThreadingHTTPServer):
                 """Logs nothing."""
 
         super().__init__(("127.0.0.1", 0), Handler)
-        self.heard = heard
+        self.requests = requests
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
 @pytest.fixture(name="listeners")
 def _listeners(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Listener, Listener]]:
-    told = {"items": [], "next_page_cursor": "", "access_token": "t", "token_type": "bearer"}
-    with Listener({**told, **KEYS}) as there, Listener(told) as proxy:
+    document = {"items": [], "next_page_cursor": "", "access_token": "t", "token_type": "bearer"}
+    with Listener({**document, **KEYS}) as there, Listener(document) as proxy:
         for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.server_port}")
         for name in ("no_proxy", "NO_PROXY"):
@@ -84,12 +84,12 @@ def test_a_connection_to_this_machine_bypasses_the_proxy(
 ) -> None:
     there, proxy = listeners
     assert ask(f"http://{host}:{there.server_port}").items == []
-    assert [path.partition("?")[0] for _, path, _ in there.heard] == [
+    assert [path.partition("?")[0] for _, path, _ in there.requests] == [
         "/oauth2/token",
         "/rewards/claims",
     ]
-    assert all(authorization for _, _, authorization in there.heard)
-    assert proxy.heard == []
+    assert all(authorization for _, _, authorization in there.requests)
+    assert proxy.requests == []
 
 
 def test_a_connection_to_another_machine_uses_the_proxy(
@@ -98,10 +98,10 @@ def test_a_connection_to_another_machine_uses_the_proxy(
     there, proxy = listeners
     with comptroller.connect("http://books.example", token="t", allow_http=True) as service:
         assert service.claims.list().items == []
-    assert [path.partition("?")[0] for _, path, _ in proxy.heard] == [
+    assert [path.partition("?")[0] for _, path, _ in proxy.requests] == [
         "http://books.example/rewards/claims"
     ]
-    assert there.heard == []
+    assert there.requests == []
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
@@ -112,5 +112,5 @@ def test_keys_on_this_machine_are_fetched_without_the_proxy(
     published: Any = PublishedKeys(f"http://{host}:{there.server_port}/jwks", lambda: 0.0)
     found = asyncio.run(published.key("k"))
     assert found is not None
-    assert [path for _, path, _ in there.heard] == ["/jwks"]
-    assert proxy.heard == []
+    assert [path for _, path, _ in there.requests] == ["/jwks"]
+    assert proxy.requests == []

@@ -208,8 +208,8 @@ def test_rejected_lines_are_shown_and_set_the_exit_code(run: Run, tmp_path: Path
     assert ended.code == again.code == 1
     assert re.search(r"^claims +2 +1 +0 +0 +1 +0$", ended.out, re.MULTILINE)
     assert re.search(r"^claims +2 +0 +0 +1 +1 +0$", again.out, re.MULTILINE)
-    for told in (ended.out, again.out):
-        assert re.search(r"^ +1  already-exists +", told, re.MULTILINE)
+    for output in (ended.out, again.out):
+        assert re.search(r"^ +1  already-exists +", output, re.MULTILINE)
 
 
 def test_credentials_come_from_the_environment(

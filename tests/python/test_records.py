@@ -207,18 +207,18 @@ def test_a_record_is_read_by_msgspec_itself() -> None:
 @pytest.mark.parametrize("amount", ["0.000000000000000000", "0.0000001", "1.50", "1000"])
 def test_to_dict_gives_values_for_json_and_load(amount: str) -> None:
     claim = decoding.read(claim_json(f'"{amount}"'), Claim)
-    told = claim.to_dict()
-    assert told["amount"] == amount
-    assert decoding.read(json.dumps(told).encode(), Claim) == claim
-    assert "tx_hash" not in told
+    members = claim.to_dict()
+    assert members["amount"] == amount
+    assert decoding.read(json.dumps(members).encode(), Claim) == claim
+    assert "tx_hash" not in members
     with comptroller.open(":memory:") as service:
-        told["payout_group_id"] = "11111111-1111-4111-8111-111111111111"
-        assert service.load("claims", [told]).inserted == 1
+        members["payout_group_id"] = "11111111-1111-4111-8111-111111111111"
+        assert service.load("claims", [members]).inserted == 1
 
 
 def test_to_dict_includes_nested_records() -> None:
     with comptroller.open(":memory:") as service:
         service.identities.put(id="alice", metadata={"a": "1"}, user_disabled=True)
-        told = json.loads(json.dumps(service.identities.get("alice").to_dict()))
-    assert told["metadata"] == {"a": "1"}
-    assert told["status_details"]["active_controls"][0]["type"] == "SELL_ONLY"
+        members = json.loads(json.dumps(service.identities.get("alice").to_dict()))
+    assert members["metadata"] == {"a": "1"}
+    assert members["status_details"]["active_controls"][0]["type"] == "SELL_ONLY"

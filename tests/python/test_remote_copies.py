@@ -162,13 +162,13 @@ def open_remote(store_path: Path) -> Iterator[Opener]:
 
 def test_progress_reports_bytes_and_rows(open_remote: Opener, tmp_path: Path) -> None:
     path = comptroller.sample("claims", 20_000, out=tmp_path / "claims.ndjson")
-    told: list[tuple[int, int | None, int]] = []
-    result = open_remote().load("claims", path, progress=lambda *each: told.append(each))
+    reports: list[tuple[int, int | None, int]] = []
+    result = open_remote().load("claims", path, progress=lambda *each: reports.append(each))
     assert result.inserted == 20_000
-    for done, total, rows in told:
+    for done, total, rows in reports:
         assert 0 <= done <= path.stat().st_size == total
         assert 0 <= rows <= 20_000
-    assert told == sorted(told)
+    assert reports == sorted(reports)
 
 
 def test_an_exception_of_progress_ends_a_remote_load(open_remote: Opener) -> None:
@@ -183,7 +183,7 @@ def test_an_exception_of_progress_ends_a_remote_load(open_remote: Opener) -> Non
             buffer[:size] = b"{}" * (size // 2)
             return size
 
-    def stop(*_told: object) -> None:
+    def stop(*_figures: object) -> None:
         raise KeyboardInterrupt
 
     operator = open_remote()

@@ -106,7 +106,7 @@ def test_one_thread_fetches_a_token_for_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "kind", "detail"),
+    ("body", "status", "kind", "detail"),
     [
         ({"error": "invalid_client"}, 401, "Unauthenticated", "invalid_client"),
         (
@@ -124,9 +124,9 @@ def test_one_thread_fetches_a_token_for_all() -> None:
     ],
 )
 def test_a_client_without_a_token_gets_the_error(
-    told: Any, status: int, kind: str, detail: str
+    body: Any, status: int, kind: str, detail: str
 ) -> None:
-    there = Elsewhere(page(), token=lambda _request: httpx2.Response(status, json=told))
+    there = Elsewhere(page(), token=lambda _request: httpx2.Response(status, json=body))
     with pytest.raises(comptroller.Error) as refused:
         read(there.connect(**CLIENT))
     assert type(refused.value) is getattr(errors, kind)
@@ -138,10 +138,10 @@ def test_a_temporary_failure_of_the_token_endpoint_is_retried() -> None:
     left = [LOST, answer(503, retry_after="3"), tokens("t-1")(None)]
 
     def issued(_request: httpx2.Request) -> httpx2.Response:
-        told = left.pop(0)
-        if isinstance(told, Exception):
-            raise told
-        return told
+        outcome = left.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     there = Elsewhere(page(), token=issued)
     read(there.connect(**CLIENT))

@@ -103,12 +103,12 @@ def test_pictures_of_one_page_have_distinct_ids(whole: str) -> None:
 
 
 def test_only_ids_and_references_are_prefixed(operator: comptroller.Service) -> None:
-    said = 'id="q1" url(#z) href="#k" >'
-    load(operator, "claims", claim(onchain_status="FAILED", error_message=said))
+    message = 'id="q1" url(#z) href="#k" >'
+    load(operator, "claims", claim(onchain_status="FAILED", error_message=message))
     html = operator.reports.failures().html()
-    assert Seen(html).text.count(said) >= 2
+    assert Seen(html).text.count(message) >= 2
     page = document([operator.reports.failures()] * 2, "Twice")
-    assert Seen(page).text.count(said) >= 4
+    assert Seen(page).text.count(message) >= 4
 
 
 def test_control_characters_are_escaped(operator: comptroller.Service) -> None:

@@ -31,7 +31,7 @@ def unlike(made: Made, last: int, band: float) -> list[tuple[Any, ...]]:
     """The definition in fractions, from the claims of one series and the last day of all."""
     first = min(day for day, _ in made)
     days = range(first, last + 1)
-    told = []
+    anomalies = []
     for measure in ("amount", "claims"):
         values = dict.fromkeys(days, Decimal(0))
         with localcontext(prec=60):
@@ -43,8 +43,8 @@ def unlike(made: Made, last: int, band: float) -> list[tuple[Any, ...]]:
             for day, value in values.items():
                 if value != median and abs(Fraction(value) - Fraction(median)) > far:
                     score = float(value - median) / float(mad) if mad else None
-                    told.append((at(days=day), measure, value, median, mad, score))
-    return sorted(told)
+                    anomalies.append((at(days=day), measure, value, median, mad, score))
+    return sorted(anomalies)
 
 
 def made(days: Made, **members: Any) -> list[dict[str, Any]]:
@@ -198,7 +198,9 @@ def test_a_sample_matches_plain_python(operator: comptroller.Service) -> None:
     found = defaultdict(list)
     for row in rows:
         found[row["chain"], row["asset"]].append(only([row], *FIGURES)[0])
-    assert found == {key: told for key, each in series.items() if (told := unlike(each, last, 3))}
+    assert found == {
+        key: anomalies for key, each in series.items() if (anomalies := unlike(each, last, 3))
+    }
     assert found
 
 

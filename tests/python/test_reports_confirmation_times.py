@@ -165,13 +165,13 @@ def test_percentiles_of_a_sample_match_the_definition(
         until = each.confirmed_at if ended else newest
         if each.onchain_status in ("CONFIRMED", "SUBMITTED") and each.submitted_at and until:
             began = each.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
-            told = {
+            key_values = {
                 "chain": each.blockchain,
                 "week": began - timedelta(days=began.weekday()),
                 "status": each.onchain_status,
             }
             took = (until - each.submitted_at) // timedelta(microseconds=1)
-            times[tuple(told[key] for key in by)].append((took, ended))
+            times[tuple(key_values[key] for key in by)].append((took, ended))
     rows = ran(operator, "confirmation_times", by)
     found = {tuple(row[key] for key in by): only([row], *FIGURES)[0] for row in rows}
     assert found == {key: figures(each) for key, each in times.items()}

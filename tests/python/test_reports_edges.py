@@ -127,14 +127,14 @@ def outcome(svc: comptroller.Service, name: str, engine: str) -> Report | str:
 def test_every_report_is_computed_and_drawn(
     stores: dict[str, comptroller.Service], tmp_path: Path, name: str, edge: str
 ) -> None:
-    told = outcome(stores[edge], name, "duckdb")
+    result = outcome(stores[edge], name, "duckdb")
     if edge in ("nothing", "one claim", "a missing group") and name in UNKNOWN:
-        assert told == f"not-found: there is no {UNKNOWN[name]} {GROUP}"
+        assert result == f"not-found: there is no {UNKNOWN[name]} {GROUP}"
     else:
-        assert isinstance(told, Report)
-        told.plot().save(str(tmp_path / "picture.svg"))
-        assert repr(told)
-        assert told._repr_html_()
+        assert isinstance(result, Report)
+        result.plot().save(str(tmp_path / "picture.svg"))
+        assert repr(result)
+        assert result._repr_html_()
 
 
 @pytest.mark.parametrize("edge", [pytest.param(edge, marks=MARKS) for edge in EDGES])
@@ -154,10 +154,10 @@ def test_every_engine_gives_the_same_rows(
 
 def test_money_is_exact_in_every_report(stores: dict[str, comptroller.Service]) -> None:
     for name in NAMES:
-        told = outcome(stores["all failed"], name, "duckdb")
-        assert isinstance(told, Report)
+        report = outcome(stores["all failed"], name, "duckdb")
+        assert isinstance(report, Report)
         money = {"amount", "claimed", "holdings", "value", "median", "mad"}
-        for column, type in told.to_polars().schema.items():
+        for column, type in report.to_polars().schema.items():
             parts = set(column.split("_"))
             if parts & money and not parts & {"share", "average", "days", "rate"}:
                 assert type == polars.Decimal(38, 18), f"{name}: {column}"
@@ -171,9 +171,9 @@ def test_a_damaged_store_is_reported(tmp_path: Path) -> None:
         connection.executescript("UPDATE claims SET amount = 'much'")
     with comptroller.open(path, read_only=True) as svc:
         for name in ("claims_summary", "cohort"):
-            told = outcome(svc, name, "duckdb")
-            assert isinstance(told, str)
-            assert told.startswith("unusable: the store is damaged")
+            message = outcome(svc, name, "duckdb")
+            assert isinstance(message, str)
+            assert message.startswith("unusable: the store is damaged")
         with (
             open_query(svc, "SELECT sum(amount) FROM claims") as asked,
             pytest.raises(comptroller.Unusable, match="the store is damaged"),

@@ -116,14 +116,14 @@ def test_a_sample_matches_a_python_loop(operator: comptroller.Service, by: tuple
             latest[each.payout_group_id] = max(newest, each.created_at)
     parts: dict[tuple[object, ...], list[Any]] = defaultdict(list)
     for each in claims:
-        told = {
+        key_values = {
             "asset": each.asset_type,
             "month": each.created_at.replace(day=1, hour=0, minute=0, second=0, microsecond=0),
             "status": each.onchain_status,
             "jurisdiction": jurisdictions.get(each.payout_group_id),
         }
         if each.onchain_status == "FAILED":
-            parts[(*(told[key] for key in by), each.error_message)].append(each)
+            parts[(*(key_values[key] for key in by), each.error_message)].append(each)
     found = {}
     with localcontext(prec=60):
         for key, several in parts.items():

@@ -81,16 +81,16 @@ def test_an_identity_shows_its_controls_and_orchestrations(operator: comptroller
     moved = {"identity_id": identity.id, "status": "COMPLETED", "source_asset": "EUR"}
     load(operator, "orchestrations", orchestration(**moved, updated_at=at(90)))
     rows = ran(operator, "history", identity.id)
-    told = {(row["record"], row["event"]): row for row in rows}
-    assert set(told) == {
+    events = {(row["record"], row["event"]): row for row in rows}
+    assert set(events) == {
         *(("identity", "created"), ("control", "created"), ("control", "lifted")),
         *(("orchestration", "created"), ("orchestration", "completed")),
     }
-    made = told["control", "created"]
+    made = events["control", "created"]
     assert made["actor"] == "operator"
     assert "FROZEN" in made["detail"]
     assert "asked by a court" in made["detail"]
-    assert told["control", "lifted"]["detail"] == "lifted"
+    assert events["control", "lifted"]["detail"] == "lifted"
 
 
 def test_events_of_one_time_are_in_logical_order(operator: comptroller.Service) -> None:

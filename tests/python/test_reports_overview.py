@@ -67,9 +67,9 @@ def test_usual_records_give_no_findings(store: comptroller.Service) -> None:
 def test_a_stuck_chain_is_found(store: comptroller.Service) -> None:
     waits = {"onchain_status": "SUBMITTED", "confirmed_at": None, "updated_at": at(days=20)}
     load(store, "claims", *(made(19, number, **waits) for number in range(2)))
-    (report, told), *_ = findings(store)
+    (report, finding), *_ = findings(store)
     assert report == "stuck_claims"
-    assert told == "INK: 2 claims wait longer than 1 min 00 s, the oldest for 1 d 00 h"
+    assert finding == "INK: 2 claims wait longer than 1 min 00 s, the oldest for 1 d 00 h"
 
 
 def test_a_failing_schedule_is_found(store: comptroller.Service) -> None:
@@ -77,8 +77,8 @@ def test_a_failing_schedule_is_found(store: comptroller.Service) -> None:
     lines = [made(19, number, **failed, claim_schedule_id="daily") for number in range(3)]
     load(store, "claims", made(10, claim_schedule_id="daily"), *lines)
     reports = dict(findings(store))
-    told = "daily: 3 claims failed since 2026-01-20, none confirmed: out of gas"
-    assert reports["failing_schedules"] == told
+    finding = "daily: 3 claims failed since 2026-01-20, none confirmed: out of gas"
+    assert reports["failing_schedules"] == finding
 
 
 def test_a_group_outside_the_tolerance_is_found(store: comptroller.Service) -> None:

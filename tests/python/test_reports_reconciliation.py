@@ -202,7 +202,7 @@ def test_a_sample_matches_fractions(operator: comptroller.Service, tmp_path: Pat
     claims = [each for each in operator.claims.iter() if each.onchain_status == "CONFIRMED"]
     seen = [
         *((each.payout_group_id, each.confirmed_at) for each in claims if each.confirmed_at),
-        *((owners[owner], at) for owner, told in stood.items() for at, _ in told),
+        *((owners[owner], at) for owner, balances in stood.items() for at, _ in balances),
     ]
     newest = max(at for owner, at in seen if owner)
     begins, ends = day(1, 6), min(day(1, 7), day(newest.day, newest.month) + timedelta(1))
@@ -240,12 +240,14 @@ def test_a_sample_matches_fractions(operator: comptroller.Service, tmp_path: Pat
 
 def mean_of(addresses: list[list[tuple[datetime, Decimal]]], until: datetime) -> Fraction | None:
     """Returns the holdings by time, from the first balance or the first of June on."""
-    begins = max(day(1, 6), min((at for told in addresses for at, _ in told), default=until))
+    begins = max(
+        day(1, 6), min((at for balances in addresses for at, _ in balances), default=until)
+    )
     if begins >= until:
         return None
     held = Fraction(0)
-    for told in addresses:
-        moments = sorted(told)
+    for balances in addresses:
+        moments = sorted(balances)
         ends = [*(at for at, _ in moments[1:]), until]
         for (at, value), end in zip(moments, ends, strict=False):
             lasted = min(end, until) - max(at, begins)

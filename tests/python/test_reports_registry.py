@@ -85,9 +85,9 @@ def test_a_method_has_the_signature_and_docstring_of_its_entry(name: str) -> Non
     assert taken[0] == "self"
     assert ("by" in taken) == (definition.by is not None)
     assert set(definition.takes) <= set(taken)
-    told = inspect.getdoc(method) or ""
+    docstring = inspect.getdoc(method) or ""
     for word in (definition.question, *definition.columns, *definition.takes):
-        assert word in told
+        assert word in docstring
 
 
 def test_the_stub_matches_the_registry() -> None:

@@ -32,35 +32,35 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from serving import serving
 
 
-class Unsayable(NamedTuple):
-    """An error that the document cannot express, because JSON Schema cannot state the rule."""
+class RuleOutsideSchema(NamedTuple):
+    """The error of a rule that JSON Schema cannot state."""
 
     code: str
     field: str  # the end of the first field's name
     message: str  # the message
 
-    def is_told_by(self, problem: dict[str, Any]) -> bool:
+    def matches(self, problem: dict[str, Any]) -> bool:
         """Whether an error is this one."""
         fault = (problem.get("errors") or [{"field": "", "message": ""}])[0]
         is_of_field = fault["field"].endswith(self.field)
         return problem["code"] == self.code and is_of_field and self.message in fault["message"]
 
 
-UNSAYABLE = [
+OUTSIDE_SCHEMA = [
     # A cursor must be that of an earlier page with the same filters.
-    Unsayable("invalid-cursor", "page_cursor", "is not a cursor of this list"),
+    RuleOutsideSchema("invalid-cursor", "page_cursor", "is not a cursor of this list"),
     # The id of the body must be that of the path.
-    Unsayable("id-mismatch", "id", "but the path names"),
+    RuleOutsideSchema("id-mismatch", "id", "but the path names"),
     # Mixed case must be the checksum of EIP-55, base58 must have 32 bytes.
-    Unsayable("invalid-request", "address", "must be an address of"),
+    RuleOutsideSchema("invalid-request", "address", "must be an address of"),
     # An address and its payout group must be on one ledger.
-    Unsayable("ledger-mismatch", "payout_group_id", "the group is on"),
+    RuleOutsideSchema("ledger-mismatch", "payout_group_id", "the group is on"),
     # The ids of a control in the query and in the body must be equal.
-    Unsayable("invalid-request", "control_id", "is required"),
-    Unsayable("invalid-request", "control_id", "differs from id"),
-    Unsayable("invalid-request", "", "differs between the query and the body"),
+    RuleOutsideSchema("invalid-request", "control_id", "is required"),
+    RuleOutsideSchema("invalid-request", "control_id", "differs from id"),
+    RuleOutsideSchema("invalid-request", "", "differs between the query and the body"),
     # A key must not be reused for another request.
-    Unsayable("idempotency-key-reused", "", ""),
+    RuleOutsideSchema("idempotency-key-reused", "", ""),
 ]
 # schemathesis joins the URL of the server and the path as text.
 DOCUMENT = json.loads(openapi.document("off")) | {"servers": [{"url": "/"}]}
@@ -122,7 +122,7 @@ def served(request: pytest.FixtureRequest) -> dict[str, Any]:
 def check(case: Any, response: Any, **more: Any) -> None:
     """Runs all checks on a response, except for errors that no schema can express."""
     excused = response.status_code in (400, 422) and any(
-        rule.is_told_by(response.json()) for rule in UNSAYABLE
+        rule.matches(response.json()) for rule in OUTSIDE_SCHEMA
     )
     excluded = [positive_data_acceptance] if excused else []
     case.validate_response(response, excluded_checks=excluded, **more)

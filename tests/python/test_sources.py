@@ -203,8 +203,8 @@ def test_an_exception_of_the_rows_is_raised() -> None:
 def test_progress_of_gzip_counts_compressed_bytes(tmp_path: Path) -> None:
     path = tmp_path / "rows.gz"
     path.write_bytes(gzip.compress(NDJSON * 1000))
-    told: list[tuple[int, int | None, int]] = []
-    with loading.opened(path, "claims", lambda *figures: told.append(figures)) as given:
+    reports: list[tuple[int, int | None, int]] = []
+    with loading.opened(path, "claims", lambda *figures: reports.append(figures)) as given:
         assert not isinstance(given.source, str)
         assert given.progress is not None
         given.progress(0, None, 0)
@@ -212,8 +212,8 @@ def test_progress_of_gzip_counts_compressed_bytes(tmp_path: Path) -> None:
             pass
         given.progress(22000, None, 2000)
     size = path.stat().st_size
-    assert told[0] == (0, size, 0)
-    assert told[1] == (size, size, 2000)
+    assert reports[0] == (0, size, 0)
+    assert reports[1] == (size, size, 2000)
 
 
 def test_a_result_prints_its_counts() -> None:

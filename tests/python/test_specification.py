@@ -17,7 +17,7 @@ RECORDS = described()["records"]
 
 @pytest.mark.parametrize(
     ("record", "field"),
-    [(record, field) for record, told in RECORDS.items() for field in told["members"]],
+    [(record, field) for record, definition in RECORDS.items() for field in definition["members"]],
 )
 def test_has_every_field(record: str, field: str) -> None:
     assert field in WORDS

@@ -137,8 +137,8 @@ def answer(ask: Any, service: comptroller.Service, id: str) -> tuple[Any, ...]:
     with pytest.raises(comptroller.Error) as caught:
         ask(service, id)
     error = caught.value
-    said = [error.detail, str(error), *[part for pair in error.errors for part in pair]]
-    return error.code, error.status, [text.replace(id, "ID") for text in said], error.existing
+    texts = [error.detail, str(error), *[part for pair in error.errors for part in pair]]
+    return error.code, error.status, [text.replace(id, "ID") for text in texts], error.existing
 
 
 def everything(operator: comptroller.Service) -> list[Any]:

@@ -31,8 +31,8 @@ def encoded(data: bytes) -> str:
 
 def part(token: str, number: int) -> Members:
     text = token.split(".")[number]
-    told: Members = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    return told
+    members: Members = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+    return members
 
 
 def sign(key: Any, header: Members, claims: Members) -> str:
@@ -108,8 +108,8 @@ def forged(
         for name, value in claims.items()
         if name in ("exp", "nbf", "iat") and type(value) is int
     }
-    told = [part(token, 0) | header, part(token, 1) | claims | moments]
-    one, other = ({name: it for name, it in each.items() if it is not None} for each in told)
+    parts = [part(token, 0) | header, part(token, 1) | claims | moments]
+    one, other = ({name: it for name, it in each.items() if it is not None} for each in parts)
     return one, other
 
 

@@ -30,14 +30,14 @@ def test_an_unknown_name_is_a_type_error(tmp_path: Path) -> None:
     sources = Path(str(comptroller.__file__)).parents[1]
     settings = tmp_path / "mypy.ini"
     settings.write_text(f"[mypy]\nstrict = True\nmypy_path = {sources}\n")
-    told, _, code = api.run(["--config-file", str(settings), str(program)])
-    errors = [line for line in told.splitlines() if ": error:" in line]
-    assert code == 1, told
+    output, _, code = api.run(["--config-file", str(settings), str(program)])
+    errors = [line for line in output.splitlines() if ": error:" in line]
+    assert code == 1, output
     assert [line.partition(": error: ")[2] for line in errors] == [
         'Module has no attribute "Typo"  [attr-defined]'
     ]
-    assert "LoadResult" in told
-    assert 'Revealed type is "str"' in told.replace("builtins.str", "str")
+    assert "LoadResult" in output
+    assert 'Revealed type is "str"' in output.replace("builtins.str", "str")
 
 
 def test_the_same_name_is_an_error_at_run_time() -> None:

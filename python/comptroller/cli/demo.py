@@ -8,17 +8,20 @@ import io
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import traceback
+from collections.abc import Iterator
 from importlib import resources
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import click
 
@@ -99,7 +102,7 @@ class _Tour:
         self.differences = 0
         self._chapters = 0
         self._names: dict[str, Any] = {"__name__": "tour"}
-        self._servers: list[subprocess.Popen[str]] = []
+        self._running: list[subprocess.Popen[str]] = []
         self._environment = {
             **{name: value for name, value in os.environ.items() if name != "COMPTROLLER_DB"},
             "COLUMNS": str(_WIDTH),
@@ -108,16 +111,20 @@ class _Tour:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_raised: object) -> None:
-        for server in self._servers:
-            server.terminate()
-        for server in self._servers:
-            with server:
+    def __exit__(self, kind: type[BaseException] | None, *_raised: object) -> None:
+        # Servers, and the command that an interrupt ended early.
+        for process in self._running:
+            process.terminate()
+        for process in self._running:
+            with process:
                 try:
-                    self._expect_code(server.wait(30), "the server")
+                    code = process.wait(30)
                 except subprocess.TimeoutExpired:
-                    server.kill()
+                    process.kill()
                     self.differences += 1
+                else:
+                    if kind is None:
+                        self._expect_code(code, "the server")
 
     def run(self, document: str) -> None:
         """Shows and runs a document."""
@@ -144,38 +151,30 @@ class _Tour:
                 self._serve(shlex.split(line.removesuffix(" &")))
                 continue
             # `exec` replaces the shell, so that a signal to the child reaches the command.
-            command = subprocess.Popen(
-                ["/bin/sh", "-c", f"exec {shlex.quote(sys.executable)} -m {line}"],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                env=self._environment,
-            )
-            try:
-                output, _ = command.communicate()
-            except BaseException:
-                command.kill()
-                command.wait()  # subprocess.run() waits for only 0.25 s after a Ctrl-C
-                raise
+            words = ["/bin/sh", "-c", f"exec {shlex.quote(sys.executable)} -m {line}"]
+            command = self._start(words, subprocess.STDOUT)
+            output, _ = command.communicate()
+            self._running.remove(command)
             click.echo(output, nl=False)
             self._expect_code(command.returncode, "the command")
 
     def _serve(self, arguments: list[str]) -> None:
         log = Path("server.log")
         with log.open("wb") as errors:
-            server = subprocess.Popen(
-                [sys.executable, "-m", *arguments],
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-                env=self._environment,
-            )
-        self._servers.append(server)
+            server = self._start([sys.executable, "-m", *arguments], errors)
         assert server.stdout
         address = server.stdout.readline()
         if not address:
             raise unavailable(f"the server did not start: {log.read_text().strip()}")
         click.echo(address, nl=False)
+
+    def _start(self, words: list[str], errors: int | IO[bytes]) -> subprocess.Popen[str]:
+        with _signals_delayed():
+            process = subprocess.Popen(
+                words, stdout=subprocess.PIPE, stderr=errors, text=True, env=self._environment
+            )
+            self._running.append(process)
+        return process
 
     def _run_python(self, code: str) -> None:
         click.echo()
@@ -204,6 +203,25 @@ class _Tour:
     def _expect(self, is_met: bool) -> bool:
         self.differences += not is_met
         return is_met
+
+
+@contextlib.contextmanager
+def _signals_delayed() -> Iterator[None]:
+    """Handles signals after the scope, so that a process that it starts is always known."""
+    received: list[int] = []
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if callable(handler := signal.getsignal(number)):
+                before[number] = handler
+                signal.signal(number, lambda each, _frame: received.append(each))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for each in received:
+            signal.raise_signal(each)
 
 
 def _wrapped(line: str) -> str:

@@ -196,7 +196,7 @@ class App:
         answer, is_replay = outcome
         items_alias, extra = self.extras(row)
         if OUTCOME not in exchange.scope:
-            answer = _core.dress(answer, row.envelope, items_alias)
+            answer = _core.wrap_answer(answer, row.envelope, items_alias)
         await self._send(exchange, answer, [*(REPLAY_HEADERS if is_replay else []), *extra])
 
     async def _in_bulk(
