@@ -48,6 +48,7 @@ class Statement {
   virtual std::int64_t run() = 0;
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   virtual std::optional<std::int64_t> insert() = 0;
+  virtual int column_count() const = 0;
   virtual Value column(int index) = 0;  // index from 0
   virtual void reset() = 0;             // ends the run and clears the parameters
 };
@@ -69,6 +70,7 @@ class Query {
   std::int64_t run() { return statement_->run(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   std::optional<std::int64_t> insert() { return statement_->insert(); }
+  int column_count() const { return statement_->column_count(); }
   Value column(int index) { return statement_->column(index); }
 
  private:
@@ -136,6 +138,13 @@ class Connection {
   // Reads many rows faster than SQL; nullopt if the driver cannot. At most one scan is in use at a
   // time.
   virtual std::optional<Query> scan(const TableScan&) { return std::nullopt; }
+  // Returns a query of the row that has the key of parameter 1, faster than SQL; nullopt if the
+  // driver cannot. After a step the parameter can be bound again. Only in a snapshot, and at most
+  // one such query is in use at a time.
+  virtual std::optional<Query> rows_by_key(std::string_view /*table*/,
+                                           std::string_view /*columns*/) {
+    return std::nullopt;
+  }
   // Runs statements without parameters.
   virtual void execute(const std::string& sql) = 0;
 

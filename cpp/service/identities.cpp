@@ -45,7 +45,6 @@ Identity get_identity(Context& context, const ById& request) {
 }
 
 PageOf<Identity> list_identities(Context& context, const ListIdentities& request) {
-  constexpr int key_column = static_cast<int>(StoredIdentity::fields::count) + 1;
   const auto append = [&](std::string& answer, store::PageRows& rows, std::int64_t limit) {
     std::vector<StoredIdentity> identities;
     std::vector<std::int64_t> keys;
@@ -55,7 +54,7 @@ PageOf<Identity> list_identities(Context& context, const ListIdentities& request
         next = {identities.back().created_at.microseconds, keys.back()};
         break;
       }
-      keys.push_back(rows.row().column(key_column).integer);
+      keys.push_back(rows.position().key);
       identities.push_back(
           store::read_row<StoredIdentity>(rows.row(), context.connection.symbols()));
     }

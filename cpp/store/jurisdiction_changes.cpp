@@ -23,9 +23,7 @@ std::vector<Position> next_claims(db::Connection& connection, std::int64_t group
       {Selectivity::narrow, {{&ListClaims::by_group, "payout_group_id", {Value::of(group)}}}});
   PageRows rows = claims.run({Order::ascending, after, claims_a_part});
   std::vector<Position> positions;
-  while (rows.step()) {
-    positions.push_back({rows.row().column(1).integer, rows.row().column(2).integer});
-  }
+  while (rows.step()) positions.push_back(rows.position());
   return positions;
 }
 

@@ -3,6 +3,8 @@
 #include <tuple>
 #include <utility>
 
+#include "db/select_list.hpp"
+
 namespace comptroller::store {
 
 namespace {
@@ -15,16 +17,6 @@ constexpr std::size_t max_joined_values = 256;
 // A prefix that at most so many groups have is served by its index, and the groups are sorted.
 constexpr std::int64_t max_rows_of_prefix = 1000;
 constexpr std::string_view customer_column = "customer_id";
-
-std::vector<std::string_view> split(std::string_view columns) {
-  std::vector<std::string_view> parts;
-  while (!columns.empty()) {
-    const std::size_t end = std::min(columns.find(", "), columns.size());
-    parts.push_back(columns.substr(0, end));
-    columns.remove_prefix(std::min(end + 2, columns.size()));
-  }
-  return parts;
-}
 
 auto is_on(std::string_view column) {
   return [column](const ListFilter& filter) {
@@ -106,7 +98,7 @@ AccessPath Listing::path(const Alternative& alternative, Served& served) const {
     path.condition.append(" AND ").append(column).append(" = ?");
     path.dimensions.push_back(std::move(values));
   };
-  for (const std::string_view column : split(index.columns)) {
+  for (const std::string_view column : db::split_select_list(index.columns)) {
     if (column == index.time) break;
     if (column == customer_column) {
       if (!names_customers(index)) continue;
@@ -168,29 +160,34 @@ PageRows Listing::run(const PageQuery& page) const {
   }
   if (streams == 0) return {};
   const Sql conditions = conditions_besides(served, paths.size());
-  if (!driving.may_overlap && streams <= max_joined_streams &&
-      streams * conditions.values.size() <= max_joined_values) {
-    return join(paths, conditions, page);
+  if (driving.may_overlap || streams > max_joined_streams ||
+      streams * conditions.values.size() > max_joined_values) {
+    return at_positions(merge_streams(connection_, std::move(paths), page), conditions, page);
   }
-  return at_positions(merge_streams(connection_, std::move(paths), page), conditions, page);
+  if (auto rows = connection_.rows_by_key(table_, columns_)) {
+    return {join(paths, {"SELECT ", {}}, conditions, page), *std::move(rows), page.max_rows};
+  }
+  return PageRows(join(paths, selection().add(", "), conditions, page));
 }
 
 PageRows Listing::at_positions(Merge merge, const Sql& conditions, const PageQuery& page) const {
-  RowByKey row{selection(), 0};
-  row.sql.add(", ").add(by_time_.time).add(", key FROM ").add(table_).add(" WHERE key = ?");
-  row.key = row.sql.values.size();
-  row.sql.values.push_back(Value::null());
-  row.sql.add(conditions);
-  return {connection_, std::move(merge), std::move(row), page.max_rows};
+  if (conditions.text.empty()) {
+    if (auto rows = connection_.rows_by_key(table_, columns_)) {
+      return {std::move(merge), *std::move(rows), page.max_rows};
+    }
+  }
+  Sql row = selection();
+  row.add(" FROM ").add(table_).add(" WHERE true").add(conditions);
+  row.add(" AND key = ?", Value::null());
+  return {std::move(merge), connection_, std::move(row), page.max_rows};
 }
 
 // Reads all streams with one statement.
-PageRows Listing::join(const std::vector<AccessPath>& paths, const Sql& conditions,
-                       const PageQuery& page) const {
-  const Sql columns = selection().add(", ");
+db::Query Listing::join(const std::vector<AccessPath>& paths, const Sql& selection,
+                        const Sql& conditions, const PageQuery& page) const {
   Sql sql;
   for (const AccessPath& path : paths) {
-    const StreamSelect select(path, columns, conditions, page.order, page.position.has_value());
+    const StreamSelect select(path, selection, conditions, page.order, page.position.has_value());
     for (std::size_t stream = 0; stream < path.stream_count(); ++stream) {
       if (!sql.text.empty()) sql.add(" UNION ALL ");
       sql.add(select.text());
@@ -198,7 +195,7 @@ PageRows Listing::join(const std::vector<AccessPath>& paths, const Sql& conditio
     }
   }
   sql.add(order_and_limit(by_time_, page.order), Value::of(page.max_rows));
-  return PageRows(sql.query(connection_));
+  return sql.query(connection_);
 }
 
 // Returns the positions of all rows with the prefix; nullopt if they are too many.
@@ -230,7 +227,7 @@ std::optional<Merge> Listing::merge_by_prefix(const Prefix& prefix, const PageQu
 
 std::optional<db::TableScan> Listing::table_scan(std::int64_t from, std::int64_t before) const {
   if (!conditions_.empty()) return std::nullopt;
-  db::TableScan scan{table_, split(columns_), from, before, {}, {}};
+  db::TableScan scan{table_, db::split_select_list(columns_), from, before, {}, {}};
   const auto add = [&](std::string_view column, const std::vector<Value>& values) {
     std::vector<std::int64_t> numbers;
     for (const Value& value : values) {

@@ -4,8 +4,9 @@
 // The fields of a list's request declare its filters (model/filters.hpp). The most selective filter
 // drives: its index gives one ordered stream of rows for each combination of customer, value, and
 // value of a closed set between them and the time. One statement, a UNION ALL that the database
-// merges, reads a few streams. More streams, and streams that overlap, are merged in C++ by
-// position, and the rows are read by key. Filters that do not drive are conditions on the rows.
+// merges, reads the positions of a few streams. More streams, and streams that overlap, are merged
+// in C++ by position. The rows at the positions are read by key. Filters that do not drive are
+// conditions on the rows.
 #pragma once
 
 #include <optional>
@@ -168,8 +169,9 @@ class Listing {
   Sql selection() const;  // SELECT and the columns
   // Describes the rows that `scan` reads; nullopt if only SQL can express them.
   std::optional<db::TableScan> table_scan(std::int64_t from, std::int64_t before) const;
-  PageRows join(const std::vector<AccessPath>& paths, const Sql& conditions,
-                const PageQuery& page) const;
+  // Returns the rows of the streams of all paths in one order; `selection` begins with SELECT.
+  db::Query join(const std::vector<AccessPath>& paths, const Sql& selection, const Sql& conditions,
+                 const PageQuery& page) const;
   PageRows at_positions(Merge merge, const Sql& conditions, const PageQuery& page) const;
   std::optional<Merge> merge_by_prefix(const Prefix& prefix, const PageQuery& page) const;
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "store/columns.hpp"
 #include "store/merge.hpp"
@@ -10,35 +11,41 @@
 
 namespace comptroller::store {
 
-// A statement that selects the row of a key. `key` is the position of the key among its values.
-struct RowByKey {
-  Sql sql;
-  std::size_t key = 0;
-};
-
-// The rows of a page in order: the selected columns, then created_at and key. The listing and the
-// connection must outlive the rows.
+// The rows of a page in order, with the selected columns. The listing and the connection must
+// outlive the rows.
 class PageRows {
  public:
+  // A query of created_at and key, or a merge.
+  using Positions = std::variant<std::monostate, db::Query, Merge>;
+
   PageRows() = default;
-  explicit PageRows(db::Query query) : query_(std::move(query)) {}
-  // Reads the rows at the first `max_rows` positions of a merge.
-  PageRows(db::Connection& connection, Merge merge, RowByKey row_by_key, std::int64_t max_rows)
-      : merge_(std::move(merge)),
+  // Reads the rows of a query, which selects created_at and key after the columns.
+  explicit PageRows(db::Query rows) : row_(std::move(rows)) {}
+  // Reads up to `max_rows` rows at positions with a query of rows by key.
+  PageRows(Positions positions, db::Query rows_by_key, std::int64_t max_rows)
+      : positions_(std::move(positions)), rows_left_(max_rows), row_(std::move(rows_by_key)) {}
+  // The same with a statement, which may exclude rows. Its last parameter is the key.
+  PageRows(Positions positions, db::Connection& connection, Sql row_by_key, std::int64_t max_rows)
+      : positions_(std::move(positions)),
         connection_(&connection),
         row_by_key_(std::move(row_by_key)),
         rows_left_(max_rows) {}
 
   bool step();
-  // The current row, after a step that returned true.
-  db::Query& row() { return *query_; }  // NOLINT(bugprone-unchecked-optional-access)
+  // The current row and its position, after a step that returned true.
+  db::Query& row() { return *row_; }  // NOLINT(bugprone-unchecked-optional-access)
+  Position position();
 
  private:
-  std::optional<db::Query> query_;
-  std::optional<Merge> merge_;  // the members below are for it
+  std::optional<Position> next_position();
+  bool find(std::int64_t key);
+
+  Positions positions_;  // of rows that are read by key
   db::Connection* connection_ = nullptr;
-  RowByKey row_by_key_;
+  Sql row_by_key_;
   std::int64_t rows_left_ = 0;
+  std::optional<db::Query> row_;
+  Position position_;
 };
 
 // Appends `"items":[...]` of at most `limit` rows of R to `out`; returns the position of the last
@@ -46,7 +53,6 @@ class PageRows {
 template <Record R>
 std::optional<Position> append_items(std::string& out, PageRows& rows, db::Symbols& symbols,
                                      Audience audience, std::int64_t limit) {
-  constexpr int columns = static_cast<int>(R::fields::count);
   Position last;
   json::JsonWriter writer(out, audience);
   writer.put("\"items\":[");
@@ -57,9 +63,7 @@ std::optional<Position> append_items(std::string& out, PageRows& rows, db::Symbo
     }
     if (count > 0) writer.put(",");
     writer.write_record<R>(Row{rows.row(), symbols});
-    if (count + 1 == limit) {
-      last = {rows.row().column(columns).integer, rows.row().column(columns + 1).integer};
-    }
+    if (count + 1 == limit) last = rows.position();
   }
   writer.put("]");
   return std::nullopt;

@@ -1,4 +1,4 @@
-"""Streams and exports are equal whether tables are read by pages or with SQL."""
+"""Lists, streams and exports are equal whether tables are read by pages or with SQL."""
 
 from __future__ import annotations
 
@@ -75,6 +75,29 @@ def test_streams(store: comptroller.Service, kind: str) -> None:
 def test_filters(store: comptroller.Service, kind: str, filters: dict[str, Any]) -> None:
     by_pages, with_sql = both(lambda: records(store, kind, **filters))
     assert by_pages.equals(with_sql)
+
+
+@pytest.mark.parametrize("order", ["ASC", "DESC"])
+@pytest.mark.parametrize(
+    ("kind", "filters"),
+    [
+        *((kind.replace("-", "_"), {}) for kind in KINDS),
+        *((kind, filters) for kind, several in FILTERS.items() for filters in several),
+        ("reward_addresses", {"include_balance": True}),
+    ],
+    ids=str,
+)
+def test_lists(store: comptroller.Service, kind: str, filters: dict[str, Any], order: str) -> None:
+    resource = getattr(store, kind)
+
+    def pages() -> list[Any]:
+        found = [resource.list(limit=7, order=order, **filters)]
+        while len(found) < 40 and (cursor := found[-1].next_page_cursor):
+            found.append(resource.list(limit=7, order=order, page_cursor=cursor, **filters))
+        return [page.items for page in found]
+
+    by_pages, with_sql = both(pages)
+    assert by_pages == with_sql
 
 
 @pytest.mark.parametrize("format", ["ndjson", "csv"])

@@ -19,6 +19,8 @@ constexpr int operations_between_callbacks = 1000;
 constexpr std::chrono::seconds max_busy{5};
 constexpr int max_busy_pause_ms = 25;
 
+constexpr std::size_t max_lookups = 32;
+
 // If set, tables are read only with SQL.
 constexpr const char* reads_with_sql = "COMPTROLLER_SCAN_WITH_SQL";
 
@@ -91,6 +93,7 @@ SqliteConnection::SqliteConnection(const std::string& path, int flags, const cha
   check(sqlite3_extended_result_codes(handle, 1));
   check(sqlite3_busy_handler(handle, &on_busy, this));
   sqlite3_progress_handler(handle, operations_between_callbacks, &on_progress, this);
+  page_cache_ = std::make_unique<PageCache>(handle);
 }
 
 SqliteConnection::~SqliteConnection() = default;
@@ -145,11 +148,20 @@ void SqliteConnection::check_interrupt() {
 }
 
 void SqliteConnection::begin_snapshot() {
+  if (std::getenv(reads_with_sql) == nullptr && has_log()) {
+    before_snapshot_ = LastCommit::of(handle());
+  }
   query("BEGIN").run();
 }
 
-void SqliteConnection::end_snapshot() noexcept {
+void SqliteConnection::forget_snapshot() noexcept {
   pages_.reset();
+  before_snapshot_.reset();
+  is_cache_of_snapshot_ = false;
+}
+
+void SqliteConnection::end_snapshot() noexcept {
+  forget_snapshot();
   const Uninterrupted scope(*this);
   try {
     query("COMMIT").run();
@@ -159,30 +171,33 @@ void SqliteConnection::end_snapshot() noexcept {
 }
 
 void SqliteConnection::roll_back() noexcept {
-  pages_.reset();
+  forget_snapshot();
   dropped_indexes_.clear();
   filler_.reset();
   if (in_transaction()) sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
 void SqliteConnection::read_now() {
-  query("SELECT 1 FROM sqlite_schema LIMIT 1").run();
+  query("PRAGMA schema_version").run();
 }
 
-// A file opened as immutable has no log.
+// A file opened as immutable has no log. The first call opens the log.
 bool SqliteConnection::has_log() {
-  if (sqlite3_uri_boolean(sqlite3_db_filename(handle(), "main"), "immutable", 0) != 0) return false;
+  if (has_log_) return *has_log_;
+  read_now();
+  const char* const file = sqlite3_db_filename(handle(), "main");
   db::Query mode = query("PRAGMA journal_mode");
-  return mode.step() && mode.column(0).bytes == "wal";
+  const bool is_log = sqlite3_uri_boolean(file, "immutable", 0) == 0 && mode.step() &&
+                      mode.column(0).bytes == "wal";
+  has_log_ = is_log;
+  return is_log;
 }
 
 std::optional<LastCommit> SqliteConnection::begin_present_snapshot() {
-  const bool has_pages = std::getenv(reads_with_sql) == nullptr && has_log();
-  if (has_pages) read_now();  // opens the log
-  const auto commit = has_pages ? LastCommit::of(handle()) : std::nullopt;
   begin_snapshot();
   read_now();
-  return commit && commit == LastCommit::of(handle()) ? commit : std::nullopt;
+  const bool is_known = before_snapshot_ && before_snapshot_ == LastCommit::of(handle());
+  return is_known ? before_snapshot_ : std::nullopt;
 }
 
 void SqliteConnection::read_by_pages(const LastCommit& commit,
@@ -195,6 +210,36 @@ std::optional<Query> SqliteConnection::scan(const TableScan& scan) {
   auto made = PageScan::make(*this, *pages_, scan);
   if (!made) return std::nullopt;
   return Query(page_scan_.emplace(std::move(*made)));
+}
+
+std::optional<Query> SqliteConnection::rows_by_key(std::string_view table,
+                                                   std::string_view columns) {
+  if (!is_cache_of_snapshot_) {
+    const std::optional<LastCommit> before = std::exchange(before_snapshot_, std::nullopt);
+    if (!before) return std::nullopt;
+    read_now();
+    is_cache_of_snapshot_ = page_cache_->follow(*before);
+    if (!is_cache_of_snapshot_) return std::nullopt;
+  }
+  // The pages of one row must stay in memory while its values are in use.
+  const auto is_in_use = [](const auto& each) { return each->rows && each->rows->is_in_use(); };
+  if (std::ranges::any_of(lookups_, is_in_use)) return std::nullopt;
+  if (schema_of_lookups_ != page_cache_->schema_version() || lookups_.size() == max_lookups) {
+    lookups_.clear();
+    schema_of_lookups_ = page_cache_->schema_version();
+  }
+  auto found = std::ranges::find_if(
+      lookups_, [&](const auto& each) { return each->columns == columns && each->table == table; });
+  if (found == lookups_.end()) {
+    auto rows = RowLookup::make(*this, *page_cache_, table, columns);
+    lookups_.push_back(std::make_unique<Lookup>(
+        Lookup{std::string(table), std::string(columns), std::move(rows)}));
+    found = std::prev(lookups_.end());
+  }
+  auto& rows = (*found)->rows;
+  if (!rows) return std::nullopt;
+  rows->use();
+  return Query(*rows);
 }
 
 }  // namespace comptroller::db::sqlite

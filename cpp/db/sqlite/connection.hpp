@@ -7,11 +7,14 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "db/database.hpp"
 #include "db/sqlite/interrupt.hpp"
+#include "db/sqlite/page_cache.hpp"
 #include "db/sqlite/page_scan.hpp"
 #include "db/sqlite/pages.hpp"
+#include "db/sqlite/row_lookup.hpp"
 #include "db/sqlite/statement.hpp"
 
 namespace comptroller::db::sqlite {
@@ -53,6 +56,7 @@ class SqliteConnection final : public Connection {
     return Query(statements_.take(*this, sql));
   }
   std::optional<Query> scan(const TableScan& scan) override;
+  std::optional<Query> rows_by_key(std::string_view table, std::string_view columns) override;
   void execute(const std::string& sql) override;
   std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
                                     const BindRow& bind) override;
@@ -105,11 +109,27 @@ class SqliteConnection final : public Connection {
   static int on_progress(void* connection) noexcept;
   static int on_busy(void* connection, int count) noexcept;
   bool has_log();
+  void forget_snapshot() noexcept;
+
+  // Finds the rows of a table with these columns.
+  struct Lookup {
+    std::string table;
+    std::string columns;
+    std::optional<RowLookup> rows;  // nullopt if only SQL can evaluate the columns
+  };
 
   std::unique_ptr<sqlite3, CloseConnection> handle_;
   StatementCache statements_;
-  std::optional<Pages> pages_;  // of the snapshot
+  std::optional<bool> has_log_;
+  // The last commit before the snapshot, until its rows are first read by key; nullopt if only SQL
+  // reads them.
+  std::optional<LastCommit> before_snapshot_;
+  std::optional<Pages> pages_;                 // of the snapshot
   std::optional<PageScan> page_scan_;
+  std::unique_ptr<PageCache> page_cache_;
+  bool is_cache_of_snapshot_ = false;
+  std::vector<std::unique_ptr<Lookup>> lookups_;
+  std::uint32_t schema_of_lookups_ = 0;
   std::string dropped_indexes_;  // statements that create them again
   FillTarget* fill_target_ = nullptr;
   std::unique_ptr<TableFiller> filler_;

@@ -17,6 +17,7 @@ inline constexpr std::size_t change_counter_at = 24;
 inline constexpr std::size_t page_count_at = 28;
 inline constexpr std::size_t first_list_page_at = 32;  // of the list of unused pages
 inline constexpr std::size_t unused_pages_at = 36;
+inline constexpr std::size_t schema_version_at = 40;
 inline constexpr std::size_t schema_format_at = 44;
 inline constexpr std::size_t largest_root_at = 52;  // 0 without auto_vacuum
 inline constexpr std::size_t encoding_at = 56;      // 1: UTF-8

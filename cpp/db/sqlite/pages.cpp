@@ -5,107 +5,21 @@
 #include <cstring>
 #include <utility>
 
+#include "db/sqlite/file_header.hpp"
+#include "db/sqlite/table_format.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr std::uint32_t format_of_log = 3'007'000;
-constexpr std::size_t index_region_size = 32768;
-constexpr std::size_t log_header_size = 32;
-constexpr std::size_t frame_header_size = 24;
 constexpr std::uint32_t pages_read_ahead = 16;
-
-// The header of the index of a log; the index contains it twice.
-struct IndexHeader {
-  std::uint32_t version;
-  std::uint32_t unused;
-  std::uint32_t changes;
-  std::uint8_t is_initialised;
-  std::uint8_t has_big_endian_checksums;
-  std::uint16_t page_size;  // 1: 65536
-  std::uint32_t frames;
-  std::uint32_t pages;
-  std::array<std::uint32_t, 2> frame_checksum;
-  std::array<char, 8> salts;
-  std::array<std::uint32_t, 2> checksum;
-};
-static_assert(sizeof(IndexHeader) == 48);
-
-// The running checksum of a log.
-class Checksum {
- public:
-  Checksum(bool is_big_endian, std::array<std::uint32_t, 2> sums)
-      : swaps_(is_big_endian != (std::endian::native == std::endian::big)), sums_(sums) {}
-
-  void add(const char* bytes, std::size_t size) {
-    for (std::size_t at = 0; at < size; at += 2 * sizeof(std::uint32_t)) {
-      sums_[0] += word(bytes + at) + sums_[1];
-      sums_[1] += word(bytes + at + sizeof(std::uint32_t)) + sums_[0];
-    }
-  }
-  const std::array<std::uint32_t, 2>& sums() const { return sums_; }
-
- private:
-  std::uint32_t word(const char* at) const {
-    std::uint32_t word = 0;
-    std::memcpy(&word, at, sizeof word);
-    return swaps_ ? __builtin_bswap32(word) : word;
-  }
-
-  bool swaps_;
-  std::array<std::uint32_t, 2> sums_;
-};
-
-// Returns a file that SQLite holds open for a connection; null if there is none.
-sqlite3_file* file_of(sqlite3* connection, int operation) {
-  sqlite3_file* file = nullptr;
-  const int result = sqlite3_file_control(connection, "main", operation, static_cast<void*>(&file));
-  return result == SQLITE_OK && file != nullptr && file->pMethods != nullptr ? file : nullptr;
-}
-
-bool read_at(sqlite3_file& file, char* into, std::size_t size, std::int64_t offset) {
-  return file.pMethods->xRead(&file, into, static_cast<int>(size), offset) == SQLITE_OK;
-}
 
 std::array<std::uint32_t, 2> two_numbers(const char* at) {
   return {read_number<std::uint32_t>(at), read_number<std::uint32_t>(at + 4)};
 }
 
 }  // namespace
-
-void throw_damaged_page() {
-  throw Error::damaged("a page of its file is not as SQLite writes it");
-}
-
-std::optional<LastCommit> LastCommit::of(sqlite3* connection) {
-  sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_FILE_POINTER);
-  if (file == nullptr || file->pMethods->iVersion < 2) return std::nullopt;
-  void volatile* region = nullptr;
-  const int result = file->pMethods->xShmMap(file, 0, index_region_size, 0, &region);
-  if (result != SQLITE_OK || region == nullptr) return std::nullopt;
-  file->pMethods->xShmBarrier(file);
-  std::array<IndexHeader, 2> headers{};
-  // Other processes may be writing the header.
-  std::copy_n(static_cast<const volatile char*>(region), sizeof headers,
-              reinterpret_cast<char*>(headers.data()));
-  const IndexHeader& header = headers.front();
-  Checksum checksum(std::endian::native == std::endian::big, {});
-  checksum.add(reinterpret_cast<const char*>(&header), sizeof header - sizeof header.checksum);
-  if (std::memcmp(&headers[0], &headers[1], sizeof header) != 0 ||
-      header.version != format_of_log || header.is_initialised == 0 ||
-      checksum.sums() != header.checksum) {
-    return std::nullopt;
-  }
-  return LastCommit{.frames = header.frames,
-                    .pages = header.pages,
-                    .changes = header.changes,
-                    .checksum = header.frame_checksum,
-                    .salts = header.salts,
-                    .has_big_endian_checksums = header.has_big_endian_checksums != 0,
-                    .page_size = header.page_size == 1 ? 65536U : header.page_size};
-}
 
 std::shared_ptr<const LogPages> LogPages::read(sqlite3* connection, const LastCommit& commit) {
   auto log = std::make_shared<LogPages>();
@@ -114,17 +28,19 @@ std::shared_ptr<const LogPages> LogPages::read(sqlite3* connection, const LastCo
   if (commit.frames * frame_size > max_bytes) return nullptr;
   sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_JOURNAL_POINTER);
   std::array<char, log_header_size> header{};
-  if (file == nullptr || !read_at(*file, header.data(), header.size(), 0)) return nullptr;
+  if (file == nullptr || read_at(*file, header.data(), header.size(), 0) != SQLITE_OK) {
+    return nullptr;
+  }
   constexpr std::size_t before_checksum = log_header_size - 8;
-  Checksum checksum(commit.has_big_endian_checksums, {});
+  Checksum checksum(commit.has_big_endian_checksums);
   checksum.add(header.data(), before_checksum);
   if (checksum.sums() != two_numbers(header.data() + before_checksum)) return nullptr;
   std::vector<char> frame(frame_size);
   auto offset = static_cast<std::int64_t>(log_header_size);
   for (std::uint32_t number = 0; number < commit.frames; ++number) {
-    if (!read_at(*file, frame.data(), frame_size, offset)) return nullptr;
+    if (read_at(*file, frame.data(), frame_size, offset) != SQLITE_OK) return nullptr;
     offset += static_cast<std::int64_t>(frame_size);
-    if (std::memcmp(frame.data() + 8, commit.salts.data(), commit.salts.size()) != 0) {
+    if (std::memcmp(frame.data() + salts_in_frame, commit.salts.data(), commit.salts.size()) != 0) {
       return nullptr;
     }
     checksum.add(frame.data(), 8);
@@ -149,7 +65,7 @@ std::optional<Pages> Pages::of(sqlite3* connection, const LastCommit& commit,
   }
   if (const char* const first = log->find(1)) {
     std::memcpy(header.data(), first, header.size());
-  } else if (!read_at(*file, header.data(), header.size(), 0)) {
+  } else if (read_at(*file, header.data(), header.size(), 0) != SQLITE_OK) {
     return std::nullopt;
   }
   const auto stated_size = read_number<std::uint16_t>(header.data() + page_size_at);
@@ -168,7 +84,7 @@ std::optional<Pages> Pages::of(sqlite3* connection, const LastCommit& commit,
 
 void Pages::read_file(std::uint32_t page, std::uint32_t count, char* into) const {
   const auto offset = static_cast<std::int64_t>(page - 1) * static_cast<std::int64_t>(page_size_);
-  if (!read_at(*file_, into, count * page_size_, offset)) {
+  if (read_at(*file_, into, count * page_size_, offset) != SQLITE_OK) {
     throw Error(Code::unavailable, "the disk reported an I/O error");
   }
 }

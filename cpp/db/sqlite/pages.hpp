@@ -3,7 +3,7 @@
 // A page comes from the write-ahead log if the log has a version of it that the snapshot sees, else
 // from the file. The page in the file does not change while the transaction is open, because a
 // checkpoint writes only what all readers see. Formats: https://sqlite.org/fileformat2.html
-// for the file and the log, https://sqlite.org/walformat.html for the index of the log.
+// for the file and the log.
 #pragma once
 
 #include <sqlite3.h>
@@ -17,30 +17,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "db/sqlite/file_header.hpp"
+#include "db/sqlite/log_index.hpp"
 
 namespace comptroller::db::sqlite {
-
-// Throws the Error for a damaged store.
-[[noreturn]] void throw_damaged_page();
-
-// The last commit according to the index of the log. If it is equal before and after a transaction
-// begins, it is the commit that the transaction sees.
-struct LastCommit {
-  std::uint32_t frames = 0;  // in the log up to this commit; 0: the log is not needed
-  std::uint32_t pages = 0;   // in the database, if there are frames
-  std::uint32_t changes = 0;
-  std::array<std::uint32_t, 2> checksum{};  // of the log up to this commit
-  std::array<char, 8> salts{};              // identify this round of the log
-  bool has_big_endian_checksums = false;
-  std::uint32_t page_size = 0;
-
-  friend bool operator==(const LastCommit&, const LastCommit&) = default;
-
-  // Returns nullopt if the database has no log, or the index has an unknown version or is being
-  // written.
-  static std::optional<LastCommit> of(sqlite3* connection);
-};
 
 // The committed pages of a log up to a commit, copied to memory, because the log may restart as
 // soon as all of it is in the file.

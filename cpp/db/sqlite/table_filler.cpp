@@ -6,6 +6,7 @@
 
 #include "db/sqlite/background.hpp"
 #include "db/sqlite/connection.hpp"
+#include "db/sqlite/partial_statement.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
@@ -30,27 +31,18 @@ std::string required_column(std::string_view sql) {
 }  // namespace
 
 // Takes the parameters of an INSERT as the values of a row.
-class TableFiller::Row final : public Statement {
+class TableFiller::Row final : public PartialStatement {
  public:
   // `places` are the positions of the parameters' columns in the table.
   Row(std::vector<Value>& row, const std::vector<std::size_t>& places)
       : row_(row), places_(places) {}
 
+  using PartialStatement::bind;
   void bind(int index, const Value& value) override {
     row_[places_[static_cast<std::size_t>(index) - 1]] = value;
   }
-  void bind(std::string_view, const Value&) override { refuse(); }
-  bool step() override { refuse(); }
-  std::int64_t run() override { refuse(); }
-  std::optional<std::int64_t> insert() override { refuse(); }
-  Value column(int) override { refuse(); }
-  void reset() override {}
 
  private:
-  [[noreturn]] static void refuse() {
-    throw Error(Code::internal, "a row of a filling takes values only by index");
-  }
-
   std::vector<Value>& row_;
   const std::vector<std::size_t>& places_;
 };

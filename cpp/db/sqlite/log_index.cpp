@@ -1,0 +1,127 @@
+#include "db/sqlite/log_index.hpp"
+
+#include <algorithm>
+
+#include "model/error.hpp"
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+constexpr std::uint32_t format_of_log = 3'007'000;
+
+// The index is an array of regions. Each has the pages of its frames, in order of frames, and a
+// hash table that leads from a page to its position in the array, from 1. The first region begins
+// with the header, twice, and the state of the checkpoints.
+constexpr int region_size = 32768;
+constexpr std::size_t hash_table_at = 16384;
+constexpr std::uint32_t hash_slots = 8192;
+constexpr std::uint32_t hash_factor = 383;
+constexpr std::uint32_t frames_of_region = 4096;
+constexpr std::size_t begin_of_pages = 136;  // in the first region
+constexpr std::uint32_t frames_of_first_region = frames_of_region - begin_of_pages / 4;
+
+// The header of the index of a log; the index contains it twice.
+struct IndexHeader {
+  std::uint32_t version;
+  std::uint32_t unused;
+  std::uint32_t changes;
+  std::uint8_t is_initialised;
+  std::uint8_t has_big_endian_checksums;
+  std::uint16_t page_size;  // 1: 65536
+  std::uint32_t frames;
+  std::uint32_t pages;
+  std::array<std::uint32_t, 2> frame_checksum;
+  std::array<char, 8> salts;
+  std::array<std::uint32_t, 2> checksum;
+};
+static_assert(sizeof(IndexHeader) == 48);
+
+// Returns a region of the index; null if it does not exist.
+const volatile char* region_of(sqlite3_file* file, std::uint32_t number) {
+  if (file == nullptr || file->pMethods->iVersion < 2) return nullptr;
+  void volatile* region = nullptr;
+  const int result =
+      file->pMethods->xShmMap(file, static_cast<int>(number), region_size, 0, &region);
+  return result == SQLITE_OK ? static_cast<const volatile char*>(region) : nullptr;
+}
+
+// Other processes may be writing the number.
+template <class Number>
+Number load(const volatile char* at) {
+  return __atomic_load_n(reinterpret_cast<const volatile Number*>(at), __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+sqlite3_file* file_of(sqlite3* connection, int operation) {
+  sqlite3_file* file = nullptr;
+  const int result = sqlite3_file_control(connection, "main", operation, static_cast<void*>(&file));
+  return result == SQLITE_OK && file != nullptr && file->pMethods != nullptr ? file : nullptr;
+}
+
+int read_at(sqlite3_file& file, char* into, std::size_t size, std::int64_t offset) {
+  return file.pMethods->xRead(&file, into, static_cast<int>(size), offset);
+}
+
+std::optional<LastCommit> LastCommit::of(sqlite3* connection) {
+  sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_FILE_POINTER);
+  const volatile char* const region = region_of(file, 0);
+  if (region == nullptr) return std::nullopt;
+  file->pMethods->xShmBarrier(file);
+  std::array<IndexHeader, 2> headers{};
+  // Other processes may be writing the header.
+  std::copy_n(region, sizeof headers, reinterpret_cast<char*>(headers.data()));
+  const IndexHeader& header = headers.front();
+  Checksum checksum(std::endian::native == std::endian::big);
+  checksum.add(reinterpret_cast<const char*>(&header), sizeof header - sizeof header.checksum);
+  if (std::memcmp(&headers[0], &headers[1], sizeof header) != 0 ||
+      header.version != format_of_log || header.is_initialised == 0 ||
+      checksum.sums() != header.checksum) {
+    return std::nullopt;
+  }
+  return LastCommit{.frames = header.frames,
+                    .pages = header.pages,
+                    .changes = header.changes,
+                    .checksum = header.frame_checksum,
+                    .salts = header.salts,
+                    .has_big_endian_checksums = header.has_big_endian_checksums != 0,
+                    .page_size = header.page_size == 1 ? 65536U : header.page_size};
+}
+
+std::optional<std::uint32_t> count_frames_in_file(sqlite3* connection) {
+  const volatile char* const region = region_of(file_of(connection, SQLITE_FCNTL_FILE_POINTER), 0);
+  if (region == nullptr) return std::nullopt;
+  return load<std::uint32_t>(region + 2 * sizeof(IndexHeader));
+}
+
+std::uint32_t find_frame(sqlite3* connection, std::uint32_t page, std::uint32_t after,
+                         std::uint32_t last) {
+  sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_FILE_POINTER);
+  while (last > after) {
+    const bool is_first = last <= frames_of_first_region;
+    const std::uint32_t number =
+        is_first ? 0 : 1 + (last - frames_of_first_region - 1) / frames_of_region;
+    const std::uint32_t before =  // frames of the regions before this one
+        is_first ? 0 : frames_of_first_region + (number - 1) * frames_of_region;
+    const volatile char* const region = region_of(file, number);
+    if (region == nullptr) throw Error(Code::unavailable, "the index of the log cannot be read");
+    const volatile char* const pages = region + (is_first ? begin_of_pages : 0);
+    std::uint32_t found = 0;
+    std::uint32_t slot = page * hash_factor % hash_slots;
+    for (std::uint32_t tries = 0; tries < hash_slots; ++tries, slot = (slot + 1) % hash_slots) {
+      const auto place = load<std::uint16_t>(region + hash_table_at + slot * sizeof(std::uint16_t));
+      if (place == 0) break;
+      const std::uint32_t frame = before + place;
+      if (frame > after && frame <= last && place <= frames_of_region &&
+          load<std::uint32_t>(pages + (place - 1) * sizeof(std::uint32_t)) == page) {
+        found = std::max(found, frame);
+      }
+    }
+    if (found != 0) return found;
+    last = before;
+  }
+  return 0;
+}
+
+}  // namespace comptroller::db::sqlite

@@ -1,0 +1,195 @@
+#include "db/sqlite/table_format.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "db/sqlite/connection.hpp"
+#include "db/sqlite/file_header.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+constexpr std::size_t interior_header_size = 12;
+constexpr std::size_t leaf_header_size = 8;
+constexpr std::uint64_t max_record_size = 1'000'000'000;  // SQLite's own limit
+
+// Reads a variable-length integer and advances past it.
+std::uint64_t read_long_varint(const char*& at, const char* end) {
+  std::uint64_t number = 0;
+  for (int count = 1; at < end; ++count) {
+    const auto byte = static_cast<unsigned char>(*at++);
+    if (count == 9) return number << 8U | byte;
+    number = number << 7U | (byte & 0x7FU);
+    if (byte < 0x80) return number;
+  }
+  throw_damaged_page();
+}
+
+inline std::uint64_t read_varint(const char*& at, const char* end) {
+  // Most have one byte.
+  if (at < end && static_cast<unsigned char>(*at) < 0x80) return static_cast<unsigned char>(*at++);
+  return read_long_varint(at, end);
+}
+
+std::size_t size_of_type(std::uint64_t type) {
+  constexpr std::array<std::size_t, 12> sizes{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+  if (type < sizes.size()) return sizes[type];
+  return type / 2 > max_record_size ? max_record_size : static_cast<std::size_t>((type - 12) / 2);
+}
+
+std::int64_t read_integer(const char* at, std::size_t size) {
+  if (size == sizeof(std::int64_t)) {
+    return static_cast<std::int64_t>(read_number<std::uint64_t>(at));
+  }
+  auto number = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(*at)});
+  for (std::size_t index = 1; index < size; ++index) {
+    number = number << 8U | static_cast<unsigned char>(at[index]);
+  }
+  return static_cast<std::int64_t>(number);
+}
+
+// Returns the start of a cell, whose offset is in the array after the page header.
+const char* cell_at(const TablePage& page, std::size_t header, std::size_t cell) {
+  const std::size_t place = header + 2 * cell;
+  if (place + 2 > page.size) throw_damaged_page();
+  const auto offset = read_number<std::uint16_t>(page.bytes + place);
+  if (offset < header || offset >= page.size) throw_damaged_page();
+  return page.bytes + offset;
+}
+
+}  // namespace
+
+void throw_damaged_page() {
+  throw Error::damaged("a page of its file is not as SQLite writes it");
+}
+
+std::optional<TableShape> TableShape::of(SqliteConnection& connection, std::string_view table) {
+  TableShape shape;
+  db::Query columns = connection.query(
+      "SELECT name, dflt_value IS NOT NULL, pk, hidden FROM pragma_table_xinfo(?)");
+  columns.bind(1, Value::of(table));
+  while (columns.step()) {
+    if (columns.column(3).integer != 0) return std::nullopt;
+    if (columns.column(2).integer != 0) shape.key = shape.names.size();
+    shape.names.emplace_back(columns.column(0).bytes);
+    shape.has_default.push_back(columns.column(1).integer != 0);
+  }
+  db::Query root =
+      connection.query("SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?");
+  if (!root.bind(1, Value::of(table)).step()) return std::nullopt;
+  shape.root = static_cast<std::uint32_t>(root.column(0).integer);
+  if (shape.root < 2) return std::nullopt;
+  return shape;
+}
+
+std::optional<std::size_t> TableShape::find(std::string_view name) const {
+  const auto found = std::ranges::find(names, name);
+  const auto index = static_cast<std::size_t>(found - names.begin());
+  if (found == names.end() || has_default[index]) return std::nullopt;
+  return index;
+}
+
+bool TablePage::is_leaf() const {
+  if (bytes[0] == leaf_page) return true;
+  if (bytes[0] != interior_page) throw_damaged_page();
+  return false;
+}
+
+std::size_t TablePage::cells() const {
+  return read_number<std::uint16_t>(bytes + 3);
+}
+
+TablePage::Child TablePage::child(std::size_t cell) const {
+  const char* at = cell_at(*this, interior_header_size, cell);
+  const char* const end = bytes + size;
+  if (end - at < 4) throw_damaged_page();
+  const auto page = read_number<std::uint32_t>(at);
+  at += 4;
+  return {page, static_cast<std::int64_t>(read_varint(at, end))};
+}
+
+std::uint32_t TablePage::last_child() const {
+  return read_number<std::uint32_t>(bytes + leaf_header_size);
+}
+
+TablePage::Cell TablePage::cell(std::size_t cell) const {
+  const char* at = cell_at(*this, leaf_header_size, cell);
+  const char* const end = bytes + size;
+  const std::uint64_t record_size = read_varint(at, end);
+  const auto key = static_cast<std::int64_t>(read_varint(at, end));
+  if (record_size > max_record_size) throw_damaged_page();
+  return {key, record_size, at};
+}
+
+void RecordReader::read(const TablePage& page, const TablePage::Cell& cell, std::uint32_t pages) {
+  key_ = cell.key;
+  record_ = payload(page, cell, pages);
+  read_header();
+}
+
+std::string_view RecordReader::payload(const TablePage& page, const TablePage::Cell& cell,
+                                       std::uint32_t pages) {
+  const char* const end = page.bytes + page.size;
+  // A record up to this size is stored completely in its leaf.
+  const std::size_t most = page.size - 35;
+  if (cell.size <= most) {
+    if (std::cmp_less(end - cell.payload, cell.size)) throw_damaged_page();
+    return {cell.payload, static_cast<std::size_t>(cell.size)};
+  }
+  const std::size_t least = (page.size - 12) * 32 / 255 - 23;
+  const std::size_t best = least + (cell.size - least) % (page.size - 4);
+  const std::size_t local = best <= most ? best : least;
+  if (std::cmp_less(end - cell.payload, local + 4)) throw_damaged_page();
+  if (cell.size / page.size > pages) throw_damaged_page();
+  long_record_.assign(cell.payload, cell.payload + local);
+  auto next = read_number<std::uint32_t>(cell.payload + local);
+  while (long_record_.size() < cell.size) {
+    read_page_(next, overflow_);
+    next = read_number<std::uint32_t>(overflow_.data());
+    const std::size_t count = std::min<std::size_t>(cell.size - long_record_.size(), page.size - 4);
+    long_record_.insert(long_record_.end(), overflow_.begin() + 4,
+                        overflow_.begin() + 4 + static_cast<std::ptrdiff_t>(count));
+  }
+  return {long_record_.data(), long_record_.size()};
+}
+
+void RecordReader::read_header() {
+  const std::size_t size = record_.size();
+  const char* at = record_.data();
+  const std::uint64_t header = read_varint(at, at + size);
+  if (header > size) throw_damaged_page();
+  const char* const end = record_.data() + header;
+  auto offset = static_cast<std::size_t>(header);
+  for (Place& place : places_) {
+    if (at >= end) {  // the record was written before the column was added
+      place = {};
+      continue;
+    }
+    const std::uint64_t type = read_varint(at, end);
+    const std::size_t length = size_of_type(type);
+    if (length > size - offset) throw_damaged_page();
+    place = {type, offset, length};
+    offset += length;
+  }
+}
+
+Value RecordReader::column(std::size_t column) const {
+  if (column == key_column_) return Value::of(key_);
+  const Place& place = places_[column];
+  const std::string_view bytes(record_.data() + place.offset, place.size);
+  if (place.type >= 12) {
+    return place.type % 2 == 0 ? Value::blob(bytes) : Value::of(bytes);
+  }
+  constexpr std::uint64_t real = 7;
+  constexpr std::uint64_t zero = 8;
+  constexpr std::uint64_t one = 9;
+  if (place.type == zero || place.type == one) {
+    return Value::of(static_cast<std::int64_t>(place.type - zero));
+  }
+  if (bytes.empty() || place.type == real) return Value::null();
+  return Value::of(read_integer(bytes.data(), bytes.size()));
+}
+
+}  // namespace comptroller::db::sqlite
