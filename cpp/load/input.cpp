@@ -49,8 +49,7 @@ std::size_t FileInput::read(char* out, std::size_t capacity) {
     count = ::read(descriptor_, out, capacity);
   } while (count < 0 && errno == EINTR);
   if (count < 0) {
-    throw Error::of_system(
-        errno, path_ + " cannot be read further: " + std::generic_category().message(errno));
+    throw Error::of_system(errno, path_ + " cannot be read further");
   }
   return static_cast<std::size_t>(count);
 }

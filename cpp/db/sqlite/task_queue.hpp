@@ -20,7 +20,6 @@ struct Task {
   std::function<void(std::exception_ptr)> done;  // empty: a thread waits for the task
   Deadline deadline;  // for all waits together: for its turn, for locks and for other programs
   State state = State::queued;
-  bool is_committed = false;
   std::exception_ptr failure;
   Task* next = nullptr;
   std::condition_variable turn;
