@@ -8,6 +8,7 @@
 
 #include "model/error.hpp"
 #include "model/wording.hpp"
+#include "service/authorisation.hpp"
 #include "service/operations.hpp"
 #include "store/customers.hpp"
 #include "store/idempotency.hpp"
@@ -144,7 +145,7 @@ const Operation& Service::admit(const Principal& principal, const Call& call) co
   if (operation == nullptr) {
     throw Error(Code::not_found, "there is no operation " + shorten(call.operation));
   }
-  require_operation_scope(principal, *operation);
+  require_scope(principal, operation->scope, operation->is_write);
   if (call.idempotency_key) {
     if (!operation->is_write) {
       throw Error::invalid("Idempotency-Key",
