@@ -10,22 +10,13 @@
 
 namespace comptroller::arrow {
 
-namespace {
-
-bool is_list_of_strings(const ArrowSchema& schema) {
-  return std::string_view(schema.format) == "+L" &&
-         std::string_view(schema.children[0]->format) == "U";
-}
-
-}  // namespace
-
 TextCells::TextCells(const ArrowSchema& schema, TextContent content)
     : values_(schema, ""), content_(content) {
   const std::string_view format = schema.format;
   if (format == "l") return;
   if (format == "U") {
     kind_ = Kind::text;
-  } else if (is_list_of_strings(schema)) {
+  } else if (format == "+L" && std::string_view(schema.children[0]->format) == "U") {
     kind_ = Kind::list;
   } else if (format.starts_with("tsu:")) {
     kind_ = Kind::timestamp;

@@ -46,7 +46,7 @@ std::vector<Operation> make_operations() {
   const Endpoints controls{"controls", "/identity/controls", versioned,
                            "identity:read_identity_control", "identity:write_identity_control"};
   Endpoints controls_of_all = controls;  // the operator writes them below a prefix of its own
-  controls_of_all.prefixes.push_back(operator_prefix);
+  controls_of_all.prefixes.emplace_back(operator_prefix);
   const Endpoints orchestrations{"orchestrations", "/orchestration/orchestrations", versioned,
                                  "orchestration:read_orchestration", ""};
   const Endpoints payout_groups{"payout_groups",
