@@ -138,8 +138,7 @@ Array Builder::take() {
   if (is_view) buffers.push_back(std::move(sizes));
   for (const Buffer& buffer : buffers) {
     // Some readers do not accept a null address for an empty buffer.
-    const bool is_empty = buffer.address() == nullptr;
-    node->addresses.push_back(is_empty ? nothing.data() : buffer.address());
+    node->addresses.push_back(buffer.data() == nullptr ? nothing.data() : buffer.data());
   }
   // The validity bitmap may be absent if there are no nulls.
   if (null_count_ == 0) node->addresses.front() = nullptr;

@@ -36,7 +36,6 @@ class Layout {
   Layout with_views() const;
 
   std::string_view table() const { return table_; }
-  const std::vector<ShownColumn>& columns() const { return columns_; }
 
   // Sets the select list of a listing to the columns that `append` expects.
   void select(store::Listing& listing) const;

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <utility>
 
 #include "model/amount.hpp"
@@ -18,13 +17,6 @@ constexpr int max_scale = 38;
 // Texts that the rules reject in the line, in place of values that a member cannot express.
 constexpr std::string_view too_long = "a decimal of more than 38 digits";
 constexpr std::string_view too_far = "a time outside the years 0001 to 9999";
-
-template <class T>
-T value_at(const void* values, std::int64_t index) {
-  T value{};
-  std::memcpy(&value, static_cast<const T*>(values) + index, sizeof value);
-  return value;
-}
 
 // Returns `length` bytes of the buffer `number`.
 std::string_view bytes_of(const ArrowArray& array, std::int64_t number, std::int64_t begin,
@@ -141,17 +133,6 @@ bool LineValues::is_pairs() const {
   return item.kind_ == Kind::list && item.children_.front().kind_ == Kind::text;
 }
 
-bool LineValues::is_set(const ArrowArray& array, std::int64_t row) const {
-  if (kind_ == Kind::unset) return false;
-  const std::int64_t index = array.offset + row;
-  if (has_bitmap_ && array.buffers[0] != nullptr) {
-    const auto bits = value_at<unsigned char>(array.buffers[0], index / 8);
-    if ((bits >> static_cast<unsigned>(index % 8) & 1U) == 0) return false;
-  }
-  if (kind_ != Kind::dictionary) return true;
-  return children_.front().is_set(*array.dictionary, integer_at(array, index));
-}
-
 void LineValues::write(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) const {
   if (!is_set(array, row)) return out.put("null");
   const std::int64_t index = array.offset + row;
@@ -250,15 +231,11 @@ void LineValues::write_timestamp(json::JsonWriter& out, std::int64_t ticks) cons
 }
 
 std::string_view LineValues::text_at(const ArrowArray& array, std::int64_t index) const {
+  if (layout_ != Layout::narrow_view) {
+    const auto [begin, end] = range_at(array, index);
+    return bytes_of(array, 2, begin, end - begin);
+  }
   const void* const values = array.buffers[1];
-  if (layout_ == Layout::narrow) {
-    const auto begin = value_at<std::int32_t>(values, index);
-    return bytes_of(array, 2, begin, value_at<std::int32_t>(values, index + 1) - begin);
-  }
-  if (layout_ == Layout::wide) {
-    const auto begin = value_at<std::int64_t>(values, index);
-    return bytes_of(array, 2, begin, value_at<std::int64_t>(values, index + 1) - begin);
-  }
   // A view has 16 bytes: the length, then the text, or its first bytes, buffer and offset.
   constexpr std::int32_t max_inline_size = 12;
   const auto length = value_at<std::int32_t>(values, 4 * index);
@@ -267,6 +244,7 @@ std::string_view LineValues::text_at(const ArrowArray& array, std::int64_t index
   return bytes_of(array, 2 + buffer, value_at<std::int32_t>(values, 4 * index + 3), length);
 }
 
+// Returns the items of a list, or the bytes of a text that is not a view.
 LineValues::Range LineValues::range_at(const ArrowArray& array, std::int64_t index) const {
   if (layout_ == Layout::fixed) return {index * width_, (index + 1) * width_};
   const void* const offsets = array.buffers[1];

@@ -2,13 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arrow/abi.hpp"
 #include "json/writer.hpp"
 
 namespace comptroller::arrow {
+
+// Returns a value of a buffer, whatever its alignment.
+template <class T>
+T value_at(const void* values, std::int64_t index) {
+  T value{};
+  std::memcpy(&value, static_cast<const T*>(values) + index, sizeof value);
+  return value;
+}
 
 // Writes the cells of a column, or of a member inside one, as JSON. Decimals are exact text.
 // Timestamps are RFC 3339 in UTC, truncated after six fraction digits. Dictionaries are written as
@@ -20,7 +30,16 @@ class LineValues {
   LineValues(const ArrowSchema& schema, std::string path, bool is_amount = false);
 
   // Rows are counted from the array's own offset.
-  bool is_set(const ArrowArray& array, std::int64_t row) const;
+  bool is_set(const ArrowArray& array, std::int64_t row) const {
+    if (kind_ == Kind::unset) return false;
+    const std::int64_t index = array.offset + row;
+    if (has_bitmap_ && array.buffers[0] != nullptr) {
+      const auto bits = value_at<unsigned char>(array.buffers[0], index / 8);
+      if ((bits >> static_cast<unsigned>(index % 8) & 1U) == 0) return false;
+    }
+    if (kind_ != Kind::dictionary) return true;
+    return children_.front().is_set(*array.dictionary, integer_at(array, index));
+  }
   // Writes a value, null if it is unset. Throws invalid_request, which names the column, for a type
   // whose values have no exact meaning as a member: a float, a timestamp without a zone, bytes.
   void write(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) const;

@@ -43,9 +43,8 @@ class Buffer {
   }
 
   std::size_t size() const { return size_; }
+  // Returns null if no byte was ever added.
   const char* data() const { return data_; }
-  // The address of the bytes; null if none was ever added.
-  const void* address() const { return data_; }
   // Moves the bytes out, and leaves the buffer empty.
   Buffer take() {
     expected_ = size_ + size_ / 16;

@@ -1,7 +1,6 @@
 #include "arrow/text_cells.hpp"
 
 #include <charconv>
-#include <cstring>
 #include <limits>
 
 #include "files/csv.hpp"
@@ -11,45 +10,13 @@
 
 namespace comptroller::arrow {
 
-namespace {
-
-template <class T>
-T value_at(const ArrowArray& array, std::int64_t index) {
-  T value{};
-  std::memcpy(&value, static_cast<const T*>(array.buffers[1]) + index, sizeof value);
-  return value;
-}
-
-bool is_unset(const ArrowArray& array, std::int64_t index) {
-  const auto* const bits = static_cast<const unsigned char*>(array.buffers[0]);
-  return bits != nullptr && (bits[index / 8] >> static_cast<unsigned>(index % 8) & 1) == 0;
-}
-
-std::string_view string_at(const ArrowArray& array, std::int64_t index) {
-  const auto begin = value_at<std::int64_t>(array, index);
-  const auto end = value_at<std::int64_t>(array, index + 1);
-  return {static_cast<const char*>(array.buffers[2]) + begin,
-          static_cast<std::size_t>(end - begin)};
-}
-
-void write_string(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) {
-  const std::int64_t index = array.offset + row;
-  is_unset(array, index) ? out.put("null") : out.write(string_at(array, index));
-}
-
-bool is_list_of_strings(const ArrowSchema& schema) {
-  return std::string_view(schema.format) == "+L" &&
-         std::string_view(schema.children[0]->format) == "U";
-}
-
-}  // namespace
-
-TextCells::TextCells(const ArrowSchema& schema, TextContent content) : content_(content) {
+TextCells::TextCells(const ArrowSchema& schema, TextContent content)
+    : values_(schema, ""), content_(content) {
   const std::string_view format = schema.format;
   if (format == "l") return;
   if (format == "U") {
     kind_ = Kind::text;
-  } else if (is_list_of_strings(schema)) {
+  } else if (format == "+L" && std::string_view(schema.children[0]->format) == "U") {
     kind_ = Kind::list;
   } else if (format.starts_with("tsu:")) {
     kind_ = Kind::timestamp;
@@ -64,9 +31,8 @@ TextCells::TextCells(const ArrowSchema& schema, TextContent content) : content_(
 }
 
 void TextCells::append_csv(std::string& out, const ArrowArray& array, std::int64_t row) {
-  const std::int64_t index = array.offset + row;
-  if (is_unset(array, index)) return;
-  const std::string_view text = text_of(array, index);
+  if (!values_.is_set(array, row)) return;
+  const std::string_view text = text_of(array, row);
   if (kind_ != Kind::text && kind_ != Kind::list) {
     out += text;
   } else {
@@ -75,48 +41,37 @@ void TextCells::append_csv(std::string& out, const ArrowArray& array, std::int64
 }
 
 void TextCells::write_json(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) {
-  const std::int64_t index = array.offset + row;
-  if (is_unset(array, index)) return out.put("null");
-  const std::string_view text = text_of(array, index);
-  if (kind_ == Kind::decimal || kind_ == Kind::timestamp) {
-    out.write(Decimal{text});
-  } else if (kind_ == Kind::text && !content_.is_json) {
-    out.write(text);
-  } else {
-    out.put(text);
+  const bool is_json = kind_ == Kind::text && content_.is_json;
+  if ((kind_ != Kind::timestamp && !is_json) || !values_.is_set(array, row)) {
+    return values_.write(out, array, row);
   }
+  const std::string_view text = text_of(array, row);
+  is_json ? out.put(text) : out.write(Decimal{text});
 }
 
-std::string_view TextCells::text_of(const ArrowArray& array, std::int64_t index) {
+std::string_view TextCells::text_of(const ArrowArray& array, std::int64_t row) {
+  const std::int64_t index = array.offset + row;
+  const void* const values = array.buffers[1];
   switch (kind_) {
     case Kind::integer: {
-      const auto value = value_at<std::int64_t>(array, index);
+      const auto value = value_at<std::int64_t>(values, index);
       return {buffer_.data(), std::to_chars(buffer_.begin(), buffer_.end(), value).ptr};
     }
     case Kind::decimal:
-      return format_scaled(value_at<Int128>(array, index), scale_, buffer_);
+      return format_scaled(value_at<Int128>(values, index), scale_, buffer_);
     case Kind::timestamp:
-      return timestamp_text(value_at<std::int64_t>(array, index));
-    case Kind::text:
-      return string_at(array, index);
-    case Kind::list:
-      return list_text(array, index);
-  }
-  return {};
-}
-
-std::string_view TextCells::list_text(const ArrowArray& array, std::int64_t index) {
-  list_.clear();
-  {
-    json::JsonWriter list(list_);
-    const auto begin = value_at<std::int64_t>(array, index);
-    const auto end = value_at<std::int64_t>(array, index + 1);
-    list.put("[");
-    for (std::int64_t item = begin; item < end; ++item) {
-      if (item > begin) list.put(",");
-      write_string(list, *array.children[0], item);
+      return timestamp_text(value_at<std::int64_t>(values, index));
+    case Kind::text: {
+      const auto begin = value_at<std::int64_t>(values, index);
+      const auto end = value_at<std::int64_t>(values, index + 1);
+      return {static_cast<const char*>(array.buffers[2]) + begin,
+              static_cast<std::size_t>(end - begin)};
     }
-    list.put("]");
+    case Kind::list: {
+      list_.clear();
+      json::JsonWriter list(list_);
+      values_.write(list, array, row);
+    }
   }
   return list_;
 }

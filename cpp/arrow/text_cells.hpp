@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "arrow/abi.hpp"
-#include "json/writer.hpp"
+#include "arrow/line_values.hpp"
 
 namespace comptroller::arrow {
 
@@ -34,10 +33,10 @@ class TextCells {
   enum class Kind : std::uint8_t { integer, decimal, timestamp, text, list };
 
   // Returns the text of a value that is set; valid until the next call.
-  std::string_view text_of(const ArrowArray& array, std::int64_t index);
-  std::string_view list_text(const ArrowArray& array, std::int64_t index);
+  std::string_view text_of(const ArrowArray& array, std::int64_t row);
   std::string_view timestamp_text(std::int64_t microseconds);
 
+  LineValues values_;
   Kind kind_ = Kind::integer;
   TextContent content_;
   std::size_t scale_ = 0;  // of a decimal

@@ -98,7 +98,9 @@ std::optional<TextPiece> TextReader::next() {
 bool TextReader::begin_piece() {
   while (!batch_ || next_row_ == batch_->get()->length) {
     if (stream_.get() == nullptr) return false;
-    batch_ = read_batch();
+    ArrowArray batch{};
+    if (stream_.get()->get_next(stream_.get(), &batch) != 0) fail();
+    batch_ = batch.release == nullptr ? nullptr : std::make_shared<Array>(batch);
     next_row_ = 0;
     if (!batch_) stream_ = {};
   }
@@ -111,12 +113,6 @@ bool TextReader::begin_piece() {
     return piece;
   }));
   return true;
-}
-
-std::shared_ptr<Array> TextReader::read_batch() {
-  ArrowArray batch{};
-  if (stream_.get()->get_next(stream_.get(), &batch) != 0) fail();
-  return batch.release == nullptr ? nullptr : std::make_shared<Array>(batch);
 }
 
 void TextReader::fail() {

@@ -53,7 +53,6 @@ class TextReader {
  private:
   // Starts to format the next rows; returns false at the end.
   bool begin_piece();
-  std::shared_ptr<Array> read_batch();
   [[noreturn]] void fail();
 
   Owned<ArrowArrayStream> stream_;

@@ -32,7 +32,7 @@ py::object to_python_error(const std::exception_ptr& thrown) {
   } catch (const Error& error) {
     return make_python_error(error);
   } catch (const std::system_error& error) {  // thrown by std::filesystem
-    return make_python_error(Error::of_system(error.code().value(), error.what()));
+    return make_python_error(Error(Error::code_of_system(error.code().value()), error.what()));
   } catch (const std::bad_alloc&) {
     return make_python_error(Error(Code::unavailable, "out of memory"));
   }

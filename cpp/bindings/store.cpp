@@ -143,8 +143,7 @@ void load(const Store& store, const Principal& principal, const std::string& kin
 
 std::uint64_t export_rows(const Store& store, const Principal& principal, std::string kind,
                           std::string path, std::string format, const Parameters& parameters) {
-  load::ExportOptions options{std::move(kind), std::move(path), std::move(format),
-                              [](std::uint64_t) { handle_signals(); }};
+  load::ExportOptions options{std::move(kind), std::move(path), std::move(format), &handle_signals};
   const std::vector<service::Parameter> filters = to_parameters(parameters);
   return interruptibly(
       [&] { return load::export_rows(*store.service(), principal, options, filters); });

@@ -32,8 +32,17 @@ arrow::Owned<ArrowArrayStream> take_stream(const py::capsule& capsule) {
   return arrow::Owned<ArrowArrayStream>(std::exchange(*stream, {}));
 }
 
-// For several threads; each piece is returned once. The GIL is released while the stream is read
-// and while another thread is awaited, because both may need it.
+// The GIL is released while a stream is read or closed and while another thread is awaited, because
+// all of them may need it.
+struct DeleteReader {
+  void operator()(TextReader* reader) const {
+    const py::gil_scoped_release released;
+    delete reader;
+  }
+};
+using Reader = std::unique_ptr<TextReader, DeleteReader>;
+
+// For several threads; each piece is returned once.
 class TextRows {
  public:
   TextRows(const py::capsule& capsule, const std::vector<Column>& columns, bool is_json) {
@@ -44,15 +53,9 @@ class TextRows {
       described.push_back({name, {is_formula, is_document}});
     }
     const py::gil_scoped_release released;
-    reader_ = std::make_unique<TextReader>(std::move(stream), described,
-                                           is_json ? TextFormat::json : TextFormat::csv);
+    reader_.reset(
+        new TextReader(std::move(stream), described, is_json ? TextFormat::json : TextFormat::csv));
   }
-  ~TextRows() {
-    const py::gil_scoped_release released;
-    reader_.reset();
-  }
-  TextRows(const TextRows&) = delete;
-  TextRows& operator=(const TextRows&) = delete;
 
   std::optional<TextPiece> next() {
     const py::gil_scoped_release released;
@@ -62,7 +65,7 @@ class TextRows {
 
  private:
   std::mutex mutex_;
-  std::unique_ptr<TextReader> reader_;
+  Reader reader_;
 };
 
 // The rows as NDJSON to load, for one reader at a time, in any thread.
@@ -72,17 +75,11 @@ class ArrowLines {
     auto stream = take_stream(capsule);
     const py::gil_scoped_release released;
     refuse_broken([&] {
-      reader_ = std::make_unique<TextReader>(std::move(stream), [&](const ArrowSchema& schema) {
+      reader_.reset(new TextReader(std::move(stream), [&](const ArrowSchema& schema) {
         return arrow::make_line_formatter(kind, schema);
-      });
+      }));
     });
   }
-  ~ArrowLines() {
-    const py::gil_scoped_release released;
-    reader_.reset();
-  }
-  ArrowLines(const ArrowLines&) = delete;
-  ArrowLines& operator=(const ArrowLines&) = delete;
 
   std::size_t readinto(const py::buffer& buffer) {
     const WritableBytes target(buffer);
@@ -116,7 +113,7 @@ class ArrowLines {
   }
 
   std::mutex mutex_;
-  std::unique_ptr<TextReader> reader_;
+  Reader reader_;
   std::optional<TextPiece> piece_ = TextPiece{};  // nullopt at the end
   std::size_t copied_ = 0;                        // of the piece
 };

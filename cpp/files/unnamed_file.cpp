@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <system_error>
 
 #include "model/error.hpp"
 
@@ -63,8 +62,7 @@ std::size_t UnnamedFile::read(std::uint64_t offset, char* out, std::size_t capac
 }
 
 void UnnamedFile::fail(int reason) const {
-  throw Error::of_system(reason, "a temporary file in " + folder_ +
-                                     " cannot be used: " + std::generic_category().message(reason));
+  throw Error::of_system(reason, "a temporary file in " + folder_ + " cannot be used");
 }
 
 }  // namespace comptroller::files

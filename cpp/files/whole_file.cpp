@@ -69,6 +69,13 @@ int rename_file(const std::string& from, const std::string& to, bool may_replace
 
 }  // namespace
 
+bool leads_to(const std::string& path, int descriptor) {
+  struct stat opened{};
+  struct stat named{};
+  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
 WholeFile::WholeFile(std::string path, Existing existing)
     : path_(std::move(path)), existing_(existing) {
   buffer_.reserve(piece + piece / 4);
@@ -118,13 +125,6 @@ const std::string& WholeFile::unfinished_path() {
     fail(errno);
   }
   return unfinished_path_ = name;
-}
-
-bool WholeFile::is_unfinished_path_ours() const {
-  struct stat opened{};
-  struct stat named{};
-  return ::fstat(descriptor_, &opened) == 0 && ::lstat(unfinished_path_.c_str(), &named) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 WholeFile::~WholeFile() {
@@ -185,8 +185,7 @@ void WholeFile::fail(int reason) {
     throw Error(Code::unusable, path_ + " exists already; choose another name");
   }
   const std::string name = path_ == "-" ? "the standard output" : path_;
-  throw Error::of_system(reason,
-                         name + " cannot be written: " + std::generic_category().message(reason));
+  throw Error::of_system(reason, name + " cannot be written");
 }
 
 }  // namespace comptroller::files

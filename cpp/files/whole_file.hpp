@@ -9,6 +9,9 @@
 
 namespace comptroller::files {
 
+// Whether a path leads to the file of a descriptor, without following links.
+bool leads_to(const std::string& path, int descriptor);
+
 // A regular file is written beside its final path and gets its name on commit, durably. Until then
 // it has no name if the file system supports that, else an unpredictable name. Without a commit
 // nothing is left of it; only a killed process can leave a file with an unpredictable name. A
@@ -37,7 +40,7 @@ class WholeFile {
   // Returns a path by which libraries may open the unfinished file. Not for "-", pipes and devices.
   const std::string& unfinished_path();
   // Whether the path still leads to the unfinished file.
-  bool is_unfinished_path_ours() const;
+  bool is_unfinished_path_ours() const { return leads_to(unfinished_path_, descriptor_); }
   // Waits until the data written so far is on disk.
   void synchronise();
   // Writes the remaining bytes and makes the file durable under its name.

@@ -11,18 +11,13 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// Whether an escape produced half of a surrogate pair, U+D800 to U+DFFF (ED A0..BF in UTF-8).
-bool has_surrogate(std::string_view text) {
+// Throws if an escape produced half of a surrogate pair, U+D800 to U+DFFF (ED A0..BF in UTF-8).
+void refuse_surrogates(std::string_view text) {
   const auto is_half = [](char first, char second) {
     return first == '\xED' && static_cast<unsigned char>(second) >= 0xA0;
   };
-  return std::ranges::adjacent_find(text, is_half) != text.end();
-}
-
-void refuse_surrogates(std::string_view text) {
-  if (has_surrogate(text)) {
-    throw Error(Code::malformed_json, "an escape in a string is not a Unicode scalar value");
-  }
+  if (std::ranges::adjacent_find(text, is_half) == text.end()) return;
+  throw Error(Code::malformed_json, "an escape in a string is not a Unicode scalar value");
 }
 
 void refuse_surrogates(const dom::element& element) {

@@ -12,7 +12,7 @@ namespace comptroller::load {
 
 namespace {
 
-constexpr std::uint64_t rows_between_progress = 10'000;
+constexpr std::uint64_t rows_between_checks = 10'000;
 
 // Writes rows of R.
 template <Record R>
@@ -32,7 +32,7 @@ std::uint64_t write_rows(db::Connection& connection, store::Listing listing, Aud
       file.buffer() += '\n';
     }
     file.flush_if_large();
-    if (++count % rows_between_progress == 0 && options.progress) options.progress(count);
+    if (++count % rows_between_checks == 0 && options.check_interrupt) options.check_interrupt();
   }
   file.commit();
   return count;

@@ -13,9 +13,8 @@ struct ExportOptions {
   std::string kind;               // such as "claims" or "payout-groups"
   std::string path;               // "-": standard output
   std::string format = "ndjson";  // or "csv"
-  // Called every 10,000 rows with the number of rows so far. An exception ends the export without a
-  // file.
-  std::function<void(std::uint64_t rows)> progress;
+  // Called every 10,000 rows. An exception ends the export without a file.
+  std::function<void()> check_interrupt;
 };
 
 // Writes the rows that the filters select, in order of insertion and from one snapshot; returns

@@ -13,13 +13,11 @@ namespace comptroller::load {
 
 namespace {
 
-bool is_fault_of_machine(int reason) {
-  return reason == EMFILE || reason == ENFILE || reason == ENOMEM || reason == EIO;
-}
-
 [[noreturn]] void throw_unreadable(const std::string& path, int reason) {
   std::string why = path + " cannot be read: " + std::generic_category().message(reason);
-  if (is_fault_of_machine(reason)) throw Error(Code::unavailable, std::move(why));
+  const bool is_fault_of_machine =
+      reason == EMFILE || reason == ENFILE || reason == ENOMEM || reason == EIO;
+  if (is_fault_of_machine) throw Error(Code::unavailable, std::move(why));
   throw Error::invalid("source", std::move(why));
 }
 
@@ -49,8 +47,7 @@ std::size_t FileInput::read(char* out, std::size_t capacity) {
     count = ::read(descriptor_, out, capacity);
   } while (count < 0 && errno == EINTR);
   if (count < 0) {
-    throw Error::of_system(
-        errno, path_ + " cannot be read further: " + std::generic_category().message(errno));
+    throw Error::of_system(errno, path_ + " cannot be read further");
   }
   return static_cast<std::size_t>(count);
 }

@@ -53,13 +53,14 @@ class Loader {
       } catch (...) {
         service_.resume_background_work();
         if (!before.committed) throw;
-        before.rejections = first_rejections(listed_before);
+        rejections_.resize(listed_before);
+        before.rejections = std::move(rejections_);
         throw Interrupted(std::current_exception(), before);
       }
       service_.resume_background_work();
     } while (!is_at_end_);
     result_.unknown_members = source_.unknown_members();
-    result_.rejections = first_rejections(rejections_.size());
+    result_.rejections = std::move(rejections_);
     return std::move(result_);
   }
 
@@ -140,7 +141,7 @@ class Loader {
     }
     is_taking_deferred_ = false;
     // Rejections are listed in the order of lines.
-    std::ranges::sort(rejections_, {}, &NumberedRejection::first);
+    std::ranges::sort(rejections_, {}, &Rejection::number);
     if (rejections_.size() > max_rejections_listed) rejections_.resize(max_rejections_listed);
   }
 
@@ -202,16 +203,8 @@ class Loader {
     if (rejections_.size() >= max_rejections_listed && !is_taking_deferred_) return;
     std::string message = error.detail();
     if (line.item > 0) message = "item " + std::to_string(line.item) + ": " + message;
-    rejections_.emplace_back(
-        line.number,
-        Rejection{line.line, std::string(problem(error.code()).code), std::move(message)});
-  }
-
-  std::vector<Rejection> first_rejections(std::size_t count) {
-    std::vector<Rejection> first;
-    first.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) first.push_back(std::move(rejections_[i].second));
-    return first;
+    rejections_.push_back(
+        {line.number, line.line, std::string(problem(error.code()).code), std::move(message)});
   }
 
   service::Service& service_;
@@ -226,8 +219,7 @@ class Loader {
   std::vector<ParsedLine<Line>> deferred_;
   std::size_t deferred_bytes_ = 0;
   bool is_taking_deferred_ = false;
-  using NumberedRejection = std::pair<std::uint64_t, Rejection>;
-  std::vector<NumberedRejection> rejections_;  // with the number of the line
+  std::vector<Rejection> rejections_;
   Result result_;
 };
 

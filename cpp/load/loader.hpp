@@ -29,12 +29,12 @@ struct LoadOptions {
 };
 
 struct Rejection {
-  std::uint64_t line = 0;  // from 1
+  std::uint64_t number = 0;  // of the line among all lines of the load, from 1
+  std::uint64_t line = 0;    // in its file, from 1
   std::string code;
   std::string message;
 
-  using fields =
-      Fields<Field<&Rejection::line>, Field<&Rejection::code>, Field<&Rejection::message>>;
+  using fields = Members<&Rejection::line, &Rejection::code, &Rejection::message>;
 };
 
 // read = inserted + updated + unchanged + rejected + blank.
@@ -49,10 +49,9 @@ struct Result {
   json::UnknownMembers unknown_members;
   std::vector<Rejection> rejections;  // the first 1,000
 
-  using fields =
-      Fields<Field<&Result::committed>, Field<&Result::read>, Field<&Result::inserted>,
-             Field<&Result::updated>, Field<&Result::unchanged>, Field<&Result::rejected>,
-             Field<&Result::blank>, Field<&Result::unknown_members>, Field<&Result::rejections>>;
+  using fields = Members<&Result::committed, &Result::read, &Result::inserted, &Result::updated,
+                         &Result::unchanged, &Result::rejected, &Result::blank,
+                         &Result::unknown_members, &Result::rejections>;
 };
 
 // Thrown if `cause` ended a load with keep_going after a commit; `result` accounts for the

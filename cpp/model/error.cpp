@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 
 #include "model/wording.hpp"
 
@@ -35,11 +36,15 @@ Error Error::conflict(std::string detail, std::string existing) {
   return error;
 }
 
-Error Error::of_system(int reason, std::string detail) {
+Error Error::of_system(int reason, const std::string& what) {
+  return {code_of_system(reason), what + ": " + std::generic_category().message(reason)};
+}
+
+Code Error::code_of_system(int reason) {
   constexpr std::array passing{EFBIG,  ENOSPC, EDQUOT, EIO,   ENOMEM, EMFILE,
                                ENFILE, EAGAIN, EBUSY,  EINTR, ESTALE, ETIMEDOUT};
   const bool may_pass = std::ranges::find(passing, reason) != passing.end();
-  return {may_pass ? Code::unavailable : Code::unusable, std::move(detail)};
+  return may_pass ? Code::unavailable : Code::unusable;
 }
 
 }  // namespace comptroller

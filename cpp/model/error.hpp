@@ -50,7 +50,7 @@ struct Problem {
   int status;
   std::string_view title;
 
-  using fields = Fields<Field<&Problem::code>, Field<&Problem::status>, Field<&Problem::title>>;
+  using fields = Members<&Problem::code, &Problem::status, &Problem::title>;
 };
 
 // One row per code, in the order of Code.
@@ -122,9 +122,12 @@ class Error : public std::exception {
   static Error damaged(const std::string& what) {
     return {Code::unusable, "the store is damaged: " + what};
   }
-  // An operating system error by its errno value: unavailable if it may be temporary (no space,
-  // memory, descriptor or thread; an I/O error), else unusable.
-  static Error of_system(int reason, std::string detail);
+  // A failure of the operating system. The detail is `what`, then the system's message for the
+  // errno value.
+  static Error of_system(int reason, const std::string& what);
+  // The code of an errno value: unavailable if the failure may be temporary (no space, memory,
+  // descriptor or thread; an I/O error), else unusable.
+  static Code code_of_system(int reason);
 
   Code code() const { return code_; }
   const std::string& detail() const { return detail_; }

@@ -49,6 +49,15 @@ struct Field {
   static constexpr auto member = Member;
 };
 
+template <class... F>
+struct Fields {
+  static constexpr std::size_t count = sizeof...(F);
+};
+
+// The fields of a record that the description does not contain.
+template <auto... Member>
+using Members = Fields<Field<Member>...>;
+
 // Flags of a field in the API description.
 template <class F>
 struct Deprecated : F {  // another field or operation replaces it
@@ -61,11 +70,6 @@ struct Derived : F {  // computed from other records
 template <class F, Literal Of>
 struct AliasOf : F {  // another name of the field `Of`
   static constexpr std::string_view alias_of = Of.view();
-};
-
-template <class... F>
-struct Fields {
-  static constexpr std::size_t count = sizeof...(F);
 };
 
 namespace detail {

@@ -25,9 +25,7 @@ struct Index {
 // the closed set.
 template <Literal Column, class T, const Index& By>
 struct Equals {
-  static constexpr std::string_view column = Column.view();
   static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
-  using Stored = T;
 };
 
 // Selects rows that match at least one of the filters.
@@ -37,16 +35,13 @@ struct AnyOf {};
 // Selects rows whose text column begins with the value.
 template <Literal Column, const Index& By>
 struct BeginsWith {
-  static constexpr std::string_view column = Column.view();
   static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
 };
 
 // Selects rows created before, at or after the value: a range of the last column of every index.
 enum class Bound { before, until, at, from, after };
 template <Bound B>
-struct Created {
-  static constexpr Bound bound = B;
-};
+struct Created {};
 
 // A condition that no index serves, added by the repository. It is applied to the rows that another
 // index finds, so a page may skip many rows.

@@ -27,11 +27,7 @@ bool set_given(R& record, const Request& request) {
       if constexpr (F::name == G::name && std::same_as<bare<T>, bare<typename G::Type>>) {
         if constexpr (is_optional<T>) {
           if (!given) return;
-          if constexpr (is_optional<typename G::Type>) {
-            record.*G::member = given;
-          } else {
-            record.*G::member = *given;
-          }
+          record.*G::member = *given;
         } else {
           record.*G::member = given;
         }

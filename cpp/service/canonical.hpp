@@ -30,7 +30,8 @@ void canonicalise(std::optional<T>& value) {
 }
 
 // Converts the addresses of a request to their stored form. An address in a filter may omit the
-// ledger. An invalid address is left unchanged; the operation rejects it later.
+// ledger, because all EVM ledgers have the same address format. An invalid address is left
+// unchanged; the operation rejects it later.
 template <Record Request>
 void canonicalise_addresses(Request& request) {
   if constexpr (requires { request.ledger; }) {

@@ -28,12 +28,6 @@ std::int64_t read_number(const unsigned char* bytes) {
   return static_cast<std::int64_t>(number);
 }
 
-Seal seal_position(const Secret& secret, std::string_view list, const unsigned char* position) {
-  std::string sealed(reinterpret_cast<const char*>(position), position_bytes);
-  sealed += list;
-  return seal(secret, sealed);
-}
-
 }  // namespace
 
 Seal seal(const Secret& secret, std::string_view bytes) {
@@ -49,8 +43,9 @@ std::string seal_cursor(const Secret& secret, std::string_view list,
   std::array<unsigned char, cursor_bytes> bytes{cursor_version};
   write_number(bytes.data() + 1, position.created_at);
   write_number(bytes.data() + 9, position.key);
-  const Seal mark = seal_position(secret, list, bytes.data());
-  std::ranges::copy(mark, bytes.begin() + position_bytes);
+  std::string sealed(reinterpret_cast<const char*>(bytes.data()), position_bytes);
+  sealed += list;
+  std::ranges::copy(seal(secret, sealed), bytes.begin() + position_bytes);
   std::string text(sodium_base64_ENCODED_LEN(cursor_bytes, base64_variant), '\0');
   sodium_bin2base64(text.data(), text.size(), bytes.data(), bytes.size(), base64_variant);
   text.pop_back();  // the terminating zero

@@ -48,24 +48,17 @@ class Signal {
 }  // namespace
 
 struct DeferredWrites::State {
-  struct Ended {
-    Ticket ticket = 0;
-    std::shared_ptr<PendingWrite> write;
-    std::exception_ptr failure;
-  };
-
   // Allocates nothing: `ended` has space for every queued write.
-  void end(Ticket ticket, const std::shared_ptr<PendingWrite>& write,
-           const std::exception_ptr& failure) noexcept {
-    write->end();
+  void end(Ticket ticket, PendingWrite& write, const std::exception_ptr& failure) noexcept {
+    write.end();
     const std::lock_guard guard(mutex);
-    ended.push_back({ticket, write, failure});
+    ended.push_back({ticket, std::move(write.answer()), failure});
     --queued;
     if (ended.size() == 1) signal.set();
   }
 
   std::mutex mutex;
-  std::vector<Ended> ended;
+  std::vector<Completed> ended;
   std::size_t queued = 0;
   Ticket last = 0;
   Signal signal;
@@ -89,7 +82,7 @@ DeferredWrites::Ticket DeferredWrites::submit(Service& service, const Principal&
     service.database()->write_later(
         [write](db::Connection& connection) { write->run(connection); },
         [state = state_, ticket, write](const std::exception_ptr& failure) {
-          state->end(ticket, write, failure);
+          state->end(ticket, *write, failure);
         });
   } catch (...) {
     const std::lock_guard guard(state_->mutex);
@@ -104,18 +97,11 @@ int DeferredWrites::descriptor() const {
 }
 
 std::vector<DeferredWrites::Completed> DeferredWrites::take() {
-  std::vector<State::Ended> ended;
-  {
-    const std::lock_guard guard(state_->mutex);
-    ended.reserve(2 * state_->queued);
-    ended.swap(state_->ended);
-    if (!ended.empty()) state_->signal.clear();
-  }
   std::vector<Completed> completed;
-  completed.reserve(ended.size());
-  for (State::Ended& each : ended) {
-    completed.push_back({each.ticket, std::move(each.write->answer()), each.failure});
-  }
+  const std::lock_guard guard(state_->mutex);
+  completed.reserve(2 * state_->queued);
+  completed.swap(state_->ended);
+  if (!completed.empty()) state_->signal.clear();
   return completed;
 }
 

@@ -34,20 +34,19 @@ struct FieldDescription {
   std::optional<std::string_view> alias_of;
   std::string_view doc;
 
-  using fields =
-      Fields<Field<&FieldDescription::type>, Field<&FieldDescription::required>,
-             Field<&FieldDescription::min_length>, Field<&FieldDescription::max_length>,
-             Field<&FieldDescription::index_ranges>, Field<&FieldDescription::may_be_negative>,
-             Field<&FieldDescription::is_derived>, Field<&FieldDescription::is_completed>,
-             Field<&FieldDescription::is_operators>, Field<&FieldDescription::is_deprecated>,
-             Field<&FieldDescription::alias_of>, Field<&FieldDescription::doc>>;
+  using fields = Members<&FieldDescription::type, &FieldDescription::required,
+                         &FieldDescription::min_length, &FieldDescription::max_length,
+                         &FieldDescription::index_ranges, &FieldDescription::may_be_negative,
+                         &FieldDescription::is_derived, &FieldDescription::is_completed,
+                         &FieldDescription::is_operators, &FieldDescription::is_deprecated,
+                         &FieldDescription::alias_of, &FieldDescription::doc>;
 };
 
 struct RecordDescription {
   std::string_view doc;
   Named<FieldDescription> members;
 
-  using fields = Fields<Field<&RecordDescription::doc>, Field<&RecordDescription::members>>;
+  using fields = Members<&RecordDescription::doc, &RecordDescription::members>;
 };
 
 // A resource of the service. Its name is also that of loads, exports and streams of its records.
@@ -55,7 +54,7 @@ struct Resource {
   std::string_view name;
   std::string_view record;
 
-  using fields = Fields<Field<&Resource::name>, Field<&Resource::record>>;
+  using fields = Members<&Resource::name, &Resource::record>;
 };
 
 struct Description {
@@ -67,10 +66,9 @@ struct Description {
   std::span<const Problem> problems;
   Named<std::string_view> scopes;
 
-  using fields = Fields<Field<&Description::resources>, Field<&Description::records>,
-                        Field<&Description::requests>, Field<&Description::enums>,
-                        Field<&Description::operations>, Field<&Description::problems>,
-                        Field<&Description::scopes>>;
+  using fields = Members<&Description::resources, &Description::records, &Description::requests,
+                         &Description::enums, &Description::operations, &Description::problems,
+                         &Description::scopes>;
 };
 
 Flag flag(bool is_true) {

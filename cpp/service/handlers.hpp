@@ -74,9 +74,10 @@ std::optional<std::string> shown_customer(const Principal& principal, const Requ
 // The rows of a list, for its pages and scans. Balances are as of `now` unless the request names
 // another time.
 template <Record Request>
-store::Listing listing_of(db::Connection& connection, const Request& request,
+store::Listing listing_of(db::Connection& connection, Request request,
                           const std::optional<std::string>& customer, Timestamp now,
                           Purpose purpose) {
+  canonicalise_addresses(request);
   if constexpr (std::same_as<Request, ListBalances>) {
     return store::make_listing<Balance>(connection, request, {});
   } else {
@@ -90,7 +91,7 @@ store::Listing listing_of(db::Connection& connection, const Request& request,
     } else if constexpr (std::same_as<Request, ListOrchestrations>) {
       return store::make_listing<Orchestration>(connection, request, std::move(ownership));
     } else if constexpr (std::same_as<Request, ListPayoutGroups>) {
-      return store::payout_groups_listing(connection, request, std::move(ownership));
+      return store::make_listing<PayoutGroup>(connection, request, std::move(ownership));
     } else if constexpr (std::same_as<Request, ListClaims>) {
       return store::claims_listing(connection, request, std::move(ownership));
     } else {
@@ -166,12 +167,16 @@ PageOf<R> list(Context& context, const Request& request) {
 
 // Stores one record with the rules of a load.
 template <Record R>
-R put(Context& context, const R& request) {
-  R line = request;
+void ingest(Context& context, R line) {
   Ingestion ingestion(context.connection, context.principal, std::nullopt, context.now,
                       context.environment.make_id);
   ingestion.take(line);
   ingestion.finish();
+}
+
+template <Record R>
+R put(Context& context, const R& request) {
+  ingest(context, request);
   return require<R>(context, request.id.value).record;
 }
 

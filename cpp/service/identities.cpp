@@ -33,11 +33,6 @@ bool write_flags(Context& context, const store::StoredIdentityRow& row, const Le
   return !change.is_empty();
 }
 
-void check_named_customer(const store::StoredIdentityRow& row, const std::optional<Id>& named) {
-  if (!named || named->value == row.record.customer_id.value) return;
-  throw Error(Code::already_exists, "the identity belongs to another customer");
-}
-
 }  // namespace
 
 Identity get_identity(Context& context, const ById& request) {
@@ -92,7 +87,9 @@ Identity put_identity(Context& context, const PutIdentity& request) {
   store::StoredIdentityRow row;
   if (found) {
     row = *std::move(found);
-    check_named_customer(row, request.customer_id);
+    if (request.customer_id && *request.customer_id != row.record.customer_id) {
+      throw Error(Code::already_exists, "the identity belongs to another customer");
+    }
   } else {
     row.record.id = request.id;
     row.record.customer_id.value = written_customer(context.principal, request.customer_id);

@@ -29,15 +29,6 @@ void attempt(LineResult& result, const Action& action) {
   }
 }
 
-std::vector<db::Insertion> insert_new(db::Connection& connection,
-                                      std::span<const store::NewClaim> claims) {
-  return store::insert_claims(connection, claims);
-}
-std::vector<db::Insertion> insert_new(db::Connection& connection,
-                                      std::span<const Orchestration* const> orchestrations) {
-  return store::insert_orchestrations(connection, orchestrations);
-}
-
 // The stored record with the id of a line that could not be inserted.
 template <Record R>
 store::Stored<R> stored_record(db::Connection& connection, const R& line) {
@@ -66,7 +57,7 @@ std::vector<LineResult> Ingestion::take(std::span<Line* const> lines) {
         return Outcome::inserted;
       });
     }
-    const std::vector<db::Insertion> insertions = insert_new(connection_, rows);
+    const std::vector<db::Insertion> insertions = store::insert_many(connection_, rows);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       LineResult& result = results[places[i]];
       if (insertions[i] == db::Insertion::deferred) {

@@ -17,9 +17,8 @@ struct Soundness {
   std::vector<std::string> copies;
   std::vector<std::pair<std::string_view, std::int64_t>> rows;
 
-  using fields =
-      Fields<Field<&Soundness::ok>, Field<&Soundness::findings>, Field<&Soundness::engine>,
-             Field<&Soundness::copies>, Field<&Soundness::rows>>;
+  using fields = Members<&Soundness::ok, &Soundness::findings, &Soundness::engine,
+                         &Soundness::copies, &Soundness::rows>;
 };
 
 }  // namespace

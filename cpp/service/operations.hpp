@@ -37,16 +37,16 @@ struct ErrorCase {
   Code code;
   std::string_view when;
 
-  using fields = Fields<Field<&ErrorCase::code>, Field<&ErrorCase::when>>;
+  using fields = Members<&ErrorCase::code, &ErrorCase::when>;
 };
 
 struct Operation {
-  std::string_view name;
+  std::string name;
   std::string_view scope;  // required of a client; is_write determines the operator's scope
   std::string_view method = {};
-  std::vector<std::string_view> paths = {};  // the documentation shows the first
-  std::string_view summary = {};             // one sentence
-  std::string_view details = {};             // more sentences, may be empty
+  std::vector<std::string> paths = {};  // the documentation shows the first
+  std::string_view summary = {};        // one sentence
+  std::string details = {};             // more sentences, may be empty
   std::vector<ErrorCase> errors = {};
   std::string_view envelope = {};       // the member that holds the record in an answer over HTTP
   std::string_view body_envelope = {};  // the member that may hold the request in a body
@@ -64,19 +64,15 @@ struct Operation {
   Prepare* prepare = nullptr;            // of a write
   IsShortPage* is_short_page = nullptr;  // of a list
 
-  using fields = Fields<
-      Field<&Operation::name>, Field<&Operation::scope>, Field<&Operation::method>,
-      Field<&Operation::paths>, Field<&Operation::summary>, Field<&Operation::details>,
-      Field<&Operation::errors>, Field<&Operation::envelope>, Field<&Operation::body_envelope>,
-      Field<&Operation::is_write>, Field<&Operation::is_bounded>, Field<&Operation::is_list>,
-      Field<&Operation::request_source>, Field<&Operation::request>, Field<&Operation::answer>>;
+  using fields = Members<&Operation::name, &Operation::scope, &Operation::method, &Operation::paths,
+                         &Operation::summary, &Operation::details, &Operation::errors,
+                         &Operation::envelope, &Operation::body_envelope, &Operation::is_write,
+                         &Operation::is_bounded, &Operation::is_list, &Operation::request_source,
+                         &Operation::request, &Operation::answer>;
 };
 
 std::span<const Operation> operations();
 const Operation* find_operation(std::string_view name);
-
-// Throws insufficient_scope if the principal may not call the operation.
-void require_operation_scope(const Principal& principal, const Operation& operation);
 
 // Whether a read takes less than a millisecond in a store of any size. A read that will be rejected
 // is short.

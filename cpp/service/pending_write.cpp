@@ -2,7 +2,6 @@
 
 #include "model/error.hpp"
 #include "service/operations.hpp"
-#include "store/idempotency.hpp"
 
 namespace comptroller::service {
 
@@ -24,7 +23,7 @@ namespace {
 
 PreparedWrite prepare(const Operation& operation, const Principal& principal, const Call& call) {
   if (operation.is_write) return operation.prepare(operation, principal, call);
-  throw Error::invalid("operation", std::string(operation.name) + " does not write");
+  throw Error::invalid("operation", operation.name + " does not write");
 }
 
 }  // namespace
@@ -45,8 +44,7 @@ void PendingWrite::run(db::Connection& connection) {
     answer_ = {prepared_.run(service_, principal_, connection), false};
     return;
   }
-  const auto& [customer, operation, text] = reservation_->key();
-  const store::IdempotencyKey key{customer, operation, text};
+  const store::IdempotencyKey& key = reservation_->key();
   const Seal seal_of_request = seal(Secret{}, prepared_.canonical_request);
   const std::string fingerprint(reinterpret_cast<const char*>(seal_of_request.data()),
                                 seal_of_request.size());

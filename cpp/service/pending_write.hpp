@@ -6,10 +6,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 
 #include "db/database.hpp"
 #include "model/principal.hpp"
+#include "store/idempotency.hpp"
 
 namespace comptroller::service {
 
@@ -25,7 +25,7 @@ struct Answer {
 // The idempotency keys of writes in progress. Safe for many threads.
 class KeysInFlight {
  public:
-  using Key = std::tuple<std::string, std::string, std::string>;  // customer, operation, key
+  using Key = store::IdempotencyKey;
 
   // Holds a key for its lifetime. The constructor throws idempotency_in_flight if the key is held.
   class Reservation {

@@ -52,10 +52,7 @@ RewardAddress observe_reward_address(Context& context, const ObserveRewardAddres
 }
 
 Balance record_balance(Context& context, const Balance& request) {
-  Ingestion ingestion(context.connection, context.principal, std::nullopt, context.now,
-                      context.environment.make_id);
-  Balance line = request;
-  ingestion.take(line);
+  ingest(context, request);
   // If an equal balance is stored, its text is kept and returned.
   return store::find_balance(context.connection, request.address_id, request.at).value_or(request);
 }

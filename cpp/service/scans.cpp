@@ -27,7 +27,7 @@ Scan scan(Service& service, const Principal& principal, std::string_view kind,
   service.check_usable();
   Scan scan{{}, audience_of(principal)};
   const auto prepare = [&]<Record R, Record Request>() {
-    require_operation_scope(principal, *find_operation(std::string(R::table) + ".list"));
+    require_scope(principal, find_operation(std::string(R::table) + ".list")->scope, false);
     const Timestamp now = service.environment().now();  // for all connections of the scan
     const auto request = read_filters<Request>(parameters);
     const std::optional<std::string> customer = shown_customer(principal, request);

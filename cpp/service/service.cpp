@@ -8,12 +8,13 @@
 
 #include "model/error.hpp"
 #include "model/wording.hpp"
+#include "service/authorisation.hpp"
 #include "service/operations.hpp"
 #include "store/customers.hpp"
 #include "store/idempotency.hpp"
 #include "store/jurisdiction_changes.hpp"
 #include "store/operator_indexes.hpp"
-#include "store/views.hpp"
+#include "store/tables.hpp"
 
 namespace comptroller::service {
 
@@ -33,6 +34,21 @@ std::optional<Secret> read_secret(db::Connection& connection) {
   return secret;
 }
 
+// The readable views of all tables, generated from the field tables of the records.
+std::vector<db::ReadableView> readable_views() {
+  std::vector<db::ReadableView> views;
+  store::for_each_table([&]<class R>() {
+    db::ReadableView& view = views.emplace_back(R::table);
+    for_each_field<R>([&]<class F>() {
+      using T = bare<typename F::Type>;
+      if constexpr (!is_computed<T>) {
+        view.columns.push_back({F::name, Scalar<T>::storage, enum_texts<T>});
+      }
+    });
+  });
+  return views;
+}
+
 // Creates the initial contents of a store: its secret, the default customer, the readable views.
 // Returns the secret.
 Secret initialise_store(db::Database& database) {
@@ -40,9 +56,8 @@ Secret initialise_store(db::Database& database) {
   {
     const db::Lease reader = database.reader();
     secret = read_secret(*reader);
-    if (secret &&
-        (!database.is_writable() || (reader->has_readable_views(store::readable_views()) &&
-                                     !store::lacks_operator_indexes(*reader)))) {
+    if (secret && (!database.is_writable() || (reader->has_readable_views(readable_views()) &&
+                                               !store::lacks_operator_indexes(*reader)))) {
       return *secret;
     }
   }
@@ -56,7 +71,7 @@ Secret initialise_store(db::Database& database) {
         .run();
     secret = read_secret(connection);
     store::ensure_customer(connection, default_customer);
-    connection.make_readable_views(store::readable_views());
+    connection.make_readable_views(readable_views());
   });
   // On a large store this exceeds the time limit of an ordinary write.
   if (store::lacks_operator_indexes(*database.reader())) {
@@ -144,7 +159,7 @@ const Operation& Service::admit(const Principal& principal, const Call& call) co
   if (operation == nullptr) {
     throw Error(Code::not_found, "there is no operation " + shorten(call.operation));
   }
-  require_operation_scope(principal, *operation);
+  require_scope(principal, operation->scope, operation->is_write);
   if (call.idempotency_key) {
     if (!operation->is_write) {
       throw Error::invalid("Idempotency-Key",

@@ -15,8 +15,8 @@ Listing claims_listing(db::Connection& connection, ListClaims request, Ownership
   return listing;
 }
 
-std::vector<db::Insertion> insert_claims(db::Connection& connection,
-                                         std::span<const NewClaim> claims) {
+std::vector<db::Insertion> insert_many(db::Connection& connection,
+                                       std::span<const NewClaim> claims) {
   return insert_new_many<Claim>(
       connection, claims.size(),
       [&](std::size_t row) -> const Claim& { return *claims[row].claim; }, "jurisdiction",

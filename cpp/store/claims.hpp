@@ -14,8 +14,8 @@ struct NewClaim {
   std::optional<std::int64_t> jurisdiction;  // the current jurisdiction of its group, a symbol
 };
 // Inserts claims in order, except those whose id is taken; returns the outcome of each.
-std::vector<db::Insertion> insert_claims(db::Connection& connection,
-                                         std::span<const NewClaim> claims);
+std::vector<db::Insertion> insert_many(db::Connection& connection,
+                                       std::span<const NewClaim> claims);
 void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,
                   std::optional<std::int64_t> jurisdiction);
 

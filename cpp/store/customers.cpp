@@ -11,14 +11,12 @@ constexpr std::int64_t max_rows_to_index = 10'000;
 
 }  // namespace
 
-std::int64_t ensure_customer(db::Connection& connection, std::string_view customer) {
-  const std::int64_t key = connection.symbols().intern(customer);
+void ensure_customer(db::Connection& connection, std::string_view customer) {
   const std::int64_t added =
       connection.query("INSERT INTO customers (key) VALUES ($key) ON CONFLICT DO NOTHING")
-          .bind("$key", Value::of(key))
+          .bind("$key", Value::of(connection.symbols().intern(customer)))
           .run();
   if (added > 0) make_operator_indexes(connection, max_rows_to_index);
-  return key;
 }
 
 Ownership ownership(db::Connection& connection, const std::optional<std::string>& customer) {

@@ -5,8 +5,8 @@
 
 namespace comptroller::store {
 
-// Returns the customer's key; creates the customer if it does not exist.
-std::int64_t ensure_customer(db::Connection& connection, std::string_view customer);
+// Creates the customer if it does not exist.
+void ensure_customer(db::Connection& connection, std::string_view customer);
 
 // Returns the ownership of one customer's rows; without a customer, of all rows.
 Ownership ownership(db::Connection& connection, const std::optional<std::string>& customer);

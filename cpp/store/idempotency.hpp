@@ -1,6 +1,7 @@
 // Answers of writes, stored for a day, so that a retried write is executed once.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,8 @@ struct IdempotencyKey {
   std::string customer;  // empty for the operator
   std::string operation;
   std::string key;
+
+  friend auto operator<=>(const IdempotencyKey&, const IdempotencyKey&) = default;
 };
 
 struct KeptAnswer {

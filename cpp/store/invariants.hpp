@@ -15,7 +15,7 @@ struct Finding {
   std::string check;
   std::string message;
 
-  using fields = Fields<Field<&Finding::check>, Field<&Finding::message>>;
+  using fields = Members<&Finding::check, &Finding::message>;
 };
 
 // Returns a finding for each violated invariant, with the number of rows and the first of them.

@@ -14,8 +14,8 @@ Value destination_profile(const Orchestration& orchestration, BoundValues& param
 
 }  // namespace
 
-std::vector<db::Insertion> insert_orchestrations(
-    db::Connection& connection, std::span<const Orchestration* const> orchestrations) {
+std::vector<db::Insertion> insert_many(db::Connection& connection,
+                                       std::span<const Orchestration* const> orchestrations) {
   return insert_new_many<Orchestration>(
       connection, orchestrations.size(),
       [&](std::size_t row) -> const Orchestration& { return *orchestrations[row]; },

@@ -1,7 +1,6 @@
 #include "store/payout_groups.hpp"
 
 #include "model/error.hpp"
-#include "model/ledger_address.hpp"
 #include "store/jurisdiction_changes.hpp"
 
 namespace comptroller::store {
@@ -57,17 +56,7 @@ void raise(PayoutGroup& group, const std::optional<Timestamp>& confirmed_at) {
 
 }  // namespace
 
-Listing payout_groups_listing(db::Connection& connection, ListPayoutGroups request,
-                              Ownership ownership) {
-  if (request.claimer_address) {
-    // All EVM ledgers have the same address format; a SOLANA address is stored unchanged.
-    std::string& address = request.claimer_address->value;
-    address = sought_address(request.ledger.value_or(Ledger::ethereum), address);
-  }
-  return make_listing<PayoutGroup>(connection, request, std::move(ownership));
-}
-
-bool insert_payout_group(db::Connection& connection, PayoutGroup group) {
+void insert_payout_group(db::Connection& connection, PayoutGroup group) {
   const std::optional<std::int64_t> named = connection.symbols().find(group.id.value);
   std::optional<Timestamp> confirmed_at;
   if (named) {  // otherwise no claim or address refers to the group
@@ -77,7 +66,7 @@ bool insert_payout_group(db::Connection& connection, PayoutGroup group) {
     raise(group, confirmed_at);
   }
   insert(connection, group, {{"claim_all_confirmed_at", nullable(confirmed_at)}});
-  return !named || !group.jurisdiction || begin_jurisdiction_change(connection, *named);
+  if (named && group.jurisdiction) begin_jurisdiction_change(connection, *named);
 }
 
 bool update_payout_group(db::Connection& connection, const Stored<PayoutGroup>& before,

@@ -2,22 +2,18 @@
 #pragma once
 
 #include "model/requests.hpp"
-#include "store/listing.hpp"
 #include "store/records.hpp"
 
 namespace comptroller::store {
 
-Listing payout_groups_listing(db::Connection& connection, ListPayoutGroups request,
-                              Ownership ownership);
-
 // Inserts a group. Claims that already name the group get its jurisdiction, and the group gets
 // their latest confirmation. Throws already_exists if claims or addresses of the group belong to
-// another customer, ledger_mismatch if addresses are on another ledger. Returns whether all claims
-// have the group's jurisdiction; if not, continue_jurisdiction_changes rewrites the others.
-bool insert_payout_group(db::Connection& connection, PayoutGroup group);
+// another customer, ledger_mismatch if addresses are on another ledger. If the group has many
+// claims, continue_jurisdiction_changes rewrites the rest.
+void insert_payout_group(db::Connection& connection, PayoutGroup group);
 
-// Replaces a group. If the jurisdiction changed, its claims get it; returns the same as
-// insert_payout_group.
+// Replaces a group. If the jurisdiction changed, its claims get it. Returns whether all claims have
+// the group's jurisdiction; if not, continue_jurisdiction_changes rewrites the others.
 bool update_payout_group(db::Connection& connection, const Stored<PayoutGroup>& before,
                          const PayoutGroup& after);
 

@@ -1,16 +1,9 @@
 #include "store/reward_addresses.hpp"
 
-#include "model/ledger_address.hpp"
-
 namespace comptroller::store {
 
-Listing reward_addresses_listing(db::Connection& connection, ListRewardAddresses request,
+Listing reward_addresses_listing(db::Connection& connection, const ListRewardAddresses& request,
                                  std::optional<Timestamp> balance_at, Ownership ownership) {
-  if (request.address) {
-    // All EVM ledgers have the same address format; a SOLANA address is stored unchanged.
-    std::string& address = request.address->value;
-    address = sought_address(request.ledger.value_or(Ledger::ethereum), address);
-  }
   auto listing = make_listing<RewardAddress>(connection, request, std::move(ownership));
   if (balance_at) {
     listing.select(select_list<RewardAddress>(balance_as_of));

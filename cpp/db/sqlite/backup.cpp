@@ -1,7 +1,5 @@
 #include "db/sqlite/backup.hpp"
 
-#include <memory>
-
 #include "files/whole_file.hpp"
 #include "model/error.hpp"
 
@@ -9,12 +7,7 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr int pages_a_step = 256;                // 1 MiB
 constexpr int steps_between_synchronising = 16;  // keeps each wait for the disk short
-
-struct FinishBackup {
-  void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
-};
 
 void copy(SqliteConnection& source, files::WholeFile& file) {
   // No other process uses the file before it has its name, so it needs neither a journal nor
@@ -24,19 +17,26 @@ void copy(SqliteConnection& source, files::WholeFile& file) {
   if (!file.is_unfinished_path_ours()) throw Error(Code::unusable, "its file was replaced");
   const Snapshot snapshot(source);
   source.read_now();
-  const std::unique_ptr<sqlite3_backup, FinishBackup> backup(
-      sqlite3_backup_init(target.handle(), "main", source.handle(), "main"));
-  if (!backup) target.fail(sqlite3_errcode(target.handle()));
-  int result = SQLITE_OK;
-  for (int step = 1; result == SQLITE_OK; ++step) {
+  const Backup backup = begin_backup(source, target);
+  for (int steps = 1; step(backup, pages_a_step, source); ++steps) {
     source.check_interrupt();
-    if (step % steps_between_synchronising == 0) file.synchronise();
-    result = sqlite3_backup_step(backup.get(), pages_a_step);
+    if (steps % steps_between_synchronising == 0) file.synchronise();
   }
-  if (result != SQLITE_DONE) throw_failure(result);
 }
 
 }  // namespace
+
+Backup begin_backup(SqliteConnection& from, SqliteConnection& to) {
+  Backup backup(sqlite3_backup_init(to.handle(), "main", from.handle(), "main"));
+  if (!backup) to.fail(sqlite3_errcode(to.handle()));
+  return backup;
+}
+
+bool step(const Backup& backup, int pages, SqliteConnection& waiting) {
+  const int result = sqlite3_backup_step(backup.get(), pages);
+  if (result != SQLITE_OK && result != SQLITE_DONE) waiting.fail(result);
+  return result == SQLITE_OK;
+}
 
 void back_up(SqliteConnection& source, const std::string& destination) {
   if (destination.empty()) throw Error::invalid("destination", "must name a file");

@@ -1,11 +1,24 @@
-// Backup of a database into a new file.
+// Copies databases with sqlite3_backup.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "db/sqlite/connection.hpp"
 
 namespace comptroller::db::sqlite {
+
+struct FinishBackup {
+  void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
+};
+using Backup = std::unique_ptr<sqlite3_backup, FinishBackup>;
+
+inline constexpr int pages_a_step = 256;  // 1 MiB
+
+Backup begin_backup(SqliteConnection& from, SqliteConnection& to);
+// Copies at most `pages` pages; returns false at the end. `waiting` is the connection that may wait
+// for a lock.
+bool step(const Backup& backup, int pages, SqliteConnection& waiting);
 
 // Copies one snapshot of the database that `source` reads into a new file. The file appears under
 // its name, durably, when it is complete. Throws unusable or unavailable, naming the destination,

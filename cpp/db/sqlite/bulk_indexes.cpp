@@ -1,21 +1,11 @@
-// Fills an empty table by writing its b-trees if there is a target for them. Otherwise the indexes
-// are built after the table is filled, which is faster than updating them row by row.
+// Fills an empty table of a private copy by writing its b-trees. Otherwise the indexes are built
+// after the table is filled, which is faster than updating them row by row.
 #include <memory>
 
 #include "db/sqlite/connection.hpp"
-#include "db/sqlite/table_filler.hpp"
+#include "db/sqlite/private_copy.hpp"
 
 namespace comptroller::db::sqlite {
-
-namespace {
-
-std::string cache_size(SqliteConnection& connection) {
-  Query query = connection.query("PRAGMA cache_size");
-  query.step();
-  return std::to_string(query.column(0).integer);
-}
-
-}  // namespace
 
 std::vector<Insertion> SqliteConnection::insert_new(const InsertStatement& statement,
                                                     std::size_t rows, const BindRow& bind) {
@@ -24,7 +14,7 @@ std::vector<Insertion> SqliteConnection::insert_new(const InsertStatement& state
 }
 
 void SqliteConnection::begin_filling(std::string_view table) {
-  if (fill_target_ != nullptr) filler_ = fill_target_->start(*this, table);
+  if (private_copy_ != nullptr) filler_ = private_copy_->start(table);
   if (filler_) return;
   if (query("SELECT 1 FROM " + std::string(table) + " LIMIT 1").step()) return;
   std::string drops;
@@ -41,11 +31,12 @@ void SqliteConnection::begin_filling(std::string_view table) {
 }
 
 void SqliteConnection::end_filling() {
-  if (filler_) return fill_target_->finish(*this, std::move(filler_));
+  if (filler_) return private_copy_->finish(std::move(filler_));
   if (dropped_indexes_.empty()) return;
   // A small sorter often hands its rows to another thread. A sorter as large as the cache would
   // sort at the end, on one thread.
-  const std::string cache = "PRAGMA cache_size = " + cache_size(*this);
+  const std::string cache =
+      "PRAGMA cache_size = " + std::to_string(read_number("PRAGMA cache_size"));
   const auto restore = [&](SqliteConnection* connection) {
     sqlite3_exec(connection->handle(), cache.c_str(), nullptr, nullptr, nullptr);
   };

@@ -46,22 +46,6 @@ constexpr Reason reasons[]{
     {SQLITE_LOCKED, Code::unavailable, busy},
     {SQLITE_INTERRUPT, Code::unavailable, "interrupted"}};
 
-}  // namespace
-
-void throw_failure(int result) {
-  for (const auto& [known, code, text] : reasons) {
-    if (known == (result & 0xFF)) throw Error(code, text);
-  }
-  throw Error(Code::internal, "the store failed with SQLite result " + std::to_string(result));
-}
-
-void SqliteConnection::fail(int result) {
-  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
-  throw_failure(result);
-}
-
-namespace {
-
 std::string uri_of(const std::string& path, const char* option) {
   // SQLite takes all other characters literally.
   constexpr std::array<std::pair<char, const char*>, 3> reserved{
@@ -76,6 +60,18 @@ std::string uri_of(const std::string& path, const char* option) {
 }
 
 }  // namespace
+
+void throw_failure(int result) {
+  for (const auto& [known, code, text] : reasons) {
+    if (known == (result & 0xFF)) throw Error(code, text);
+  }
+  throw Error(Code::internal, "the store failed with SQLite result " + std::to_string(result));
+}
+
+void SqliteConnection::fail(int result) {
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  throw_failure(result);
+}
 
 std::string immutable_uri(const std::string& path) {
   return uri_of(path, "?immutable=1");
@@ -175,6 +171,11 @@ void SqliteConnection::roll_back() noexcept {
   dropped_indexes_.clear();
   filler_.reset();
   if (in_transaction()) sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+std::int64_t SqliteConnection::read_number(std::string_view sql) {
+  Query row = query(sql);
+  return row.step() ? row.column(0).integer : 0;
 }
 
 void SqliteConnection::read_now() {

@@ -32,18 +32,8 @@ struct CloseConnection {
   void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
 };
 
-class SqliteConnection;
+class PrivateCopy;
 class TableFiller;
-
-// Fills tables of a private database file.
-class FillTarget {
- public:
-  virtual ~FillTarget() = default;
-  // Returns nullptr if statements must fill the table.
-  virtual std::unique_ptr<TableFiller> start(SqliteConnection& connection,
-                                             std::string_view table) = 0;
-  virtual void finish(SqliteConnection& connection, std::unique_ptr<TableFiller> filler) = 0;
-};
 
 class SqliteConnection final : public Connection {
  public:
@@ -71,6 +61,8 @@ class SqliteConnection final : public Connection {
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
   // Ends the transaction, if one is active.
   void roll_back() noexcept;
+  // Returns the number that a statement selects; 0 if it selects no row.
+  std::int64_t read_number(std::string_view sql);
   // Fixes the state that a new snapshot sees; without it, SQLite does so at the first read.
   void read_now();
   // Begins a snapshot of the current state. Returns the last commit that it sees, if known.
@@ -85,8 +77,8 @@ class SqliteConnection final : public Connection {
   // Keeps the log as it is when this connection closes.
   void keep_log() { sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 
-  // begin_filling uses the target from now on. It must outlive the connection.
-  void set_fill_target(FillTarget* target) { fill_target_ = target; }
+  // begin_filling fills tables of this copy from now on. It must outlive the connection.
+  void set_private_copy(PrivateCopy* copy) { private_copy_ = copy; }
   // The running thread checks `interrupt`, and a statement ends with the exception that it throws.
   // By default statements are not interrupted. `interrupt` must outlive the connection.
   void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
@@ -130,8 +122,8 @@ class SqliteConnection final : public Connection {
   bool is_cache_of_snapshot_ = false;
   std::vector<std::unique_ptr<Lookup>> lookups_;
   std::uint32_t schema_of_lookups_ = 0;
-  std::string dropped_indexes_;  // statements that create them again
-  FillTarget* fill_target_ = nullptr;
+  std::string dropped_indexes_;          // statements that create them again
+  PrivateCopy* private_copy_ = nullptr;  // the owner of this connection
   std::unique_ptr<TableFiller> filler_;
   const Interrupt* interrupt_ = nullptr;
   Deadline deadline_ = Deadline::max();

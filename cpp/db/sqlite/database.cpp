@@ -156,9 +156,7 @@ SqliteDatabase::~SqliteDatabase() {
 std::int64_t SqliteDatabase::version() {
   const std::lock_guard lock(watching_);
   if (!watch_) watch_.emplace(readers_.lend());
-  db::Query query = (*watch_)->query("PRAGMA data_version");
-  query.step();
-  const std::int64_t commits = query.column(0).integer;
+  const std::int64_t commits = sqlite(**watch_).read_number("PRAGMA data_version");
   if (!options_.read_only) return commits;
   // A read-only file is read without a lock; data_version does not change when the file is
   // replaced.
@@ -269,10 +267,7 @@ std::string make_temporary_file() {
       std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): read only when a store is opened
   std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/comptroller-XXXXXX";
   const int descriptor = ::mkstemp(path.data());
-  if (descriptor < 0) {
-    throw Error::of_system(
-        errno, "cannot make a temporary file: " + std::generic_category().message(errno));
-  }
+  if (descriptor < 0) throw Error::of_system(errno, "cannot make a temporary file");
   ::close(descriptor);
   return path;
 }

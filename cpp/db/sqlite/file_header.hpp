@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace comptroller::db::sqlite {
 
@@ -32,6 +33,16 @@ Number read_number(const char* at) {
     number = static_cast<Number>(number << 8U | static_cast<unsigned char>(at[index]));
   }
   return number;
+}
+
+// Writes the last `size` bytes of a number in big-endian order.
+inline void write_number(char* out, std::uint64_t number, std::size_t size) {
+  for (std::size_t i = size; i-- > 0; number >>= 8U) out[i] = static_cast<char>(number);
+}
+inline std::string four_bytes(std::uint32_t number) {
+  std::string bytes(sizeof number, '\0');
+  write_number(bytes.data(), number, bytes.size());
+  return bytes;
 }
 
 }  // namespace comptroller::db::sqlite

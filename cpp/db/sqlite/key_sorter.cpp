@@ -12,7 +12,6 @@ namespace {
 
 // The size of one run. While a thread sorts and writes a run, the next one is collected.
 constexpr std::size_t max_bytes = std::size_t{5} << 20U;
-constexpr std::size_t bytes_a_read = std::size_t{1} << 16U;
 
 // Returns up to eight bytes from `offset` as a number that has the same order as the bytes.
 std::uint64_t number_at(std::string_view key, std::size_t offset) {
@@ -24,47 +23,6 @@ std::uint64_t number_at(std::string_view key, std::size_t offset) {
 
 }  // namespace
 
-// Reads the keys of a run.
-class KeySorter::Cursor {
- public:
-  Cursor(const files::UnnamedFile& file, const Run& run) : file_(file), run_(run) { next(); }
-
-  std::string_view key() const { return key_; }
-  // Returns false at the end.
-  bool next() {
-    constexpr std::size_t max_size_bytes = max_varint_size;
-    if (left() < max_size_bytes) fill(max_size_bytes);
-    if (left() == 0) return false;
-    const char* at = buffer_.data() + at_;
-    const auto size = static_cast<std::size_t>(take_varint(at));
-    at_ = static_cast<std::size_t>(at - buffer_.data());
-    if (left() < size) fill(size);
-    key_ = std::string_view(buffer_).substr(at_, size);
-    at_ += size;
-    return true;
-  }
-
- private:
-  std::size_t left() const { return buffer_.size() - at_; }
-
-  void fill(std::size_t wanted) {
-    buffer_.erase(0, at_);
-    at_ = 0;
-    const std::size_t had = buffer_.size();
-    const auto more =
-        std::min<std::uint64_t>(std::max(wanted, bytes_a_read), run_.end - run_.begin);
-    buffer_.resize(had + more);
-    file_.read(run_.begin, buffer_.data() + had, more);
-    run_.begin += more;
-  }
-
-  const files::UnnamedFile& file_;
-  Run run_;
-  std::string buffer_;
-  std::size_t at_ = 0;
-  std::string_view key_;
-};
-
 void KeySorter::add(std::string_view key) {
   if (keys_.bytes.size() + key.size() + (keys_.entries.size() + 1) * sizeof(Entry) > max_bytes) {
     spill();
@@ -73,7 +31,6 @@ void KeySorter::add(std::string_view key) {
                            static_cast<std::uint32_t>(keys_.bytes.size()),
                            static_cast<std::uint32_t>(key.size())});
   keys_.bytes += key;
-  ++size_;
 }
 
 void KeySorter::Keys::sort() {
@@ -93,20 +50,10 @@ void KeySorter::spill() {
 
 void KeySorter::write_run() {
   spilled_.sort();
-  if (!file_) file_ = std::make_unique<files::UnnamedFile>(folder_);
-  Run run{file_->size(), 0};
-  std::string bytes;
-  bytes.reserve(2 * bytes_a_read);
-  for (const Entry& entry : spilled_.entries) {
-    append_varint(bytes, entry.size);
-    bytes += spilled_.bytes_of(entry);
-    if (bytes.size() < bytes_a_read) continue;
-    file_->append(bytes);
-    bytes.clear();
-  }
-  file_->append(bytes);
-  run.end = file_->size();
-  runs_.push_back(run);
+  if (!file_) file_ = std::make_unique<RecordFile>(folder_);
+  const std::uint64_t begin = runs_.empty() ? 0 : runs_.back().end;
+  for (const Entry& entry : spilled_.entries) file_->append(spilled_.bytes_of(entry));
+  runs_.push_back({begin, file_->flush()});
   spilled_.bytes.clear();
   spilled_.entries.clear();
 }
@@ -122,27 +69,28 @@ void KeySorter::merge(const std::function<void(std::string_view)>& visit) {
   written_.get();
   keys_ = {};
   spilled_ = {};
-  std::vector<Cursor> cursors;
+  std::vector<RecordFile::Cursor> cursors;
   cursors.reserve(runs_.size());
-  for (const Run& run : runs_) cursors.emplace_back(*file_, run);
-  std::vector<Cursor*> heap;  // the first has the least key
-  heap.reserve(cursors.size());
-  for (Cursor& cursor : cursors) heap.push_back(&cursor);
-  const auto is_later = [](const Cursor* left, const Cursor* right) {
-    return left->key() > right->key();
+  std::vector<RecordFile::Cursor*> heap;  // the first has the least key
+  for (const Run& run : runs_) {
+    heap.push_back(&cursors.emplace_back(*file_, run.begin, run.end));
+    heap.back()->next();
+  }
+  const auto is_later = [](const RecordFile::Cursor* left, const RecordFile::Cursor* right) {
+    return left->record() > right->record();
   };
   std::ranges::make_heap(heap, is_later);
   while (!heap.empty()) {
     std::ranges::pop_heap(heap, is_later);
-    Cursor* const least = heap.back();
+    RecordFile::Cursor* const least = heap.back();
     // If the input is nearly in order, runs overlap little, and the least cursor often remains the
     // least.
-    const std::string_view others = heap.size() == 1 ? std::string_view() : heap.front()->key();
+    const std::string_view others = heap.size() == 1 ? std::string_view() : heap.front()->record();
     bool has_more = true;
     do {
-      visit(least->key());
+      visit(least->record());
       has_more = least->next();
-    } while (has_more && (heap.size() == 1 || least->key() < others));
+    } while (has_more && (heap.size() == 1 || least->record() < others));
     if (has_more) {
       std::ranges::push_heap(heap, is_later);
     } else {

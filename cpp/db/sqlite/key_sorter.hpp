@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "files/unnamed_file.hpp"
+#include "db/sqlite/record_file.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -21,7 +21,6 @@ class KeySorter {
   explicit KeySorter(std::string folder) : folder_(std::move(folder)) {}
 
   void add(std::string_view key);
-  std::uint64_t size() const { return size_; }
   // Calls `visit` with each key, in the order of the bytes of the keys. Call it once.
   void visit_sorted(const std::function<void(std::string_view)>& visit);
 
@@ -37,7 +36,6 @@ class KeySorter {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
   };
-  class Cursor;
 
   struct Keys {
     void sort();
@@ -54,11 +52,10 @@ class KeySorter {
   void merge(const std::function<void(std::string_view)>& visit);
 
   std::string folder_;
-  std::uint64_t size_ = 0;
   Keys keys_;
   // Used by the thread that writes a run.
   Keys spilled_;
-  std::unique_ptr<files::UnnamedFile> file_;
+  std::unique_ptr<RecordFile> file_;
   std::vector<Run> runs_;
   std::future<void> written_;  // last member: its destructor waits for the thread
 };

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -60,8 +59,7 @@ LockFile::LockFile(std::string path, Purpose purpose, bool is_optional)
   if (exists() || is_optional) return;
   const int failure = errno;
   close();
-  throw Error::of_system(failure, "cannot make the lock file " + path_ + ": " +
-                                      std::generic_category().message(failure));
+  throw Error::of_system(failure, "cannot make the lock file " + path_);
 }
 
 LockFile::~LockFile() {
@@ -90,8 +88,7 @@ bool LockFile::take() {
   if (!guard) return false;
   if (exists() && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK || errno == EINTR) return false;
-    throw Error::of_system(
-        errno, "the lock file cannot be locked: " + std::generic_category().message(errno));
+    throw Error::of_system(errno, "the lock file cannot be locked");
   }
   guard.release();
   if (purpose_ == Purpose::commit) ++commit_locks_held;

@@ -1,18 +1,18 @@
 #include "db/sqlite/private_copy.hpp"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <system_error>
 
 #include "db/sqlite/background.hpp"
+#include "db/sqlite/backup.hpp"
 #include "db/sqlite/buffered_files.hpp"
 #include "db/sqlite/file_header.hpp"
+#include "files/whole_file.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
@@ -20,15 +20,13 @@ namespace comptroller::db::sqlite {
 namespace {
 
 constexpr std::uint64_t min_bytes = std::uint64_t{1} << 20U;  // less is loaded quickly anyway
-constexpr int pages_a_step = 256;                             // 1 MiB
 constexpr int steps_between_writes = 16;
 constexpr int cache_kib = 16384;
 constexpr std::uint64_t rows_looked_up = 100;
 constexpr std::string_view is_not_null = " IS NOT NULL";
 
 [[noreturn]] void throw_unusable(int reason) {
-  throw Error::of_system(reason, "the private file of the load cannot be used: " +
-                                     std::generic_category().message(reason));
+  throw Error::of_system(reason, "the private file of the load cannot be used");
 }
 
 [[noreturn]] void throw_unsound(const std::string& why) {
@@ -40,12 +38,6 @@ std::uint32_t number_at(const std::string& header, std::size_t at) {
   return read_number<std::uint32_t>(header.data() + at);
 }
 
-std::string four_bytes(std::uint32_t number) {
-  std::string bytes(4, '\0');
-  for (std::size_t i = 4; i-- > 0; number >>= 8U) bytes[i] = static_cast<char>(number);
-  return bytes;
-}
-
 std::string read_header(int descriptor) {
   std::string header(file_header_size, '\0');
   const auto size = static_cast<std::int64_t>(file_header_size);
@@ -55,29 +47,6 @@ std::string read_header(int descriptor) {
 
 void write(int descriptor, std::string_view bytes, std::size_t at) {
   if (const int failure = files::write_at(descriptor, bytes, at)) throw_unusable(failure);
-}
-
-std::int64_t read_number(SqliteConnection& connection, std::string_view sql) {
-  Query query = connection.query(sql);
-  return query.step() ? query.column(0).integer : 0;
-}
-
-struct FinishBackup {
-  void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
-};
-using Backup = std::unique_ptr<sqlite3_backup, FinishBackup>;
-
-Backup begin_backup(SqliteConnection& from, SqliteConnection& to) {
-  Backup backup(sqlite3_backup_init(to.handle(), "main", from.handle(), "main"));
-  if (!backup) to.fail(sqlite3_errcode(to.handle()));
-  return backup;
-}
-
-// Copies pages; returns false at the end. `waiting` is the connection that may wait for a lock.
-bool step(sqlite3_backup* backup, int pages, SqliteConnection& waiting) {
-  const int result = sqlite3_backup_step(backup, pages);
-  if (result != SQLITE_OK && result != SQLITE_DONE) waiting.fail(result);
-  return result == SQLITE_OK;
 }
 
 // Throws if another file has the path of a connection.
@@ -97,14 +66,6 @@ std::unique_ptr<SqliteConnection> open_private(const std::string& path, const ch
   connection->execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
   connection->execute("PRAGMA cache_size = -" + std::to_string(cache_kib));
   return connection;
-}
-
-// Whether a path leads to the file of a descriptor.
-bool is_file(int descriptor, const std::string& path) {
-  struct stat opened{};
-  struct stat named{};
-  return ::fstat(descriptor, &opened) == 0 && ::lstat(path.c_str(), &named) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 // Makes the disk write a file while more is added to it, so that the fsync takes less time.
@@ -149,7 +110,7 @@ bool PrivateCopy::open() {
   // These two read the file only when it is complete.
   verifier_ = open_private(name, buffered_files());
   source_ = open_private(name, buffered_files());
-  return is_file(descriptor_, name);
+  return files::leads_to(name, descriptor_);
 }
 
 PrivateCopy::~PrivateCopy() {
@@ -161,7 +122,7 @@ PrivateCopy::~PrivateCopy() {
 
 std::unique_ptr<PrivateCopy> PrivateCopy::make(SqliteConnection& live, const Filling& filling) {
   if (filling.table.empty() || filling.bytes < min_bytes || is_switched_off()) return nullptr;
-  const auto bytes = static_cast<std::uint64_t>(read_number(live, "PRAGMA page_count")) * page_size;
+  const auto bytes = static_cast<std::uint64_t>(live.read_number("PRAGMA page_count")) * page_size;
   if (bytes > filling.bytes) return nullptr;
   if (live.query("SELECT 1 FROM " + std::string(filling.table) + " LIMIT 1").step()) {
     return nullptr;
@@ -175,16 +136,16 @@ std::unique_ptr<PrivateCopy> PrivateCopy::make(SqliteConnection& live, const Fil
 bool PrivateCopy::copy(SqliteConnection& live) {
   watch_ = std::make_unique<SqliteConnection>(path_, SQLITE_OPEN_READONLY);
   watch_->keep_log();
-  version_ = read_number(*watch_, "PRAGMA data_version");
+  version_ = watch_->read_number("PRAGMA data_version");
   {
     const Backup backup = begin_backup(live, *connection_);
-    while (step(backup.get(), pages_a_step, live)) live.check_interrupt();
+    while (step(backup, pages_a_step, live)) live.check_interrupt();
   }
   if (!is_usual()) return false;
   // Marks the copy as a file without a log.
   write(descriptor_, std::string_view("\1\1", 2), write_version_at);
   set_page_count(page_count());
-  connection_->set_fill_target(this);
+  connection_->set_private_copy(this);
   connection_->query("BEGIN").run();
   return true;
 }
@@ -211,18 +172,17 @@ bool PrivateCopy::is_usual() const {
          number_at(header, largest_root_at) == 0 && number_at(header, encoding_at) == 1;
 }
 
-std::unique_ptr<TableFiller> PrivateCopy::start(SqliteConnection& connection,
-                                                std::string_view table) {
-  return TableFiller::make(connection, table, folder_);
+std::unique_ptr<TableFiller> PrivateCopy::start(std::string_view table) {
+  return TableFiller::make(*connection_, table, folder_);
 }
 
-void PrivateCopy::finish(SqliteConnection& connection, std::unique_ptr<TableFiller> filler) {
-  connection.query("COMMIT").run();  // writes all its pages
+void PrivateCopy::finish(std::unique_ptr<TableFiller> filler) {
+  connection_->query("COMMIT").run();  // writes all its pages
   NewPages pages(page_count());
-  filler->write(descriptor_, pages, [&] { connection.check_interrupt(); });
+  filler->write(descriptor_, pages, [&] { connection_->check_interrupt(); });
   set_page_count(pages.finish(descriptor_));
   filled_ = std::move(filler);
-  connection.query("BEGIN").run();
+  connection_->query("BEGIN").run();
 }
 
 // Throws unless SQLite finds every page sound.
@@ -235,7 +195,6 @@ void PrivateCopy::verify() {
 
 // Throws unless every index has an entry for each of its rows.
 void PrivateCopy::verify_counts() {
-  if (!filled_) return;
   const std::string from = " FROM " + filled_->table();
   std::string in_table = "SELECT count(*)";
   for (const TableFiller::Index& index : filled_->indexes()) {
@@ -249,7 +208,7 @@ void PrivateCopy::verify_counts() {
     std::string in_index = "SELECT count(*)" + from;
     in_index.append(" INDEXED BY ").append(index.name);
     if (index.required) in_index.append(" WHERE ").append(index.required_name) += is_not_null;
-    is_equal &= read_number(*verifier_, in_index) == table.column(++column).integer;
+    is_equal &= verifier_->read_number(in_index) == table.column(++column).integer;
   }
   if (!is_equal) throw_unsound("they lack rows");
 }
@@ -257,7 +216,6 @@ void PrivateCopy::verify_counts() {
 // Throws unless each index finds a sample of rows from the whole table, which shows that its order
 // is SQLite's.
 void PrivateCopy::verify_order() {
-  if (!filled_) return;
   std::string sample = "[";
   for (std::uint64_t i = 0; i < rows_looked_up; ++i) {
     sample.append(std::to_string(1 + filled_->rows() * i / rows_looked_up)).append(",");
@@ -293,6 +251,7 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   connection_->query("COMMIT").run();
   std::future<void> verified = run_in_background([this] {
     verify();
+    if (!filled_) return;
     verify_counts();
     verify_order();
   });
@@ -308,10 +267,10 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   target.keep_log();
   target.commit_durably();
   Backup backup = begin_backup(*source_, target);
-  step(backup.get(), 0, target);
+  step(backup, 0, target);
   require_place(live);
   // The lock now prevents other writes.
-  if (read_number(*watch_, "PRAGMA data_version") != version_) {
+  if (watch_->read_number("PRAGMA data_version") != version_) {
     throw Error(
         Code::unavailable,
         "another program wrote to the store, or truncated its log, during the load; nothing was "
@@ -320,7 +279,7 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   const EarlyWriting log(path_ + "-wal");
   for (int steps = 1; sqlite3_backup_remaining(backup.get()) > pages_a_step; ++steps) {
     live.check_interrupt();
-    step(backup.get(), pages_a_step, target);
+    step(backup, pages_a_step, target);
     if (steps % steps_between_writes == 0) log.begin();
   }
   while (verified.wait_for(std::chrono::milliseconds(10)) == std::future_status::timeout) {
@@ -330,7 +289,7 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   const int pages = sqlite3_backup_pagecount(backup.get());
   {
     const LockGuard guard(commit_lock, Clock::now() + max_wait);
-    while (step(backup.get(), -1, target)) {
+    while (step(backup, -1, target)) {
     }
     backup.reset();
   }

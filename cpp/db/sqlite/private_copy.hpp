@@ -16,9 +16,9 @@ inline constexpr const char* private_copy_suffix = "-filling";
 
 // The copy has no name while it is in use, so it disappears with the process. The caller holds the
 // write lock during its lifetime. For one thread at a time.
-class PrivateCopy final : public FillTarget {
+class PrivateCopy {
  public:
-  ~PrivateCopy() override;
+  ~PrivateCopy();
   PrivateCopy(const PrivateCopy&) = delete;
   PrivateCopy& operator=(const PrivateCopy&) = delete;
 
@@ -35,8 +35,9 @@ class PrivateCopy final : public FillTarget {
   // database.
   int adopt(SqliteConnection& live, LockFile& commit_lock, std::chrono::milliseconds max_wait);
 
-  std::unique_ptr<TableFiller> start(SqliteConnection& connection, std::string_view table) override;
-  void finish(SqliteConnection& connection, std::unique_ptr<TableFiller> filler) override;
+  // Starts to fill a table; returns nullptr if statements must fill it.
+  std::unique_ptr<TableFiller> start(std::string_view table);
+  void finish(std::unique_ptr<TableFiller> filler);
 
  private:
   explicit PrivateCopy(std::string path) : path_(std::move(path)) {}

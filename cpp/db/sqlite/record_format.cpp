@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "db/sqlite/file_header.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
@@ -54,10 +55,6 @@ std::size_t varint_length(std::uint64_t value) {
   if (value < 0x80) return 1;
   if (value >> 56U != 0) return max_varint_size;
   return (static_cast<std::size_t>(std::bit_width(value)) + 6) / 7;
-}
-
-void put_big_endian(char* out, std::uint64_t value, std::size_t size) {
-  for (std::size_t i = size; i-- > 0; value >>= 8U) out[i] = static_cast<char>(value);
 }
 
 }  // namespace
@@ -118,7 +115,7 @@ void append_record(std::string& out, std::span<const Value> values) {
     const std::size_t size = serials[i].size;
     types = put_varint(types, serials[i].type);
     if (values[i].kind == Value::Kind::integer) {
-      put_big_endian(data, static_cast<std::uint64_t>(values[i].integer), size);
+      write_number(data, static_cast<std::uint64_t>(values[i].integer), size);
     } else if (size > 0) {
       std::memcpy(data, values[i].bytes.data(), size);
     }

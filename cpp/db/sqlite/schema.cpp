@@ -8,17 +8,12 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-std::int64_t read_number(SqliteConnection& connection, std::string_view sql) {
-  Query query = connection.query(sql);
-  return query.step() ? query.column(0).integer : 0;
-}
-
 // Whether a file is a store, or has no tables and can become one.
 bool is_store_or_empty(SqliteConnection& connection) {
-  const auto id = read_number(connection, "PRAGMA application_id");
-  const auto version = read_number(connection, "PRAGMA user_version");
+  const auto id = connection.read_number("PRAGMA application_id");
+  const auto version = connection.read_number("PRAGMA user_version");
   if (id != 0 || version != 0) return id == application_id && version >= 0;
-  return read_number(connection, "SELECT count(*) FROM sqlite_schema") == 0;
+  return connection.read_number("SELECT count(*) FROM sqlite_schema") == 0;
 }
 
 [[noreturn]] void throw_foreign(const std::string& path) {
@@ -33,7 +28,7 @@ int newest_schema_version() {
 
 int schema_version(SqliteConnection& connection, const std::string& path) {
   if (!is_store_or_empty(connection)) throw_foreign(path);
-  const auto version = static_cast<int>(read_number(connection, "PRAGMA user_version"));
+  const auto version = static_cast<int>(connection.read_number("PRAGMA user_version"));
   if (version > newest_schema_version()) {
     throw Error(Code::unusable, path + " has schema version " + std::to_string(version) +
                                     ", newer than " + std::to_string(newest_schema_version()) +

@@ -13,8 +13,7 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr std::size_t bytes_a_write = std::size_t{1} << 20U;
-constexpr std::uint64_t rows_between_checks = 10'000;
+constexpr std::int64_t rows_between_checks = 10'000;
 constexpr std::size_t first_slots = std::size_t{1} << 12U;
 
 // Returns the column of a partial index's condition `WHERE column IS NOT NULL`; empty for another
@@ -77,7 +76,7 @@ std::unique_ptr<TableFiller> TableFiller::make(SqliteConnection& connection, std
   if (!filler->read_columns(connection) || !filler->read_indexes(connection, folder)) {
     return nullptr;
   }
-  filler->rows_file_ = std::make_unique<files::UnnamedFile>(folder);
+  filler->records_ = std::make_unique<RecordFile>(folder);
   return filler;
 }
 
@@ -201,9 +200,7 @@ void TableFiller::add() {
   ++rows_;
   scratch_.clear();
   append_record(scratch_, row_);
-  append_varint(buffer_, scratch_.size());
-  buffer_ += scratch_;
-  if (buffer_.size() >= bytes_a_write) flush_rows();
+  records_->append(scratch_);
   const Value key = Value::of(static_cast<std::int64_t>(rows_));
   for (std::size_t i = 0; i < indexes_.size(); ++i) {
     const Index& index = indexes_[i];
@@ -213,11 +210,6 @@ void TableFiller::add() {
     append_key(scratch_, key);
     sorters_[i]->add(scratch_);
   }
-}
-
-void TableFiller::flush_rows() {
-  rows_file_->append(buffer_);
-  buffer_.clear();
 }
 
 void TableFiller::write(int descriptor, NewPages& pages,
@@ -251,53 +243,35 @@ void TableFiller::write(int descriptor, NewPages& pages,
   other.get();
 }
 
-void TableFiller::write_index(Index& index, KeySorter& sorter, PageAppender& pages,
+void TableFiller::write_index(const Index& index, KeySorter& sorter, PageAppender& pages,
                               const std::function<void()>& check_interrupt) {
   TreeWriter tree(TreeWriter::Kind::index, pages);
   KeyReader reader;
   std::string last;
   std::string record;
+  std::int64_t entries = 0;
   sorter.visit_sorted([&](std::string_view key) {
-    if (index.entries > 0 && key <= last) {
+    if (entries > 0 && key <= last) {
       throw Error(Code::internal, "the entries of index " + index.name + " are out of order");
     }
     last = key;
     record.clear();
     append_record(record, reader.read(key));
     tree.add_entry(record);
-    if (++index.entries % rows_between_checks == 0) check_interrupt();
+    if (++entries % rows_between_checks == 0) check_interrupt();
   });
-  if (index.entries > 0) tree.finish(index.root);
+  if (entries > 0) tree.finish(index.root);
 }
 
 void TableFiller::write_rows(PageAppender& pages, const std::function<void()>& check_interrupt) {
   if (rows_ == 0) return;
-  flush_rows();
   TreeWriter tree(TreeWriter::Kind::table, pages);
-  std::uint64_t offset = 0;
-  std::size_t at = 0;
-  const auto need = [&](std::size_t bytes) {
-    if (buffer_.size() - at >= bytes) return;
-    buffer_.erase(0, at);
-    at = 0;
-    const std::size_t had = buffer_.size();
-    buffer_.resize(had + std::max(bytes, bytes_a_write));
-    const std::size_t count = rows_file_->read(offset, buffer_.data() + had, buffer_.size() - had);
-    buffer_.resize(had + count);
-    offset += count;
-    check_interrupt();
-  };
-  for (std::uint64_t key = 1; key <= rows_; ++key) {
-    need(max_varint_size);
-    const char* record = buffer_.data() + at;
-    const auto size = static_cast<std::size_t>(take_varint(record));
-    at = static_cast<std::size_t>(record - buffer_.data());
-    need(size);
-    tree.add_row(static_cast<std::int64_t>(key), std::string_view(buffer_).substr(at, size));
-    at += size;
+  RecordFile::Cursor records(*records_, 0, records_->flush());
+  for (std::int64_t key = 1; records.next(); ++key) {
+    tree.add_row(key, records.record());
+    if (key % rows_between_checks == 0) check_interrupt();
   }
-  buffer_ = {};
-  rows_file_.reset();
+  records_.reset();
   tree.finish(root_);
 }
 

@@ -12,7 +12,6 @@
 #include "db/sqlite/key_sorter.hpp"
 #include "db/sqlite/record_format.hpp"
 #include "db/sqlite/tree_writer.hpp"
-#include "files/unnamed_file.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -29,7 +28,6 @@ class TableFiller {
     std::vector<std::string> names;       // of these columns
     std::optional<std::size_t> required;  // rows in which this column is NULL have no entry
     std::string required_name;
-    std::uint64_t entries = 0;  // set when the trees are written
   };
 
   // Returns nullptr if the table is not empty, or has a feature that only SQLite's own INSERT
@@ -77,9 +75,8 @@ class TableFiller {
   bool is_new();
   void add();
   void write_rows(PageAppender& pages, const std::function<void()>& check_interrupt);
-  void write_index(Index& index, KeySorter& sorter, PageAppender& pages,
+  void write_index(const Index& index, KeySorter& sorter, PageAppender& pages,
                    const std::function<void()>& check_interrupt);
-  void flush_rows();
 
   std::string table_;
   PageNumber root_ = 0;
@@ -88,11 +85,10 @@ class TableFiller {
   std::size_t unique_column_ = 0;
   std::vector<Index> indexes_;
   std::vector<std::unique_ptr<KeySorter>> sorters_;  // of each index
-  std::unique_ptr<files::UnnamedFile> rows_file_;    // the records, each after its size
+  std::unique_ptr<RecordFile> records_;              // of the rows
   std::uint64_t rows_ = 0;
   Fingerprints unique_values_;
   std::vector<Value> row_;  // the current row
-  std::string buffer_;      // the end of rows_file_, not yet written
   std::string scratch_;
 };
 

@@ -20,7 +20,6 @@ struct Task {
   std::function<void(std::exception_ptr)> done;  // empty: a thread waits for the task
   Deadline deadline;  // for all waits together: for its turn, for locks and for other programs
   State state = State::queued;
-  bool is_committed = false;
   std::exception_ptr failure;
   Task* next = nullptr;
   std::condition_variable turn;
@@ -31,9 +30,28 @@ class TaskQueue {
  public:
   bool is_empty() const { return first_ == nullptr; }
   Task* first() const { return first_; }
-  void push(Task& task);
-  Task& pop();
-  bool remove(const Task& task);
+  void push(Task& task) {
+    task.next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = &task;
+    last_ = &task;
+  }
+  // Removes the first task; there must be one.
+  Task& pop() {
+    Task& task = *first_;
+    first_ = task.next;
+    return task;
+  }
+  // Returns false if the task is not in the queue.
+  bool remove(const Task& task) {
+    Task* before = nullptr;
+    for (Task* each = first_; each != nullptr; before = each, each = each->next) {
+      if (each != &task) continue;
+      (before == nullptr ? first_ : before->next) = task.next;
+      if (last_ == &task) last_ = before;
+      return true;
+    }
+    return false;
+  }
 
  private:
   Task* first_ = nullptr;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 
 #include "db/sqlite/file_header.hpp"
 #include "db/sqlite/record_format.hpp"
@@ -26,19 +25,8 @@ constexpr std::size_t max_local_on_index_page = (page_size - 12) * 64 / 255 - 23
 constexpr std::size_t min_local_size = (page_size - 12) * 32 / 255 - 23;
 constexpr std::size_t overflow_content = page_size - child_size;
 
-void put_number(char* out, std::size_t value, std::size_t size) {
-  for (std::size_t i = size; i-- > 0; value >>= 8U) out[i] = static_cast<char>(value);
-}
-
-std::string number_of(PageNumber page) {
-  std::string bytes(child_size, '\0');
-  put_number(bytes.data(), page, child_size);
-  return bytes;
-}
-
 [[noreturn]] void throw_failure(int reason) {
-  throw Error::of_system(reason, "the tables of the load cannot be written: " +
-                                     std::generic_category().message(reason));
+  throw Error::of_system(reason, "the tables of the load cannot be written");
 }
 
 void write(int descriptor, std::string_view pages, PageNumber first) {
@@ -76,14 +64,14 @@ PageNumber NewPages::finish(int descriptor) {
   auto first = read_number<PageNumber>(header + first_list_page_at);
   auto count = read_number<PageNumber>(header + unused_pages_at);
   for (const PageRange& range : unused_) {
-    std::string pages = number_of(first) + number_of(range.end - range.begin - 1);
-    for (PageNumber page = range.begin + 1; page < range.end; ++page) pages += number_of(page);
+    std::string pages = four_bytes(first) + four_bytes(range.end - range.begin - 1);
+    for (PageNumber page = range.begin + 1; page < range.end; ++page) pages += four_bytes(page);
     pages.resize((range.end - range.begin) * page_size);
     write(descriptor, pages, range.begin);
     first = range.begin;
     count += range.end - range.begin;
   }
-  const std::string list = number_of(first) + number_of(count);
+  const std::string list = four_bytes(first) + four_bytes(count);
   if (const int failure = files::write_at(descriptor, list, first_list_page_at)) {
     throw_failure(failure);
   }
@@ -144,7 +132,7 @@ void TreePage::add(std::string_view cell) {
   content_ -= cell.size();
   std::memcpy(bytes_.data() + content_, cell.data(), cell.size());
   const std::size_t header = is_interior() ? interior_header : leaf_header;
-  put_number(bytes_.data() + header + 2 * cells_, content_, 2);
+  write_number(bytes_.data() + header + 2 * cells_, content_, 2);
   last_size_ = cell.size();
   ++cells_;
 }
@@ -155,17 +143,17 @@ std::string TreePage::take_last() {
   content_ += last_size_;
   --cells_;
   const std::size_t header = is_interior() ? interior_header : leaf_header;
-  put_number(bytes_.data() + header + 2 * cells_, 0, 2);
+  write_number(bytes_.data() + header + 2 * cells_, 0, 2);
   return cell;
 }
 
 void TreePage::set_right_child(PageNumber child) {
-  put_number(bytes_.data() + leaf_header, child, child_size);
+  write_number(bytes_.data() + leaf_header, child, child_size);
 }
 
 const PageBytes& TreePage::finish() {
-  put_number(bytes_.data() + 3, cells_, 2);
-  put_number(bytes_.data() + 5, content_, 2);
+  write_number(bytes_.data() + 3, cells_, 2);
+  write_number(bytes_.data() + 5, content_, 2);
   return bytes_;
 }
 
@@ -183,7 +171,7 @@ std::string TreeWriter::cell_of(std::string_view head, std::string_view record) 
   std::size_t local = min_local_size + (record.size() - min_local_size) % overflow_content;
   if (local > most) local = min_local_size;
   cell.append(record.substr(0, local));
-  return cell.append(number_of(append_overflow(record.substr(local))));
+  return cell.append(four_bytes(append_overflow(record.substr(local))));
 }
 
 // Writes overflow pages; returns the number of the first.
@@ -194,7 +182,7 @@ PageNumber TreeWriter::append_overflow(std::string_view bytes) {
     bytes.remove_prefix(content.size());
     PageBytes page{};
     std::memcpy(page.data() + child_size, content.data(), content.size());
-    put_number(page.data(), bytes.empty() ? 0 : pages_.following(), child_size);
+    write_number(page.data(), bytes.empty() ? 0 : pages_.following(), child_size);
     pages_.append(page);
   }
   return first;
@@ -255,7 +243,7 @@ std::vector<TreeWriter::Child> TreeWriter::write_level(const std::vector<Child>&
     TreePage page(kind);
     // The last child of a page has no cell. The last page needs at least two children.
     while (at + 1 < children.size() && page.fits(child_size + children[at].divider.size())) {
-      page.add(number_of(children[at].page) + children[at].divider);
+      page.add(four_bytes(children[at].page) + children[at].divider);
       ++at;
     }
     if (at + 2 == children.size()) {

@@ -270,9 +270,6 @@ void Writer::run(const TaskQueue& batch, const Task& leader) noexcept {
     }
     if (!has_succeeded) return undo();
     commit(leader.deadline);
-    for (Task* task = first; task != nullptr; task = task->next) {
-      task->is_committed = !task->failure;
-    }
     count(batch);
     checkpoint_if_due();
   } catch (...) {
@@ -314,10 +311,11 @@ void Writer::commit(Deadline deadline) {
   connection_.query("COMMIT").run();
 }
 
+// Counts the writes of a batch that was committed.
 void Writer::count(const TaskQueue& batch) noexcept {
   std::uint64_t writes = 0;
   for (const Task* task = batch.first(); task != nullptr; task = task->next) {
-    if (task->is_committed) ++writes;
+    if (!task->failure) ++writes;
   }
   const std::lock_guard lock(mutex_);
   ++commits_.by_size[static_cast<std::size_t>(std::bit_width(writes - 1))];

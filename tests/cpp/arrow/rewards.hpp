@@ -39,7 +39,7 @@ inline Claim claim_at(std::int64_t instant) {
 
 inline void insert_claim(db::Connection& connection, const Claim& claim) {
   const std::array claims{store::NewClaim{&claim, std::nullopt}};
-  store::insert_claims(connection, claims);
+  store::insert_many(connection, claims);
 }
 
 inline void add(const Database& database, const Claim& claim) {

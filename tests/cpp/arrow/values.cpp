@@ -26,7 +26,7 @@ void write(const Database& database, const std::function<void(db::Connection&)>&
 
 void insert_orchestration(db::Connection& connection, const Orchestration& orchestration) {
   const std::array orchestrations{&orchestration};
-  store::insert_orchestrations(connection, orchestrations);
+  store::insert_many(connection, orchestrations);
 }
 
 // Describes every column as name:format, with a ? if it is nullable, and its children.
@@ -242,7 +242,7 @@ TEST_CASE("a payout group shows its schedule") {
     store::insert_payout_group(connection, owned_by_default(group));
   });
   const RowSource source = source_of(database, [](db::Connection& connection) {
-    return store::payout_groups_listing(connection, {}, everyone(connection));
+    return store::make_listing<PayoutGroup>(connection, ListPayoutGroups{}, everyone(connection));
   });
   CHECK(rows_of(make_table("payout_groups", {{"id", "ledger", "schedule_type", "balance"}},
                            provider, source)) == Rows{"{" + uuid + ", ETHEREUM, DAILY, 0}"});
