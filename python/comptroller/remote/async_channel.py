@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import httpx2
 
-from comptroller.remote.channel import AsyncClock, BodyBuffer
+from comptroller.remote.channel import AsyncClock, BodyBuffer, Lock
+
+R = TypeVar("R")
 
 
 class AsyncSystemClock:
@@ -38,9 +41,9 @@ class AsyncChannel:
         """Suspends the task for some seconds."""
         await self._clock.sleep(seconds)
 
-    def lock(self) -> AbstractAsyncContextManager[object]:
+    def lock(self) -> Lock:
         """Returns a lock between tasks."""
-        return asyncio.Lock()
+        return _TaskLock()
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
         """Sends a request; returns the response before its body is read."""
@@ -61,3 +64,12 @@ class AsyncChannel:
     async def close(self) -> None:
         """Closes the connections."""
         await self.client.aclose()
+
+
+class _TaskLock:
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    async def during(self, work: Callable[[], Awaitable[R]]) -> R:
+        async with self._lock:
+            return await work()

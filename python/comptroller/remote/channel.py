@@ -8,10 +8,8 @@ loop.
 from __future__ import annotations
 
 import time
-from collections.abc import Coroutine
-from contextlib import AbstractAsyncContextManager
-from threading import Lock
-from types import TracebackType
+from collections.abc import Awaitable, Callable, Coroutine
+from threading import RLock
 from typing import Any, Protocol, TypeVar
 
 import httpx2
@@ -57,6 +55,13 @@ class AsyncClock(Protocol):
         """Suspends the task for some seconds."""
 
 
+class Lock(Protocol):
+    """A lock between the threads, or the tasks, that share a channel."""
+
+    async def during(self, work: Callable[[], Awaitable[R]]) -> R:
+        """Returns the result of `work`, which runs while the lock is held."""
+
+
 class Channel(Protocol):
     """Connections to a service, time and locks: all blocking, or all on an event loop."""
 
@@ -70,7 +75,7 @@ class Channel(Protocol):
     async def sleep(self, seconds: float) -> None:
         """Waits for some seconds."""
 
-    def lock(self) -> AbstractAsyncContextManager[object]:
+    def lock(self) -> Lock:
         """Returns a new lock."""
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
@@ -123,7 +128,7 @@ class BlockingChannel:
         """Blocks for some seconds."""
         self._clock.sleep(seconds)
 
-    def lock(self) -> AbstractAsyncContextManager[object]:
+    def lock(self) -> Lock:
         """Returns a lock between threads."""
         return _ThreadLock()
 
@@ -159,16 +164,22 @@ def run(work: Coroutine[Any, Any, R]) -> R:
 
 
 class _ThreadLock:
+    """A lock that stays usable if a signal handler raises an exception, as for Ctrl-C.
+
+    Python runs signal handlers as a function of Python begins and after a function of C returns.
+    With ``async with`` the exception could come between `acquire` and the block, or before
+    `release`.
+    """
+
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
 
-    async def __aenter__(self) -> None:
-        self._lock.acquire()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._lock.release()
+    async def during(self, work: Callable[[], Awaitable[R]]) -> R:
+        try:
+            self._lock.acquire()
+            return await work()
+        finally:
+            try:  # noqa: SIM105 - `suppress` is a function of Python
+                self._lock.release()
+            except RuntimeError:  # this thread does not hold it: the signal came before `acquire`
+                pass

@@ -6,6 +6,7 @@ import base64
 import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from math import inf
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote_plus, urlencode
@@ -68,7 +69,7 @@ class ClientCredentials:
         self._authorization = "Basic " + base64.b64encode(pair).decode()
         scope = {"scope": " ".join(scopes)} if scopes else {}
         self._form = urlencode({"grant_type": "client_credentials", **scope}).encode()
-        self._one_at_a_time = sender.channel.lock()
+        self._lock = sender.channel.lock()
         self._token: str | None = None
         self._until_s = 0.0
 
@@ -80,14 +81,16 @@ class ClientCredentials:
             Unusable: the response of the token endpoint has no token.
             Unavailable: the token endpoint cannot be reached.
         """
-        async with self._one_at_a_time:
-            now = self._sender.channel.now()
-            if self._token is None or self._token == refused or now >= self._until_s:
-                self._token = None
-                issued = await self._sender.send(self._fetch)
-                self._until_s = now + _usable_s(issued.expires_in)
-                self._token = issued.access_token
-            return self._token
+        return await self._lock.during(partial(self._current, refused))
+
+    async def _current(self, refused: str | None) -> str:
+        now = self._sender.channel.now()
+        if self._token is None or self._token == refused or now >= self._until_s:
+            self._token = None
+            issued = await self._sender.send(self._fetch)
+            self._until_s = now + _usable_s(issued.expires_in)
+            self._token = issued.access_token
+        return self._token
 
     async def _fetch(self) -> _Issued:
         headers = {
