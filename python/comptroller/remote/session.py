@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from math import inf
 from typing import Any, Protocol, TypeVar
@@ -15,7 +15,7 @@ import httpx2
 import msgspec
 
 from comptroller.errors import Error, NotFound, closed, unusable
-from comptroller.remote.sending import Failure, Request, Sender, always
+from comptroller.remote.sending import Failure, Request, Sender, always, unanswered
 from comptroller.routes import FORM, Row
 
 R = TypeVar("R")
@@ -99,7 +99,7 @@ class ClientCredentials:
             "accept": "application/json",
         }
         request = Request("POST", self._url, headers, lambda: self._form)
-        answer = await self._sender.once(request, self._sender.channel.read)
+        answer = await self._sender.once(request, self._sender.body)
         try:
             issued = msgspec.json.decode(answer, type=_Issued, strict=False)
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -134,11 +134,19 @@ class Session:
         self, request: Request, may_repeat: Callable[[], Awaitable[bool]] = always
     ) -> bytes:
         """Sends a request, whose URL is relative to the base URL; returns the body."""
-        return await self._send(request, self.channel.read, may_repeat)
+        return await self._send(request, self._sender.body, may_repeat)
 
-    async def open(self, request: Request) -> httpx2.Response:
-        """Sends a read; returns the response with its body unread, for the caller to close."""
-        return await self._send(request, _unread, always)
+    async def pieces(self, request: Request) -> AsyncGenerator[bytes, None]:
+        """Sends a read; yields the body in pieces. For the caller to close."""
+        response = await self._send(request, _unread, always)
+        try:
+            async for piece in self.channel.pieces(response):
+                yield piece
+        except httpx2.RequestError as error:
+            path = request.url.partition("?")[0]
+            raise unanswered(f"{request.method} {path}", error) from error
+        finally:
+            await self.channel.end(response)
 
     async def takes_idempotency_key(self, row: Row) -> bool:
         """Whether the service's OpenAPI document declares an Idempotency-Key for an operation.
