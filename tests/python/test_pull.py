@@ -236,6 +236,11 @@ def test_a_secret_comes_from_a_file_or_standard_input(run: Run, tmp_path: Path) 
         assert run(*words, "--client-secret-file", "-", given=secret.encode()).code == 0
     both = run(*words, "--client-secret-file", "secret", "--client-secret", secret)
     assert (both.code, "not both" in both.err) == (2, True)
+    for incomplete in (words, [*words[:-2], "--client-secret", secret]):
+        ended = run(*incomplete)
+        assert ended.code == 2
+        for name in ("--client-id", "--client-secret-file", "COMPTROLLER_CLIENT_SECRET_FILE"):
+            assert name in ended.err
     absent = run(*words, "--client-secret-file", "absent")
     assert absent.err.startswith("comptroller: invalid-request: --client-secret-file: absent")
 

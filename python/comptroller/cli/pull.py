@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from comptroller.bulk.loading import LoadResult
     from comptroller.service import Service
 
+_CREDENTIALS = (
+    "give --client-id and --client-secret-file, or set COMPTROLLER_CLIENT_ID and one of "
+    "COMPTROLLER_CLIENT_SECRET and COMPTROLLER_CLIENT_SECRET_FILE"
+)
+
 
 @click.command()
 @click.argument("kinds", nargs=-1, type=Kind(KINDS), metavar="[KIND]...")
@@ -82,6 +87,9 @@ def pull(
 
     if client_id is not None or client_secret_file is not None:
         client_secret = _secret(client_secret, client_secret_file)
+    if (client_id is None) != (client_secret is None):
+        missing = "id" if client_id is None else "secret"
+        raise click.UsageError(f"the client {missing} is missing; {_CREDENTIALS}")
     results: dict[str, LoadResult] = {}
     with comptroller.connect(
         url,
@@ -97,10 +105,7 @@ def pull(
             except comptroller.Unauthenticated as refusal:
                 if client_id is not None:
                     raise
-                raise click.UsageError(
-                    "the service needs a client: give --client-id (or COMPTROLLER_CLIENT_ID) "
-                    "and its secret"
-                ) from refusal
+                raise click.UsageError(f"the service needs a client; {_CREDENTIALS}") from refusal
             customer_id = _customer(source, customer)
         with comptroller.open(db) as target:
             ended_by = _pull_all(source, target, readable, customer_id, afresh, results)
