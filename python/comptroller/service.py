@@ -122,7 +122,7 @@ class Service(Resources):
                 represent (a key that is not a str, an object of another type) is rejected too; an
                 exception of the iterable itself is raised. In a data frame, an empty cell is a
                 member that is not set, and an unknown column counts as an unknown member.
-            customer_id: the customer of records that name none; default ``default``.
+            customer_id: the customer of records without a ``customer_id``; by default ``default``.
             keep_going: stores the valid lines, in batches.
             dry_run: stores nothing; the result counts what a load would do.
             progress: called with the bytes done, the total bytes (None if unknown) and the rows, at

@@ -92,7 +92,7 @@ def test_the_store_may_be_named_before_the_command(
         (["laod"], "Did you mean 'load'?"),
         (["report", "failure"], "Did you mean 'failures'?"),
         (["load", "claim", "x"], "'claim' is not one of 'identities'"),
-        (["sample", "all"], "name it with --out DIR"),
+        (["sample", "all"], "name it with --out FOLDER"),
         (["sample", "claims", "--json"], "--json needs --out"),
         (["sample", "claims", "--rows", "-1"], "-1 is not in the range"),
         (["export", "claims", "-", "--json"], "--json needs a FILE"),

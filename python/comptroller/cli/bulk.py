@@ -50,7 +50,7 @@ class Kind(click.Choice[str]):
     help="Seed; the same seed gives the same records.",
 )
 @click.option(
-    "--out", type=click.Path(), help="Output file, - for standard output; with `all` a directory."
+    "--out", type=click.Path(), help="Output file, - for standard output; with `all` a folder."
 )
 @click.option("--customer", metavar="ID", help="Customer of the records. Default: `default`.")
 @json_option
@@ -66,7 +66,7 @@ def sample(
     import comptroller
 
     if kind == "all" and out in (None, "-"):
-        raise click.UsageError("all needs a directory; name it with --out DIR")
+        raise click.UsageError("all needs a folder; name it with --out FOLDER")
     if out in (None, "-"):
         if as_json:
             raise click.UsageError(
@@ -220,7 +220,7 @@ def _require_readable(file: str) -> None:
     if not Path(file).exists():
         raise invalid("file", f"{file} does not exist")
     if Path(file).is_dir():
-        raise invalid("file", f"{file} is a directory; `comptroller load {file}` loads all of it")
+        raise invalid("file", f"{file} is a folder; `comptroller load {file}` loads all of it")
     if not os.access(file, os.R_OK):
         raise invalid("file", f"{file} cannot be read: permission denied")
 

@@ -52,7 +52,7 @@ _CREDENTIALS = (
     metavar="ID",
     help="Customer of records that name none. Default: the client's, if the service shows it.",
 )
-@click.option("--all", "afresh", is_flag=True, help="Read all records again.")
+@click.option("--all", "afresh", is_flag=True, help="Read all claims and orchestrations again.")
 @click.option(
     "--allow-http", is_flag=True, help="Send the secret over plain HTTP to another machine."
 )
@@ -73,9 +73,9 @@ def pull(
 ) -> int:
     """Copy the records of a remote service that the client may read into the store.
 
-    Run it again to update the copy: it reads claims and orchestrations from the oldest record that
-    was not final or was rejected, or else from the newest. An interrupted pull keeps the stored
-    records; the next one continues there.
+    Run it again to update the copy. It then reads only the claims and orchestrations that may be
+    new or changed; --all reads all of them. An interrupted pull keeps the stored records; the next
+    one continues there.
 
     \b
     export COMPTROLLER_CLIENT_ID=... COMPTROLLER_CLIENT_SECRET_FILE=...
