@@ -173,7 +173,7 @@ async def cancelled(task: asyncio.Task[Any]) -> None:
 
 
 def threads() -> list[threading.Thread]:
-    return [each for each in threading.enumerate() if each.name.startswith("comptroller")]
+    return [each for each in threading.enumerate() if each.name.startswith("comptroller-call")]
 
 
 async def threads_end() -> None:

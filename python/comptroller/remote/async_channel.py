@@ -114,7 +114,7 @@ class AsyncChannel:
             self._here.job = job
             return work()
 
-        pool = ThreadPoolExecutor(1, "comptroller")
+        pool = ThreadPoolExecutor(1, "comptroller-call")
         done = asyncio.wrap_future(pool.submit(copy_context().run, working))
         pool.shutdown(wait=False)
         try:

@@ -169,7 +169,7 @@ class RemoteHost:
         query = urlencode(given)
         pieces = self._session.pieces(read(f"/operator/export/{kind}?{query}", {}))
         try:
-            while (piece := self._run(_next(pieces))) is not None:
+            while piece := self._run(_next(pieces)):
                 yield piece
         finally:
             self._run(_close(pieces))
@@ -179,8 +179,14 @@ async def _never() -> bool:
     return False
 
 
-async def _next(pieces: AsyncGenerator[bytes, None]) -> bytes | None:
-    return await anext(pieces, None)
+async def _next(pieces: AsyncGenerator[bytes, None]) -> bytes:
+    """Returns the next pieces, several because each pass to a thread takes time; b"" at the end."""
+    gathered = bytearray()
+    async for piece in pieces:
+        gathered += piece
+        if len(gathered) >= _PIECE:
+            break
+    return bytes(gathered)
 
 
 async def _close(pieces: AsyncGenerator[bytes, None]) -> None:
