@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
@@ -249,8 +250,8 @@ def account(results: dict[str, LoadResult]) -> Any:
 
 def members(result: LoadResult) -> dict[str, Any]:
     """Return the result of a load as plain values for JSON."""
-    members = screen.fields_of(result)
-    return {**members, "rejections": [screen.fields_of(each) for each in result.rejections]}
+    plain: dict[str, Any] = msgspec.to_builtins(result)
+    return plain
 
 
 def _show_faults(result: LoadResult) -> None:

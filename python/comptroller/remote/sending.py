@@ -220,7 +220,7 @@ def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
     is_soon = (retry_after_s or 0) <= _LONGEST_PAUSE_S
     later = "" if is_soon else f"; try again in {retry_after_s:,.0f} s"
     given_id = response.headers.get("x-request-id")
-    error = refusal(status, _members(content), place, later, retry_after_s, given_id)
+    error = refusal(status, decoded(content), place, later, retry_after_s, given_id)
     if response.is_redirect:
         target = shorten(response.headers["location"].partition("?")[0])
         error = unusable(f"{place} redirects to {target}; connect to that URL if you trust it")
@@ -260,7 +260,7 @@ def refusal(
     of_oauth = (answer.get("error"), answer.get("error_description"))
     sentences = (answer.get("detail"), ": ".join(filter(_is_text, of_oauth)), answer.get("message"))
     detail = next(filter(_is_text, sentences), f"{place} returned status {status}")
-    meta = _dict(answer.get("meta"))
+    meta = members_of(answer.get("meta"))
     existing = meta.get("existing")
     named_id = answer.get("request_id")
     error = make(
@@ -278,19 +278,21 @@ def refusal(
 
 
 def _field_errors(answer: object) -> list[tuple[str, str]]:
-    listed = map(_dict, answer) if isinstance(answer, list) else ()
+    listed = map(members_of, answer) if isinstance(answer, list) else ()
     pairs = [(each.get("field"), each.get("message")) for each in listed]
     return [(field, why) for field, why in pairs if _is_text(field) and _is_text(why)]
 
 
-def _members(content: bytes) -> dict[str, Any]:
+def decoded(content: bytes) -> dict[str, Any]:
+    """Returns a JSON object; an empty one if the content is none."""
     try:
-        return _dict(msgspec.json.decode(content))
+        return members_of(msgspec.json.decode(content))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return {}
 
 
-def _dict(value: object) -> dict[str, Any]:
+def members_of(value: object) -> dict[str, Any]:
+    """Returns an object of decoded JSON; an empty one for another value."""
     return value if isinstance(value, dict) else {}
 
 

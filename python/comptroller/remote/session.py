@@ -15,7 +15,15 @@ import httpx2
 import msgspec
 
 from comptroller.errors import Error, NotFound, closed, unusable
-from comptroller.remote.sending import Failure, Request, Sender, always, unanswered
+from comptroller.remote.sending import (
+    Failure,
+    Request,
+    Sender,
+    always,
+    decoded,
+    members_of,
+    unanswered,
+)
 from comptroller.routes import FORM, Row
 
 R = TypeVar("R")
@@ -169,10 +177,9 @@ class Session:
         """Returns the customer that the access token names, if it is a JWT (RFC 9068)."""
         _, _, payload = (await self._credentials.token() or "").rpartition(".")[0].rpartition(".")
         try:
-            claims = msgspec.json.decode(base64.urlsafe_b64decode(payload + "=="))
+            customer = decoded(base64.urlsafe_b64decode(payload + "==")).get("customer")
         except ValueError:
             return None
-        customer = _mapping(claims).get("customer")
         return customer if isinstance(customer, str) else None
 
     async def close(self) -> None:
@@ -221,18 +228,15 @@ def _authorized(request: Request, token: str | None) -> Request:
 
 def _replayed(document: bytes) -> list[tuple[str, str]]:
     """Returns the methods and paths of an OpenAPI document that accept an Idempotency-Key."""
-    try:
-        described = msgspec.json.decode(document)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return []
+    described = decoded(document)
     return [
         (method.upper(), _PLACEHOLDER.sub("{}", path))
-        for path, item in _mapping(_mapping(described).get("paths")).items()
-        for method, operation in _mapping(item).items()
+        for path, item in members_of(described.get("paths")).items()
+        for method, operation in members_of(item).items()
         if any(
             _is_idempotency_key(_resolved(described, parameter))
             for place in (item, operation)
-            for parameter in _mapping(place).get("parameters") or ()
+            for parameter in members_of(place).get("parameters") or ()
         )
     ]
 
@@ -244,13 +248,9 @@ def _is_idempotency_key(parameter: Mapping[str, Any]) -> bool:
 
 def _resolved(document: Any, part: object) -> Mapping[str, Any]:
     """Returns a parameter, after resolving a reference into the document."""
-    reference = _mapping(part).get("$ref")
+    reference = members_of(part).get("$ref")
     if not isinstance(reference, str):
-        return _mapping(part)
+        return members_of(part)
     for name in reference.removeprefix("#/").split("/"):
-        document = _mapping(document).get(name)
-    return _mapping(document)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+        document = members_of(document).get(name)
+    return members_of(document)
