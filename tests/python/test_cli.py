@@ -87,6 +87,7 @@ def test_the_store_may_be_named_before_the_command(
     [
         (["load", "claims"], "Missing argument 'FILE'"),
         (["load", "nowhere"], "nowhere is not a folder"),
+        (["load", __file__], f"name the kind of the records: comptroller load KIND {__file__}"),
         (["load", ".", "--dry-run"], "--dry-run is for one kind"),
         (["--db", "a.db", "sample", "claims"], "sample has no option --db"),
         (["laod"], "Did you mean 'load'?"),

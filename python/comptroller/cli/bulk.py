@@ -179,6 +179,8 @@ def _folder(given: str, ctx: click.Context) -> str:
         return given
     if given.replace("_", "-") in KINDS:
         raise click.MissingParameter(ctx=ctx, param_hint="'FILE'", param_type="argument")
+    if Path(given).is_file():
+        raise click.UsageError(f"name the kind of the records: comptroller load KIND {given}")
     raise click.UsageError(f"{given} is not a folder; give KIND FILE or a folder")
 
 

@@ -13,12 +13,15 @@ from comptroller.cli import screen
 from comptroller.cli.bulk import Kind, account, members, rejections
 from comptroller.cli.screen import db_option, json_option
 from comptroller.display.html import printable
+from comptroller.errors import invalid
 from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     from comptroller.bulk.loading import LoadResult
     from comptroller.service import Service
 
+#: The options of the arguments of `connect` that may be invalid.
+_OPTIONS = {"base_url": "--from", "token_url": "--token-url"}
 _CREDENTIALS = (
     "give --client-id and --client-secret-file, or set COMPTROLLER_CLIENT_ID and one of "
     "COMPTROLLER_CLIENT_SECRET and COMPTROLLER_CLIENT_SECRET_FILE"
@@ -91,13 +94,18 @@ def pull(
         missing = "id" if client_id is None else "secret"
         raise click.UsageError(f"the client {missing} is missing; {_CREDENTIALS}")
     results: dict[str, LoadResult] = {}
-    with comptroller.connect(
-        url,
-        client_id=client_id,
-        client_secret=client_secret,
-        token_url=token_url,
-        allow_http=allow_http,
-    ) as source:
+    try:
+        connected = comptroller.connect(
+            url,
+            client_id=client_id,
+            client_secret=client_secret,
+            token_url=token_url,
+            allow_http=allow_http,
+        )
+    except comptroller.InvalidRequest as error:
+        [(argument, why)] = error.errors
+        raise invalid(_OPTIONS.get(argument, argument), why) from error
+    with connected as source:
         # Contact the service before creating a store.
         with screen.waiting(f"connecting to {printable(url)}"):
             try:
@@ -136,8 +144,6 @@ def _secret(given: str | None, file: str | None) -> str | None:
 
     Raises InvalidRequest if the file cannot be read, UsageError if both options are given.
     """
-    from comptroller.errors import invalid
-
     if file is not None:
         source = click.get_current_context().get_parameter_source("client_secret")
         if source is ParameterSource.COMMANDLINE:
@@ -168,7 +174,6 @@ def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str
 def _customer(source: Service, named: str | None) -> str | None:
     """Return the customer of records that name none; None for an operator, who sees all names."""
     from comptroller.bulk import pulling
-    from comptroller.errors import invalid
 
     if pulling.is_shown(source, "balances"):
         return None

@@ -248,5 +248,9 @@ def _url(name: str, given: object) -> str:
     except ValueError:
         is_valid = False
     if not is_valid or "@" in parts.netloc or parts.query or parts.fragment:
-        raise invalid(name, "not an http or https URL without user, query and fragment")
+        raise invalid(
+            name,
+            "not the URL of a service; give http:// or https://, a host, and no user, query or "
+            "fragment",
+        )
     return parts.geturl().rstrip("/")
