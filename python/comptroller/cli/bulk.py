@@ -224,6 +224,11 @@ def _require_readable(file: str) -> None:
         raise invalid("file", f"{file} does not exist")
     if Path(file).is_dir():
         raise invalid("file", f"{file} is a folder; `comptroller load {file}` loads all of it")
+    if Path(file).suffix.lower() in (".csv", ".parquet"):
+        raise invalid(
+            "file",
+            f"{file} is not NDJSON or JSON; in Python, read it into a data frame and load that",
+        )
     if not os.access(file, os.R_OK):
         raise invalid("file", f"{file} cannot be read: permission denied")
 
