@@ -76,13 +76,13 @@ def _name_sections(_app: Sphinx, page: str, source: list[str]) -> None:
         source[0] = heading.sub(r"(specification-\2)=\n\1", source[0])
 
 
-def _link_sections(_app: Sphinx, *told: object) -> None:
-    lines = told[-1]
+def _link_sections(_app: Sphinx, *event: object) -> None:
+    lines = event[-1]
     assert isinstance(lines, list)
     section = re.compile(r"\b([Ss]pecification) (\d+(?:\.\d+)?)")
     lines[:] = [section.sub(r":ref:`\1 \2 <specification-\2>`", line) for line in lines]
 
 
 def _without_constructor(_app: Sphinx, what: str, *_: object) -> tuple[str, None] | None:
-    # Records are read and services opened: their arguments are members, told below, or our own.
+    # Programs construct neither records, whose arguments are the members below, nor services.
     return ("", None) if what in ("class", "exception") else None

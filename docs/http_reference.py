@@ -50,7 +50,7 @@ def _operation(document: dict[str, Any], title: str, operation: dict[str, Any]) 
 
 
 def _parameter(parameter: dict[str, Any]) -> tuple[str, ...] | None:
-    """A row of the table of parameters; headers, which are told by reference, are not in it."""
+    """Returns a row of the table of parameters; None for a header, which is a reference."""
     if "$ref" in parameter:
         return None
     name = f"`{parameter['name']}`{_star(parameter.get('required'))}"
@@ -133,10 +133,10 @@ def _type(schema: dict[str, Any]) -> str:
 
 def _value(schema: dict[str, Any]) -> str:
     pattern = schema.get("pattern", "")
-    told = [_type(schema), schema.get("format", "")]
+    facts = [_type(schema), schema.get("format", "")]
     if pattern and len(pattern) <= _LONGEST_PATTERN:
-        told.append(f"`{pattern}`")
-    return ", ".join(filter(None, told))
+        facts.append(f"`{pattern}`")
+    return ", ".join(filter(None, facts))
 
 
 def _name(reference: dict[str, Any]) -> str:
@@ -151,8 +151,8 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...] | None]) -> Ite
 
 
 def _row(cells: Iterable[str]) -> str:
-    told = (" ".join(cell.split()).replace("|", "\\|") for cell in cells)
-    return f"| {' | '.join(told)} |"
+    facts = (" ".join(cell.split()).replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(facts)} |"
 
 
 def _star(is_required: object) -> str:

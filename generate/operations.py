@@ -163,8 +163,7 @@ def _class(description: Description, resource: Resource, *, is_async: bool) -> s
         parts += ["", _method(description, operation, is_async=is_async)]
         if operation.is_list:
             parts += ["", _iter(resource, operation, is_async=is_async)]
-            if not is_async:
-                parts += ["", _stream(resource)]
+            parts += ["", _stream(resource, is_async=is_async)]
     return "\n".join(parts)
 
 
@@ -312,11 +311,12 @@ def _iter(resource: Resource, operation: Operation, *, is_async: bool) -> str:
     )
 
 
-def _stream(resource: Resource) -> str:
+def _stream(resource: Resource, *, is_async: bool) -> str:
     filters = f"{resource.record}Filters"
+    head, answer = ("async def", "return await") if is_async else ("def", "return")
     return "\n".join(
         [
-            "    def stream(self, columns: str | Sequence[str] | None = None, "
+            f"    {head} stream(self, columns: str | Sequence[str] | None = None, "
             f"**filters: Unpack[{filters}]) -> Stream:",
             docstring(
                 8,
@@ -325,6 +325,6 @@ def _stream(resource: Resource) -> str:
                 [("columns", _MORE["columns"]), *_FILTERS],
                 [("InvalidRequest", "a filter or column is unknown, or a filter is not valid")],
             ),
-            f'        return self._stream("{resource.kind}", columns, filters, {filters})',
+            f'        {answer} self._stream("{resource.kind}", columns, filters, {filters})',
         ]
     )

@@ -141,7 +141,7 @@ def body(members: Mapping[str, object]) -> bytes:
 def record(value: object) -> bytes:
     """Returns a record, or a dict of its members, as lossless JSON. Raises InvalidRequest."""
     if isinstance(value, msgspec.Struct):
-        return body(_attributes(value))
+        return body(msgspec.structs.asdict(value))
     if isinstance(value, Mapping):
         return body(value)
     raise invalid("record", f"{_type_name(value)} is not allowed; give a record or a dict")
@@ -255,10 +255,6 @@ def _timestamp(name: str, value: datetime) -> str:
     return utc.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
-def _attributes(value: msgspec.Struct) -> dict[str, object]:
-    return {name: getattr(value, name) for name in value.__struct_fields__}
-
-
 def _members(
     path: str, members: Mapping[str, object], *, exact: bool, depth: int
 ) -> dict[str, object]:
@@ -302,7 +298,7 @@ def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
     if depth >= _MAX_DEPTH:
         raise invalid(path, f"nested too deeply; at most {_MAX_DEPTH} levels")
     if isinstance(value, msgspec.Struct):
-        return _members(path, _attributes(value), exact=exact, depth=depth + 1)
+        return _members(path, msgspec.structs.asdict(value), exact=exact, depth=depth + 1)
     if isinstance(value, Mapping):
         return _members(path, value, exact=exact, depth=depth + 1)
     if isinstance(value, (list, tuple)):

@@ -48,6 +48,12 @@ def described() -> dict[str, Any]:
 
 
 @cache
+def problems() -> dict[str, dict[str, Any]]:
+    """Returns the status and title of each error code."""
+    return {problem["code"]: problem for problem in described()["problems"]}
+
+
+@cache
 def operations() -> dict[str, Operation]:
     """Returns the operations by name."""
     every = msgspec.convert(described()["operations"], list[Operation])

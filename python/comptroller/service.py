@@ -122,7 +122,7 @@ class Service(Resources):
                 represent (a key that is not a str, an object of another type) is rejected too; an
                 exception of the iterable itself is raised. In a data frame, an empty cell is a
                 member that is not set, and an unknown column counts as an unknown member.
-            customer_id: the customer of records that name none; default ``default``.
+            customer_id: the customer of records without a ``customer_id``; by default ``default``.
             keep_going: stores the valid lines, in batches.
             dry_run: stores nothing; the result counts what a load would do.
             progress: called with the bytes done, the total bytes (None if unknown) and the rows, at
@@ -146,17 +146,17 @@ class Service(Resources):
         accounts: list[bytes] = []
         given: Opened | None = None
         try:
-            word = arguments.kind(kind)
+            kind = arguments.kind(kind)
             with (
                 observer(progress, f"loading {kind}") as observed,
-                opened(source, word, observed) as given,
+                opened(source, kind, observed) as given,
             ):
                 options = LoadOptions(
                     None if customer_id is None else arguments.text("customer_id", customer_id),
                     arguments.flag("keep_going", keep_going),
                     arguments.flag("dry_run", dry_run),
                 )
-                self._host.load(word, given, options, accounts)
+                self._host.load(kind, given, options, accounts)
             return given.explained(decoding.read(accounts[0], LoadResult))
         except BaseException as error:
             # A Ctrl-C may arrive after everything was committed.
@@ -236,32 +236,32 @@ class Service(Resources):
             Unavailable: the disk is full.
             MissingExtra: DuckDB is not installed (for parquet).
         """
-        word = arguments.kind(kind)
+        kind = arguments.kind(kind)
         if format is not None:
             arguments.choice("format", format, _FORMATS)
-        if word == "controls":
+        if kind == "controls":
             filters = {"include_deleted": True} | filters
         parameters = arguments.query(filters)
-        place = arguments.path("path", path)
-        if not place:
+        target = arguments.path("path", path)
+        if not target:
             raise invalid("path", "the path is empty; name a file, or - for standard output")
-        if place != "-":
-            self._host.require_writable(place)
+        if target != "-":
+            self._host.require_writable(target)
         keys = [] if partition is None else arguments.texts("partition", partition)
-        format = format or export_format(place, is_partitioned=bool(keys))
+        format = format or export_format(target, is_partitioned=bool(keys))
         if keys and format != "parquet":
             raise invalid("partition", f"{format} cannot be partitioned; use the format parquet")
-        if place == "-" and format == "parquet":
+        if target == "-" and format == "parquet":
             raise invalid("path", "parquet cannot go to standard output; name a file")
-        with busy(f"exporting {word}"):
+        with busy(f"exporting {kind}"):
             if format != "parquet":
-                return self._host.export(word, place, format, parameters)
+                return self._host.export(kind, target, format, parameters)
             from comptroller.description import stored
 
             # The other formats also leave out the members that are derived from controls.
-            columns = stored(word) if word == "identities" else None
-            stream = self._host.stream(word, columns, parameters)
-            return write_dataset(stream, place, keys) if keys else write_parquet(stream, place)
+            columns = stored(kind) if kind == "identities" else None
+            stream = self._host.stream(kind, columns, parameters)
+            return write_dataset(stream, target, keys) if keys else write_parquet(stream, target)
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copies the store to a new file; the copy is consistent even while others write.

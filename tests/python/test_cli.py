@@ -87,12 +87,13 @@ def test_the_store_may_be_named_before_the_command(
     [
         (["load", "claims"], "Missing argument 'FILE'"),
         (["load", "nowhere"], "nowhere is not a folder"),
+        (["load", __file__], f"name the kind of the records: comptroller load KIND {__file__}"),
         (["load", ".", "--dry-run"], "--dry-run is for one kind"),
         (["--db", "a.db", "sample", "claims"], "sample has no option --db"),
         (["laod"], "Did you mean 'load'?"),
         (["report", "failure"], "Did you mean 'failures'?"),
         (["load", "claim", "x"], "'claim' is not one of 'identities'"),
-        (["sample", "all"], "name it with --out DIR"),
+        (["sample", "all"], "name it with --out FOLDER"),
         (["sample", "claims", "--json"], "--json needs --out"),
         (["sample", "claims", "--rows", "-1"], "-1 is not in the range"),
         (["export", "claims", "-", "--json"], "--json needs a FILE"),
@@ -128,6 +129,17 @@ def test_a_missing_file_is_reported_and_not_created(
     assert ended.code == 1
     assert re.fullmatch(r"comptroller: (unusable|invalid-request): .+\n", ended.err)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["claims.csv", "claims.PARQUET"])
+def test_a_file_of_another_format_is_refused_before_a_store_is_created(
+    run: Run, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("id,amount\n")
+    ended = run("load", "claims", name)
+    assert ended.code == 1
+    assert f"file: {name} is not NDJSON or JSON; " in ended.err
+    assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
 def test_a_file_that_is_not_a_store_is_refused(run: Run, tmp_path: Path) -> None:

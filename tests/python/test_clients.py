@@ -221,15 +221,18 @@ def test_a_secret_is_shown_once(at_store: Run) -> None:
         assert fields["client_secret"] not in ended.out + ended.err
 
 
-def test_a_second_client_of_the_same_name_is_noted(at_store: Run) -> None:
-    first, second, other = (
-        at_store("clients", "add", name, "--operator", "--json") for name in ("job", "job", "desk")
-    )
-    assert (first.err, other.err) == ("", "")
-    assert second.err.startswith(f"Also named job: {first.json['client_id']}. ")
-    for client in (first, second):
-        at_store("clients", "revoke", client.json["client_id"])
-    assert at_store("clients", "add", "job", "--operator").err == ""
+def test_a_second_client_of_the_same_name_is_refused_until_the_first_is_revoked(
+    at_store: Run, registry: SecretFile
+) -> None:
+    add = ("clients", "add", "job", "--operator")
+    first = at_store(*add, "--json").json["client_id"]
+    second = at_store(*add)
+    assert (second.code, second.out) == (1, "")
+    assert f"name: client {first} has this name; " in second.err
+    assert f"comptroller clients rotate {first}" in second.err
+    assert list(clients.read(registry)) == [first]
+    at_store("clients", "revoke", first)
+    assert at_store(*add).code == 0
 
 
 @pytest.mark.parametrize(

@@ -167,31 +167,48 @@ def stubbed(tree: ast.AST) -> dict[str, list[str]]:
 
 def named_arguments(function: Any) -> list[str]:
     """Returns the same for a function of the core, from the signature in its docstring."""
-    names = re.findall(r"[(,] ?(\w+):", function.__doc__.splitlines()[0])
+    signature = function.__doc__.splitlines()[0].rpartition(", /")[2]
+    names = re.findall(r"[(,] ?(\w+):", signature)
     return [name for name in names if not name.startswith("arg")]
 
 
+STUB = ast.parse(Path(comptroller.__file__).with_name("_core.pyi").read_text())
+# Without the protocols of the stub, such as that of load sources.
+CLASSES = {
+    node.name: node
+    for node in STUB.body
+    if isinstance(node, ast.ClassDef) and hasattr(_core, node.name)
+}
+
+
 def test_the_stub_names_everything_in_the_module():
-    stub = ast.parse(Path(comptroller.__file__).with_name("_core.pyi").read_text())
-    classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
-    described = {*stubbed(stub), *classes} - {
-        "Readable"
-    }  # a protocol of load sources, not a class of the module
-    described = {name for name in described if not name.startswith("_")}
+    described = {*stubbed(STUB), *CLASSES}
     assert described == {name for name in vars(_core) if not name.startswith("_")}
-    for name, arguments in stubbed(stub).items():
+    for name, arguments in stubbed(STUB).items():
         assert named_arguments(getattr(_core, name)) == arguments, name
 
 
-@pytest.mark.parametrize("name", ["Principal", "Store", "ArrowSource", "Sample"])
+@pytest.mark.parametrize("name", CLASSES)
 def test_the_stub_names_every_method(name):
-    stub = ast.parse(Path(comptroller.__file__).with_name("_core.pyi").read_text())
-    (declared,) = [n for n in stub.body if isinstance(n, ast.ClassDef) and n.name == name]
-    methods, kind = stubbed(declared), getattr(_core, name)
-    attributes = {n.target.id for n in declared.body if isinstance(n, ast.AnnAssign)}
+    methods, kind = stubbed(CLASSES[name]), getattr(_core, name)
     public = {member for member in vars(kind) if not member.startswith("_")}
-    assert {m for m in methods if not m.startswith("_")} | attributes == public
+    assert {m for m in methods if not m.startswith("_")} == public
     for method, arguments in methods.items():
-        is_property = not callable(getattr(kind, method))
+        is_property = not callable(getattr(kind, method, None))
         named = [] if is_property else named_arguments(getattr(kind, method))
         assert [a for a in named if a != "self"] == [a for a in arguments if a != "self"], method
+
+
+def test_the_package_has_the_same_names_for_type_checkers_and_at_run_time():
+    tree = ast.parse(Path(comptroller.__file__).read_text())
+    typed = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {
+        node.module: {alias.name for alias in node.names}
+        for node in typed.body
+        if isinstance(node, ast.ImportFrom)
+    }
+    loaded = comptroller._NAMES_BY_MODULE
+    assert imported == {f"comptroller.{module}": set(names) for module, names in loaded.items()}
+    assert sorted(comptroller.__all__) == sorted({"__version__"}.union(*imported.values()))
+    for name in comptroller.__all__:
+        assert getattr(comptroller, name)

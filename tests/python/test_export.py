@@ -121,7 +121,13 @@ def test_invalid_arguments_are_refused_and_write_nothing(
 
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("a.csv", "csv"), ("a.parquet", "parquet"), ("a.ndjson", "ndjson"), ("a", "ndjson")],
+    [
+        ("a.csv", "csv"),
+        ("a.CSV", "csv"),
+        ("a.parquet", "parquet"),
+        ("a.ndjson", "ndjson"),
+        ("a", "ndjson"),
+    ],
 )
 def test_the_suffix_chooses_the_format(full: Service, tmp_path: Path, name: str, form: str) -> None:
     if form == "parquet":

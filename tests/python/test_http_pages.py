@@ -14,8 +14,8 @@ pytest.importorskip("httpx2")
 pytest.importorskip("offapi")
 
 from asgi_client import Asked
+from comptroller.description import problems
 from comptroller.http import EveryoneIsOperator, app, openapi
-from comptroller.http.problems import BY_CODE
 
 HTML = "text/html; charset=utf-8"
 STRICT = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -28,7 +28,7 @@ PAGES = [
     ("/openapi.json", "application/json", None),
     ("/docs", HTML, INTERACTIVE),
     ("/problems", HTML, STRICT),
-    *((f"/problems/{code}", HTML, STRICT) for code in BY_CODE),
+    *((f"/problems/{code}", HTML, STRICT) for code in problems()),
 ]
 FILES = [
     ("/docs/init.js", "text/javascript; charset=utf-8"),
@@ -110,11 +110,11 @@ def test_other_paths_are_not_found(ask: Asked, path: str) -> None:
     assert (answer.status_code, answer.json()["code"]) == (404, "not-found")
 
 
-@pytest.mark.parametrize("code", BY_CODE)
+@pytest.mark.parametrize("code", problems())
 def test_a_problem_is_explained(ask: Asked, code: str) -> None:
     text = unescape(ask("GET", f"/problems/{code}").text)
-    assert f"<h1>{BY_CODE[code]['title']}</h1>" in text
-    assert f"<code>{code}</code>, status {BY_CODE[code]['status']}" in text
+    assert f"<h1>{problems()[code]['title']}</h1>" in text
+    assert f"<code>{code}</code>, status {problems()[code]['status']}" in text
     meaning, remedy = re.findall(r"<p>([A-Z][^<]+)</p>", text)
     assert meaning.endswith(".")
     assert remedy.endswith(".")
@@ -122,7 +122,7 @@ def test_a_problem_is_explained(ask: Asked, code: str) -> None:
 
 def test_every_problem_is_listed(ask: Asked) -> None:
     listed = re.findall(r'href="problems/([a-z-]+)"', ask("GET", "/problems").text)
-    assert listed == list(BY_CODE)
+    assert listed == list(problems())
 
 
 def test_the_type_of_a_problem_is_its_page(ask: Asked) -> None:

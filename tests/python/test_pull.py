@@ -236,6 +236,11 @@ def test_a_secret_comes_from_a_file_or_standard_input(run: Run, tmp_path: Path) 
         assert run(*words, "--client-secret-file", "-", given=secret.encode()).code == 0
     both = run(*words, "--client-secret-file", "secret", "--client-secret", secret)
     assert (both.code, "not both" in both.err) == (2, True)
+    for incomplete in (words, [*words[:-2], "--client-secret", secret]):
+        ended = run(*incomplete)
+        assert ended.code == 2
+        for name in ("--client-id", "--client-secret-file", "COMPTROLLER_CLIENT_SECRET_FILE"):
+            assert name in ended.err
     absent = run(*words, "--client-secret-file", "absent")
     assert absent.err.startswith("comptroller: invalid-request: --client-secret-file: absent")
 
@@ -262,7 +267,8 @@ def test_pull_needs_a_url(run: Run) -> None:
     ended = run("pull", "claims")
     assert ended.code == 2
     assert "--from" in ended.err
-    assert run("pull", "--from", "ftp://x").err.startswith("comptroller: invalid-request: base_url")
+    for url in ("ftp://x", "localhost:8080"):
+        assert run("pull", "--from", url).err.startswith("comptroller: invalid-request: --from: ")
 
 
 def test_pull_needs_the_customer_of_the_records(run: Run, place: Any) -> None:
@@ -279,5 +285,5 @@ def test_pull_sends_no_secret_over_plain_http_by_default(run: Run) -> None:
     words += ["--client-secret", "canary"]
     ended = run(*words)
     assert ended.code == 1
-    assert ended.err.startswith("comptroller: invalid-request: base_url: credentials would be sent")
+    assert ended.err.startswith("comptroller: invalid-request: --from: credentials would be sent")
     assert "canary" not in ended.err

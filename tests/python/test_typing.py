@@ -16,6 +16,16 @@ from comptroller import errors
 with comptroller.open("a.db") as svc:
     reveal_type(svc.load("claims", svc.claims.stream()))
     reveal_type(svc.claims.get("a").to_dict())
+
+
+async def work() -> None:
+    async with comptroller.connect_async("https://books.example") as svc:
+        reveal_type(await svc.load("claims", []))
+        reveal_type(await svc.claims.stream())
+        reveal_type(await svc.run_sync(lambda service: service.claims.list()))
+        await svc.claims.stream(status="PENDING")
+
+
 reveal_type(comptroller.__version__)
 errors.NotFound
 comptroller.errors.NotFound
@@ -34,9 +44,14 @@ def test_an_unknown_name_is_a_type_error(tmp_path: Path) -> None:
     errors = [line for line in output.splitlines() if ": error:" in line]
     assert code == 1, output
     assert [line.partition(": error: ")[2] for line in errors] == [
-        'Module has no attribute "Typo"  [attr-defined]'
+        'Unexpected keyword argument "status" for "stream" of "AsyncClaims"; did you mean '
+        '"statuses"?  [call-arg]',
+        'Module has no attribute "Typo"  [attr-defined]',
     ]
-    assert "LoadResult" in output
+    revealed = [line.partition('Revealed type is "')[2][:-1] for line in output.splitlines()]
+    revealed = [line.replace("comptroller.", "").rpartition(".")[2] for line in revealed if line]
+    assert revealed[0] == revealed[2] == "LoadResult"
+    assert revealed[3:5] == ["Stream", "Claim]"]
     assert 'Revealed type is "str"' in output.replace("builtins.str", "str")
 
 

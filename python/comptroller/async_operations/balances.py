@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Never, Unpack
 
 from comptroller.arguments import Id, Money, Timestamp
 from comptroller.async_operations.resource import AsyncResource
+from comptroller.bulk.streams import Stream
 from comptroller.operations.balances import BalanceFilters
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, request
@@ -66,6 +67,20 @@ class AsyncBalances(AsyncResource):
             InvalidRequest: a filter is unknown or not valid.
         """
         return self._walk("balances.list", Page[Balance], filters, BalanceFilters, order, limit)
+
+    async def stream(
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[BalanceFilters]
+    ) -> Stream:
+        """Returns all balances that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
+        return await self._stream("balances", columns, filters, BalanceFilters)
 
     async def record(
         self, *, address_id: Id, balance: Money, at: Timestamp, idempotency_key: Id | None = None

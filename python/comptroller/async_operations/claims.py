@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Never, Unpack
 
 from comptroller.arguments import Id, Timestamp
 from comptroller.async_operations.resource import AsyncResource
+from comptroller.bulk.streams import Stream
 from comptroller.operations.claims import ClaimFilters
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, record_request, request
@@ -93,6 +94,20 @@ class AsyncClaims(AsyncResource):
             InvalidRequest: a filter is unknown or not valid.
         """
         return self._walk("claims.list", Page[Claim], filters, ClaimFilters, order, limit)
+
+    async def stream(
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[ClaimFilters]
+    ) -> Stream:
+        """Returns all claims that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
+        return await self._stream("claims", columns, filters, ClaimFilters)
 
     async def put(
         self, record: Claim | Mapping[str, object], *, idempotency_key: Id | None = None

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Never, Unpack
 
 from comptroller.arguments import Id, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
+from comptroller.bulk.streams import Stream
 from comptroller.operations.controls import ControlFilters
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, request
@@ -101,6 +102,20 @@ class AsyncControls(AsyncResource):
             InvalidRequest: a filter is unknown or not valid.
         """
         return self._walk("controls.list", Page[Control], filters, ControlFilters, order, limit)
+
+    async def stream(
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[ControlFilters]
+    ) -> Stream:
+        """Returns all controls that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
+        return await self._stream("controls", columns, filters, ControlFilters)
 
     async def create(
         self,

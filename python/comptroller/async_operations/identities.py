@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Never, Unpack
 
 from comptroller.arguments import Id, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
+from comptroller.bulk.streams import Stream
 from comptroller.operations.identities import IdentityFilters
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, request
@@ -97,6 +98,20 @@ class AsyncIdentities(AsyncResource):
             InvalidRequest: a filter is unknown or not valid.
         """
         return self._walk("identities.list", Page[Identity], filters, IdentityFilters, order, limit)
+
+    async def stream(
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[IdentityFilters]
+    ) -> Stream:
+        """Returns all identities that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
+        return await self._stream("identities", columns, filters, IdentityFilters)
 
     async def update(
         self,

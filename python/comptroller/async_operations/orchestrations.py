@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Never, Unpack
 
 from comptroller.arguments import Id, Ids, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
+from comptroller.bulk.streams import Stream
 from comptroller.operations.orchestrations import OrchestrationFilters
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, record_request, request
@@ -108,6 +109,20 @@ class AsyncOrchestrations(AsyncResource):
         return self._walk(
             "orchestrations.list", Page[Orchestration], filters, OrchestrationFilters, order, limit
         )
+
+    async def stream(
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[OrchestrationFilters]
+    ) -> Stream:
+        """Returns all orchestrations that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
+        return await self._stream("orchestrations", columns, filters, OrchestrationFilters)
 
     async def put(
         self, record: Orchestration | Mapping[str, object], *, idempotency_key: Id | None = None

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Never, Unpack
 
 from comptroller.arguments import Id, Money, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
+from comptroller.bulk.streams import Stream
 from comptroller.operations.pages import Page
 from comptroller.operations.payout_groups import PayoutGroupFilters
 from comptroller.operations.resource import list_request, request
@@ -99,6 +100,20 @@ class AsyncPayoutGroups(AsyncResource):
         return self._walk(
             "payout_groups.list", Page[PayoutGroup], filters, PayoutGroupFilters, order, limit
         )
+
+    async def stream(
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[PayoutGroupFilters]
+    ) -> Stream:
+        """Returns all payout groups that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
+        return await self._stream("payout-groups", columns, filters, PayoutGroupFilters)
 
     async def create(
         self,

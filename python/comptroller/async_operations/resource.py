@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from comptroller.bulk.streams import Stream
 from comptroller.operations import pages
 from comptroller.operations.pages import Page
-from comptroller.operations.resource import Request, page_requests, read_answer
+from comptroller.operations.resource import (
+    Request,
+    page_requests,
+    read_answer,
+    stream_arguments,
+)
 
 R = TypeVar("R")
 
@@ -23,6 +29,11 @@ class AsyncTransport(Protocol):
         idempotency_key: str | None,
     ) -> bytes:
         """Executes an operation; returns its JSON result."""
+
+    async def stream(
+        self, kind: str, columns: list[str] | None, parameters: list[tuple[str, str]]
+    ) -> Stream:
+        """Returns all records of a kind that match the filters, as columns."""
 
 
 class AsyncResource:
@@ -51,3 +62,12 @@ class AsyncResource:
         page_at = page_requests(operation, filters, known, order, limit)
 
         return pages.walk_async(lambda cursor: self._send(page_at(cursor), answer))
+
+    async def _stream(
+        self,
+        kind: str,
+        columns: str | Sequence[str] | None,
+        filters: Mapping[str, object],
+        known: type[Any],
+    ) -> Stream:
+        return await self._transport.stream(*stream_arguments(kind, columns, filters, known))

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Never, Unpack
 
 from comptroller.arguments import Id, Timestamp
 from comptroller.async_operations.resource import AsyncResource
+from comptroller.bulk.streams import Stream
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import list_request, request
 from comptroller.operations.reward_addresses import RewardAddressFilters
@@ -104,6 +105,20 @@ class AsyncRewardAddresses(AsyncResource):
             order,
             limit,
         )
+
+    async def stream(
+        self, columns: str | Sequence[str] | None = None, **filters: Unpack[RewardAddressFilters]
+    ) -> Stream:
+        """Returns all reward addresses that match as Arrow columns.
+
+        Args:
+            columns: the columns; all of them by default.
+            filters: those of `list`.
+
+        Raises:
+            InvalidRequest: a filter or column is unknown, or a filter is not valid.
+        """
+        return await self._stream("reward-addresses", columns, filters, RewardAddressFilters)
 
     async def create(
         self,

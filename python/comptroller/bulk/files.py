@@ -23,7 +23,9 @@ _FORMAT_SUFFIXES = {".csv": "csv", ".parquet": "parquet"}
 
 def export_format(path: str | os.PathLike[str], *, is_partitioned: bool) -> str:
     """Returns the default format of an export: by the suffix of `path`, else NDJSON or Parquet."""
-    return _FORMAT_SUFFIXES.get(Path(path).suffix, "parquet" if is_partitioned else "ndjson")
+    return _FORMAT_SUFFIXES.get(
+        Path(path).suffix.lower(), "parquet" if is_partitioned else "ndjson"
+    )
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import os
 import select
 import stat
@@ -180,41 +181,47 @@ def _arrow_stream(source: Rows) -> object:
         raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
 
 
-class RowReader(io.RawIOBase):
-    """Encodes rows as NDJSON while they are read. For one reader.
+class PieceReader(io.RawIOBase):
+    """Pieces of bytes as a file. For one reader, on the thread that calls `load`."""
 
-    A row that JSON cannot represent becomes a line of invalid JSON, which the load rejects;
-    `faults` has the message of each such line, up to the number that a result lists.
-    """
-
-    def __init__(self, rows: Iterable[object]) -> None:
-        self._rows = enumerate(rows, start=1)
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
         self._left = memoryview(b"")
-        self.faults: dict[int, str] = {}
 
     def readable(self) -> bool:
         """Returns True."""
         return True
 
     def abandon(self) -> None:
-        """Does nothing, because rows are only read on the calling thread."""
+        """Does nothing, because no other thread reads."""
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fills `buffer` with encoded rows; returns the size, 0 after the last row."""
+        """Fills `buffer`; returns the size, 0 after the last piece."""
         target = memoryview(buffer).cast("B")
         filled = 0
         while filled < len(target):
             if not self._left:
-                numbered = next(self._rows, None)
-                if numbered is None:
+                piece = next(self._pieces, None)
+                if piece is None:
                     break
-                number, row = numbered
-                self._left = memoryview(self._line(number, row))
+                self._left = memoryview(piece)
             size = min(len(self._left), len(target) - filled)
             target[filled : filled + size] = self._left[:size]
             self._left = self._left[size:]
             filled += size
         return filled
+
+
+class RowReader(PieceReader):
+    """Encodes rows as NDJSON while they are read.
+
+    A row that JSON cannot represent becomes a line of invalid JSON, which the load rejects;
+    `faults` has the message of each such line, up to the number that a result lists.
+    """
+
+    def __init__(self, rows: Iterable[object]) -> None:
+        super().__init__(itertools.starmap(self._line, enumerate(rows, start=1)))
+        self.faults: dict[int, str] = {}
 
     def _line(self, number: int, row: object) -> bytes:
         try:

@@ -46,21 +46,21 @@ def pull(
 ) -> LoadResult:
     """Loads the records of a kind from `source` into `target`; the result lists rejected lines.
 
-    Claims and orchestrations are read in the order of ``created_at``. The next pull starts at the
-    oldest record that was not final or was rejected, or else at the newest record. It therefore
-    updates changed records, adds new ones, and tries rejected ones again. A record that appears at
-    the source later with an older ``created_at`` is found only with `afresh`. The other kinds are
-    always read completely.
+    A repeated pull reads only the claims and orchestrations that may be new or changed: those
+    created at or after one time, which the file FILE.pulled beside the store has for each source,
+    customer and kind. That is the ``created_at`` of the oldest record that was rejected or had a
+    status that is not final; if there is none, that of the newest record. A record that was added
+    later with an older ``created_at`` is found only with `afresh`.
 
-    The file FILE.pulled beside the store has the start time for each source, customer and kind.
-    Without one, or if the store has no record of the kind, all records are read. After restoring a
-    store from a backup, pull with `afresh`.
+    All records are read if the file has no time, or if the store has no record of the kind. All
+    records of the other kinds are always read. After restoring a store from a backup, pull with
+    `afresh`.
 
     Args:
         source: the service to read, with the access of its caller.
         target: a store that was opened as its operator.
         kind: one of :data:`comptroller.values.KINDS`.
-        customer_id: the customer of records that name none; default ``default``.
+        customer_id: the customer of records without a ``customer_id``; by default ``default``.
         afresh: reads all claims and orchestrations again.
         progress: as for `Service.load`.
 

@@ -57,12 +57,12 @@ def sample(
 
     Args:
         kind: a kind of record, such as ``claims``; or ``all``, which writes KIND.ndjson for each
-            kind into the directory `out`.
+            kind into the folder `out`.
         rows: the number of records; with ``all`` the number of claims, and the other kinds in
             proportion.
         seed: the same seed gives the same bytes.
         customer: the customer of the records; default ``default``.
-        out: the file to write, or the directory for ``all``.
+        out: the file to write, or the folder for ``all``.
 
     Returns:
         A binary file to read or load; or the path, if `out` is given.
@@ -81,7 +81,7 @@ def sample(
             raise invalid("customer", "the id is empty; omit it for the customer default")
     if word == "all":
         if place is None:
-            raise invalid("out", "the kind all needs a directory; name one")
+            raise invalid("out", "the kind all needs a folder; name one")
         return _write_all(place, rows, seed, customer)
     file = _sample_file(word, rows, seed, customer)
     return file if place is None else _write(file, place)
@@ -93,15 +93,15 @@ def _sample_file(kind: str, rows: int, seed: int, customer: str | None) -> io.Bu
     )
 
 
-def _write_all(directory: Path, claims: int, seed: int, customer: str | None) -> Path:
+def _write_all(folder: Path, claims: int, seed: int, customer: str | None) -> Path:
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise of_system(error, f"{directory} cannot be created: {error.strerror}") from error
+        raise of_system(error, f"{folder} cannot be created: {error.strerror}") from error
     for kind in KINDS:
         rows = _core.sample_rows(kind, claims)
-        _write(_sample_file(kind, rows, seed, customer), directory / f"{kind}.ndjson")
-    return directory
+        _write(_sample_file(kind, rows, seed, customer), folder / f"{kind}.ndjson")
+    return folder
 
 
 def _write(file: io.BufferedReader, path: Path) -> Path:

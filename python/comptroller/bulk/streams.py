@@ -174,11 +174,11 @@ def interruptible(duckdb: Any) -> Iterator[None]:
 
 def _refusal(text: str) -> Error:
     """Returns the Error that a stream reported as text, ``code: detail``."""
-    from comptroller.description import described
+    from comptroller.description import problems
 
     code, _, detail = text.partition(": ")
-    statuses = {problem["code"]: problem["status"] for problem in described()["problems"]}
-    return make(code, statuses[code], detail) if code in statuses else unavailable(text)
+    known = problems().get(code)
+    return make(code, known["status"], detail) if known else unavailable(text)
 
 
 def awaited(work: Callable[[], T], interrupt: Callable[[], None]) -> T:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
@@ -50,7 +51,7 @@ class Kind(click.Choice[str]):
     help="Seed; the same seed gives the same records.",
 )
 @click.option(
-    "--out", type=click.Path(), help="Output file, - for standard output; with `all` a directory."
+    "--out", type=click.Path(), help="Output file, - for standard output; with `all` a folder."
 )
 @click.option("--customer", metavar="ID", help="Customer of the records. Default: `default`.")
 @json_option
@@ -66,7 +67,7 @@ def sample(
     import comptroller
 
     if kind == "all" and out in (None, "-"):
-        raise click.UsageError("all needs a directory; name it with --out DIR")
+        raise click.UsageError("all needs a folder; name it with --out FOLDER")
     if out in (None, "-"):
         if as_json:
             raise click.UsageError(
@@ -178,6 +179,8 @@ def _folder(given: str, ctx: click.Context) -> str:
         return given
     if given.replace("_", "-") in KINDS:
         raise click.MissingParameter(ctx=ctx, param_hint="'FILE'", param_type="argument")
+    if Path(given).is_file():
+        raise click.UsageError(f"name the kind of the records: comptroller load KIND {given}")
     raise click.UsageError(f"{given} is not a folder; give KIND FILE or a folder")
 
 
@@ -220,7 +223,12 @@ def _require_readable(file: str) -> None:
     if not Path(file).exists():
         raise invalid("file", f"{file} does not exist")
     if Path(file).is_dir():
-        raise invalid("file", f"{file} is a directory; `comptroller load {file}` loads all of it")
+        raise invalid("file", f"{file} is a folder; `comptroller load {file}` loads all of it")
+    if Path(file).suffix.lower() in (".csv", ".parquet"):
+        raise invalid(
+            "file",
+            f"{file} is not NDJSON or JSON; in Python, read it into a data frame and load that",
+        )
     if not os.access(file, os.R_OK):
         raise invalid("file", f"{file} cannot be read: permission denied")
 
@@ -249,8 +257,8 @@ def account(results: dict[str, LoadResult]) -> Any:
 
 def members(result: LoadResult) -> dict[str, Any]:
     """Return the result of a load as plain values for JSON."""
-    members = screen.fields_of(result)
-    return {**members, "rejections": [screen.fields_of(each) for each in result.rejections]}
+    plain: dict[str, Any] = msgspec.to_builtins(result)
+    return plain
 
 
 def _show_faults(result: LoadResult) -> None:

@@ -11,6 +11,7 @@ import click
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
 from comptroller.display.html import printable
+from comptroller.errors import invalid
 
 if TYPE_CHECKING:
     from comptroller.http.clients import Client
@@ -47,26 +48,25 @@ def add(
     db: str,
     as_json: bool,
 ) -> None:
-    """Register a client, and show its secret once."""
+    """Register a client, and show its secret once.
+
+    The id of the client is NAME with a random suffix. Two active clients cannot have the same name.
+    """
     if operator == (customer is not None):
         raise click.UsageError("name who the client acts for: either --customer ID or --operator")
     _require_server(db)
     from comptroller.http import clients as registry
 
     file = registry.file_of(db)
-    client, secret = registry.add(file, name, customer, scopes or None)
-    _show_secret(client, secret, as_json)
-    others = [
-        each.client_id
-        for each in registry.read(file).values()
-        if each.name == name and each.revoked_at is None and each.client_id != client.client_id
-    ]
-    if others:
-        click.echo(
-            f"Also named {printable(name)}: {printable(', '.join(others))}. "
-            "Revoke clients that are no longer used.",
-            err=True,
-        )
+    for other in registry.read(file).values():
+        if other.name == name and other.revoked_at is None:
+            id = printable(other.client_id)
+            raise invalid(
+                "name",
+                f"client {id} has this name; choose another name, or give that client a new "
+                f"secret: comptroller clients rotate {id}",
+            )
+    _show_secret(*registry.add(file, name, customer, scopes or None), as_json)
 
 
 @clients.command("list")

@@ -13,11 +13,19 @@ from comptroller.cli import screen
 from comptroller.cli.bulk import Kind, account, members, rejections
 from comptroller.cli.screen import db_option, json_option
 from comptroller.display.html import printable
+from comptroller.errors import invalid
 from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     from comptroller.bulk.loading import LoadResult
     from comptroller.service import Service
+
+#: The options of the arguments of `connect` that may be invalid.
+_OPTIONS = {"base_url": "--from", "token_url": "--token-url"}
+_CREDENTIALS = (
+    "give --client-id and --client-secret-file, or set COMPTROLLER_CLIENT_ID and one of "
+    "COMPTROLLER_CLIENT_SECRET and COMPTROLLER_CLIENT_SECRET_FILE"
+)
 
 
 @click.command()
@@ -47,7 +55,7 @@ if TYPE_CHECKING:
     metavar="ID",
     help="Customer of records that name none. Default: the client's, if the service shows it.",
 )
-@click.option("--all", "afresh", is_flag=True, help="Read all records again.")
+@click.option("--all", "afresh", is_flag=True, help="Read all claims and orchestrations again.")
 @click.option(
     "--allow-http", is_flag=True, help="Send the secret over plain HTTP to another machine."
 )
@@ -68,9 +76,9 @@ def pull(
 ) -> int:
     """Copy the records of a remote service that the client may read into the store.
 
-    Run it again to update the copy: it reads claims and orchestrations from the oldest record that
-    was not final or was rejected, or else from the newest. An interrupted pull keeps the stored
-    records; the next one continues there.
+    Run it again to update the copy. It then reads only the claims and orchestrations that may be
+    new or changed; --all reads all of them. An interrupted pull keeps the stored records; the next
+    one continues there.
 
     \b
     export COMPTROLLER_CLIENT_ID=... COMPTROLLER_CLIENT_SECRET_FILE=...
@@ -82,14 +90,22 @@ def pull(
 
     if client_id is not None or client_secret_file is not None:
         client_secret = _secret(client_secret, client_secret_file)
+    if (client_id is None) != (client_secret is None):
+        missing = "id" if client_id is None else "secret"
+        raise click.UsageError(f"the client {missing} is missing; {_CREDENTIALS}")
     results: dict[str, LoadResult] = {}
-    with comptroller.connect(
-        url,
-        client_id=client_id,
-        client_secret=client_secret,
-        token_url=token_url,
-        allow_http=allow_http,
-    ) as source:
+    try:
+        connected = comptroller.connect(
+            url,
+            client_id=client_id,
+            client_secret=client_secret,
+            token_url=token_url,
+            allow_http=allow_http,
+        )
+    except comptroller.InvalidRequest as error:
+        [(argument, why)] = error.errors
+        raise invalid(_OPTIONS.get(argument, argument), why) from error
+    with connected as source:
         # Contact the service before creating a store.
         with screen.waiting(f"connecting to {printable(url)}"):
             try:
@@ -97,10 +113,7 @@ def pull(
             except comptroller.Unauthenticated as refusal:
                 if client_id is not None:
                     raise
-                raise click.UsageError(
-                    "the service needs a client: give --client-id (or COMPTROLLER_CLIENT_ID) "
-                    "and its secret"
-                ) from refusal
+                raise click.UsageError(f"the service needs a client; {_CREDENTIALS}") from refusal
             customer_id = _customer(source, customer)
         with comptroller.open(db) as target:
             ended_by = _pull_all(source, target, readable, customer_id, afresh, results)
@@ -131,8 +144,6 @@ def _secret(given: str | None, file: str | None) -> str | None:
 
     Raises InvalidRequest if the file cannot be read, UsageError if both options are given.
     """
-    from comptroller.errors import invalid
-
     if file is not None:
         source = click.get_current_context().get_parameter_source("client_secret")
         if source is ParameterSource.COMMANDLINE:
@@ -163,7 +174,6 @@ def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str
 def _customer(source: Service, named: str | None) -> str | None:
     """Return the customer of records that name none; None for an operator, who sees all names."""
     from comptroller.bulk import pulling
-    from comptroller.errors import invalid
 
     if pulling.is_shown(source, "balances"):
         return None

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -223,8 +223,3 @@ def waiting(label: str) -> AbstractContextManager[None]:
 def _is_watched() -> bool:
     is_terminal = sys.stderr is not None and sys.stderr.isatty()
     return is_terminal and find_spec("tqdm") is not None
-
-
-def fields_of(record: Any) -> dict[str, Any]:
-    """Return the members of a struct by name."""
-    return {name: getattr(record, name) for name in record.__struct_fields__}

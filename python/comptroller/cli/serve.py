@@ -19,7 +19,6 @@ from click.core import ParameterSource
 import comptroller
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option
-from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     from comptroller.http.app import App
@@ -320,8 +319,7 @@ def _store(options: dict[str, Any]) -> Iterator[str]:
             made = Path(folder) / "sample"
             comptroller.sample("all", options["sample"], out=made)
             with comptroller.open(path) as service:
-                for kind in KINDS:
-                    service.load(kind, made / f"{kind}.ndjson")
+                service.load_all(made)
         yield path
 
 

@@ -38,7 +38,6 @@ from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
 from comptroller.http.remembered import Remembered
 from comptroller.http.routing import Answers, Router
-from comptroller.http.threads import Threads
 from comptroller.http.writes import Outcome, WritesByLoop
 from comptroller.local import LocalHost
 from comptroller.routes import Row
@@ -52,6 +51,7 @@ Resources = Mapping[str, Answers]
 Observer = Callable[[Exchange, float], None]
 
 _MAX_EXPORTS = 8
+_MAX_READERS = 4
 #: The size in bytes from which a response is compressed for clients that accept gzip.
 COMPRESSED_FROM = 16 << 10
 LARGE_BODY_HEADERS = [(b"vary", b"accept-encoding")]
@@ -102,7 +102,7 @@ class App:
         self.metrics = Metrics(service.host, clock, collectors)
         self._is_ready = Remembered(self._read_one, clock)
         self._observers: tuple[Observer, ...] = (self.metrics, *observers)
-        self._threads = Threads()
+        self._readers = ThreadPoolExecutor(_MAX_READERS, "comptroller-read")
         exports = ThreadPoolExecutor(_MAX_EXPORTS, "comptroller-export")
         self._bulk = Bulk(service.host, exports, self.metrics.loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
@@ -188,9 +188,11 @@ class App:
         elif operation.is_write:
             outcome = await self.writes.current().call(*request)
         else:
-            is_short = _core.is_short(caller.principal, row.operation, parameters)
             read = partial(self.store.call, *request)
-            outcome = await self._threads.run(is_short, read)
+            if _core.is_short(caller.principal, row.operation, parameters):
+                outcome = read()  # a thread would take more time
+            else:
+                outcome = await asyncio.get_running_loop().run_in_executor(self._readers, read)
         if isinstance(outcome, Error):
             raise outcome
         answer, is_replay = outcome

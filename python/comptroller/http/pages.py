@@ -9,10 +9,11 @@ from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 
+from comptroller.description import problems
 from comptroller.errors import missing_extra
 from comptroller.http.exchange import Answer, Exchange
 from comptroller.http.explanations import EXPLANATIONS
-from comptroller.http.problems import BY_CODE, problem
+from comptroller.http.problems import problem
 
 _JSON = b"application/json"
 _HTML = b"text/html; charset=utf-8"
@@ -78,7 +79,7 @@ async def _problems(exchange: Exchange) -> None:
     rows = (
         f'<tr><td><a href="problems/{code}">{code}</a></td><td>{kind["status"]}</td>'
         f"<td>{escape(kind['title'])}</td></tr>"
-        for code, kind in BY_CODE.items()
+        for code, kind in problems().items()
     )
     page = _page("Problems", "docs/", ["<table>", *rows, "</table>"])
     await exchange.answer(200, _HTML, page, [_STRICT])
@@ -86,9 +87,9 @@ async def _problems(exchange: Exchange) -> None:
 
 async def _problem(exchange: Exchange) -> None:
     code = exchange.path_parameter("code")
-    if code not in BY_CODE:
+    if code not in problems():
         raise problem("not-found", "there is no problem with this code")
-    kind, (meaning, remedy) = BY_CODE[code], EXPLANATIONS[code]
+    kind, (meaning, remedy) = problems()[code], EXPLANATIONS[code]
     parts = [
         f"<p><code>{code}</code>, status {kind['status']}</p>",
         f"<p>{escape(meaning)}</p>",

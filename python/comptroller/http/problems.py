@@ -7,17 +7,12 @@ from typing import Any
 
 import msgspec
 
-from comptroller.description import described
+from comptroller.description import problems
 from comptroller.errors import Error, make
 
 CONTENT_TYPE = b"application/problem+json"
 
 _RETRY_AFTER_S = b"1"
-
-#: The status and title of each error code.
-BY_CODE: dict[str, dict[str, Any]] = {
-    problem["code"]: problem for problem in described()["problems"]
-}
 
 
 class Refusal(Exception):
@@ -31,7 +26,7 @@ class Refusal(Exception):
 
 def problem(code: str, detail: str) -> Error:
     """Returns an Error with the status of its code."""
-    return make(code, BY_CODE[code]["status"], detail)
+    return make(code, problems()[code]["status"], detail)
 
 
 def headers(error: Error) -> list[tuple[bytes, bytes]]:
@@ -43,7 +38,7 @@ def document(error: Error, request_id: str) -> bytes:
     """Returns the problem document of an error."""
     document: dict[str, Any] = {
         "type": f"/problems/{error.code}",
-        "title": BY_CODE[error.code]["title"],
+        "title": problems()[error.code]["title"],
         "status": error.status,
         "detail": error.detail,
         "code": error.code,

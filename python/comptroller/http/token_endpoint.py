@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import re
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from joserfc.jwk import OKPKey
 
 from comptroller.errors import Error, unavailable
 from comptroller.http.clients import Client, Clients, SecretHash
-from comptroller.http.exchange import Exchange, Headers
+from comptroller.http.exchange import BAD_ESCAPE, Exchange, Headers
 from comptroller.http.keys import ALGORITHM, LONGEST_LIFETIME_S, Keys
 from comptroller.http.secret_file import Watched
 from comptroller.routes import FORM
@@ -30,7 +29,6 @@ _JSON = b"application/json"
 _MAX_FIELDS = 100
 _LONGEST_CREDENTIALS = 1024  # bytes of a header; issued credentials have about 150
 _TWO_WAYS = "the client authenticates in two ways"
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 # Each check occupies a core for tens of milliseconds, and 16 MiB.
 _MAX_CHECKS = 2
 _MAX_QUEUED = 8
@@ -209,7 +207,7 @@ def _parsed(body: bytes) -> dict[str, str]:
         raise _Refused(
             "invalid_request", f"the body is not a UTF-8 form of at most {_MAX_FIELDS} fields"
         ) from None
-    if _BAD_ESCAPE.search(text):
+    if BAD_ESCAPE.search(text):
         raise _Refused("invalid_request", "the body has an invalid percent-escape")
     if len(dict(fields)) < len(fields):
         raise _Refused("invalid_request", "a parameter appears more than once")
@@ -242,7 +240,7 @@ def _basic(exchange: Exchange) -> _Credentials | None:
             raise ValueError
         pair = base64.b64decode(encoded.strip(b" "), validate=True).decode()
         client_id, colon, secret = pair.partition(":")
-        if not colon or _BAD_ESCAPE.search(pair):
+        if not colon or BAD_ESCAPE.search(pair):
             raise ValueError
         return _Credentials(
             unquote_plus(client_id, errors="strict"),

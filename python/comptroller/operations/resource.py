@@ -80,8 +80,7 @@ class Resource:
         filters: Mapping[str, object],
         known: type[Any],
     ) -> Stream:
-        names = None if columns is None else arguments.texts("columns", columns)
-        return self._transport.stream(kind, names, arguments.query(filters, known.__annotations__))
+        return self._transport.stream(*stream_arguments(kind, columns, filters, known))
 
 
 def request(
@@ -134,6 +133,17 @@ def page_requests(
         return Request(operation, query)
 
     return page_at
+
+
+def stream_arguments(
+    kind: str,
+    columns: str | Sequence[str] | None,
+    filters: Mapping[str, object],
+    known: type[Any],
+) -> tuple[str, list[str] | None, list[tuple[str, str]]]:
+    """Returns the arguments of a transport's `stream`. Raises InvalidRequest."""
+    names = None if columns is None else arguments.texts("columns", columns)
+    return kind, names, arguments.query(filters, known.__annotations__)
 
 
 def read_answer(operation: str, data: bytes, answer: type[R]) -> R:

@@ -120,7 +120,7 @@ def connect_async(
                 print(claim.id)
 
     Retries, access tokens, idempotency keys and errors are those of `connect`. Cancelling a task
-    cancels its request; a write may then have been executed.
+    cancels its request; a write or a load may then have been executed.
 
     Args:
         base_url: as for :func:`connect`.
@@ -145,7 +145,6 @@ def connect_async(
 
     from comptroller.remote.async_channel import AsyncChannel, AsyncSystemClock
     from comptroller.remote.async_service import AsyncService
-    from comptroller.remote.calls import Calls
 
     endpoints = _endpoints(base_url, token_url, allow_http)
     client = httpx2.AsyncClient(
@@ -154,7 +153,7 @@ def connect_async(
     channel = AsyncChannel(client, clock or AsyncSystemClock())
     given = {"client_id": client_id, "client_secret": client_secret, "token": token}
     session = _session(channel, endpoints, given, scopes, attempts)
-    return AsyncService(Calls(session), session.base_url)
+    return AsyncService(session, channel)
 
 
 class _Endpoints(NamedTuple):
@@ -249,5 +248,9 @@ def _url(name: str, given: object) -> str:
     except ValueError:
         is_valid = False
     if not is_valid or "@" in parts.netloc or parts.query or parts.fragment:
-        raise invalid(name, "not an http or https URL without user, query and fragment")
+        raise invalid(
+            name,
+            "not the URL of a service; give http:// or https://, a host, and no user, query or "
+            "fragment",
+        )
     return parts.geturl().rstrip("/")

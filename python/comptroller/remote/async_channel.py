@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
-from contextlib import AbstractAsyncContextManager
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterator,
+)
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextvars import copy_context
+from queue import SimpleQueue
+from typing import Any, TypeVar, cast
 
 import httpx2
 
-from comptroller.remote.channel import AsyncClock, BodyBuffer
+from comptroller.errors import unsupported
+from comptroller.remote.channel import AsyncClock, Content, Lock
+
+R = TypeVar("R")
+
+_END: Any = object()
 
 
 class AsyncSystemClock:
@@ -24,11 +42,16 @@ class AsyncSystemClock:
 
 
 class AsyncChannel:
-    """A channel whose calls suspend the calling task. For one event loop."""
+    """A channel whose calls suspend the calling task. For one event loop.
+
+    `in_thread` executes blocking code. That code calls `run`, which executes coroutines over this
+    channel on the event loop.
+    """
 
     def __init__(self, client: httpx2.AsyncClient, clock: AsyncClock) -> None:
         self.client = client
         self._clock = clock
+        self._here = threading.local()  # its `job` is the job of the current thread
 
     def now(self) -> float:
         """Returns monotonic seconds."""
@@ -38,21 +61,70 @@ class AsyncChannel:
         """Suspends the task for some seconds."""
         await self._clock.sleep(seconds)
 
-    def lock(self) -> AbstractAsyncContextManager[object]:
+    def lock(self) -> Lock:
         """Returns a lock between tasks."""
-        return asyncio.Lock()
+        return _TaskLock()
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
         """Sends a request; returns the response before its body is read."""
         return await self.client.send(request, stream=True)
 
-    async def read(self, response: httpx2.Response) -> bytes:
-        """Reads the body of a response and closes it."""
-        body = BodyBuffer()
+    async def pieces(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+        """Yields the body of a response in pieces."""
         async for piece in response.aiter_bytes():
-            body.add(piece)
-        await response.aclose()
-        return body.content()
+            yield piece
+
+    def content(self, pieces: Callable[[], Iterator[bytes]]) -> Content:
+        """Returns a body whose pieces the current thread computes while it waits in `run`."""
+        job = self._job()
+
+        async def body() -> AsyncIterator[bytes]:
+            iterator = pieces()
+            while (piece := await job.call(lambda: next(iterator, None))) is not None:
+                if piece:
+                    yield piece
+
+        return body
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        """Executes a coroutine on the event loop, for code in `in_thread`; returns its result."""
+        try:
+            job = self._job()
+        except BaseException:
+            work.close()
+            raise
+        return job.run(work)
+
+    def iterated(self, rows: AsyncIterable[R]) -> Iterator[R]:
+        """Iterates on the event loop, for code in `in_thread`."""
+        iterator = aiter(rows)
+        while (row := self.run(_next(iterator))) is not _END:
+            yield row
+
+    async def in_thread(self, work: Callable[[], R]) -> R:
+        """Returns the result of `work`, which runs in a thread of its own.
+
+        Cancelling the task cancels the coroutine that `work` waits for in `run`, or the next one.
+        The task ends after `work`. (The threads of `asyncio.to_thread` are few, and the event loop
+        itself needs them to resolve host names.)
+        """
+        job = _Job(asyncio.get_running_loop())
+
+        def working() -> R:
+            self._here.job = job
+            return work()
+
+        pool = ThreadPoolExecutor(1, "comptroller-call")
+        done = asyncio.wrap_future(pool.submit(copy_context().run, working))
+        pool.shutdown(wait=False)
+        try:
+            await asyncio.wait([done])
+        except asyncio.CancelledError:
+            job.cancel()
+            await asyncio.wait([done])
+            done.exception()  # asyncio logs an exception that nobody reads
+            raise
+        return done.result()
 
     async def end(self, response: httpx2.Response) -> None:
         """Closes a response."""
@@ -61,3 +133,85 @@ class AsyncChannel:
     async def close(self) -> None:
         """Closes the connections."""
         await self.client.aclose()
+
+    def _job(self) -> _Job:
+        job: _Job | None = getattr(self._here, "job", None)
+        if job is None:
+            raise unsupported(
+                "the service that run_sync passes to a function works only in the thread of the "
+                "function, until it returns"
+            )
+        return job
+
+
+class _Job:
+    """Blocking code in a thread, and the coroutine on the event loop that it waits for."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        # The loop's thread alone uses these. A second task runs for a call during the first.
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._is_cancelled = False
+        self._is_serving = False  # the job's thread alone uses this
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        """Executes a coroutine on the loop, and calls of `call` meanwhile; returns its result."""
+        future = asyncio.run_coroutine_threadsafe(self._task(work), self._loop)
+        try:
+            if not self._is_serving:
+                self._is_serving = True
+                future.add_done_callback(lambda _: self._calls.put(None))
+                while (call := self._calls.get()) is not None:
+                    call()
+                self._is_serving = False
+            return future.result()
+        except CancelledError:
+            raise asyncio.CancelledError from None
+
+    async def call(self, function: Callable[[], R]) -> R:
+        """Returns the result of a function that the thread executes while it waits in `run`."""
+        future: Future[R] = Future()
+
+        def call() -> None:
+            if not future.set_running_or_notify_cancel():
+                return
+            try:
+                future.set_result(function())
+            except BaseException as error:
+                future.set_exception(error)
+
+        self._calls.put(call)
+        return await asyncio.wrap_future(future)
+
+    def cancel(self) -> None:
+        """Cancels the coroutine that the thread waits for, or the next one."""
+        if self._tasks:
+            self._tasks[-1].cancel()
+        else:
+            self._is_cancelled = True
+
+    async def _task(self, work: Coroutine[Any, Any, R]) -> R:
+        if self._is_cancelled:
+            self._is_cancelled = False  # a cancelled task gets one CancelledError too
+            work.close()
+            raise asyncio.CancelledError
+        task = cast("asyncio.Task[Any]", asyncio.current_task())
+        self._tasks.append(task)
+        try:
+            return await work
+        finally:
+            self._tasks.remove(task)
+
+
+class _TaskLock:
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+
+    async def during(self, work: Callable[[], Awaitable[R]]) -> R:
+        async with self._lock:
+            return await work()
+
+
+async def _next(iterator: AsyncIterator[R]) -> R:
+    return await anext(iterator, _END)

@@ -1,28 +1,31 @@
 """Channels, which send requests with blocking calls or on an event loop.
 
 The logic of requests, retries and tokens is written once, as coroutines over a :class:`Channel`.
-Coroutines over a :class:`BlockingChannel` never suspend, so `run` can execute them without an event
-loop.
+Coroutines over a :class:`BlockingChannel` never suspend, so its `run` can execute them without an
+event loop.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Coroutine
-from contextlib import AbstractAsyncContextManager
-from threading import Lock
-from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+)
+from threading import RLock
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import httpx2
 
-from comptroller.errors import unusable
-
 R = TypeVar("R")
 
-#: Limit in bytes of a response that is read into memory; a full page of the largest records is
-#: smaller.
-LARGEST_RESPONSE = 256 << 20
+#: Returns the body of a request; called for each attempt.
+Content: TypeAlias = Callable[[], bytes | Iterable[bytes] | AsyncIterable[bytes]]
 
 
 class Clock(Protocol):
@@ -57,6 +60,13 @@ class AsyncClock(Protocol):
         """Suspends the task for some seconds."""
 
 
+class Lock(Protocol):
+    """A lock between the threads, or the tasks, that share a channel."""
+
+    async def during(self, work: Callable[[], Awaitable[R]]) -> R:
+        """Returns the result of `work`, which runs while the lock is held."""
+
+
 class Channel(Protocol):
     """Connections to a service, time and locks: all blocking, or all on an event loop."""
 
@@ -70,7 +80,7 @@ class Channel(Protocol):
     async def sleep(self, seconds: float) -> None:
         """Waits for some seconds."""
 
-    def lock(self) -> AbstractAsyncContextManager[object]:
+    def lock(self) -> Lock:
         """Returns a new lock."""
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
@@ -79,33 +89,20 @@ class Channel(Protocol):
         Raises httpx2.RequestError.
         """
 
-    async def read(self, response: httpx2.Response) -> bytes:
-        """Reads the body of a response and closes it. Raises Unusable if it is too long."""
+    def pieces(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+        """Yields the body of a response in pieces. Raises httpx2.RequestError."""
+
+    def content(self, pieces: Callable[[], Iterator[bytes]]) -> Content:
+        """Returns a body that the thread of the caller iterates while it waits in `run`."""
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        """Executes a coroutine over this channel, for a caller that blocks; returns its result."""
 
     async def end(self, response: httpx2.Response) -> None:
         """Closes a response, whether or not its body was read."""
 
     async def close(self) -> None:
         """Closes the connections; closing again does nothing."""
-
-
-class BodyBuffer:
-    """Collects the body of a response, up to a limit."""
-
-    def __init__(self) -> None:
-        self._pieces: list[bytes] = []
-        self._size = 0
-
-    def add(self, piece: bytes) -> None:
-        """Appends a piece. Raises Unusable if the body is longer than LARGEST_RESPONSE."""
-        self._size += len(piece)
-        if self._size > LARGEST_RESPONSE:
-            raise unusable(f"a response is too long; at most {LARGEST_RESPONSE:,} bytes")
-        self._pieces.append(piece)
-
-    def content(self) -> bytes:
-        """Returns the body."""
-        return b"".join(self._pieces)
 
 
 class BlockingChannel:
@@ -123,7 +120,7 @@ class BlockingChannel:
         """Blocks for some seconds."""
         self._clock.sleep(seconds)
 
-    def lock(self) -> AbstractAsyncContextManager[object]:
+    def lock(self) -> Lock:
         """Returns a lock between threads."""
         return _ThreadLock()
 
@@ -131,13 +128,23 @@ class BlockingChannel:
         """Sends a request; returns the response before its body is read."""
         return self.client.send(request, stream=True)
 
-    async def read(self, response: httpx2.Response) -> bytes:
-        """Reads the body of a response and closes it."""
-        body = BodyBuffer()
+    async def pieces(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+        """Yields the body of a response in pieces."""
         for piece in response.iter_bytes():
-            body.add(piece)
-        response.close()
-        return body.content()
+            yield piece
+
+    def content(self, pieces: Callable[[], Iterator[bytes]]) -> Content:
+        """Returns the pieces that are not empty."""
+        return lambda: filter(None, pieces())
+
+    def run(self, work: Coroutine[Any, Any, R]) -> R:
+        """Executes a coroutine, which never suspends; returns its result."""
+        try:
+            work.send(None)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        raise RuntimeError("a coroutine over a blocking channel suspended")
 
     async def end(self, response: httpx2.Response) -> None:
         """Closes a response."""
@@ -148,27 +155,23 @@ class BlockingChannel:
         self.client.close()
 
 
-def run(work: Coroutine[Any, Any, R]) -> R:
-    """Executes a coroutine over a BlockingChannel; returns its result."""
-    try:
-        work.send(None)
-    except StopIteration as end:
-        result: R = end.value
-        return result
-    raise RuntimeError("a coroutine over a blocking channel suspended")
-
-
 class _ThreadLock:
+    """A lock that stays usable if a signal handler raises an exception, as for Ctrl-C.
+
+    Python runs signal handlers as a function of Python begins and after a function of C returns.
+    With ``async with`` the exception could come between `acquire` and the block, or before
+    `release`.
+    """
+
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()
 
-    async def __aenter__(self) -> None:
-        self._lock.acquire()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._lock.release()
+    async def during(self, work: Callable[[], Awaitable[R]]) -> R:
+        try:
+            self._lock.acquire()
+            return await work()
+        finally:
+            try:  # noqa: SIM105 - `suppress` is a function of Python
+                self._lock.release()
+            except RuntimeError:  # this thread does not hold it: the signal came before `acquire`
+                pass

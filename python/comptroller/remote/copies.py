@@ -11,7 +11,7 @@ import msgspec
 
 from comptroller import decoding
 from comptroller._core import ArrowSource, Principal, Store
-from comptroller.bulk.loading import LoadResult
+from comptroller.bulk.loading import LoadResult, PieceReader
 from comptroller.description import derived, described, members, record_members
 from comptroller.errors import unusable
 from comptroller.remote.calls import Parameters
@@ -139,7 +139,7 @@ class Copy:
         self._store.load(
             Principal(),
             kind,
-            _PieceReader(pieces),
+            PieceReader(pieces),
             are_rows=True,
             customer_id=None,
             keep_going=False,
@@ -155,28 +155,6 @@ class Copy:
                 f"{result.rejected:,} {kind} of the service cannot be copied, the first in line "
                 f"{first.line}: {first.message}"
             )
-
-
-class _PieceReader:
-    """Adapts an iterator of bytes to the reader of a load."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self._pieces = pieces
-        self._left = memoryview(b"")
-
-    def readinto(self, buffer: memoryview, /) -> int:
-        while not self._left:
-            piece = next(self._pieces, None)
-            if piece is None:
-                return 0
-            self._left = memoryview(piece)
-        size = min(len(self._left), len(buffer))
-        buffer[:size] = self._left[:size]
-        self._left = self._left[size:]
-        return size
-
-    def abandon(self) -> None:
-        """Does nothing, because the load reads on the calling thread."""
 
 
 @cache

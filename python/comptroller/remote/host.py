@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import ExitStack, contextmanager
-from functools import partial
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlencode
 from weakref import WeakSet
 
-import httpx2
 import msgspec
 
 from comptroller.bulk.files import refuse_store, whole_file
@@ -20,9 +18,9 @@ from comptroller.bulk.loading import LoadOptions, LoadResult, Opened, RowReader
 from comptroller.bulk.streams import Stream
 from comptroller.errors import Forbidden, NotFound, of_system, unsupported, unusable
 from comptroller.remote.calls import JSON, Calls, Parameters
-from comptroller.remote.channel import Channel, run
+from comptroller.remote.channel import Channel
 from comptroller.remote.copies import Copy
-from comptroller.remote.sending import Request, read, refusal, unanswered
+from comptroller.remote.sending import Request, read, refusal
 from comptroller.remote.session import Session
 
 if TYPE_CHECKING:
@@ -40,6 +38,7 @@ class RemoteHost:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._run = session.channel.run
         self._calls = Calls(session)
         self._copies: WeakSet[Copy] = WeakSet()
         self._is_operator: bool | None = None
@@ -52,7 +51,7 @@ class RemoteHost:
         idempotency_key: str | None,
     ) -> bytes:
         """Executes an operation; returns its JSON result, which may be a replay."""
-        return run(self._calls.call(operation, parameters, body, idempotency_key))
+        return self._run(self._calls.call(operation, parameters, body, idempotency_key))
 
     def stream(self, kind: str, columns: list[str] | None, parameters: Parameters) -> Stream:
         """Returns a copy of all records of a kind that match the filters, as columns."""
@@ -72,14 +71,18 @@ class RemoteHost:
             "dry_run": "true" if options.dry_run else None,
         }
         query = urlencode({name: value for name, value in named.items() if value is not None})
-        request = Request(
-            "POST",
-            f"/operator/load/{kind}?{query}",
-            {**JSON, "content-type": "application/x-ndjson", "prefer": "progress"},
-            partial(_pieces, given, self._session.channel),
-            is_once=not isinstance(given.source, str),
-        )
-        account = run(self._session.ask(request, _never))
+        channel = self._session.channel
+        with ExitStack() as closings:
+            request = Request(
+                "POST",
+                f"/operator/load/{kind}?{query}",
+                {**JSON, "content-type": "application/x-ndjson", "prefer": "progress"},
+                channel.content(
+                    lambda: closings.enter_context(closing(_pieces(given, channel))),
+                ),
+                is_once=not isinstance(given.source, str),
+            )
+            account = self._run(self._session.ask(request, _never))
         try:
             members = msgspec.json.decode(account, type=dict[str, Any])
             if isinstance(members.get("status"), int):  # a problem document after a status of 200
@@ -128,7 +131,7 @@ class RemoteHost:
         """Closes the connections, and removes the copies of its streams."""
         for copy in list(self._copies):
             copy.close()
-        run(self._session.close())
+        self._run(self._session.close())
 
     def is_operator(self) -> bool:
         """Whether the caller is the operator; sends a request at the first call."""
@@ -142,7 +145,7 @@ class RemoteHost:
 
     def customer(self) -> str | None:
         """Returns the caller's customer, if its access token names it."""
-        return run(self._session.customer())
+        return self._run(self._session.customer())
 
     def pages(self, kind: str, parameters: Parameters) -> Iterator[list[dict[str, Any]]]:
         """Yields all records of a kind that match the filters, page by page."""
@@ -164,29 +167,40 @@ class RemoteHost:
             # The default of lists; the export endpoint includes deleted controls by default.
             given.append(("include_deleted", "false"))
         query = urlencode(given)
-        url = f"/operator/export/{kind}?{query}"
-        response = run(self._session.open(read(url, {})))
+        pieces = self._session.pieces(read(f"/operator/export/{kind}?{query}", {}))
         try:
-            yield from response.iter_bytes()
-        except httpx2.RequestError as error:
-            raise unanswered(f"GET /operator/export/{kind}", error) from error
+            while piece := self._run(_next(pieces)):
+                yield piece
         finally:
-            response.close()
+            self._run(_close(pieces))
 
 
 async def _never() -> bool:
     return False
 
 
-def _pieces(given: Opened, channel: Channel) -> Iterator[bytes]:
-    """Yields the bytes to load; reports progress also while the source blocks."""
+async def _next(pieces: AsyncGenerator[bytes, None]) -> bytes:
+    """Returns the next pieces, several because each pass to a thread takes time; b"" at the end."""
+    gathered = bytearray()
+    async for piece in pieces:
+        gathered += piece
+        if len(gathered) >= _PIECE:
+            break
+    return bytes(gathered)
+
+
+async def _close(pieces: AsyncGenerator[bytes, None]) -> None:
+    await pieces.aclose()
+
+
+def _pieces(given: Opened, channel: Channel) -> Generator[bytes, None, None]:
+    """Yields the bytes to load, and nothing while the source blocks; reports progress."""
     done = rows = 0
     reported_at = channel.now()
     source = given.source
     # An iterable of the caller is iterated on the caller's thread.
     for piece in _read(source) if isinstance(source, RowReader) else _read_ahead(source):
-        if piece:
-            yield piece
+        yield piece
         done += len(piece)
         rows += piece.count(b"\n")
         if given.progress and channel.now() - reported_at >= _REPORT_EVERY_S:
@@ -202,15 +216,15 @@ def _read(source: Readable) -> Iterator[bytes]:
 
 def _read_ahead(source: str | Readable) -> Iterator[bytes]:
     """Yields pieces that another thread reads, and empty ones at each interval without data."""
-    with ExitStack() as closing:
+    with ExitStack() as closings:
         if isinstance(source, str):
-            file = closing.enter_context(Path(source).open("rb"))
+            file = closings.enter_context(Path(source).open("rb"))
             pieces = iter(lambda: file.read(_PIECE), b"")
         else:
             pieces = _read(source)
-        reading = closing.enter_context(ThreadPoolExecutor(1))
+        reading = closings.enter_context(ThreadPoolExecutor(1))
         if not isinstance(source, str):
-            closing.callback(source.abandon)
+            closings.callback(source.abandon)
         pending = reading.submit(next, pieces, None)
         while True:
             if not wait((pending,), _REPORT_EVERY_S).done:

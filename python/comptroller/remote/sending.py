@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeGuard, TypeVar
@@ -22,7 +22,7 @@ from comptroller.errors import (
     unavailable,
     unusable,
 )
-from comptroller.remote.channel import Channel
+from comptroller.remote.channel import Channel, Content
 from comptroller.routes import FORM, METHOD_OVERRIDE
 
 R = TypeVar("R")
@@ -31,6 +31,8 @@ _LONGEST_URL = 4000  # characters
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 30.0
 _LONGEST_DETAIL = 1000
+# In bytes, of a response that is read into memory. A full page of the largest records is smaller.
+_LONGEST_BODY = 256 << 20
 _TEMPORARY = frozenset({429, 502, 503, 504})
 # A gateway got no response from the service.
 _UNANSWERED = frozenset({502, 504})
@@ -65,7 +67,7 @@ class Request(NamedTuple):
     method: str
     url: str
     headers: Mapping[str, str]
-    content: Callable[[], bytes | Iterable[bytes]] | None = None
+    content: Content | None = None
     is_once: bool = False
 
     @property
@@ -154,6 +156,18 @@ class Sender:
             await self.channel.sleep(pause_s)
             tried += 1
 
+    async def body(self, response: httpx2.Response) -> bytes:
+        """Reads the body of a response and closes it. Raises Unusable if it is too long."""
+        pieces: list[bytes] = []
+        size = 0
+        async for piece in self.channel.pieces(response):
+            size += len(piece)
+            if size > _LONGEST_BODY:
+                raise unusable(f"a response is too long; at most {_LONGEST_BODY:,} bytes")
+            pieces.append(piece)
+        await self.channel.end(response)
+        return b"".join(pieces)
+
     async def once(self, request: Request, take: Callable[[httpx2.Response], Awaitable[R]]) -> R:
         """Sends a request once; returns the result of `take` on the response. Raises Failure."""
         place = f"{request.method} {request.url.partition('?')[0]}"
@@ -170,7 +184,7 @@ class Sender:
             response = await self.channel.send(http_request)
             try:
                 if not response.is_success:
-                    raise _failure(response, await self.channel.read(response), place)
+                    raise _failure(response, await self.body(response), place)
                 return await take(response)
             except BaseException:
                 await self.channel.end(response)
@@ -206,7 +220,7 @@ def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
     is_soon = (retry_after_s or 0) <= _LONGEST_PAUSE_S
     later = "" if is_soon else f"; try again in {retry_after_s:,.0f} s"
     given_id = response.headers.get("x-request-id")
-    error = refusal(status, _members(content), place, later, retry_after_s, given_id)
+    error = refusal(status, decoded(content), place, later, retry_after_s, given_id)
     if response.is_redirect:
         target = shorten(response.headers["location"].partition("?")[0])
         error = unusable(f"{place} redirects to {target}; connect to that URL if you trust it")
@@ -246,7 +260,7 @@ def refusal(
     of_oauth = (answer.get("error"), answer.get("error_description"))
     sentences = (answer.get("detail"), ": ".join(filter(_is_text, of_oauth)), answer.get("message"))
     detail = next(filter(_is_text, sentences), f"{place} returned status {status}")
-    meta = _dict(answer.get("meta"))
+    meta = members_of(answer.get("meta"))
     existing = meta.get("existing")
     named_id = answer.get("request_id")
     error = make(
@@ -264,19 +278,21 @@ def refusal(
 
 
 def _field_errors(answer: object) -> list[tuple[str, str]]:
-    listed = map(_dict, answer) if isinstance(answer, list) else ()
+    listed = map(members_of, answer) if isinstance(answer, list) else ()
     pairs = [(each.get("field"), each.get("message")) for each in listed]
     return [(field, why) for field, why in pairs if _is_text(field) and _is_text(why)]
 
 
-def _members(content: bytes) -> dict[str, Any]:
+def decoded(content: bytes) -> dict[str, Any]:
+    """Returns a JSON object; an empty one if the content is none."""
     try:
-        return _dict(msgspec.json.decode(content))
+        return members_of(msgspec.json.decode(content))
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return {}
 
 
-def _dict(value: object) -> dict[str, Any]:
+def members_of(value: object) -> dict[str, Any]:
+    """Returns an object of decoded JSON; an empty one for another value."""
     return value if isinstance(value, dict) else {}
 
 

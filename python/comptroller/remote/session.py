@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from math import inf
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote_plus, urlencode
@@ -14,7 +15,15 @@ import httpx2
 import msgspec
 
 from comptroller.errors import Error, NotFound, closed, unusable
-from comptroller.remote.sending import Failure, Request, Sender, always
+from comptroller.remote.sending import (
+    Failure,
+    Request,
+    Sender,
+    always,
+    decoded,
+    members_of,
+    unanswered,
+)
 from comptroller.routes import FORM, Row
 
 R = TypeVar("R")
@@ -68,7 +77,7 @@ class ClientCredentials:
         self._authorization = "Basic " + base64.b64encode(pair).decode()
         scope = {"scope": " ".join(scopes)} if scopes else {}
         self._form = urlencode({"grant_type": "client_credentials", **scope}).encode()
-        self._one_at_a_time = sender.channel.lock()
+        self._lock = sender.channel.lock()
         self._token: str | None = None
         self._until_s = 0.0
 
@@ -80,14 +89,16 @@ class ClientCredentials:
             Unusable: the response of the token endpoint has no token.
             Unavailable: the token endpoint cannot be reached.
         """
-        async with self._one_at_a_time:
-            now = self._sender.channel.now()
-            if self._token is None or self._token == refused or now >= self._until_s:
-                self._token = None
-                issued = await self._sender.send(self._fetch)
-                self._until_s = now + _usable_s(issued.expires_in)
-                self._token = issued.access_token
-            return self._token
+        return await self._lock.during(partial(self._current, refused))
+
+    async def _current(self, refused: str | None) -> str:
+        now = self._sender.channel.now()
+        if self._token is None or self._token == refused or now >= self._until_s:
+            self._token = None
+            issued = await self._sender.send(self._fetch)
+            self._until_s = now + _usable_s(issued.expires_in)
+            self._token = issued.access_token
+        return self._token
 
     async def _fetch(self) -> _Issued:
         headers = {
@@ -96,7 +107,7 @@ class ClientCredentials:
             "accept": "application/json",
         }
         request = Request("POST", self._url, headers, lambda: self._form)
-        answer = await self._sender.once(request, self._sender.channel.read)
+        answer = await self._sender.once(request, self._sender.body)
         try:
             issued = msgspec.json.decode(answer, type=_Issued, strict=False)
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -131,11 +142,19 @@ class Session:
         self, request: Request, may_repeat: Callable[[], Awaitable[bool]] = always
     ) -> bytes:
         """Sends a request, whose URL is relative to the base URL; returns the body."""
-        return await self._send(request, self.channel.read, may_repeat)
+        return await self._send(request, self._sender.body, may_repeat)
 
-    async def open(self, request: Request) -> httpx2.Response:
-        """Sends a read; returns the response with its body unread, for the caller to close."""
-        return await self._send(request, _unread, always)
+    async def pieces(self, request: Request) -> AsyncGenerator[bytes, None]:
+        """Sends a read; yields the body in pieces. For the caller to close."""
+        response = await self._send(request, _unread, always)
+        try:
+            async for piece in self.channel.pieces(response):
+                yield piece
+        except httpx2.RequestError as error:
+            path = request.url.partition("?")[0]
+            raise unanswered(f"{request.method} {path}", error) from error
+        finally:
+            await self.channel.end(response)
 
     async def takes_idempotency_key(self, row: Row) -> bool:
         """Whether the service's OpenAPI document declares an Idempotency-Key for an operation.
@@ -158,10 +177,9 @@ class Session:
         """Returns the customer that the access token names, if it is a JWT (RFC 9068)."""
         _, _, payload = (await self._credentials.token() or "").rpartition(".")[0].rpartition(".")
         try:
-            claims = msgspec.json.decode(base64.urlsafe_b64decode(payload + "=="))
+            customer = decoded(base64.urlsafe_b64decode(payload + "==")).get("customer")
         except ValueError:
             return None
-        customer = _mapping(claims).get("customer")
         return customer if isinstance(customer, str) else None
 
     async def close(self) -> None:
@@ -210,18 +228,15 @@ def _authorized(request: Request, token: str | None) -> Request:
 
 def _replayed(document: bytes) -> list[tuple[str, str]]:
     """Returns the methods and paths of an OpenAPI document that accept an Idempotency-Key."""
-    try:
-        described = msgspec.json.decode(document)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return []
+    described = decoded(document)
     return [
         (method.upper(), _PLACEHOLDER.sub("{}", path))
-        for path, item in _mapping(_mapping(described).get("paths")).items()
-        for method, operation in _mapping(item).items()
+        for path, item in members_of(described.get("paths")).items()
+        for method, operation in members_of(item).items()
         if any(
             _is_idempotency_key(_resolved(described, parameter))
             for place in (item, operation)
-            for parameter in _mapping(place).get("parameters") or ()
+            for parameter in members_of(place).get("parameters") or ()
         )
     ]
 
@@ -233,13 +248,9 @@ def _is_idempotency_key(parameter: Mapping[str, Any]) -> bool:
 
 def _resolved(document: Any, part: object) -> Mapping[str, Any]:
     """Returns a parameter, after resolving a reference into the document."""
-    reference = _mapping(part).get("$ref")
+    reference = members_of(part).get("$ref")
     if not isinstance(reference, str):
-        return _mapping(part)
+        return members_of(part)
     for name in reference.removeprefix("#/").split("/"):
-        document = _mapping(document).get(name)
-    return _mapping(document)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+        document = members_of(document).get(name)
+    return members_of(document)

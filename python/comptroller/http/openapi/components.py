@@ -116,7 +116,7 @@ def _problem_schema() -> Schema:
                 "type": "string",
                 "description": "where the error is, what is wrong, and what is accepted",
             },
-            "code": {"enum": [problem["code"] for problem in description.described()["problems"]]},
+            "code": {"enum": list(description.problems())},
             "request_id": text,
             "errors": {"type": "array", "items": fault, "description": "each invalid member"},
             "meta": {
@@ -138,9 +138,9 @@ _NO_ANSWERS = frozenset({501, 504})
 def _refusals() -> Iterator[tuple[str, Schema]]:
     """Yields an error response for each status, with its codes."""
     codes: dict[int, list[str]] = {}
-    for problem in description.described()["problems"]:
+    for code, problem in description.problems().items():
         if problem["status"] not in _NO_ANSWERS:
-            codes.setdefault(problem["status"], []).append(problem["code"])
+            codes.setdefault(problem["status"], []).append(code)
     special = {401: ["WWW-Authenticate"], 403: ["WWW-Authenticate"]}
     special |= {429: ["Retry-After"], 503: ["Retry-After"]}
     for status, names in codes.items():

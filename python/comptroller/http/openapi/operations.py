@@ -66,8 +66,7 @@ def _id(row: Row) -> str:
 
 
 def _statuses(operation: Operation) -> frozenset[int]:
-    status_of = {each["code"]: each["status"] for each in description.described()["problems"]}
-    own = frozenset(status_of[refusal.code] for refusal in operation.errors)
+    own = frozenset(description.problems()[each.code]["status"] for each in operation.errors)
     return own | (_OF_WRITES if operation.is_write else frozenset())
 
 
