@@ -116,7 +116,7 @@ class SqliteConnection final : public Connection {
   // The last commit before the snapshot, until its rows are first read by key; nullopt if only SQL
   // reads them.
   std::optional<LastCommit> before_snapshot_;
-  std::optional<Pages> pages_;                 // of the snapshot
+  std::optional<Pages> pages_;  // of the snapshot
   std::optional<PageScan> page_scan_;
   std::unique_ptr<PageCache> page_cache_;
   bool is_cache_of_snapshot_ = false;
