@@ -23,6 +23,7 @@ from importlib.resources import files
 from typing import Any
 
 from sqlglot import exp, parse_one
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.optimizer.pushdown_projections import pushdown_projections
 from sqlglot.optimizer.qualify_columns import qualify_columns
 from sqlglot.optimizer.qualify_tables import qualify_tables
@@ -78,7 +79,7 @@ class Statement:
     @cached_property
     def duckdb(self) -> str:
         """The SQL for DuckDB, with parameters."""
-        return self.tree.sql("duckdb")
+        return self.tree.sql(DuckDB)
 
     def with_values(self, values: Mapping[str, Any]) -> exp.Query:
         """Returns the query with values in place of the parameters, for display."""
@@ -113,7 +114,7 @@ def assemble(
     _expand(tree, keys)
     _expand_aggregates(tree, is_wide)
     # sqlglot's qualify() would also run other steps, which have no effect here.
-    whole = qualify_columns(qualify_tables(_declared(tree, columns), dialect="duckdb"), _schema())
+    whole = qualify_columns(qualify_tables(_declared(tree, columns), dialect=DuckDB), _schema())
     pushdown_projections(whole)
     _drop_unread_joins(whole)
     return Statement(whole, _reads(whole))
@@ -134,7 +135,7 @@ def _bound_once(file: str, absent: frozenset[str]) -> exp.Query:
 def parse(file: str) -> exp.Query:
     """Parses a file, without its comments."""
     text = (_SQL / f"{file}.sql").read_text(encoding="utf-8")
-    tree = parse_one(text, read="duckdb")
+    tree = parse_one(text, read=DuckDB)
     assert isinstance(tree, exp.Query)
     for node in tree.walk():
         node.pop_comments()
@@ -157,12 +158,12 @@ def store_columns() -> Mapping[str, Mapping[str, str]]:
 
 @cache
 def _schema() -> MappingSchema:
-    return MappingSchema({STORE: store_columns()}, dialect="duckdb")
+    return MappingSchema({STORE: store_columns()}, dialect=DuckDB)
 
 
 @cache
 def _type(name: str) -> exp.DataType:
-    return exp.DataType.build(name, dialect="duckdb")
+    return exp.DataType.build(name, dialect=DuckDB)
 
 
 def _cast(value: exp.Expression, type: str) -> exp.Cast:
@@ -264,24 +265,17 @@ def _expand_aggregates(tree: exp.Query, is_wide: bool) -> None:
     for total in list(tree.find_all(exp.Anonymous)):
         (amount,) = total.expressions
         if total.name == "ranks":
-            ranks = parse_one(_RANKS, read="duckdb")
+            ranks = parse_one(_RANKS, read=DuckDB)
             ranks.set("this", amount)
             total.replace(ranks)
             continue
         if not is_wide:
             total.replace(exp.Sum(this=amount))
             continue
-        wide = parse_one(_WIDE[total.name], read="duckdb")
+        wide = parse_one(_WIDE[total.name], read=DuckDB)
         for column in list(wide.find_all(exp.Column)):
             column.replace(exp.paren(amount.copy()))
-        if isinstance(total.parent, exp.Window):
-            for aggregate in list(wide.find_all(exp.AggFunc)):
-                window = total.parent.copy()
-                window.set("this", aggregate.copy())
-                aggregate.replace(window)
-            total.parent.replace(wide)
-        else:
-            total.replace(wide)
+        total.replace(wide)
 
 
 def _bind(tree: exp.Query, absent: frozenset[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,13 @@ import polars
 from comptroller.analysis import plain
 from comptroller.analysis.assemble import Statement
 from comptroller.bulk.streams import Rows, interruptible
+from comptroller.description import described, members
 from comptroller.errors import invalid
+
+#: Texts of claims that most reports group by, and the run that converts them to enumerations. The
+#: conversion takes as long as one report, and makes the later ones a fifth faster.
+_REPEATED = frozenset({"asset_type", "blockchain"})
+_CONVERTING_RUN = 3
 
 
 class DuckDB:
@@ -22,18 +28,27 @@ class DuckDB:
     def __init__(self) -> None:
         self._connection = duckdb.connect()
         self._has_files = False  # of the caller, which may be invalid
+        self._runs = 0  # since the claims were read
+        self._repeated: frozenset[str] = frozenset()  # columns to convert
         # GLOBAL, so that the setting also applies to cursors.
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        # Threads then append rows in any order, in half the time; the statements sort their rows.
+        self._connection.execute("SET GLOBAL preserve_insertion_order = false")
 
     def read(self, table: str, stream: Rows) -> None:
         """Copies a table, replacing an existing one."""
+        if table == "claims":
+            self._runs, self._repeated = 0, frozenset()
         with interruptible(duckdb):
             self._connection.execute(f"DROP TABLE IF EXISTS {table}")
             self._connection.register("stream", stream)
             try:
-                _plain(self._connection.table("stream")).create(table)
+                rows = _plain(self._connection.table("stream"))
+                rows.project(_with_enumerations(table, rows.columns)).create(table)
             finally:
                 self._connection.unregister("stream")
+        if table == "claims":
+            self._repeated = _REPEATED.intersection(rows.columns)
 
     def scan(self, table: str, path: str) -> None:
         """Defines a table as a Parquet file, or as all Parquet files of a folder."""
@@ -48,6 +63,9 @@ class DuckDB:
         bound = {name: values[name] for name in statement.parameters}
         try:
             with interruptible(duckdb), _refusing() if self._has_files else nullcontext():
+                self._runs += 1
+                if self._runs == _CONVERTING_RUN:
+                    self._convert_repeated()
                 rows = self._connection.sql(statement.duckdb, params=bound)
                 return polars.DataFrame(_Rows(rows))
         except duckdb.OutOfRangeException as error:
@@ -60,6 +78,16 @@ class DuckDB:
     def close(self) -> None:
         """Drops the tables."""
         self._connection.close()
+
+    def _convert_repeated(self) -> None:
+        """Converts the repeated texts of claims to enumerations, in the order of the texts."""
+        for name in self._repeated:
+            claims = self._connection.table("claims")
+            values = claims.filter(f"{name} IS NOT NULL").project(name).distinct().order(name)
+            if len(values):
+                values.create_view("values", replace=True)
+                self._connection.execute("CREATE OR REPLACE TYPE value AS ENUM (FROM values)")
+                self._connection.execute(f"ALTER TABLE claims ALTER {name} TYPE value")
 
 
 @contextmanager
@@ -79,6 +107,19 @@ class _Rows:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._relation.__arrow_c_stream__(requested_schema)
+
+
+def _with_enumerations(table: str, columns: Sequence[str]) -> str:
+    """Returns the projection that converts enumerations of the core from text, sorted by it."""
+    values = {
+        name: sorted(described()["enums"].get(members(table)[name]["type"], ())) for name in columns
+    }
+    casts = [
+        f"{name}::ENUM({', '.join(map(plain.literal, known))}) AS {name}"
+        for name, known in values.items()
+        if known
+    ]
+    return f"* REPLACE ({', '.join(casts)})" if casts else "*"
 
 
 def _plain(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
