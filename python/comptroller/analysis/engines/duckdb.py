@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -43,8 +44,8 @@ class DuckDB:
             self._connection.execute(f"DROP TABLE IF EXISTS {table}")
             self._connection.register("stream", stream)
             try:
-                rows = _plain(self._connection.table("stream"))
-                rows.project(_with_enumerations(table, rows.columns)).create(table)
+                rows = self._connection.table("stream")
+                _plain(rows, _enumerations(table)).create(table)
             finally:
                 self._connection.unregister("stream")
         if table == "claims":
@@ -109,18 +110,24 @@ class _Rows:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-def _with_enumerations(table: str, columns: Sequence[str]) -> str:
-    """Returns the projection that converts enumerations of the core from text, sorted by it."""
-    values = {
-        name: sorted(described()["enums"].get(members(table)[name]["type"], ())) for name in columns
-    }
-    casts = [
-        f"{name}::ENUM({', '.join(map(plain.literal, known))}) AS {name}"
-        for name, known in values.items()
-        if known
-    ]
-    return f"* REPLACE ({', '.join(casts)})" if casts else "*"
+def _enumerations(table: str) -> Mapping[str, Sequence[str]]:
+    """Returns the values of the columns of a table that are closed sets, sorted."""
+    enums = described()["enums"]
+    types = {name: member["type"] for name, member in members(table).items()}
+    return {name: sorted(enums[type]) for name, type in types.items() if type in enums}
 
 
-def _plain(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    return relation.project(plain.columns(relation, has_zones=False))
+def _plain(
+    relation: duckdb.DuckDBPyRelation, values: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> duckdb.DuckDBPyRelation:
+    """Casts columns with known values to enumerations, and times to timestamps without a zone.
+
+    DuckDB truncates timestamps without a zone ten times as fast.
+    """
+    casts = []
+    for name, type in zip(relation.columns, relation.types, strict=True):
+        if name in values:
+            casts.append(f"{name}::ENUM({', '.join(map(plain.literal, values[name]))}) AS {name}")
+        elif type.id == "timestamp with time zone":
+            casts.append(f'make_timestamp(epoch_us("{name}")) AS "{name}"')
+    return relation.project(f"* REPLACE ({', '.join(casts)})" if casts else "*")
