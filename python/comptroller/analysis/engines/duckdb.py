@@ -82,13 +82,13 @@ class DuckDB:
 
     def _convert_repeated(self) -> None:
         """Converts the repeated texts of claims to enumerations, in the order of the texts."""
+        run = self._connection.execute
         for name in self._repeated:
-            claims = self._connection.table("claims")
-            values = claims.filter(f"{name} IS NOT NULL").project(name).distinct().order(name)
-            if len(values):
-                values.create_view("values", replace=True)
-                self._connection.execute("CREATE OR REPLACE TYPE value AS ENUM (FROM values)")
-                self._connection.execute(f"ALTER TABLE claims ALTER {name} TYPE value")
+            texts = f"SELECT DISTINCT {name} AS text FROM claims WHERE {name} IS NOT NULL"
+            run(f"CREATE OR REPLACE TEMP TABLE texts AS {texts}")
+            if len(self._connection.table("texts")):
+                run("CREATE OR REPLACE TYPE repeated AS ENUM (FROM texts ORDER BY text)")
+                run(f"ALTER TABLE claims ALTER {name} TYPE repeated")
 
 
 @contextmanager
