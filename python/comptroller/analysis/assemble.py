@@ -23,6 +23,7 @@ from importlib.resources import files
 from typing import Any
 
 from sqlglot import exp, parse_one
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.optimizer.pushdown_projections import pushdown_projections
 from sqlglot.optimizer.qualify_columns import qualify_columns
 from sqlglot.optimizer.qualify_tables import qualify_tables
@@ -38,7 +39,7 @@ STORE = "main"
 _SQL = files("comptroller.analysis") / "sql"
 # Sums of any size: whole units and fractions are summed separately, then combined if the result
 # fits a decimal(38, 18). A sum is NULL if it does not fit, or if an amount is NULL.
-_WHOLE = "CASE WHEN x < 0 THEN -floor(-x) ELSE floor(x) END"
+_WHOLE = "CASE WHEN x < 0 THEN -floor(-(x)) ELSE floor(x) END"
 _UNITS, _FRACTIONS = f"sum({_WHOLE})", f"sum(x - {_WHOLE})"
 _EXACT = """
 TRY_CAST({sign}{units} + floor({sign}{fractions}) AS DECIMAL(20, 0))::DECIMAL(38, 18)
@@ -59,7 +60,11 @@ _WIDE = {
         CASE WHEN count(x) = count(*) THEN {_UNITS}::DOUBLE + {_FRACTIONS}::DOUBLE END
     """,
 }
-_RANKS = "quantile_disc(x, [0.5, 0.9, 0.99])"
+_AGGREGATES = {
+    "total": "sum(x)",
+    "approximate_total": "sum(x)",
+    "ranks": "quantile_disc(x, [0.5, 0.9, 0.99])",
+}
 _TYPES = {"amount": "DECIMAL(38, 18)", "timestamp": "TIMESTAMP", "boolean": "BOOLEAN"}
 
 
@@ -78,7 +83,7 @@ class Statement:
     @cached_property
     def duckdb(self) -> str:
         """The SQL for DuckDB, with parameters."""
-        return self.tree.sql("duckdb")
+        return self.tree.sql(DuckDB)
 
     def with_values(self, values: Mapping[str, Any]) -> exp.Query:
         """Returns the query with values in place of the parameters, for display."""
@@ -109,23 +114,19 @@ def assemble(
         is_wide: makes sums that exceed decimal(38, 18) NULL instead of an error; this takes 25
             times as long.
     """
-    tree = _with_relations(_bound(file, absent), absent)
+    tree = _with_relations(_bound(file, absent).copy(), absent)
     _expand(tree, keys)
     _expand_aggregates(tree, is_wide)
     # sqlglot's qualify() would also run other steps, which have no effect here.
-    whole = qualify_columns(qualify_tables(_declared(tree, columns), dialect="duckdb"), _schema())
+    whole = qualify_columns(qualify_tables(_declared(tree, columns), dialect=DuckDB), _schema())
     pushdown_projections(whole)
     _drop_unread_joins(whole)
     return Statement(whole, _reads(whole))
 
 
-def _bound(file: str, absent: frozenset[str]) -> exp.Query:
-    """Returns a copy of the tree of a file with its parameters bound."""
-    return _bound_once(file, absent).copy()
-
-
 @cache
-def _bound_once(file: str, absent: frozenset[str]) -> exp.Query:
+def _bound(file: str, absent: frozenset[str]) -> exp.Query:
+    """Returns the tree of a file with its parameters bound; callers copy it."""
     tree = parse(file)
     _bind(tree, absent)
     return tree
@@ -134,7 +135,7 @@ def _bound_once(file: str, absent: frozenset[str]) -> exp.Query:
 def parse(file: str) -> exp.Query:
     """Parses a file, without its comments."""
     text = (_SQL / f"{file}.sql").read_text(encoding="utf-8")
-    tree = parse_one(text, read="duckdb")
+    tree = parse_one(text, read=DuckDB)
     assert isinstance(tree, exp.Query)
     for node in tree.walk():
         node.pop_comments()
@@ -157,16 +158,12 @@ def store_columns() -> Mapping[str, Mapping[str, str]]:
 
 @cache
 def _schema() -> MappingSchema:
-    return MappingSchema({STORE: store_columns()}, dialect="duckdb")
+    return MappingSchema({STORE: store_columns()}, dialect=DuckDB)
 
 
 @cache
 def _type(name: str) -> exp.DataType:
-    return exp.DataType.build(name, dialect="duckdb")
-
-
-def _cast(value: exp.Expression, type: str) -> exp.Cast:
-    return exp.Cast(this=value, to=_type(type).copy())
+    return exp.DataType.build(name, dialect=DuckDB)
 
 
 def _sql_type(type: str) -> str:
@@ -187,7 +184,7 @@ def _with_relations(tree: exp.Query, absent: frozenset[str]) -> exp.Query:
                 name = table.name
                 if not table.db and name in _shared() - known - defined:
                     known.add(name)
-                    shared = _bound(f"tables/{name}", absent)
+                    shared = _bound(f"tables/{name}", absent).copy()
                     add(shared)
                     ctes.append(_cte(name, shared))
             if isinstance(part, exp.CTE):
@@ -261,27 +258,21 @@ def _remove_clause(holder: exp.Expression, place: str) -> None:
 
 def _expand_aggregates(tree: exp.Query, is_wide: bool) -> None:
     """Replaces ``total``, ``approximate_total`` and ``ranks`` by aggregates of DuckDB."""
-    for total in list(tree.find_all(exp.Anonymous)):
-        (amount,) = total.expressions
-        if total.name == "ranks":
-            ranks = parse_one(_RANKS, read="duckdb")
-            ranks.set("this", amount)
-            total.replace(ranks)
-            continue
-        if not is_wide:
-            total.replace(exp.Sum(this=amount))
-            continue
-        wide = parse_one(_WIDE[total.name], read="duckdb")
-        for column in list(wide.find_all(exp.Column)):
-            column.replace(exp.paren(amount.copy()))
-        if isinstance(total.parent, exp.Window):
-            for aggregate in list(wide.find_all(exp.AggFunc)):
-                window = total.parent.copy()
-                window.set("this", aggregate.copy())
-                aggregate.replace(window)
-            total.parent.replace(wide)
+    aggregates = {**_AGGREGATES, **_WIDE} if is_wide else _AGGREGATES
+    for call in list(tree.find_all(exp.Anonymous)):
+        (argument,) = call.expressions
+        aggregate = parse_one(aggregates[call.name], read=DuckDB)
+        for column in list(aggregate.find_all(exp.Column)):
+            column.replace(argument.copy())
+        window = call.parent
+        if is_wide and isinstance(window, exp.Window):
+            for each in list(aggregate.find_all(exp.AggFunc)):
+                part = window.copy()
+                part.set("this", each.copy())
+                each.replace(part)
+            window.replace(aggregate)
         else:
-            total.replace(wide)
+            call.replace(aggregate)
 
 
 def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
@@ -291,7 +282,7 @@ def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
             test.replace(exp.convert(test.this.name in absent))
     for place in list(tree.find_all(exp.Placeholder)):
         value = exp.null() if place.name in absent else place.copy()
-        place.replace(_cast(value, PARAMETER_TYPES[place.name]))
+        place.replace(exp.cast(value, _type(PARAMETER_TYPES[place.name])))
     for where in list(tree.find_all(exp.Where)):
         if where.find(exp.Boolean):
             where.set("this", simplify(where.this))
@@ -305,7 +296,7 @@ def _declared(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> exp.Query:
     tree.set("order", None)
     tree.set("with_", None)
     casts = [
-        exp.alias_(_cast(exp.column(identifier(name)), type), identifier(name))
+        exp.alias_(exp.cast(exp.column(identifier(name)), _type(type)), identifier(name))
         for name, type in columns
     ]
     answer = exp.select(*casts).from_("answer")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -95,7 +95,8 @@ def overview(reports: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Ov
     return Overview(tables, findings, left_out)
 
 
-_Found = list[tuple[str, dict[str, Any]]]
+# The texts of findings, and arguments that narrow the report to each.
+_Found = Iterator[tuple[str, dict[str, Any]]]
 
 
 def _claims(statuses: pl.DataFrame) -> pl.DataFrame:
@@ -117,39 +118,30 @@ def _failures(failures: pl.DataFrame) -> pl.DataFrame:
 
 def _stuck(frame: pl.DataFrame) -> _Found:
     chains = frame.group_by("chain").agg(pl.len(), pl.col("age_seconds", "threshold_seconds").max())
-    return [
-        (
-            f"{_named(chain)}: {_plural(count, 'claim')} {'waits' if count == 1 else 'wait'} longer"
-            f" than {_duration(threshold)}, the oldest for {_duration(age)}",
-            {},
-        )
-        for chain, count, age, threshold in chains.sort("len", "chain", descending=True).rows()
-    ]
+    for chain, count, age, threshold in chains.sort("len", "chain", descending=True).rows():
+        wait = f"{_plural(count, 'claim')} {'waits' if count == 1 else 'wait'} longer than"
+        times = f"{_duration(threshold)}, the oldest for {_duration(age)}"
+        yield f"{_named(chain)}: {wait} {times}", {}
 
 
 def _schedules(frame: pl.DataFrame) -> _Found:
-    return [
-        (
-            f"{row['schedule']}: {_plural(row['failures'], 'claim')} failed since "
-            f"{row['first_at']:%Y-%m-%d}, none confirmed: {_named(row['last_message'])}",
-            {},
-        )
-        for row in frame.iter_rows(named=True)
-    ]
+    for row in frame.iter_rows(named=True):
+        failed = f"{_plural(row['failures'], 'claim')} failed since {row['first_at']:%Y-%m-%d}"
+        yield f"{row['schedule']}: {failed}, none confirmed: {_named(row['last_message'])}", {}
 
 
 def _outside(frame: pl.DataFrame) -> _Found:
     beyond = frame.filter(~pl.col("within_tolerance"))
     newest = beyond.filter(pl.col("month") == pl.col("month").max())
     if not len(newest):
-        return []
+        return
     furthest = newest.sort(pl.col("deviation").abs(), descending=True, nulls_last=True)
     row = furthest.row(0, named=True)
     month = f"{row['month']:%Y-%m}"
     how = "claims on no holdings" if row["deviation"] is None else f"{row['deviation']:+.1%}"
     groups = _plural(newest["group"].n_unique(), "group")
     text = f"{month}: {groups} outside the tolerance, furthest {row['group']} ({how})"
-    return [(text, {"month": month})]
+    yield text, {"month": month}
 
 
 def _days(frame: pl.DataFrame) -> _Found:
@@ -161,7 +153,7 @@ def _days(frame: pl.DataFrame) -> _Found:
         shown = f"{numbers.plain(row['value'])}, usually {numbers.plain(row['median'])}"
     days = _plural(frame["day"].n_unique(), "day")
     text = f"{days} outside the band, furthest {row['day']:%Y-%m-%d}"
-    return [(f"{text} ({series}: {shown})", {})]
+    yield f"{text} ({series}: {shown})", {}
 
 
 def _plural(number: int, noun: str) -> str:

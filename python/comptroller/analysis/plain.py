@@ -44,23 +44,6 @@ def in_core(value: str, type: Any) -> str | None:
     return value if type.id in _IN_CORE or str(type) == "VARCHAR[]" else None
 
 
-def columns(relation: Any, *, has_zones: bool = True) -> str:
-    """Returns the projection of all columns of a DuckDB relation, with enums as text.
-
-    Without `has_zones`, times become UTC timestamps without a zone, which DuckDB truncates ten
-    times as fast.
-    """
-    casts = {"enum": 'CAST("{0}" AS VARCHAR) AS "{0}"'}
-    if not has_zones:
-        casts["timestamp with time zone"] = 'make_timestamp(epoch_us("{0}")) AS "{0}"'
-    replaced = [
-        casts[type.id].format(column)
-        for column, type in zip(relation.columns, relation.types, strict=True)
-        if type.id in casts
-    ]
-    return f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
-
-
 def document(value: str, type: Any) -> str:
     """Returns an expression for the plain value as JSON text."""
     return f"to_json({plain(value, type)})::VARCHAR"

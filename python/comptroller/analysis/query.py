@@ -171,8 +171,8 @@ def open_query(svc: Service, sql: str) -> Iterator[Query]:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL arrow_large_buffer_size = true")  # what _core.TextRows reads
         for name in TABLES:
-            rows = connection.from_arrow(getattr(svc, name).stream(**ALL_ROWS.get(name, {})))
-            rows.project(plain.columns(rows)).create_view(name)
+            rows = getattr(svc, name).stream(**ALL_ROWS.get(name, {}))
+            connection.from_arrow(rows).create_view(name)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         sql = arguments.text("sql", sql)

@@ -9,19 +9,7 @@ from textwrap import fill, indent
 
 from comptroller.analysis.registry import REPORTS, Definition, Parameter
 
-_PYTHON_TYPES = {
-    "time": "Since",
-    "month": "str | None",
-    "number": "float",
-    "share": "float",
-    "count": "int",
-    "choice": "str",
-    "group": "str",
-    "id": "str",
-    "engine": "str | Engine | None",
-}
-_LINE = 100
-_WIDTH = _LINE - 8
+_WIDTH = 92
 
 
 def signature(definition: Definition) -> Signature:
@@ -33,13 +21,8 @@ def signature(definition: Definition) -> Signature:
     for name, each in definition.takes.items():
         kind = Argument.POSITIONAL_OR_KEYWORD if name in own else Argument.KEYWORD_ONLY
         default = Argument.empty if each.is_required else each.default
-        arguments.append(_argument(name, type_of(each), default, kind))
+        arguments.append(_argument(name, each.types.python, default, kind))
     return Signature(arguments, return_annotation="Report")
-
-
-def type_of(parameter: Parameter) -> str:
-    """Returns the Python type of a parameter, as the stub spells it."""
-    return "str" if parameter.is_required else _PYTHON_TYPES[parameter.kind]
 
 
 def _argument(name: str, type: str, default: object, kind: object = None) -> Argument:
@@ -86,14 +69,10 @@ def stub() -> str:
             for each in signature(definition).parameters.values()
             if each.kind is not Argument.KEYWORD_ONLY
         ]
-        taken = [*own, "**bounds: Unpack[Bounds]"]
-        listed = ", ".join(taken)
-        if len(listed) > _WIDTH:
-            listed = "".join(f"\n        {each}," for each in taken) + "\n    "
-        elif len(f"    def {definition.name}({listed}) -> Report:") > _LINE:
-            listed = f"\n        {listed}\n    "
+        taken = "".join(f"        {each},\n" for each in [*own, "**bounds: Unpack[Bounds]"])
         methods.append(
-            f'    def {definition.name}({listed}) -> Report:\n        """{definition.question}"""\n'
+            f"    def {definition.name}(\n{taken}    ) -> Report:\n"
+            f'        """{definition.question}"""\n'
         )
     return _STUB + "\n".join(methods)
 

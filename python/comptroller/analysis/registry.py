@@ -44,6 +44,23 @@ class Column(NamedTuple):
     meaning: str
 
 
+class Types(NamedTuple):
+    """The types of a kind of parameter, in Python and in SQL."""
+
+    python: str
+    sql: str
+
+
+_TYPES = {
+    "time": Types("Since", "TIMESTAMP"),
+    "month": Types("str | None", "TIMESTAMP"),
+    "number": Types("float", "DOUBLE"),
+    "share": Types("float", "DECIMAL(7, 6)"),
+    "count": Types("int", "BIGINT"),
+    "engine": Types("str | Engine | None", ""),
+}
+
+
 class Parameter(NamedTuple):
     """A parameter of a report besides its keys.
 
@@ -56,6 +73,12 @@ class Parameter(NamedTuple):
     default: Any = None
     choices: tuple[str, ...] = ()
     is_required: bool = False
+
+    @property
+    def types(self) -> Types:
+        """The types of the argument."""
+        types = _TYPES.get(self.kind, Types("str", "VARCHAR"))
+        return types._replace(python="str") if self.is_required else types
 
     @property
     def is_optional(self) -> bool:
@@ -79,7 +102,6 @@ class Definition(NamedTuple):
         keys: the fixed keys, which are among the columns.
         own: further grouping columns, after the keys of `by`.
         parameters: the parameters of this report only.
-        has_amounts: adds the key ``asset`` after the others.
         also: another SQL file, whose rows the drawing needs.
         has_one_period: whether `by` may name only one period.
         subject: the parameter that names a record; if the result has no rows, it does not exist.
@@ -98,7 +120,6 @@ class Definition(NamedTuple):
     keys: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     parameters: Mapping[str, Parameter] = {}
-    has_amounts: bool = False
     also: str | None = None
     has_one_period: bool = False
     subject: str | None = None
@@ -108,6 +129,11 @@ class Definition(NamedTuple):
     def takes(self) -> Mapping[str, Parameter]:
         """All parameters, including the bounds and the engine of every report."""
         return {**self.parameters, **BOUNDS, "engine": ENGINE}
+
+    @property
+    def has_amounts(self) -> bool:
+        """Whether the rows have amounts, which adds the key ``asset`` to those of `by`."""
+        return any(column.unit == "amount" for column in self.columns.values())
 
     def all_keys(self, by: tuple[str, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns the keys of the rows: those of `by`, then the asset if amounts are summed."""
@@ -139,7 +165,6 @@ CLAIMS_SUMMARY = Definition(
         "its addresses, also in the totals of the shares."
     ),
     by=("chain", "day"),
-    has_amounts=True,
     columns={
         "claims": Column("count", "the number of claims"),
         "amount": Column("amount", "the exact sum of their amounts"),
@@ -204,7 +229,6 @@ STUCK_CLAIMS = Definition(
         "age_seconds": Column("seconds", "its waiting time"),
         "threshold_seconds": Column("seconds", "the threshold of its chain"),
     },
-    has_amounts=True,
     drawing="waiting.stuck",
     empty="no claim waits longer than its chain's claims do.",
 )
@@ -218,7 +242,6 @@ FAILURES = Definition(
         "was created later is CONFIRMED."
     ),
     by=("chain",),
-    has_amounts=True,
     columns={
         "error_message": Column("text", "the message; null if there is none"),
         "failures": Column("count", "the number of FAILED claims with this message"),
@@ -299,7 +322,6 @@ GROUP_STATEMENT = Definition(
         "group": Parameter("group", "the payout group", is_required=True),
         "month": Parameter("month", _MONTH, is_required=True),
     },
-    has_amounts=True,
     columns={
         "day": Column("time", "the day; null in the last row, which covers the month"),
         "asset": Column("text", "the asset: the group's, and others that it claimed"),
@@ -329,7 +351,6 @@ RECONCILIATION = Definition(
         "month": Parameter("month", f"{_MONTH}; by default each month with claims or holdings"),
         "tolerance": Parameter("number", "the tolerated deviation from the median rate", 0.05),
     },
-    has_amounts=True,
     columns={
         "group": Column("text", "the payout group, in each month from its first month on"),
         "month": Column("time", "the month"),
@@ -361,7 +382,6 @@ COHORT = Definition(
         "claim in it."
     ),
     keys=("month", "age_months"),
-    has_amounts=True,
     columns={
         "month": Column("time", "the month of the first claim"),
         "age_months": Column("count", "the number of months since then; 0 in that month"),
@@ -385,7 +405,6 @@ ANOMALIES = Definition(
     ),
     by=("chain",),
     among=tuple(key for key in CLAIM_KEYS if key not in PERIODS),
-    has_amounts=True,
     parameters={
         "band": Parameter("number", "the usual distance from the median, in MADs", 5.0),
         "measure": Parameter("choice", "the measured value", "claims", ("claims", "amount")),
@@ -475,16 +494,9 @@ REPORTS: Mapping[str, Definition] = {
         HISTORY,
     )
 }
-_SQL_TYPES = {
-    "time": "TIMESTAMP",
-    "month": "TIMESTAMP",
-    "number": "DOUBLE",
-    "share": "DECIMAL(7, 6)",
-    "count": "BIGINT",
-}
 #: The SQL type of each parameter of any report.
 PARAMETER_TYPES = {
-    name: _SQL_TYPES.get(each.kind, "VARCHAR")
+    name: each.types.sql
     for definition in REPORTS.values()
     for name, each in definition.takes.items()
 }

@@ -12,8 +12,6 @@ from comptroller.bulk.streams import ArrowRows
 from comptroller.errors import require
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     import polars
 
     from comptroller.analysis.plots.theme import Picture
@@ -72,7 +70,8 @@ class Report(ArrowRows):
         ]
         starts = next((self._frame[key] for key in PERIODS if key in self.keys), None)
         if starts is not None and starts.count():
-            parts.append(" to ".join(end.date().isoformat() for end in _ends(starts)))
+            days = starts.dt.date()
+            parts.append(" to ".join(map(str, (days.min(), days.max()))))
         parts.append(f"{len(self):,} {'row' if len(self) == 1 else 'rows'}")
         if self.has_gaps:
             parts.append("amounts of more than 20 digits before the point left empty")
@@ -168,8 +167,3 @@ _WORDS = {
     "measure": "measure",
     "least": "at least",
 }
-
-
-def _ends(times: polars.Series) -> tuple[datetime, datetime]:
-    known = times.drop_nulls().sort()
-    return known[0], known[-1]

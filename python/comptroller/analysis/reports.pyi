@@ -14,38 +14,69 @@ class Bounds(TypedDict, total=False):
 
 class Reports(Runner):
     def claims_summary(
-        self, by: Sequence[str] = ("chain", "day"), **bounds: Unpack[Bounds]
+        self,
+        by: Sequence[str] = ("chain", "day"),
+        **bounds: Unpack[Bounds],
     ) -> Report:
         """How many claims are there, what do they amount to, and how many succeeded?"""
 
     def confirmation_times(
-        self, by: Sequence[str] = ("chain",), as_of: Since = None, **bounds: Unpack[Bounds]
+        self,
+        by: Sequence[str] = ("chain",),
+        as_of: Since = None,
+        **bounds: Unpack[Bounds],
     ) -> Report:
         """How long do claims take to be confirmed, including claims that still wait?"""
 
     def stuck_claims(
-        self, as_of: Since = None, percentile: float = 0.99, **bounds: Unpack[Bounds]
+        self,
+        as_of: Since = None,
+        percentile: float = 0.99,
+        **bounds: Unpack[Bounds],
     ) -> Report:
         """Which claims have waited longer than nearly all confirmed claims of their chain?"""
 
-    def failures(self, by: Sequence[str] = ("chain",), **bounds: Unpack[Bounds]) -> Report:
+    def failures(
+        self,
+        by: Sequence[str] = ("chain",),
+        **bounds: Unpack[Bounds],
+    ) -> Report:
         """Why did claims fail, and how many failures did a later claim make good?"""
 
-    def failing_schedules(self, least: int = 3, **bounds: Unpack[Bounds]) -> Report:
+    def failing_schedules(
+        self,
+        least: int = 3,
+        **bounds: Unpack[Bounds],
+    ) -> Report:
         """On which schedules have claims failed since the last confirmed claim?"""
 
-    def restrictions(self, by: Sequence[str] = ("month",), **bounds: Unpack[Bounds]) -> Report:
+    def restrictions(
+        self,
+        by: Sequence[str] = ("month",),
+        **bounds: Unpack[Bounds],
+    ) -> Report:
         """How many controls were created, deleted and active, and how long do they last?"""
 
-    def group_statement(self, group: str, month: str, **bounds: Unpack[Bounds]) -> Report:
+    def group_statement(
+        self,
+        group: str,
+        month: str,
+        **bounds: Unpack[Bounds],
+    ) -> Report:
         """What did a group hold and claim on each day of a month?"""
 
     def reconciliation(
-        self, month: str | None = None, tolerance: float = 0.05, **bounds: Unpack[Bounds]
+        self,
+        month: str | None = None,
+        tolerance: float = 0.05,
+        **bounds: Unpack[Bounds],
     ) -> Report:
         """Do the amounts that groups claimed match the balances of their addresses?"""
 
-    def cohort(self, **bounds: Unpack[Bounds]) -> Report:
+    def cohort(
+        self,
+        **bounds: Unpack[Bounds],
+    ) -> Report:
         """How many of the groups that first claimed in a month still claim in later months?"""
 
     def anomalies(
@@ -57,8 +88,15 @@ class Reports(Runner):
     ) -> Report:
         """On which days was the number or amount of claims far from usual?"""
 
-    def orchestration_flow(self, **bounds: Unpack[Bounds]) -> Report:
+    def orchestration_flow(
+        self,
+        **bounds: Unpack[Bounds],
+    ) -> Report:
         """Between which assets does value move, and how do the orchestrations end?"""
 
-    def history(self, id: str, **bounds: Unpack[Bounds]) -> Report:
+    def history(
+        self,
+        id: str,
+        **bounds: Unpack[Bounds],
+    ) -> Report:
         """Which events happened to a claim, an identity, a payout group or an address?"""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -13,7 +14,13 @@ import polars
 from comptroller.analysis import plain
 from comptroller.analysis.assemble import Statement
 from comptroller.bulk.streams import Rows, interruptible
+from comptroller.description import described, members
 from comptroller.errors import invalid
+
+#: Texts of claims that most reports group by, and the run that converts them to enumerations. The
+#: conversion takes as long as one report, and makes the later ones a fifth faster.
+_REPEATED = frozenset({"asset_type", "blockchain"})
+_CONVERTING_RUN = 3
 
 
 class DuckDB:
@@ -22,18 +29,27 @@ class DuckDB:
     def __init__(self) -> None:
         self._connection = duckdb.connect()
         self._has_files = False  # of the caller, which may be invalid
+        self._runs = 0  # since the claims were read
+        self._repeated: frozenset[str] = frozenset()  # columns to convert
         # GLOBAL, so that the setting also applies to cursors.
         self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        # Threads then append rows in any order, in half the time; the statements sort their rows.
+        self._connection.execute("SET GLOBAL preserve_insertion_order = false")
 
     def read(self, table: str, stream: Rows) -> None:
         """Copies a table, replacing an existing one."""
+        if table == "claims":
+            self._runs, self._repeated = 0, frozenset()
         with interruptible(duckdb):
             self._connection.execute(f"DROP TABLE IF EXISTS {table}")
             self._connection.register("stream", stream)
             try:
-                _plain(self._connection.table("stream")).create(table)
+                rows = self._connection.table("stream")
+                _plain(rows, _enumerations(table)).create(table)
             finally:
                 self._connection.unregister("stream")
+        if table == "claims":
+            self._repeated = _REPEATED.intersection(rows.columns)
 
     def scan(self, table: str, path: str) -> None:
         """Defines a table as a Parquet file, or as all Parquet files of a folder."""
@@ -48,6 +64,9 @@ class DuckDB:
         bound = {name: values[name] for name in statement.parameters}
         try:
             with interruptible(duckdb), _refusing() if self._has_files else nullcontext():
+                self._runs += 1
+                if self._runs == _CONVERTING_RUN:
+                    self._convert_repeated()
                 rows = self._connection.sql(statement.duckdb, params=bound)
                 return polars.DataFrame(_Rows(rows))
         except duckdb.OutOfRangeException as error:
@@ -60,6 +79,16 @@ class DuckDB:
     def close(self) -> None:
         """Drops the tables."""
         self._connection.close()
+
+    def _convert_repeated(self) -> None:
+        """Converts the repeated texts of claims to enumerations, in the order of the texts."""
+        run = self._connection.execute
+        for name in self._repeated:
+            texts = f"SELECT DISTINCT {name} AS text FROM claims WHERE {name} IS NOT NULL"
+            run(f"CREATE OR REPLACE TEMP TABLE texts AS {texts}")
+            if len(self._connection.table("texts")):
+                run("CREATE OR REPLACE TYPE repeated AS ENUM (FROM texts ORDER BY text)")
+                run(f"ALTER TABLE claims ALTER {name} TYPE repeated")
 
 
 @contextmanager
@@ -81,5 +110,24 @@ class _Rows:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-def _plain(relation: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-    return relation.project(plain.columns(relation, has_zones=False))
+def _enumerations(table: str) -> Mapping[str, Sequence[str]]:
+    """Returns the values of the columns of a table that are closed sets, sorted."""
+    enums = described()["enums"]
+    types = {name: member["type"] for name, member in members(table).items()}
+    return {name: sorted(enums[type]) for name, type in types.items() if type in enums}
+
+
+def _plain(
+    relation: duckdb.DuckDBPyRelation, values: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> duckdb.DuckDBPyRelation:
+    """Casts columns with known values to enumerations, and times to timestamps without a zone.
+
+    DuckDB truncates timestamps without a zone ten times as fast.
+    """
+    casts = []
+    for name, type in zip(relation.columns, relation.types, strict=True):
+        if name in values:
+            casts.append(f"{name}::ENUM({', '.join(map(plain.literal, values[name]))}) AS {name}")
+        elif type.id == "timestamp with time zone":
+            casts.append(f'make_timestamp(epoch_us("{name}")) AS "{name}"')
+    return relation.project(f"* REPLACE ({', '.join(casts)})" if casts else "*")

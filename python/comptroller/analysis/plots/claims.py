@@ -43,10 +43,8 @@ def _over_time(frame: pl.DataFrame, keys: tuple[str, ...], period: str) -> theme
     if len(rates) and not by_status:
         return alt.vconcat(volume, marks.lines(rates, names, "rate", _shares(rates), when)), notes
     amounts = []
-    for asset, some in frames.by_asset(spanned.rename({"series": "of"}), notes):
-        summed = some.group_by("start", "end", series="of", maintain_order=True).agg(
-            pl.col("amount").sum()
-        )
+    for asset, some in frames.by_asset(spanned, notes):
+        summed = some.group_by("start", "end", "series").agg(pl.col("amount").sum())
         ordered = summed.sort("start", "series")
         amounts.append(marks.volume_of(ordered, names, "amount", f"amount ({asset})", when, notes))
     return alt.vconcat(volume, *amounts), notes
@@ -69,8 +67,8 @@ def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> theme.Drawn:
     volume = marks.bars(named, names, "claims", "claims")
     if "status" in keys:
         amounts = [
-            marks.bars(some.rename({"of": "series"}), names, "amount", f"amount ({asset})")
-            for asset, some in frames.by_asset(named.rename({"series": "of"}), notes)
+            marks.bars(some, names, "amount", f"amount ({asset})")
+            for asset, some in frames.by_asset(named, notes)
         ]
         drawn = [each.properties(width=theme.WIDTH - theme.NAMES) for each in (volume, *amounts)]
         return alt.vconcat(*drawn), notes
@@ -99,15 +97,11 @@ def failures(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     scaled = scales.quantity(counted["failures"], "failed claims")
     labels = {"failures": "failed", "made_good": "made good later"}
     colours = dict(zip(labels.values(), (theme.VERMILLION, theme.GREEN), strict=True))
-    scale = theme.colours(list(colours), colours)
+    colour = marks.fixed_colours("what", colours)
     drawn = [
         alt.Chart(counted.select("series", pl.col(name).alias("claims"), what=pl.lit(what)))
         .mark_bar(size=size)
-        .encode(
-            x=scaled.x("claims"),
-            y=marks.rows_of(names),
-            color=alt.Color("what:N", title=None, scale=scale),
-        )
+        .encode(x=scaled.x("claims"), y=marks.rows_of(names), color=colour)
         for (name, what), size in zip(labels.items(), (14, 6), strict=True)
     ]
     layered = alt.layer(*drawn).properties(height=marks.ROW)

@@ -21,12 +21,13 @@ _LOG_RATIO = 60
 
 def orchestrations(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """Draws the number of orchestrations, and of failed ones, for each pair of assets."""
-    sources = frames.with_series(frame, ["source_asset"], "orchestrations", _MAX_ASSETS)
-    named = sources.frame.rename({"series": "row"})
-    destinations = frames.with_series(named, ["destination_asset"], "orchestrations", _MAX_ASSETS)
+    weighed = ("orchestrations", _MAX_ASSETS)
+    sources = frames.with_series(frame, ["source_asset"], *weighed, "row")
+    named = sources.frame
+    destinations = frames.with_series(named, ["destination_asset"], *weighed, "column")
     failed = pl.col("orchestrations").filter(pl.col("status").is_in(["FAILED", "REJECTED"]))
     cells = (
-        destinations.frame.group_by("row", column="series", maintain_order=True)
+        destinations.frame.group_by("row", "column", maintain_order=True)
         .agg(value=pl.col("orchestrations").sum(), failed=failed.sum())
         .with_columns(text=_count_text())
     )
@@ -149,15 +150,5 @@ def _changes(spanned: pl.DataFrame, when: alt.X) -> alt.Chart:
     )
     changes = counts.unpivot(["created", "lifted"], index=["start", "end"])
     scaled = scales.quantity(changes["value"], "made, lifted")
-    drawn: alt.Chart = (
-        alt.Chart(changes.select("start", "end", "value", zero=0))
-        .mark_rect(color=theme.GREY)
-        .encode(
-            x=when,
-            x2=alt.X2("end:T"),
-            y=scaled.y("zero"),
-            y2=alt.Y2("value:Q"),
-        )
-        .properties(width=theme.PANEL, height=110)
-    )
-    return drawn
+    shown = changes.select("start", "end", "value", zero=0)
+    return marks.rects(shown, when, scaled.y("zero"), "value", 110, color=theme.GREY)

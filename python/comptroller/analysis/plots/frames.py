@@ -45,15 +45,15 @@ MAX_ASSETS = 4
 
 def by_asset(frame: pl.DataFrame, notes: list[str]) -> list[tuple[str, pl.DataFrame]]:
     """Returns the label and the rows of each asset, most rows first; adds a note on the others."""
-    named, names, others = with_series(frame, ["asset"], None, MAX_ASSETS)
+    named, names, others = with_series(frame, ["asset"], None, MAX_ASSETS, "panel")
     if others is not None:
         notes.append(f"Shows the amounts of {MAX_ASSETS} assets, not of the {others}.")
         names = names[:-1]
-    return [(name, named.filter(pl.col("series") == name).drop("series")) for name in names]
+    return [(name, named.filter(pl.col("panel") == name).drop("panel")) for name in names]
 
 
 class SeriesRows(NamedTuple):
-    """Rows with a column `series`, and its values `names`, largest first.
+    """Rows with a column of series, and its values `names`, largest first.
 
     If series were merged, `others` is the name of the merged series, the last of `names`.
     """
@@ -64,15 +64,19 @@ class SeriesRows(NamedTuple):
 
 
 def with_series(
-    frame: pl.DataFrame, keys: Sequence[str], weight: str | None = None, most: int = len(SERIES)
+    frame: pl.DataFrame,
+    keys: Sequence[str],
+    weight: str | None = None,
+    most: int = len(SERIES),
+    column: str = "series",
 ) -> SeriesRows:
-    """Adds a column `series`, named after the keys; merges all but the `most` heaviest series.
+    """Adds a column, named after the keys; merges all but the `most` heaviest series.
 
     The weight of a series is the sum of its column `weight`, or else its number of rows. Different
     keys are always different series, even if their labels would be equal.
     """
     if not keys:
-        return SeriesRows(frame.with_columns(series=pl.lit("all")), ["all"])
+        return SeriesRows(frame.with_columns(pl.lit("all").alias(column)), ["all"])
     heaviest = (
         frame.group_by(keys, maintain_order=True)
         .agg(weight_of_series=pl.len() if weight is None else pl.col(weight).abs().sum())
@@ -82,11 +86,11 @@ def with_series(
     kept = heaviest if len(heaviest) <= most + 1 else heaviest.head(most)
     left = len(heaviest) - len(kept)
     names = labels(kept.rows(), *([f"{left:,} others"] if left else []))
-    named = kept.with_columns(series=pl.Series(names[: len(kept)], dtype=pl.String))
+    named = kept.with_columns(pl.Series(column, names[: len(kept)], dtype=pl.String))
     joined = frame.join(named, on=keys, how="left", nulls_equal=True, maintain_order="left")
     if not left:
         return SeriesRows(joined, names)
-    return SeriesRows(joined.with_columns(pl.col("series").fill_null(names[-1])), names, names[-1])
+    return SeriesRows(joined.with_columns(pl.col(column).fill_null(names[-1])), names, names[-1])
 
 
 def end_of(start: pl.Expr, step: str) -> pl.Expr:

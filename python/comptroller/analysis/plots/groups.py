@@ -61,33 +61,23 @@ def _days(frame: pl.DataFrame, asset: str) -> list[theme.Picture]:
     )
     when = scales.times(days, "day (UTC)")
     scaled = scales.quantity(days["claimed"], f"claimed ({asset})")
-    y = scaled.y("zero")
-    bars = (
-        alt.Chart(days)
-        .mark_rect(color=theme.GREEN)
-        .encode(x=when, x2=alt.X2("end:T"), y=y, y2=alt.Y2("claimed:Q"))
-    )
-    return [_waterfall(days, asset, when), bars.properties(width=theme.PANEL, height=100)]
+    bars = marks.rects(days, when, scaled.y("zero"), "claimed", 100, color=theme.GREEN)
+    return [_waterfall(days, asset, when), bars]
 
 
 _CHANGES = {"holdings down": theme.ORANGE, "holdings up": theme.BLUE}
 
 
 def _waterfall(days: pl.DataFrame, asset: str, when: alt.X) -> theme.Picture:
-    drawn = alt.Chart(days).encode(x=when, x2=alt.X2("end:T"))
     axis = alt.Axis(title=f"holdings ({asset})", labelExpr=scales.LABEL)
     scale = alt.Scale(zero=False, nice=True)
-    colour = alt.Color("change:N", title=None, scale=theme.colours(list(_CHANGES), _CHANGES))
+    opening = alt.Y("opening_holdings:Q", scale=scale, axis=axis)
+    steps = marks.rects(days, when, opening, "closing_holdings", 200)
+    rules = alt.Chart(days).mark_rule(color=theme.GREY, strokeWidth=2)
     return alt.layer(
-        drawn.mark_rect().encode(
-            y=alt.Y("opening_holdings:Q", scale=scale, axis=axis),
-            y2=alt.Y2("closing_holdings:Q"),
-            color=colour,
-        ),
-        drawn.mark_rule(color=theme.GREY, strokeWidth=2).encode(
-            y=alt.Y("closing_holdings:Q", scale=scale)
-        ),
-    ).properties(width=theme.PANEL, height=200)
+        steps.encode(color=marks.fixed_colours("change", _CHANGES)),
+        rules.encode(x=when, x2=alt.X2("end:T"), y=alt.Y("closing_holdings:Q", scale=scale)),
+    )
 
 
 def _last(moment: datetime | None) -> str:
@@ -157,7 +147,7 @@ def _strips(drawn: pl.DataFrame, scaled: scales.Scaled) -> list[alt.Chart]:
     encoded = {
         "x": scaled.x("deviation"),
         "y": marks.rows_of(sorted(names)),
-        "color": alt.Color("within:N", title=None, scale=theme.colours(list(colours), colours)),
+        "color": marks.fixed_colours("within", colours),
     }
     ticks = alt.Chart(rows.filter("known").drop("known"))
     crosses = alt.Chart(rows.filter(~pl.col("known")).drop("known"))

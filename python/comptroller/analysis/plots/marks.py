@@ -43,6 +43,11 @@ def colour_of(names: Sequence[str], column: str = "series") -> alt.Color:
     return alt.Color(f"{column}:N", **_coloured(names))
 
 
+def fixed_colours(column: str, known: dict[str, str]) -> alt.Color:
+    """Returns the colour encoding of a column with known values, with a legend."""
+    return alt.Color(f"{column}:N", title=None, scale=colours(list(known), known))
+
+
 def _coloured(names: Sequence[str]) -> dict[str, Any]:
     columns = 4 if max(map(len, names)) <= _SHORT_LABEL_LENGTH else 2
     legend = alt.Legend(columns=columns, labelLimit=PANEL // columns - _SYMBOL)
@@ -63,21 +68,21 @@ def stack(
         .with_columns(bottom=pl.col("top") - pl.col("height"))
     )
     axis = alt.Axis(title=title, labelExpr=LABEL, tickCount=ticks_for(stacked["top"]))
-    drawn: alt.Chart = (
-        alt.Chart(stacked.select("start", "end", "series", "bottom", "top"))
-        .mark_rect(strokeWidth=0.4)
-        .encode(
-            x=when,
-            x2=alt.X2("end:T"),
-            y=alt.Y("bottom:Q", axis=axis),
-            y2=alt.Y2("top:Q"),
-            color=colour_of(names),
-            # A stroke hides the gaps between adjacent rectangles.
-            stroke=alt.Stroke("series:N", **_coloured(names)),
-        )
-        .properties(width=PANEL, height=190)
-    )
-    return drawn
+    shown = stacked.select("start", "end", "series", "bottom", "top")
+    drawn = rects(shown, when, alt.Y("bottom:Q", axis=axis), "top", 190, strokeWidth=0.4)
+    # A stroke hides the gaps between adjacent rectangles.
+    stroke = alt.Stroke("series:N", **_coloured(names))
+    coloured: alt.Chart = drawn.encode(color=colour_of(names), stroke=stroke)
+    return coloured
+
+
+def rects(
+    frame: pl.DataFrame, when: alt.X, y: alt.Y, top: str, height: int, **mark: Any
+) -> alt.Chart:
+    """Draws a panel with a rectangle for each row: from `start` to `end`, and from `y` to `top`."""
+    marked = alt.Chart(frame).mark_rect(**mark)
+    drawn: alt.Chart = marked.encode(x=when, x2=alt.X2("end:T"), y=y, y2=alt.Y2(f"{top}:Q"))
+    return drawn.properties(width=PANEL, height=height)
 
 
 def volume_of(
@@ -96,17 +101,12 @@ def lines(
     frame: pl.DataFrame, names: Sequence[str], measure: str, scaled: Scaled, when: alt.X
 ) -> alt.Chart:
     """Draws the measure of each series as a line over the periods."""
-    drawn: alt.Chart = (
-        alt.Chart(frame.select("start", "series", measure))
-        .mark_line(strokeWidth=1.8, point=len(frame) <= _MAX_LINE_POINTS)
-        .encode(
-            x=when,
-            y=scaled.y(measure),
-            color=colour_of(names),
-        )
-        .properties(width=PANEL, height=150)
+    has_points = len(frame) <= _MAX_LINE_POINTS
+    marked = alt.Chart(frame.select("start", "series", measure)).mark_line(
+        strokeWidth=1.8, point=has_points
     )
-    return drawn
+    drawn: alt.Chart = marked.encode(x=when, y=scaled.y(measure), color=colour_of(names))
+    return drawn.properties(width=PANEL, height=150)
 
 
 def rows_of(names: Sequence[str]) -> alt.Y:

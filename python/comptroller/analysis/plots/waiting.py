@@ -76,23 +76,17 @@ def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> the
     bars = (
         alt.Chart(steps)
         .mark_rect(color=theme.GREY, opacity=0.6)
-        .encode(x=x, x2=alt.X2("to:Q"), y=y)
+        .encode(x=x, x2=alt.X2("to:Q"), y=y, y2=alt.Y2("top:Q"))
     )
     # Draw narrower lines over wider ones, so that equal percentiles are all visible.
+    colour = marks.fixed_colours("percentile", _COLOURS)
     lines_of = [
         alt.Chart(rules.filter(pl.col("percentile") == percentile))
         .mark_rule(strokeWidth=width, opacity=1)
-        .encode(
-            x=x,
-            y=y,
-            y2=alt.Y2("top:Q"),
-            color=alt.Color(
-                "percentile:N", title=None, scale=theme.colours(list(_COLOURS), _COLOURS)
-            ),
-        )
+        .encode(x=x, y=y, y2=alt.Y2("top:Q"), color=colour)
         for percentile, width in zip(_COLOURS, (4.5, 3, 1.5), strict=True)
     ]
-    layered = alt.layer(bars.encode(y2=alt.Y2("top:Q")), *lines_of)
+    layered = alt.layer(bars, *lines_of)
     return layered.properties(height=max(_MIN_HEIGHT, _ROW * len(names))), notes
 
 

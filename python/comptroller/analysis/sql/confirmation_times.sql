@@ -1,7 +1,5 @@
 -- Percentiles of the time to confirmation, including waiting claims.
-WITH moment AS (
-  SELECT coalesce($as_of, max(updated_at)) AS as_of FROM claims
-), timed AS (
+WITH timed AS (
   SELECT
     keys,
     status = 'CONFIRMED' AS ended,

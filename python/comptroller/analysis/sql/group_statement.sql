@@ -2,7 +2,7 @@
 WITH named AS (
   SELECT asset, NULL::VARCHAR AS claimed FROM groups WHERE "group" = $group
   UNION ALL
-  SELECT NULL, NULL FROM addresses WHERE "group" = $group
+  SELECT NULL, NULL FROM main.reward_addresses AS a WHERE a.payout_group_id = $group
   UNION ALL
   SELECT NULL, asset FROM claims WHERE "group" = $group
 ), own AS (

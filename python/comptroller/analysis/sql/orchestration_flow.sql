@@ -1,12 +1,13 @@
 -- The orchestrations between each pair of assets, by status.
 WITH timed AS (
   SELECT
-    *,
+    o.*,
     CASE
-      WHEN status IN ('COMPLETED', 'FAILED', 'REJECTED')
-      THEN date_diff('microsecond', created_at, updated_at)
+      WHEN o.status IN ('COMPLETED', 'FAILED', 'REJECTED')
+      THEN date_diff('microsecond', o.created_at, o.updated_at)
     END AS took
-  FROM orchestrations
+  FROM main.orchestrations AS o
+  WHERE ($since IS NULL OR o.created_at >= $since) AND ($until IS NULL OR o.created_at < $until)
 ), ranked AS (
   SELECT
     *,

@@ -1,7 +1,5 @@
 -- Claims that wait longer than a percentile of the confirmed claims of their chain, oldest first.
-WITH moment AS (
-  SELECT coalesce($as_of, max(updated_at)) AS as_of FROM claims
-), confirmed AS (
+WITH confirmed AS (
   SELECT chain, date_diff('microsecond', submitted_at, confirmed_at) AS took
   FROM claims
   WHERE status = 'CONFIRMED' AND submitted_at IS NOT NULL AND confirmed_at IS NOT NULL
