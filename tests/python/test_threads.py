@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 
+import comptroller
 import pytest
 
 pytest.importorskip("prometheus_client")
+pytest.importorskip("httpx2")
 
+from asgi_client import Asked
 from comptroller import _core, description
-from comptroller.http.threads import Threads
+from comptroller.http import EveryoneIsOperator, app
 
 OPERATIONS = description.operations()
 CUSTOMER = "acme"
@@ -27,12 +29,10 @@ def repeated(name: str, count: int) -> Parameters:
     return [(name, str(number)) for number in range(count)]
 
 
-def thread_of(name: str, parameters: Parameters) -> threading.Thread:
-    """Returns the thread in which an application executes an operation."""
-    call = threading.current_thread
-    is_short = is_short_list(name, parameters)
-    thread: threading.Thread = asyncio.run(Threads().run(is_short, call))
-    return thread
+def readers() -> set[threading.Thread]:
+    """Returns the threads in which applications execute long reads."""
+    threads = threading.enumerate()
+    return {thread for thread in threads if thread.name.startswith("comptroller-read")}
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
@@ -98,9 +98,14 @@ def test_a_large_page_is_not_short(limit: str, expected: bool) -> None:
     assert is_short_list("claims.list", [("limit", limit)]) == expected
 
 
-def test_short_reads_run_on_the_event_loop_and_others_in_threads() -> None:
-    here = threading.current_thread()
-    assert thread_of("claims.get", [("id", "c1")]) is here
-    assert thread_of("claims.list", [("chain", "base")]) is here
-    reader = thread_of("controls.list", [("active_at", "2026-01-01T00:00:00Z")])
-    assert reader.name.startswith("comptroller-read")
+def test_short_reads_run_on_the_event_loop_and_others_in_threads(
+    operator: comptroller.Service,
+) -> None:
+    before = readers()
+    with Asked(app(operator, authenticator=EveryoneIsOperator())) as ask:
+        assert ask("GET", "/rewards/claims?chain=base").status_code == 200
+        assert ask("GET", "/v2/identity/controls/c1").status_code == 404
+        assert readers() == before
+        past = "/v2/identity/controls?active_at=2026-01-01T00:00:00Z"
+        assert ask("GET", past).status_code == 200
+        assert len(readers() - before) == 1

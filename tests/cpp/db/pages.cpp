@@ -1,9 +1,7 @@
 // Reading tables from their pages gives the rows of SQL, or an error.
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "db/things.hpp"
 #include "model/error.hpp"
@@ -110,32 +108,7 @@ TEST_CASE("a snapshot does not change while others commit and checkpoint") {
     Random random(3);
     change_things(connection, random, 2000, 6000);
   }
-  std::atomic<bool> is_done = false;
-  std::vector<std::thread> writers;
-  for (const std::uint64_t seed : {11U, 12U}) {
-    writers.emplace_back([&, seed] {
-      sqlite::SqliteConnection connection(path, SQLITE_OPEN_READWRITE);
-      connection.execute("PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0");
-      Random random(seed);
-      for (int commit = 0; !is_done; ++commit) {
-        try {
-          connection.execute("BEGIN IMMEDIATE");
-          insert_thing(connection, random, 6000);
-          connection.execute(
-              "DELETE FROM things WHERE key IN (SELECT key FROM things"
-              " WHERE number = 1 ORDER BY key LIMIT 1)");
-          connection.execute("COMMIT");
-        } catch (const Error&) {  // busy
-          connection.roll_back();
-        }
-        if (commit % 50 == 0) {
-          sqlite3_wal_checkpoint_v2(
-              connection.handle(), nullptr,
-              seed == 11 ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
-        }
-      }
-    });
-  }
+  const BusyWriters writers(path);
   int by_pages = 0;
   for (int read = 0; read < 20'000 && by_pages < 30; ++read) {
     Reader reader(path);
@@ -144,8 +117,6 @@ TEST_CASE("a snapshot does not change while others commit and checkpoint") {
     ++by_pages;
     CHECK(rows_of(std::move(*rows), all_columns.size()) == reader.by_sql());
   }
-  is_done = true;
-  for (std::thread& writer : writers) writer.join();
   CHECK(by_pages == 30);
 }
 

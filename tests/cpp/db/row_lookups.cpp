@@ -1,9 +1,7 @@
 // Finding rows by key in pages gives the rows of SQL, or an error.
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
-#include <thread>
 
 #include "db/things.hpp"
 #include "model/error.hpp"
@@ -177,41 +175,12 @@ TEST_CASE("rows by key belong to the snapshot while others commit and checkpoint
     Random random(24);
     change_things(connection, random, 1000, 6000);
   }
-  std::atomic<bool> is_done = false;
-  std::vector<std::thread> writers;
-  for (const std::uint64_t seed : {31U, 32U}) {
-    writers.emplace_back([&, seed] {
-      sqlite::SqliteConnection connection(path, SQLITE_OPEN_READWRITE);
-      connection.execute("PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0");
-      Random random(seed);
-      for (int commit = 0; !is_done; ++commit) {
-        try {
-          connection.execute("BEGIN IMMEDIATE");
-          insert_thing(connection, random, 6000);
-          connection.execute(
-              "DELETE FROM things WHERE key IN (SELECT key FROM things"
-              " WHERE number = 1 ORDER BY key LIMIT 1);"
-              "UPDATE things SET number = number + 1 WHERE key % 50 = " +
-              std::to_string(commit % 50));
-          connection.execute("COMMIT");
-        } catch (const Error&) {  // busy
-          connection.roll_back();
-        }
-        if (commit % 20 == 0) {
-          sqlite3_wal_checkpoint_v2(
-              connection.handle(), nullptr,
-              seed == 31 ? SQLITE_CHECKPOINT_PASSIVE : SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
-        }
-      }
-    });
-  }
+  const BusyWriters writers(path);
   Lookups lookups(path);
   int compared = 0;
   for (int read = 0; read < 20'000 && compared < 100; ++read) {
     if (lookups.are_equal()) ++compared;  // else the writers were too busy
   }
-  is_done = true;
-  for (std::thread& writer : writers) writer.join();
   CHECK(compared == 100);
 }
 

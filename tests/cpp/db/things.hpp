@@ -3,13 +3,16 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <limits>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "db/folder.hpp"
 #include "db/sqlite/connection.hpp"
+#include "model/error.hpp"
 
 namespace comptroller::db {
 
@@ -156,5 +159,48 @@ inline void change_things(sqlite::SqliteConnection& connection, Random& random, 
   }
   connection.execute("COMMIT");
 }
+
+// Two threads that change the table, commit and checkpoint until the end of the scope.
+class BusyWriters {
+ public:
+  explicit BusyWriters(const std::string& path) {
+    for (const int checkpoint : {SQLITE_CHECKPOINT_PASSIVE, SQLITE_CHECKPOINT_RESTART}) {
+      threads_.emplace_back([this, path, checkpoint] { write(path, checkpoint); });
+    }
+  }
+  ~BusyWriters() {
+    is_done_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  BusyWriters(const BusyWriters&) = delete;
+  BusyWriters& operator=(const BusyWriters&) = delete;
+
+ private:
+  void write(const std::string& path, int checkpoint) const {
+    sqlite::SqliteConnection connection(path, SQLITE_OPEN_READWRITE);
+    connection.execute("PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0");
+    Random random(static_cast<std::uint64_t>(checkpoint));
+    for (int commit = 0; !is_done_; ++commit) {
+      try {
+        connection.execute("BEGIN IMMEDIATE");
+        insert_thing(connection, random, 6000);
+        connection.execute(
+            "DELETE FROM things WHERE key IN (SELECT key FROM things"
+            " WHERE number = 1 ORDER BY key LIMIT 1);"
+            "UPDATE things SET number = number + 1 WHERE key % 50 = " +
+            std::to_string(commit % 50));
+        connection.execute("COMMIT");
+      } catch (const Error&) {  // busy
+        connection.roll_back();
+      }
+      if (commit % 20 == 0) {
+        sqlite3_wal_checkpoint_v2(connection.handle(), nullptr, checkpoint, nullptr, nullptr);
+      }
+    }
+  }
+
+  std::atomic<bool> is_done_ = false;
+  std::vector<std::thread> threads_;
+};
 
 }  // namespace comptroller::db
