@@ -34,7 +34,10 @@ std::optional<Position> PageRows::next_position() {
 }
 
 bool PageRows::find(std::int64_t key) {
-  if (connection_ == nullptr) return row().bind(1, Value::of(key)).step();
+  if (connection_ == nullptr) {
+    if (row().bind(1, Value::of(key)).step()) return true;
+    throw Error::damaged("an index has a row that its table lacks");
+  }
   row_.reset();
   row_by_key_.values.back() = Value::of(key);
   row_.emplace(row_by_key_.query(*connection_));

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +17,7 @@ from lines import claim, load, solana
 from report_stores import fill
 
 WITH_SQL = "COMPTROLLER_SCAN_WITH_SQL"
+INTERIOR = 5  # the kind of a page
 SINCE = "2026-01-01T00:00:00Z"
 FILTERS: dict[str, list[dict[str, Any]]] = {
     "claims": [
@@ -31,23 +35,31 @@ FILTERS: dict[str, list[dict[str, Any]]] = {
 Answer = TypeVar("Answer")
 
 
+@dataclass
+class Both:
+    """The services of one store that read its tables by pages, and with SQL."""
+
+    by_pages: comptroller.Service
+    with_sql: comptroller.Service
+
+    def answers(self, ask: Callable[[comptroller.Service], Answer]) -> tuple[Answer, Answer]:
+        return ask(self.by_pages), ask(self.with_sql)
+
+
 @pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[comptroller.Service]:
+def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     """A sample of every kind, of two customers, partly in the write-ahead log."""
     folder = tmp_path_factory.mktemp("scans")
-    with comptroller.open(folder / "store.db") as service:
+    path = folder / "store.db"
+    with comptroller.open(path) as service:
         fill(service, folder, claims=3_000, seed=9)
         long = (claim(addresses=[solana() for _ in range(count)]) for count in range(0, 100, 7))
         load(service, "claims", *long)  # as long as a page, and longer
-        yield service
-
-
-def both(ask: Callable[[], Answer]) -> tuple[Answer, Answer]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(WITH_SQL, raising=False)
-        by_pages = ask()
-        patch.setenv(WITH_SQL, "1")
-        return by_pages, ask()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(WITH_SQL, "1")
+            other = comptroller.open(path, read_only=True)
+        with other:
+            yield Both(service, other)
 
 
 def records(service: comptroller.Service, kind: str, **asked: Any) -> pa.Table:
@@ -56,14 +68,14 @@ def records(service: comptroller.Service, kind: str, **asked: Any) -> pa.Table:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_streams(store: comptroller.Service, kind: str) -> None:
+def test_streams(both: Both, kind: str) -> None:
     if kind == "balances":  # shown with their addresses
         return
-    by_pages, with_sql = both(lambda: records(store, kind))
+    by_pages, with_sql = both.answers(lambda service: records(service, kind))
     assert by_pages.num_rows > 0
     assert by_pages.equals(with_sql)
     for column in by_pages.column_names:
-        one, other = both(lambda column=column: records(store, kind, columns=[column]))  # type: ignore[misc]
+        one, other = both.answers(partial(records, kind=kind, columns=[column]))
         assert one.equals(other)
 
 
@@ -72,8 +84,8 @@ def test_streams(store: comptroller.Service, kind: str) -> None:
     [(kind, filters) for kind, several in FILTERS.items() for filters in several],
     ids=str,
 )
-def test_filters(store: comptroller.Service, kind: str, filters: dict[str, Any]) -> None:
-    by_pages, with_sql = both(lambda: records(store, kind, **filters))
+def test_filters(both: Both, kind: str, filters: dict[str, Any]) -> None:
+    by_pages, with_sql = both.answers(lambda service: records(service, kind, **filters))
     assert by_pages.equals(with_sql)
 
 
@@ -87,25 +99,43 @@ def test_filters(store: comptroller.Service, kind: str, filters: dict[str, Any])
     ],
     ids=str,
 )
-def test_lists(store: comptroller.Service, kind: str, filters: dict[str, Any], order: str) -> None:
-    resource = getattr(store, kind)
-
-    def pages() -> list[Any]:
+def test_lists(both: Both, kind: str, filters: dict[str, Any], order: str) -> None:
+    def pages(service: comptroller.Service) -> list[Any]:
+        resource = getattr(service, kind)
         found = [resource.list(limit=7, order=order, **filters)]
         while len(found) < 40 and (cursor := found[-1].next_page_cursor):
             found.append(resource.list(limit=7, order=order, page_cursor=cursor, **filters))
         return [page.items for page in found]
 
-    by_pages, with_sql = both(pages)
+    by_pages, with_sql = both.answers(pages)
     assert by_pages == with_sql
 
 
 @pytest.mark.parametrize("format", ["ndjson", "csv"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_exports(store: comptroller.Service, kind: str, format: str, tmp_path: Path) -> None:
-    def export() -> bytes:
-        assert store.export(kind, tmp_path / "rows", format) > 0
+def test_exports(both: Both, kind: str, format: str, tmp_path: Path) -> None:
+    def export(service: comptroller.Service) -> bytes:
+        assert service.export(kind, tmp_path / "rows", format) > 0
         return (tmp_path / "rows").read_bytes()
 
-    by_pages, with_sql = both(export)
+    by_pages, with_sql = both.answers(export)
     assert by_pages == with_sql
+
+
+def test_a_list_reports_a_row_that_the_table_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with comptroller.open(path) as service:
+        load(service, "claims", *(claim() for _ in range(300)))
+    with sqlite3.connect(path) as connection:
+        (root,) = connection.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'claims' AND type = 'table'"
+        ).fetchone()
+    connection.close()
+    damaged = bytearray(path.read_bytes())
+    page = memoryview(damaged)[(root - 1) * 4096 : root * 4096]
+    assert page[0] == INTERIOR
+    first_child = int.from_bytes(page[12:14])
+    page[first_child + 4] += 1  # the last key of the first leaf, which has no such key
+    path.write_bytes(damaged)
+    with comptroller.open(path, read_only=True) as service, pytest.raises(comptroller.Unusable):
+        list(service.claims.iter(limit=100))

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <thread>
 #include <utility>
 
@@ -20,9 +19,6 @@ constexpr std::chrono::seconds max_busy{5};
 constexpr int max_busy_pause_ms = 25;
 
 constexpr std::size_t max_lookups = 32;
-
-// If set, tables are read only with SQL.
-constexpr const char* reads_with_sql = "COMPTROLLER_SCAN_WITH_SQL";
 
 constexpr const char* busy = "another program holds the store; try again";
 constexpr const char* unwritable =
@@ -144,9 +140,7 @@ void SqliteConnection::check_interrupt() {
 }
 
 void SqliteConnection::begin_snapshot() {
-  if (std::getenv(reads_with_sql) == nullptr && has_log()) {
-    before_snapshot_ = LastCommit::of(handle());
-  }
+  if (has_log()) before_snapshot_ = LastCommit::of(handle());
   query("BEGIN").run();
 }
 

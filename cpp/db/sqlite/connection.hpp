@@ -63,6 +63,8 @@ class SqliteConnection final : public Connection {
   void roll_back() noexcept;
   // Returns the number that a statement selects; 0 if it selects no row.
   std::int64_t read_number(std::string_view sql);
+  // Reads tables only with SQL from now on, not by their pages.
+  void read_with_sql() { has_log_ = false; }
   // Fixes the state that a new snapshot sees; without it, SQLite does so at the first read.
   void read_now();
   // Begins a snapshot of the current state. Returns the last commit that it sees, if known.
@@ -112,7 +114,7 @@ class SqliteConnection final : public Connection {
 
   std::unique_ptr<sqlite3, CloseConnection> handle_;
   StatementCache statements_;
-  std::optional<bool> has_log_;
+  std::optional<bool> has_log_;  // whether pages can be read; see has_log()
   // The last commit before the snapshot, until its rows are first read by key; nullopt if only SQL
   // reads them.
   std::optional<LastCommit> before_snapshot_;

@@ -22,22 +22,22 @@ bool PageCache::follow(const LastCommit& before) {
   commit_ = before;
   ++state_;
   is_usual_ = false;
-  if (!has_usual_pages()) return false;
+  if (!has_usual_size()) return false;
   slots_.resize(slots);
   const char* const header = page(1);
   page_count_ = read_number<std::uint32_t>(header + page_count_at);
   schema_version_ = read_number<std::uint32_t>(header + schema_version_at);
-  is_usual_ = read_number<std::uint32_t>(header + encoding_at) == SQLITE_UTF8;
+  is_usual_ = header[reserved_bytes_at] == 0 &&
+              read_number<std::uint32_t>(header + encoding_at) == SQLITE_UTF8;
   return is_usual_;
 }
 
-bool PageCache::has_usual_pages() const {
+bool PageCache::has_usual_size() const {
+  if (commit_.frames != 0) return commit_.page_size == page_size;
   sqlite3_file* const file = file_of(connection_, SQLITE_FCNTL_FILE_POINTER);
   std::array<char, file_header_size> header{};
-  return file != nullptr && (commit_.frames == 0 || commit_.page_size == page_size) &&
-         read_at(*file, header.data(), header.size(), 0) == SQLITE_OK &&
-         read_number<std::uint16_t>(header.data() + page_size_at) == page_size &&
-         header[reserved_bytes_at] == 0;
+  return file != nullptr && read_at(*file, header.data(), header.size(), 0) == SQLITE_OK &&
+         read_number<std::uint16_t>(header.data() + page_size_at) == page_size;
 }
 
 const char* PageCache::page(std::uint32_t number) {

@@ -22,7 +22,8 @@ class PageCache {
   // if the file is unusual: another page size, reserved bytes, an encoding other than UTF-8.
   bool follow(const LastCommit& before);
 
-  // Returns a page, valid until the next call. Throws unusable if the page does not exist.
+  // Returns a page, valid until the next call. Throws unusable if the page does not exist, and
+  // unavailable if the disk reports an error.
   const char* page(std::uint32_t number);
   void copy(std::uint32_t number, std::vector<char>& into);
 
@@ -32,7 +33,7 @@ class PageCache {
   std::uint32_t schema_version() const { return schema_version_; }
 
  private:
-  static constexpr std::size_t slots = 2048;  // 8 MiB, as much as SQLite's own cache of a reader
+  static constexpr std::size_t slots = 1024;  // 4 MiB
 
   struct Slot {
     std::uint32_t number = 0;
@@ -40,7 +41,7 @@ class PageCache {
     std::unique_ptr<std::array<char, page_size>> bytes;
   };
 
-  bool has_usual_pages() const;
+  bool has_usual_size() const;
   void read(std::uint32_t number, char* into) const;
 
   sqlite3* connection_;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace filesystem = std::filesystem;
 
 constexpr int cache_kib = 8192;
 
+// If set, tables are read only with SQL.
+constexpr const char* reads_with_sql = "COMPTROLLER_SCAN_WITH_SQL";
+
 std::unique_ptr<SqliteConnection> open_reader(const std::string& path, bool is_immutable) {
   auto reader = is_immutable ? std::make_unique<SqliteConnection>(
                                    immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
@@ -24,6 +28,14 @@ std::unique_ptr<SqliteConnection> open_reader(const std::string& path, bool is_i
 }
 
 }  // namespace
+
+// NOLINTBEGIN(concurrency-mt-unsafe): the environment is read only when a store is opened
+Readers::Readers(std::string path, bool is_only_read, const Interrupt& interrupt)
+    : path_(std::move(path)),
+      is_only_read_(is_only_read),
+      reads_with_sql_(std::getenv(reads_with_sql) != nullptr),
+      interrupt_(interrupt) {}
+// NOLINTEND(concurrency-mt-unsafe)
 
 Readers::FileState Readers::state() const {
   struct stat found{};
@@ -66,6 +78,7 @@ Lease Readers::lend() {
   if (!connection) {
     connection = open_reader(path_, is_immutable);
     connection->set_interrupt(&interrupt_);
+    if (reads_with_sql_) connection->read_with_sql();
   }
   return {connection.release(), [this, opening](Connection* lent) {
             take_back(std::unique_ptr<SqliteConnection>(static_cast<SqliteConnection*>(lent)),

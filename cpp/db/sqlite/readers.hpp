@@ -18,14 +18,13 @@ namespace comptroller::db::sqlite {
 // Safe for many threads.
 class Readers {
  public:
-  // More idle connections are closed. Each has a page cache of up to 8 MiB, and the number of
-  // threads that run at once is about the number of processors, plus a few that wait for the disk.
+  // More idle connections are closed. Each caches up to 12 MiB of pages, and the number of threads
+  // that run at once is about the number of processors, plus a few that wait for the disk.
   static constexpr std::size_t max_idle_connections = 16;
 
   // Opens no connection yet. `is_only_read`: this process never writes the file. `interrupt` must
-  // outlive the connections.
-  Readers(std::string path, bool is_only_read, const Interrupt& interrupt)
-      : path_(std::move(path)), is_only_read_(is_only_read), interrupt_(interrupt) {}
+  // outlive the connections. Reads the environment.
+  Readers(std::string path, bool is_only_read, const Interrupt& interrupt);
 
   // Lends a connection outside any transaction, an idle one if possible. It must be returned before
   // this object is destroyed.
@@ -44,6 +43,7 @@ class Readers {
 
   std::string path_;
   bool is_only_read_;
+  bool reads_with_sql_;  // instead of pages, for all connections
   const Interrupt& interrupt_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<SqliteConnection>> idle_;

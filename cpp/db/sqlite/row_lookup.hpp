@@ -18,7 +18,7 @@ namespace comptroller::db::sqlite {
 class RowLookup final : public PartialStatement {
  public:
   // Returns nullopt if only SQL can evaluate the columns, a select list. The lookup must not
-  // outlive the pages, and must be made again when their schema changes.
+  // outlive the pages, and must be created again when their schema changes.
   static std::optional<RowLookup> make(SqliteConnection& connection, PageCache& pages,
                                        std::string_view table, std::string_view columns);
 

@@ -1,5 +1,4 @@
 // Reading tables from their pages gives the rows of SQL, or an error.
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -84,9 +83,12 @@ TEST_CASE("tables that only SQL can evaluate are not scanned") {
     sqlite::SqliteConnection without_snapshot(path, SQLITE_OPEN_READONLY);
     CHECK_FALSE(without_snapshot.scan({"things", {"key"}, 0, everything, {}, {}}));
   }
-  ::setenv("COMPTROLLER_SCAN_WITH_SQL", "1", 1);
-  CHECK_FALSE(is_scanned(path, {"key"}));
-  ::unsetenv("COMPTROLLER_SCAN_WITH_SQL");
+  {
+    sqlite::SqliteConnection with_sql(path, SQLITE_OPEN_READONLY);
+    with_sql.read_with_sql();
+    CHECK_FALSE(with_sql.begin_present_snapshot());
+    with_sql.end_snapshot();
+  }
   for (const std::string pragma : {"auto_vacuum = 1", "encoding = 'UTF-16'", ""}) {
     CAPTURE(pragma);
     const std::string unusual = folder / ("unusual" + std::to_string(pragma.size()) + ".db");

@@ -1,6 +1,5 @@
 // Finding rows by key in pages gives the rows of SQL, or an error.
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "db/things.hpp"
@@ -131,10 +130,8 @@ TEST_CASE("only SQL reads what pages cannot: expressions, defaults, unusual file
     CHECK_FALSE(lookups.connection.rows_by_key("things", "key"));  // one at a time
     CHECK_FALSE(lookups.connection.rows_by_key("no_table", "key"));
   }
-  ::setenv("COMPTROLLER_SCAN_WITH_SQL", "1", 1);
-  CHECK_FALSE(lookups.has_lookups());
-  ::unsetenv("COMPTROLLER_SCAN_WITH_SQL");
-  CHECK(lookups.has_lookups());
+  lookups.connection.read_with_sql();
+  CHECK_FALSE(lookups.has_lookups("key"));
   for (const std::string pragma :
        {"encoding = 'UTF-16'", "page_size = 1024", "page_size = 65536"}) {
     CAPTURE(pragma);

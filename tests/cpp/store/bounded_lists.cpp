@@ -196,13 +196,13 @@ TEST_CASE(
 
 TEST_CASE("lists: a page by jurisdiction costs no more while other groups are in transition") {
   StatementRecorder recorder;
-  Transition before(400, 90);  // few enough to be rewritten at once
-  Transition during(20'000, 90, "ES", "NL");
-  const Parameters request{{"jurisdiction", "FR"}};
   ::setenv("COMPTROLLER_SCAN_WITH_SQL", "1", 1);  // so that steps count the reading of rows, too
+  Transition before(400, 90);                     // few enough to be rewritten at once
+  Transition during(20'000, 90, "ES", "NL");
+  ::unsetenv("COMPTROLLER_SCAN_WITH_SQL");
+  const Parameters request{{"jurisdiction", "FR"}};
   check_growth(steps_of_pages(recorder, before, before.acme, "claims.list", request),
                steps_of_pages(recorder, during, during.acme, "claims.list", request));
-  ::unsetenv("COMPTROLLER_SCAN_WITH_SQL");
 }
 
 TEST_CASE("lists: the cost of a page grows slowly with the number of a filter's values") {
