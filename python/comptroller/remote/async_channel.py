@@ -16,8 +16,9 @@ from collections.abc import (
 )
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextvars import copy_context
-from queue import SimpleQueue
-from typing import Any, TypeVar, cast
+from inspect import CORO_CREATED, getcoroutinestate
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 
 import httpx2
 
@@ -26,6 +27,7 @@ from comptroller.remote.channel import AsyncClock, Content, Lock
 
 R = TypeVar("R")
 
+_CHECK_EVERY_S = 1.0
 _END: Any = object()
 
 
@@ -104,9 +106,10 @@ class AsyncChannel:
     async def in_thread(self, work: Callable[[], R]) -> R:
         """Returns the result of `work`, which runs in a thread of its own.
 
-        Cancelling the task cancels the coroutine that `work` waits for in `run`, or the next one.
-        The task ends after `work`. (The threads of `asyncio.to_thread` are few, and the event loop
-        itself needs them to resolve host names.)
+        Cancelling the task cancels the coroutine that `work` waits for in `run`, or the next one;
+        the task ends after `work`. Cancelling it again ends the task at once: `work` runs on, but
+        each `run` raises asyncio.CancelledError. (The threads of `asyncio.to_thread` are few, and
+        the event loop itself needs them to resolve host names.)
         """
         job = _Job(asyncio.get_running_loop())
 
@@ -120,10 +123,13 @@ class AsyncChannel:
         try:
             await asyncio.wait([done])
         except asyncio.CancelledError:
+            # asyncio logs an exception that nobody reads.
+            done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             job.cancel()
             await asyncio.wait([done])
-            done.exception()  # asyncio logs an exception that nobody reads
             raise
+        finally:
+            job.abandon()
         return done.result()
 
     async def end(self, response: httpx2.Response) -> None:
@@ -149,24 +155,38 @@ class _Job:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         # The loop's thread alone uses these. A second task runs for a call during the first.
         self._tasks: list[asyncio.Task[Any]] = []
         self._is_cancelled = False
-        self._is_serving = False  # the job's thread alone uses this
+        self._is_abandoned = False  # the loop's thread sets it, the job's thread reads it too
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
-        """Executes a coroutine on the loop, and calls of `call` meanwhile; returns its result."""
-        future = asyncio.run_coroutine_threadsafe(self._task(work), self._loop)
+        """Executes a coroutine on the loop, and calls of `call` meanwhile; returns its result.
+
+        Raises asyncio.CancelledError if the coroutine is cancelled, the job is abandoned or the
+        loop is closed.
+        """
+        future: Future[R] = Future()
+        future.add_done_callback(lambda _: self._calls.put(_wake))
         try:
-            if not self._is_serving:
-                self._is_serving = True
-                future.add_done_callback(lambda _: self._calls.put(None))
-                while (call := self._calls.get()) is not None:
-                    call()
-                self._is_serving = False
+            if self._is_abandoned:
+                raise CancelledError
+            try:
+                self._loop.call_soon_threadsafe(self._begin, work, future)
+            except RuntimeError:  # the loop is closed
+                raise CancelledError from None
+            # A run inside a call may take the _wake of this one, so `done` decides.
+            while not future.done():
+                try:
+                    self._calls.get(timeout=_CHECK_EVERY_S)()
+                except Empty:
+                    if self._loop.is_closed():
+                        raise CancelledError from None
             return future.result()
         except CancelledError:
+            if getcoroutinestate(work) == CORO_CREATED:
+                work.close()
             raise asyncio.CancelledError from None
 
     async def call(self, function: Callable[[], R]) -> R:
@@ -186,22 +206,37 @@ class _Job:
 
     def cancel(self) -> None:
         """Cancels the coroutine that the thread waits for, or the next one."""
-        if self._tasks:
-            self._tasks[-1].cancel()
-        else:
+        if not (self._tasks and self._tasks[-1].cancel()):
             self._is_cancelled = True
 
-    async def _task(self, work: Coroutine[Any, Any, R]) -> R:
-        if self._is_cancelled:
+    def abandon(self) -> None:
+        """Cancels the coroutines that the thread waits for, and all later ones."""
+        self._is_abandoned = True
+        for task in self._tasks:
+            task.cancel()
+
+    def _begin(self, work: Coroutine[Any, Any, R], future: Future[R]) -> None:
+        if self._is_cancelled or self._is_abandoned:
             self._is_cancelled = False  # a cancelled task gets one CancelledError too
-            work.close()
-            raise asyncio.CancelledError
-        task = cast("asyncio.Task[Any]", asyncio.current_task())
+            future.cancel()
+            return
+        task = self._loop.create_task(work)
         self._tasks.append(task)
-        try:
-            return await work
-        finally:
+
+        def end(_: asyncio.Task[R]) -> None:
             self._tasks.remove(task)
+            if task.cancelled():
+                future.cancel()
+            elif (error := task.exception()) is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(task.result())
+
+        task.add_done_callback(end)
+
+
+def _wake() -> None:
+    """Ends the wait for a call."""
 
 
 class _TaskLock:

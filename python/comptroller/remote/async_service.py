@@ -49,8 +49,9 @@ class AsyncService(AsyncResources):
     Streams, `load`, `load_all`, `export` and `run_sync` work in a thread of their own, so the event
     loop is never blocked. Cancelling their task cancels the request in flight, and ends the task
     once the thread has ended. The thread first finishes what it does between requests, such as
-    reading the next row of a source, or a query of a report. A cancelled load may have been stored;
-    a cancelled export leaves an existing file unchanged.
+    reading the next row of a source, or a query of a report. Cancelling the task again ends it at
+    once; the thread then ends at its next request. A cancelled load may have been stored; a
+    cancelled export leaves an existing file unchanged.
     """
 
     def __init__(self, session: Session, channel: AsyncChannel) -> None:
@@ -166,7 +167,8 @@ class AsyncService(AsyncResources):
             work: the function. Its argument is a :class:`comptroller.Service` with the connections
                 and the access token of this service. That service works only in this thread, until
                 the function returns. If the task is cancelled, the request of the service in
-                flight, or the next one, raises ``asyncio.CancelledError``.
+                flight, or the next one, raises ``asyncio.CancelledError``; if it is cancelled
+                again, so does each later request.
 
         Returns:
             The result of the function.
