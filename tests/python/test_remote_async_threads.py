@@ -1,10 +1,10 @@
-"""The threads of the asyncio client: cancelled twice, after their loop, and with loads in loads."""
+"""The threads of the asyncio client: cancelled twice, after their loop, and with sources on it."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("httpx2")
 
 from comptroller.remote.async_channel import _Job
-from fake_remote import Elsewhere, page
+from fake_remote import CLAIM, Elsewhere, page
 from on_loopback import start  # noqa: F401
 from test_remote_async import Open, served  # noqa: F401
 from test_remote_async_bulk import ROWS, threads_end
@@ -147,3 +147,72 @@ def test_the_source_of_a_load_may_load(
 
     asyncio.run(main())
     assert len(list(operator.identities.iter())) == 11
+
+
+def test_one_task_iterates_an_asynchronous_source(served: Open) -> None:  # noqa: F811
+    tasks = set()
+
+    async def rows() -> AsyncIterator[dict[str, Any]]:
+        async with asyncio.timeout(30):  # belongs to one task
+            for number, row in enumerate(ROWS):
+                tasks.add(asyncio.current_task())
+                if number % 500 == 1:
+                    await asyncio.sleep(0.001)
+                yield row
+        tasks.add(asyncio.current_task())
+
+    async def main() -> None:
+        async with served() as svc:
+            assert (await svc.load("identities", rows())).inserted == len(ROWS)
+
+    asyncio.run(main())
+    assert len(tasks) == 1
+
+
+@pytest.mark.parametrize("ending", ["cancelled", "refused"])
+def test_a_load_that_ends_early_closes_its_source_in_the_task_that_iterated_it(
+    served: Open,  # noqa: F811
+    ending: str,
+) -> None:
+    tasks: list[asyncio.Task[Any] | None] = []
+    full = asyncio.Event()
+
+    async def rows() -> AsyncIterator[dict[str, Any]]:
+        tasks.append(asyncio.current_task())
+        try:
+            for number in range(100_000):
+                if number == 900:
+                    full.set()
+                yield ROWS[0]
+        finally:
+            await asyncio.sleep(0)
+            tasks.append(asyncio.current_task())
+
+    async def main() -> None:
+        async with served(None if ending == "cancelled" else "acme") as svc:
+            load = asyncio.create_task(svc.load("identities", rows()))
+            if ending == "cancelled":
+                await asyncio.wait_for(full.wait(), SOON_S)
+                load.cancel()
+            with pytest.raises((asyncio.CancelledError, comptroller.Forbidden)):
+                await load
+            assert len(tasks) == 2
+            assert tasks[0] is tasks[1]
+
+    asyncio.run(main())
+
+
+def test_a_refused_load_does_not_begin_its_source(served: Open) -> None:  # noqa: F811
+    begun: list[int] = []
+
+    async def rows() -> AsyncIterator[dict[str, Any]]:
+        begun.append(1)
+        yield CLAIM
+
+    async def main() -> None:
+        async with served() as svc:
+            with pytest.raises(comptroller.InvalidRequest):
+                await svc.load("claim", rows())
+
+    asyncio.run(main())
+    assert begun == []

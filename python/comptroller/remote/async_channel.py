@@ -15,10 +15,11 @@ from collections.abc import (
     Iterator,
 )
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from contextvars import copy_context
 from inspect import CORO_CREATED, getcoroutinestate
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import httpx2
 
@@ -28,7 +29,7 @@ from comptroller.remote.channel import AsyncClock, Content, Lock
 R = TypeVar("R")
 
 _CHECK_EVERY_S = 1.0
-_END: Any = object()
+_MOST_ROWS = 1000  # that are read ahead
 
 
 class AsyncSystemClock:
@@ -97,11 +98,19 @@ class AsyncChannel:
             raise
         return job.run(work)
 
-    def iterated(self, rows: AsyncIterable[R]) -> Iterator[R]:
-        """Iterates on the event loop, for code in `in_thread`."""
-        iterator = aiter(rows)
-        while (row := self.run(_next(iterator))) is not _END:
-            yield row
+    @asynccontextmanager
+    async def iterated(self, rows: AsyncIterable[R]) -> AsyncIterator[Iterator[R]]:
+        """Iterates in one task on the event loop, for code in `in_thread`."""
+        ahead = _ReadAhead(rows)
+
+        def received() -> Iterator[R]:
+            while batch := self.run(ahead.take()):
+                yield from batch
+
+        try:
+            yield received()
+        finally:
+            await ahead.close()
 
     async def in_thread(self, work: Callable[[], R]) -> R:
         """Returns the result of `work`, which runs in a thread of its own.
@@ -239,6 +248,58 @@ def _wake() -> None:
     """Ends the wait for a call."""
 
 
+class _ReadAhead(Generic[R]):
+    """The rows of an asynchronous source, which one task iterates. For one event loop."""
+
+    def __init__(self, source: AsyncIterable[R]) -> None:
+        self._source = source
+        self._rows: list[R] = []
+        self._task: asyncio.Task[None] | None = None
+        self._is_filled = asyncio.Event()  # there are rows, or the task has ended
+        self._is_taken = asyncio.Event()
+
+    async def take(self) -> list[R]:
+        """Returns the rows that were read, at least one; none at the end.
+
+        A cancellation is passed to the source. Raises the exception of the source after its rows.
+        """
+        if self._task is None:
+            self._task = asyncio.create_task(self._read())
+            self._task.add_done_callback(lambda _: self._is_filled.set())
+        try:
+            await self._is_filled.wait()
+        except asyncio.CancelledError:
+            self._task.cancel()
+            await self._is_filled.wait()
+        rows, self._rows = self._rows, []
+        if not self._task.done():
+            self._is_filled.clear()
+            self._is_taken.set()
+        elif not rows:
+            self._task.result()
+        return rows
+
+    async def close(self) -> None:
+        """Ends the task."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _read(self) -> None:
+        iterator = aiter(self._source)
+        try:
+            async for row in iterator:
+                self._rows.append(row)
+                self._is_filled.set()
+                if len(self._rows) >= _MOST_ROWS:
+                    self._is_taken.clear()
+                    await self._is_taken.wait()
+        finally:
+            # In this task, which an `asyncio.timeout` around a yield needs.
+            if isinstance(iterator, AsyncGenerator):
+                await iterator.aclose()
+
+
 class _TaskLock:
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
@@ -246,7 +307,3 @@ class _TaskLock:
     async def during(self, work: Callable[[], Awaitable[R]]) -> R:
         async with self._lock:
             return await work()
-
-
-async def _next(iterator: AsyncIterator[R]) -> R:
-    return await anext(iterator, _END)

@@ -76,7 +76,8 @@ class AsyncService(AsyncResources):
         Args:
             kind: as for `Service.load`.
             source: as for `Service.load`; or an asynchronous iterable of dicts or records, which is
-                iterated on the event loop. Other sources are read in the thread.
+                iterated by one task of the event loop, up to 1,000 rows ahead; a generator is
+                closed before `load` ends. Other sources are read in the thread.
             customer_id: as for `Service.load`.
             keep_going: as for `Service.load`.
             dry_run: as for `Service.load`.
@@ -88,9 +89,9 @@ class AsyncService(AsyncResources):
         Raises:
             Error: as for `Service.load`.
         """
-        given = self._channel.iterated(source) if isinstance(source, AsyncIterable) else source
-        return await self.run_sync(
-            lambda service: service.load(
+
+        def load(given: LoadSource, service: Service) -> LoadResult:
+            return service.load(
                 kind,
                 given,
                 customer_id=customer_id,
@@ -98,7 +99,11 @@ class AsyncService(AsyncResources):
                 dry_run=dry_run,
                 progress=progress,
             )
-        )
+
+        if not isinstance(source, AsyncIterable):
+            return await self.run_sync(partial(load, source))
+        async with self._channel.iterated(source) as rows:
+            return await self.run_sync(partial(load, rows))
 
     async def load_all(
         self,
