@@ -6,6 +6,7 @@ import json
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import comptroller
@@ -65,6 +66,18 @@ def test_an_invalid_client_is_refused(
         clients.add(registry, name, customer, scopes)
     assert [error.field for error in refused.value.errors] == [field]
     assert not registry.path.exists()
+
+
+def test_of_simultaneous_clients_of_one_name_one_is_added(registry: SecretFile) -> None:
+    def add(_: int) -> str:
+        try:
+            return clients.add(registry, "job", None, None)[0].client_id
+        except comptroller.InvalidRequest as error:
+            return str(error.existing)
+
+    with ThreadPoolExecutor(8) as threads:
+        ids = set(threads.map(add, range(8)))
+    assert list(clients.read(registry)) == list(ids)
 
 
 def test_a_revoked_client_is_rejected_within_a_second(served: Served, registry: SecretFile) -> None:
@@ -222,14 +235,14 @@ def test_a_secret_is_shown_once(at_store: Run) -> None:
 
 
 def test_a_second_client_of_the_same_name_is_refused_until_the_first_is_revoked(
-    at_store: Run, registry: SecretFile
+    at_store: Run, registry: SecretFile, store_path: Path
 ) -> None:
     add = ("clients", "add", "job", "--operator")
     first = at_store(*add, "--json").json["client_id"]
     second = at_store(*add)
     assert (second.code, second.out) == (1, "")
     assert f"name: client {first} has this name; " in second.err
-    assert f"comptroller clients rotate {first}" in second.err
+    assert f"comptroller clients rotate {first} --db {store_path}\n" in second.err
     assert list(clients.read(registry)) == [first]
     at_store("clients", "revoke", first)
     assert at_store(*add).code == 0

@@ -18,6 +18,7 @@ httpx2 = pytest.importorskip("httpx2")
 from comptroller.http import app, clients  # noqa: E402
 from comptroller.http.authority import local_authority  # noqa: E402
 from comptroller.routes import TOKEN_PATH  # noqa: E402
+from lines import fresh  # noqa: E402
 
 ISSUER = "https://books.example"
 LIST = "/rewards/claims"
@@ -79,8 +80,9 @@ class Served:
     def register(
         self, name: str = "reader", customer: str | None = "acme", scopes: Any = None
     ) -> Known:
-        """Registers a client."""
-        client, secret = clients.add(clients.file_of(str(self.store)), name, customer, scopes)
+        """Registers a client, whose name begins so and is unique."""
+        file = clients.file_of(str(self.store))
+        client, secret = clients.add(file, fresh(name), customer, scopes)
         return Known(client.client_id, secret)
 
     async def send(self, method: str, path: str, **how: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,7 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
-from comptroller.display.html import printable
-from comptroller.errors import invalid
+from comptroller.errors import InvalidRequest, invalid
 
 if TYPE_CHECKING:
     from comptroller.http.clients import Client
@@ -57,16 +57,18 @@ def add(
     _require_server(db)
     from comptroller.http import clients as registry
 
-    file = registry.file_of(db)
-    for other in registry.read(file).values():
-        if other.name == name and other.revoked_at is None:
-            id = printable(other.client_id)
-            raise invalid(
-                "name",
-                f"client {id} has this name; choose another name, or give that client a new "
-                f"secret: comptroller clients rotate {id}",
-            )
-    _show_secret(*registry.add(file, name, customer, scopes or None), as_json)
+    try:
+        client, secret = registry.add(registry.file_of(db), name, customer, scopes or None)
+    except InvalidRequest as error:
+        if error.existing is None:
+            raise
+        command = shlex.join([error.existing, *screen.db_arguments(db)])
+        raise invalid(
+            "name",
+            f"{error.errors[0].message}, or give that client a new secret: "
+            f"comptroller clients rotate {command}",
+        ) from None
+    _show_secret(client, secret, as_json)
 
 
 @clients.command("list")

@@ -276,8 +276,7 @@ def draw_overview(overview: Overview, db: str = screen.DEFAULT_DB) -> None:
     out = screen.console()
     for finding in overview.findings:
         out.print(printable(finding.text))
-        store = [] if db == screen.DEFAULT_DB else ["--db", db]
-        command = shlex.join([*shlex.split(finding.command), *store])
+        command = shlex.join([*shlex.split(finding.command), *screen.db_arguments(db)])
         out.print(f"    {printable(command)}", soft_wrap=True)
     if overview.tables and not overview.findings:
         click.echo("Nothing unusual was found.")

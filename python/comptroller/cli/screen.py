@@ -56,6 +56,12 @@ db_option = click.option(
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
+
+def db_arguments(db: str) -> list[str]:
+    """Return the arguments that name a store in a suggested command; none for the default store."""
+    return [] if db == DEFAULT_DB else ["--db", db]
+
+
 # Wider than any table of values within their limits.
 _UNBOUND = 10_000
 

@@ -118,7 +118,8 @@ def add(
 ) -> tuple[Client, str]:
     """Registers a client; returns it and its secret, which is not stored.
 
-    Raises InvalidRequest for an invalid name, customer or scope.
+    Raises InvalidRequest for an invalid name, customer or scope; also if an active client has the
+    name, with its id as `existing`.
     """
     if not 1 <= len(name) <= _LONGEST_NAME or not name.isprintable():
         raise invalid("name", f"must be 1 to {_LONGEST_NAME} printable characters")
@@ -134,7 +135,13 @@ def add(
     )
     client.allowed()
     with file.changing():
-        _write(file, {**read(file), client.client_id: client})
+        clients = read(file)
+        for other in clients.values():
+            if other.name == name and other.revoked_at is None:
+                why = f"client {other.client_id} has this name; choose another name"
+                errors = [("name", why)]
+                raise make("invalid-request", 400, f"name: {why}", errors, other.client_id)
+        _write(file, {**clients, client.client_id: client})
     return client, secret
 
 

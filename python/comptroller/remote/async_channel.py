@@ -15,9 +15,11 @@ from collections.abc import (
     Iterator,
 )
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from contextvars import copy_context
-from queue import SimpleQueue
-from typing import Any, TypeVar, cast
+from inspect import CORO_CREATED, getcoroutinestate
+from queue import Empty, SimpleQueue
+from typing import Any, Generic, TypeVar
 
 import httpx2
 
@@ -26,7 +28,8 @@ from comptroller.remote.channel import AsyncClock, Content, Lock
 
 R = TypeVar("R")
 
-_END: Any = object()
+_CHECK_EVERY_S = 1.0
+_MOST_ROWS = 1000  # that are read ahead
 
 
 class AsyncSystemClock:
@@ -95,18 +98,27 @@ class AsyncChannel:
             raise
         return job.run(work)
 
-    def iterated(self, rows: AsyncIterable[R]) -> Iterator[R]:
-        """Iterates on the event loop, for code in `in_thread`."""
-        iterator = aiter(rows)
-        while (row := self.run(_next(iterator))) is not _END:
-            yield row
+    @asynccontextmanager
+    async def iterated(self, rows: AsyncIterable[R]) -> AsyncIterator[Iterator[R]]:
+        """Iterates in one task on the event loop, for code in `in_thread`."""
+        ahead = _ReadAhead(rows)
+
+        def received() -> Iterator[R]:
+            while batch := self.run(ahead.take()):
+                yield from batch
+
+        try:
+            yield received()
+        finally:
+            await ahead.close()
 
     async def in_thread(self, work: Callable[[], R]) -> R:
         """Returns the result of `work`, which runs in a thread of its own.
 
-        Cancelling the task cancels the coroutine that `work` waits for in `run`, or the next one.
-        The task ends after `work`. (The threads of `asyncio.to_thread` are few, and the event loop
-        itself needs them to resolve host names.)
+        Cancelling the task cancels the coroutine that `work` waits for in `run`, or the next one;
+        the task ends after `work`. Cancelling it again ends the task at once: `work` runs on, but
+        each `run` raises asyncio.CancelledError. (The threads of `asyncio.to_thread` are few, and
+        the event loop itself needs them to resolve host names.)
         """
         job = _Job(asyncio.get_running_loop())
 
@@ -120,10 +132,13 @@ class AsyncChannel:
         try:
             await asyncio.wait([done])
         except asyncio.CancelledError:
+            # asyncio logs an exception that nobody reads.
+            done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             job.cancel()
             await asyncio.wait([done])
-            done.exception()  # asyncio logs an exception that nobody reads
             raise
+        finally:
+            job.abandon()
         return done.result()
 
     async def end(self, response: httpx2.Response) -> None:
@@ -149,24 +164,38 @@ class _Job:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
         # The loop's thread alone uses these. A second task runs for a call during the first.
         self._tasks: list[asyncio.Task[Any]] = []
         self._is_cancelled = False
-        self._is_serving = False  # the job's thread alone uses this
+        self._is_abandoned = False  # the loop's thread sets it, the job's thread reads it too
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
-        """Executes a coroutine on the loop, and calls of `call` meanwhile; returns its result."""
-        future = asyncio.run_coroutine_threadsafe(self._task(work), self._loop)
+        """Executes a coroutine on the loop, and calls of `call` meanwhile; returns its result.
+
+        Raises asyncio.CancelledError if the coroutine is cancelled, the job is abandoned or the
+        loop is closed.
+        """
+        future: Future[R] = Future()
+        future.add_done_callback(lambda _: self._calls.put(_wake))
         try:
-            if not self._is_serving:
-                self._is_serving = True
-                future.add_done_callback(lambda _: self._calls.put(None))
-                while (call := self._calls.get()) is not None:
-                    call()
-                self._is_serving = False
+            if self._is_abandoned:
+                raise CancelledError
+            try:
+                self._loop.call_soon_threadsafe(self._begin, work, future)
+            except RuntimeError:  # the loop is closed
+                raise CancelledError from None
+            # A run inside a call may take the _wake of this one, so `done` decides.
+            while not future.done():
+                try:
+                    self._calls.get(timeout=_CHECK_EVERY_S)()
+                except Empty:
+                    if self._loop.is_closed():
+                        raise CancelledError from None
             return future.result()
         except CancelledError:
+            if getcoroutinestate(work) == CORO_CREATED:
+                work.close()
             raise asyncio.CancelledError from None
 
     async def call(self, function: Callable[[], R]) -> R:
@@ -186,22 +215,89 @@ class _Job:
 
     def cancel(self) -> None:
         """Cancels the coroutine that the thread waits for, or the next one."""
-        if self._tasks:
-            self._tasks[-1].cancel()
-        else:
+        if not (self._tasks and self._tasks[-1].cancel()):
             self._is_cancelled = True
 
-    async def _task(self, work: Coroutine[Any, Any, R]) -> R:
-        if self._is_cancelled:
+    def abandon(self) -> None:
+        """Cancels the coroutines that the thread waits for, and all later ones."""
+        self._is_abandoned = True
+        for task in self._tasks:
+            task.cancel()
+
+    def _begin(self, work: Coroutine[Any, Any, R], future: Future[R]) -> None:
+        if self._is_cancelled or self._is_abandoned:
             self._is_cancelled = False  # a cancelled task gets one CancelledError too
-            work.close()
-            raise asyncio.CancelledError
-        task = cast("asyncio.Task[Any]", asyncio.current_task())
+            future.cancel()
+            return
+        task = self._loop.create_task(work)
         self._tasks.append(task)
-        try:
-            return await work
-        finally:
+
+        def end(_: asyncio.Task[R]) -> None:
             self._tasks.remove(task)
+            if task.cancelled():
+                future.cancel()
+            elif (error := task.exception()) is not None:
+                future.set_exception(error)
+            else:
+                future.set_result(task.result())
+
+        task.add_done_callback(end)
+
+
+def _wake() -> None:
+    """Ends the wait for a call."""
+
+
+class _ReadAhead(Generic[R]):
+    """The rows of an asynchronous source, which one task iterates. For one event loop."""
+
+    def __init__(self, source: AsyncIterable[R]) -> None:
+        self._source = source
+        self._rows: list[R] = []
+        self._task: asyncio.Task[None] | None = None
+        self._is_filled = asyncio.Event()  # there are rows, or the task has ended
+        self._is_taken = asyncio.Event()
+
+    async def take(self) -> list[R]:
+        """Returns the rows that were read, at least one; none at the end.
+
+        A cancellation is passed to the source. Raises the exception of the source after its rows.
+        """
+        if self._task is None:
+            self._task = asyncio.create_task(self._read())
+            self._task.add_done_callback(lambda _: self._is_filled.set())
+        try:
+            await self._is_filled.wait()
+        except asyncio.CancelledError:
+            self._task.cancel()
+            await self._is_filled.wait()
+        rows, self._rows = self._rows, []
+        if not self._task.done():
+            self._is_filled.clear()
+            self._is_taken.set()
+        elif not rows:
+            self._task.result()
+        return rows
+
+    async def close(self) -> None:
+        """Ends the task."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _read(self) -> None:
+        iterator = aiter(self._source)
+        try:
+            async for row in iterator:
+                self._rows.append(row)
+                self._is_filled.set()
+                if len(self._rows) >= _MOST_ROWS:
+                    self._is_taken.clear()
+                    await self._is_taken.wait()
+        finally:
+            # In this task, which an `asyncio.timeout` around a yield needs.
+            if isinstance(iterator, AsyncGenerator):
+                await iterator.aclose()
 
 
 class _TaskLock:
@@ -211,7 +307,3 @@ class _TaskLock:
     async def during(self, work: Callable[[], Awaitable[R]]) -> R:
         async with self._lock:
             return await work()
-
-
-async def _next(iterator: AsyncIterator[R]) -> R:
-    return await anext(iterator, _END)

@@ -49,8 +49,9 @@ class AsyncService(AsyncResources):
     Streams, `load`, `load_all`, `export` and `run_sync` work in a thread of their own, so the event
     loop is never blocked. Cancelling their task cancels the request in flight, and ends the task
     once the thread has ended. The thread first finishes what it does between requests, such as
-    reading the next row of a source, or a query of a report. A cancelled load may have been stored;
-    a cancelled export leaves an existing file unchanged.
+    reading the next row of a source, or a query of a report. Cancelling the task again ends it at
+    once; the thread then ends at its next request. A cancelled load may have been stored; a
+    cancelled export leaves an existing file unchanged.
     """
 
     def __init__(self, session: Session, channel: AsyncChannel) -> None:
@@ -75,7 +76,8 @@ class AsyncService(AsyncResources):
         Args:
             kind: as for `Service.load`.
             source: as for `Service.load`; or an asynchronous iterable of dicts or records, which is
-                iterated on the event loop. Other sources are read in the thread.
+                iterated by one task of the event loop, up to 1,000 rows ahead; a generator is
+                closed before `load` ends. Other sources are read in the thread.
             customer_id: as for `Service.load`.
             keep_going: as for `Service.load`.
             dry_run: as for `Service.load`.
@@ -87,9 +89,9 @@ class AsyncService(AsyncResources):
         Raises:
             Error: as for `Service.load`.
         """
-        given = self._channel.iterated(source) if isinstance(source, AsyncIterable) else source
-        return await self.run_sync(
-            lambda service: service.load(
+
+        def load(given: LoadSource, service: Service) -> LoadResult:
+            return service.load(
                 kind,
                 given,
                 customer_id=customer_id,
@@ -97,7 +99,11 @@ class AsyncService(AsyncResources):
                 dry_run=dry_run,
                 progress=progress,
             )
-        )
+
+        if not isinstance(source, AsyncIterable):
+            return await self.run_sync(partial(load, source))
+        async with self._channel.iterated(source) as rows:
+            return await self.run_sync(partial(load, rows))
 
     async def load_all(
         self,
@@ -166,7 +172,8 @@ class AsyncService(AsyncResources):
             work: the function. Its argument is a :class:`comptroller.Service` with the connections
                 and the access token of this service. That service works only in this thread, until
                 the function returns. If the task is cancelled, the request of the service in
-                flight, or the next one, raises ``asyncio.CancelledError``.
+                flight, or the next one, raises ``asyncio.CancelledError``; if it is cancelled
+                again, so does each later request.
 
         Returns:
             The result of the function.

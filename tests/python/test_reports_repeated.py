@@ -1,0 +1,97 @@
+"""Reports give equal answers before and after the engine converts chains and assets."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from lines import claim, load
+
+pytest.importorskip("sqlglot")
+pytest.importorskip("duckdb")
+pytest.importorskip("polars")
+
+from comptroller.analysis.engines import duckdb as engine
+from random_stores import fill_randomly
+from report_stores import NAMES
+
+#: Their order differs between bytes, cases, languages and numbers.
+TEXTS = (
+    *("a", "B", "Z", "ä", "10", "9", "日本", "\U0001f600", "it's", '"quoted"', "back\\slash"),
+    *("NULL", "null", "%", "--", "two words", "'); DROP TABLE claims; --", "\u202e"),
+)
+BY = {
+    "claims_summary": ["chain", "asset", ("asset", "chain"), ("chain", "status"), ()],
+    "confirmation_times": ["chain", "asset", "month"],
+    "failures": ["chain", "asset"],
+    "anomalies": ["chain", "asset"],
+}
+
+
+def answers(svc: comptroller.Service, group: str) -> list[Any]:
+    """Returns the types and the rows of each report, in order."""
+    found = []
+    own = {
+        "group_statement": {"group": group, "month": "2026-02"},
+        "history": {"id": group},
+        "anomalies": {"band": 0.1},
+    }
+    for name in NAMES:
+        for by in BY.get(name, [None]):
+            named = own.get(name, {}) | ({} if by is None else {"by": by})
+            frame = getattr(svc.reports, name)(**named).to_polars()
+            found.append((name, by, frame.schema, frame.to_dicts()))
+    return found
+
+
+def fill_with_unusual_texts(svc: comptroller.Service, _seed: int) -> str:
+    group = "01900000-0000-7000-8000-0000000000aa"
+    pairs = product((*TEXTS, None), (*reversed(TEXTS), None))
+    statuses = ("CONFIRMED", "FAILED", "PENDING")
+    rows = [
+        claim(
+            payout_group_id=group,
+            blockchain=chain,
+            asset_type=asset,
+            onchain_status=statuses[number % 3],
+            created_at=f"2026-02-{number % 28 + 1:02d}T00:00:00Z",
+        )
+        for number, (chain, asset) in enumerate(pairs)
+    ]
+    load(svc, "claims", *rows)
+    return group
+
+
+def fill_without_chains(svc: comptroller.Service, _seed: int) -> str:
+    row = claim(blockchain=None, asset_type=None)
+    load(svc, "claims", row)
+    return str(row["payout_group_id"])
+
+
+@pytest.mark.parametrize("fill", [fill_randomly, fill_with_unusual_texts, fill_without_chains])
+def test_a_repeated_report_has_the_same_answer(
+    operator: comptroller.Service,
+    store_path: Path,
+    fill: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    group = fill(operator, 1)
+    conversions: list[int] = []
+    convert = engine.DuckDB._convert_repeated
+
+    def counted(self: engine.DuckDB) -> None:
+        conversions.append(1)
+        convert(self)
+
+    monkeypatch.setattr(engine.DuckDB, "_convert_repeated", counted)
+    with comptroller.open(store_path, read_only=True) as plain, monkeypatch.context() as never:
+        never.setattr(engine, "_CONVERTING_RUN", -1)
+        expected = answers(plain, group)
+    assert not conversions
+    assert any(rows for *_, rows in expected)
+    for _ in range(4):
+        assert answers(operator, group) == expected
+    assert conversions
