@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 from servers.callers import CUSTOMER
 
@@ -98,7 +99,7 @@ def ours(store: Path, *options: object) -> list[object]:
 
 def client(store: Path, *scopes: str) -> str:
     """Registers a client of the sample's customer; returns its credentials."""
-    add = [COMPTROLLER, "clients", "add", "bench", "--customer", CUSTOMER]
+    add = [COMPTROLLER, "clients", "add", f"bench {uuid4()}", "--customer", CUSTOMER]
     add += ["--db", store.resolve(), "--json"]
     for scope in scopes:
         add += ["--scope", scope]
