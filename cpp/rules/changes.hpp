@@ -27,7 +27,11 @@ bool set_given(R& record, const Request& request) {
       if constexpr (F::name == G::name && std::same_as<bare<T>, bare<typename G::Type>>) {
         if constexpr (is_optional<T>) {
           if (!given) return;
-          record.*G::member = *given;
+          if constexpr (is_optional<typename G::Type>) {
+            record.*G::member = given;
+          } else {
+            record.*G::member = *given;
+          }
         } else {
           record.*G::member = given;
         }
