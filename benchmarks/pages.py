@@ -156,7 +156,7 @@ def json_in_sql_of_views(folder: Path) -> dict[str, float]:
 
 
 def limit(folder: Path) -> dict[str, float]:
-    """Steps the store's own statement and copies the bytes of every column."""
+    """Steps a statement that selects the rows, and copies the bytes of every column."""
     program, store = stores.limit(folder, "page"), stores.need_store(folder)
     return {
         f"{size} {place}": float(stores.last_line(program, store, size, place, CALLS[size])[0])

@@ -153,8 +153,8 @@ def pages_row(plan: Plan) -> Row:
             "The figures are microseconds for the newest page (first) and for a page in the middle,"
             " by cursor (middle). stdlib is sqlite3 and json.dumps. JSON in SQL is"
             " json_group_array(json_object(...)), over a table of text (its best case) and over"
-            " comptroller's readable view. The limit steps comptroller's statement and copies the"
-            " bytes of every column."
+            " comptroller's readable view. The limit steps a statement that selects the rows from"
+            " comptroller's table, and copies the bytes of every column."
         ],
         ["", *cases],
         lines,

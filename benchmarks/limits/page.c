@@ -1,5 +1,5 @@
-// page STORE SIZE first|middle CALLS: the limit of a page. Steps the statement that the store runs
-// for a page of claims and copies the bytes of every column. Prints the median microseconds.
+// page STORE SIZE first|middle CALLS: the limit of a page. Steps a statement that selects the rows
+// of a page of claims and copies the bytes of every column. Prints the median microseconds.
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdio.h>
