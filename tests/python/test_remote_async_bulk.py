@@ -7,6 +7,7 @@ import io
 import json
 import os
 import threading
+from collections import UserDict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -212,6 +213,31 @@ def test_a_cancelled_load_ends_its_thread_and_the_service_stays_usable(
 
     asyncio.run(work())
     os.close(writable)
+
+
+def test_a_load_is_cancelled_while_its_thread_encodes_a_row() -> None:
+    there = Elsewhere(ok({}))
+    began, ended = threading.Event(), threading.Event()
+
+    class Slow(UserDict[str, Any]):
+        def __iter__(self) -> Iterator[str]:
+            began.set()
+            ended.wait()
+            return super().__iter__()
+
+    async def endless() -> AsyncIterator[Any]:
+        yield Slow(ROWS[0])
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        svc = there.connect_async()
+        task = asyncio.create_task(svc.load("identities", endless()))
+        await asyncio.to_thread(began.wait)
+        asyncio.get_running_loop().call_later(0.1, ended.set)
+        await cancelled(task)
+        await threads_end()
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize("is_stream", [False, True])

@@ -165,7 +165,8 @@ class _Job:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        # The loop's thread alone uses these. A second task runs for a call during the first.
+        self._runs = 0  # in progress, a second one inside a call; the job's thread alone uses it
+        # The loop's thread alone uses these. Each run has a task.
         self._tasks: list[asyncio.Task[Any]] = []
         self._is_cancelled = False
         self._is_abandoned = False  # the loop's thread sets it, the job's thread reads it too
@@ -178,11 +179,12 @@ class _Job:
         """
         future: Future[R] = Future()
         future.add_done_callback(lambda _: self._calls.put(_wake))
+        self._runs += 1
         try:
             if self._is_abandoned:
                 raise CancelledError
             try:
-                self._loop.call_soon_threadsafe(self._begin, work, future)
+                self._loop.call_soon_threadsafe(self._begin, work, future, self._runs - 1)
             except RuntimeError:  # the loop is closed
                 raise CancelledError from None
             # A run inside a call may take the _wake of this one, so `done` decides.
@@ -197,6 +199,8 @@ class _Job:
             if getcoroutinestate(work) == CORO_CREATED:
                 work.close()
             raise asyncio.CancelledError from None
+        finally:
+            self._runs -= 1
 
     async def call(self, function: Callable[[], R]) -> R:
         """Returns the result of a function that the thread executes while it waits in `run`."""
@@ -224,9 +228,13 @@ class _Job:
         for task in self._tasks:
             task.cancel()
 
-    def _begin(self, work: Coroutine[Any, Any, R], future: Future[R]) -> None:
+    def _begin(self, work: Coroutine[Any, Any, R], future: Future[R], outer: int) -> None:
         if self._is_cancelled or self._is_abandoned:
             self._is_cancelled = False  # a cancelled task gets one CancelledError too
+            future.cancel()
+            return
+        # The coroutine that made the call may have been cancelled, or have ended, during it.
+        if len(self._tasks) < outer or any(task.cancelling() for task in self._tasks):
             future.cancel()
             return
         task = self._loop.create_task(work)
