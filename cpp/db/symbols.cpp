@@ -11,6 +11,7 @@ namespace {
 
 // At most about 30 MB; the cache is emptied when it is full.
 constexpr std::size_t max_cached_symbols = 200'000;
+constexpr std::int64_t keys_in_gap = 1000;
 
 }  // namespace
 
@@ -41,12 +42,40 @@ std::optional<std::int64_t> Symbols::search(std::string_view text) {
 
 std::int64_t Symbols::intern(std::string_view text) {
   if (const auto key = find(text)) return *key;
-  const auto key = connection_.query("INSERT INTO symbols (text) VALUES ($text)")
-                       .bind("$text", Value::of(text))
-                       .insert();
+  std::optional<std::int64_t> key;
+  if (first_new_ > 0) {
+    if (add(next_new_, text)) key = next_new_++;
+  } else {
+    key = connection_.query("INSERT INTO symbols (text) VALUES ($text)")
+              .bind("$text", Value::of(text))
+              .insert();
+  }
   if (!key) throw Error(Code::internal, "a symbol was not inserted");
   remember(text, *key);
   return *key;
+}
+
+bool Symbols::add(std::int64_t key, std::string_view text) {
+  return connection_
+             .query("INSERT INTO symbols (key, text) VALUES ($key, $text) ON CONFLICT DO NOTHING")
+             .bind("$key", Value::of(key))
+             .bind("$text", Value::of(text))
+             .run() > 0;
+}
+
+void Symbols::leave_gap() {
+  Query last = connection_.query("SELECT max(key) FROM symbols");
+  first_new_ = (last.step() ? last.column(0).integer : 0) + keys_in_gap + 1;
+  next_new_ = first_new_;
+}
+
+bool Symbols::add_new(Symbols& copy) {
+  Query added = copy.connection_.query("SELECT key, text FROM symbols WHERE key >= $first");
+  added.bind("$first", Value::of(copy.first_new_));
+  while (added.step()) {
+    if (!add(added.column(0).integer, added.column(1).bytes)) return false;
+  }
+  return true;
 }
 
 void Symbols::remember(std::string_view text, std::int64_t key) {

@@ -45,6 +45,13 @@ class Symbols {
   // Returns the key of a text; stores a new text. Only inside a write transaction.
   std::int64_t intern(std::string_view text);
 
+  // For a private copy of a database. New texts get keys after a gap, so that `add_new` can add
+  // them to a later state of the database.
+  void leave_gap();
+  // Adds the texts that were new in a private copy. Returns false if one of them, or its key, is
+  // taken.
+  bool add_new(Symbols& copy);
+
   // Empties the cache, because a transaction that was undone may have added pairs.
   void forget();
 
@@ -66,6 +73,7 @@ class Symbols {
   std::optional<std::int64_t> search(std::string_view text);
   std::string_view look_up(std::int64_t key);
   void remember(std::string_view text, std::int64_t key);
+  bool add(std::int64_t key, std::string_view text);
   void forget_keys();
 
   Connection& connection_;
@@ -73,6 +81,8 @@ class Symbols {
   std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> keys_;
   std::vector<std::string> texts_;  // by key; empty if not cached
   std::string beyond_;              // the last text of a key too large to be cached
+  std::int64_t first_new_ = 0;      // the first key after the gap; 0 if there is none
+  std::int64_t next_new_ = 0;
 };
 
 }  // namespace comptroller::db

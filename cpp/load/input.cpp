@@ -34,7 +34,15 @@ FileInput::FileInput(std::string path) : path_(std::move(path)) {
     ::close(descriptor_);
     throw_unreadable(path_, failure != 0 ? failure : EISDIR);
   }
-  if (S_ISREG(status.st_mode)) size_ = static_cast<std::uint64_t>(status.st_size);
+  if (!S_ISREG(status.st_mode)) return;
+  size_ = static_cast<std::uint64_t>(status.st_size);
+  begin_ = ::lseek(descriptor_, 0, SEEK_CUR);  // not 0 if /dev/fd shares an open file
+}
+
+void FileInput::rewind() {
+  if (::lseek(descriptor_, begin_, SEEK_SET) < 0) {
+    throw Error::of_system(errno, path_ + " cannot be read again");
+  }
 }
 
 FileInput::~FileInput() {

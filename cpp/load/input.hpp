@@ -20,8 +20,11 @@ class Input {
   // Whether the loading thread must read. Otherwise parsing threads read, which is faster.
   virtual bool is_for_loading_thread() const { return false; }
 
-  // The number of bytes, if it is known in advance.
+  // The number of bytes, if it is known in advance; the input can then be read again.
   virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
+
+  // Continues at the first byte.
+  virtual void rewind() {}
 
   // Makes a read that waits in another thread return soon; its result is not used.
   virtual void abandon() noexcept {}
@@ -41,10 +44,12 @@ class FileInput : public Input {
 
   // nullopt for a pipe or a device.
   std::optional<std::uint64_t> size() const override { return size_; }
+  void rewind() override;
 
  private:
   std::string path_;
   int descriptor_ = -1;
+  std::int64_t begin_ = 0;
   std::optional<std::uint64_t> size_;
 };
 

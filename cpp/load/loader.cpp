@@ -7,6 +7,7 @@
 #include "load/parsed_lines.hpp"
 #include "service/authorisation.hpp"
 #include "service/ingestion.hpp"
+#include "store/customers.hpp"
 #include "store/jurisdiction_changes.hpp"
 #include "store/operator_indexes.hpp"
 
@@ -30,26 +31,24 @@ template <Record Line>
 class Loader {
  public:
   Loader(service::Service& service, const Principal& principal, Input& input,
-         const LoadOptions& options)
+         const LoadOptions& options, bool may_prepare)
       : service_(service),
         principal_(principal),
         options_(options),
+        may_prepare_(may_prepare),
         size_(input.size()),
         source_(input) {}
 
-  Result load() {
+  // Returns nullopt if a load that was prepared must begin again, because of other writes since.
+  std::optional<Result> load() {
     do {
       Result before = result_;
       const std::size_t listed_before = rejections_.size();
       try {
+        prepare();
         if (is_fetched_first()) fetch();
-        service_.database()->write_bulk(
-            [&](db::Connection& connection) {
-              write_part(connection);
-              check_interrupt();
-              return result_.committed;
-            },
-            filling());
+        if (needs_writer()) write();
+        prepared_.reset();
       } catch (...) {
         service_.resume_background_work();
         if (!before.committed) throw;
@@ -58,6 +57,7 @@ class Loader {
         throw Interrupted(std::current_exception(), before);
       }
       service_.resume_background_work();
+      if (is_outdated_) return std::nullopt;
     } while (!is_at_end_);
     result_.unknown_members = source_.unknown_members();
     result_.rejections = std::move(rejections_);
@@ -78,7 +78,7 @@ class Loader {
 
   // Whether to read the next lines before the write lock is taken.
   bool is_fetched_first() const {
-    if (position_ < lines_.size()) return false;
+    if (prepared_ || position_ < lines_.size()) return false;
     return is_in_parts() || (needs_no_index && !source_.is_in_this_thread());
   }
 
@@ -90,45 +90,113 @@ class Loader {
     return {Line::table, read < bytes_known_of_stream ? read : bytes_of_stream};
   }
 
+  // Takes the lines of a new table without the writer, if the driver can and the input can be read
+  // again.
+  void prepare() {
+    if (!may_prepare_ || !size_) return;
+    prepared_ = service_.database()->prepare(filling());
+    if (!prepared_) return;
+    prepared_->connection().symbols().leave_gap();
+    begin_filling(prepared_->connection());
+    begin(prepared_->connection());
+    take_lines(Clock::time_point::max());
+  }
+
+  // Whether to commit the lines that were taken.
+  bool is_accepted() const {
+    return !options_.dry_run && (result_.rejected == 0 || options_.keep_going);
+  }
+  bool needs_writer() const {
+    return !prepared_ || !is_at_end_ || !deferred_.empty() || is_accepted();
+  }
+
+  void write() {
+    db::Filling filled = filling();
+    filled.prepared = prepared_.get();
+    service_.database()->write_bulk(
+        [&](db::Connection& connection) {
+          write_part(connection);
+          check_interrupt();
+          return result_.committed;
+        },
+        filled);
+  }
+
   // Writes all lines, or with keep_going the lines up to the next commit.
   void write_part(db::Connection& connection) {
-    if (is_in_parts()) return take_lines(connection, Clock::now() + max_hold);
-    store::defer_operator_indexes(connection);
-    if (needs_no_index) connection.begin_filling(Line::table);
-    take_lines(connection, Clock::time_point::max());
+    if (is_in_parts()) {
+      begin(connection);
+      return take_rest(connection, Clock::now() + max_hold);
+    }
+    if (!prepared_) {
+      begin_filling(connection);
+      begin(connection);
+    } else if (&connection != &prepared_->connection() && !continue_on(connection)) {
+      is_outdated_ = true;
+      return;
+    }
+    take_rest(connection, Clock::time_point::max());
     if (!result_.committed) return;
     store::resume_operator_indexes(connection);
     store::make_operator_indexes(connection);
   }
 
-  void take_lines(db::Connection& connection, Clock::time_point end) {
+  void begin_filling(db::Connection& connection) {
+    store::defer_operator_indexes(connection);
+    if (needs_no_index) connection.begin_filling(Line::table);
+  }
+
+  void begin(db::Connection& connection) {
+    ingestion_.emplace(connection, principal_, options_.customer_id, service_.environment().now(),
+                       service_.environment().make_id);
+  }
+
+  // Moves what was prepared to a later state of the database. Returns false if it cannot, or if the
+  // state does not allow the same lines.
+  bool continue_on(db::Connection& connection) {
+    db::Connection& before = prepared_->connection();
+    if (!connection.symbols().add_new(before.symbols())) return false;
+    store::defer_operator_indexes(connection);
+    store::add_customers_of(connection, before);
+    service::Ingestion ingestion(connection, *std::move(ingestion_));
+    ingestion_.emplace(std::move(ingestion));
+    return connection.continue_filling(before) && ingestion_->is_current();
+  }
+
+  // Takes the remaining lines, or those until the time `end`, and completes the write.
+  void take_rest(db::Connection& connection, Clock::time_point end) {
     const bool is_whole = end == Clock::time_point::max();
-    service::Ingestion ingestion(connection, principal_, options_.customer_id,
-                                 service_.environment().now(), service_.environment().make_id);
-    while (!is_at_end_) {
+    do {
+      take_lines(end);
+      take_deferred(connection);
+    } while (is_whole && !is_at_end_);
+    result_.committed = is_accepted();
+    if (!result_.committed) return;
+    connection.end_filling();
+    ingestion_->finish();
+    // A whole load has no time limit, so it also rewrites the claims of groups that changed.
+    while (is_whole && store::continue_jurisdiction_changes(connection)) check_interrupt();
+  }
+
+  // Takes lines until the end of the input, the time `end`, or many lines are deferred.
+  void take_lines(Clock::time_point end) {
+    const bool is_whole = end == Clock::time_point::max();
+    while (!is_at_end_ && deferred_bytes_ <= max_deferred_bytes) {
       const std::size_t left = lines_.size() - position_;
       if (left == 0) {
         fetch();
         continue;
       }
       const std::size_t count = is_whole ? left : std::min(left, lines_between_time_checks);
-      take(ingestion, std::span(lines_).subspan(position_, count));
+      take(std::span(lines_).subspan(position_, count));
       position_ += count;
       const bool is_next_here = position_ < lines_.size() || source_.is_ready();
       if (!is_whole && (Clock::now() >= end || !is_next_here)) break;
-      if (deferred_bytes_ > max_deferred_bytes) take_deferred(connection, ingestion);
     }
-    take_deferred(connection, ingestion);
-    result_.committed = !options_.dry_run && (result_.rejected == 0 || options_.keep_going);
-    if (!result_.committed) return;
-    connection.end_filling();
-    ingestion.finish();
-    // A whole load has no time limit, so it also rewrites the claims of groups that changed.
-    while (is_whole && store::continue_jurisdiction_changes(connection)) check_interrupt();
   }
 
   // Takes the deferred lines in their order, after the filling.
-  void take_deferred(db::Connection& connection, service::Ingestion& ingestion) {
+  void take_deferred(db::Connection& connection) {
     if (deferred_.empty()) return;
     connection.end_filling();
     std::vector<ParsedLine<Line>> lines = std::exchange(deferred_, {});
@@ -137,7 +205,7 @@ class Loader {
     for (std::size_t begin = 0; begin < lines.size(); begin += lines_at_once) {
       report_progress();
       const std::size_t count = std::min(lines_at_once, lines.size() - begin);
-      take(ingestion, std::span(lines).subspan(begin, count));
+      take(std::span(lines).subspan(begin, count));
     }
     is_taking_deferred_ = false;
     // Rejections are listed in the order of lines.
@@ -164,14 +232,14 @@ class Loader {
     if (options_.check_interrupt) options_.check_interrupt();
   }
 
-  void take(service::Ingestion& ingestion, std::span<ParsedLine<Line>> lines) {
+  void take(std::span<ParsedLine<Line>> lines) {
     std::vector<Line*> records;
     records.reserve(lines.size());
     for (ParsedLine<Line>& line : lines) {
       if (line.record) records.push_back(&*line.record);
     }
     const std::vector<service::LineResult> results =
-        ingestion.take(std::span<Line* const>(records));
+        ingestion_->take(std::span<Line* const>(records));
     auto result = results.begin();
     for (ParsedLine<Line>& line : lines) {
       const bool was_deferred = line.number > 0;
@@ -210,8 +278,12 @@ class Loader {
   service::Service& service_;
   const Principal& principal_;
   const LoadOptions& options_;
+  bool may_prepare_;
   std::optional<std::uint64_t> size_;  // of the input
   ParsedLines<Line> source_;
+  std::unique_ptr<db::Preparation> prepared_;
+  std::optional<service::Ingestion> ingestion_;
+  bool is_outdated_ = false;  // what was prepared
   std::vector<ParsedLine<Line>> lines_;
   std::size_t position_ = 0;
   bool is_at_end_ = false;
@@ -223,6 +295,16 @@ class Loader {
   Result result_;
 };
 
+template <Record Line>
+Result load_lines(service::Service& service, const Principal& principal, Input& input,
+                  const LoadOptions& options) {
+  if (auto result = Loader<Line>(service, principal, input, options, true).load()) {
+    return *std::move(result);
+  }
+  input.rewind();
+  return *Loader<Line>(service, principal, input, options, false).load();
+}
+
 }  // namespace
 
 Result load(service::Service& service, const Principal& principal, Input& input,
@@ -233,7 +315,7 @@ Result load(service::Service& service, const Principal& principal, Input& input,
   Result result;
   store::visit_table(options.kind, [&]<Record R>() {
     using Line = std::conditional_t<std::same_as<R, StoredIdentity>, IdentityLine, R>;
-    result = Loader<Line>(service, principal, input, options).load();
+    result = load_lines<Line>(service, principal, input, options);
   });
   return result;
 }

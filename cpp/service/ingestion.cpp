@@ -38,6 +38,22 @@ store::Stored<R> stored_record(db::Connection& connection, const R& line) {
 
 }  // namespace
 
+Ingestion::Ingestion(db::Connection& connection, Ingestion before)
+    : connection_(connection),
+      principal_(before.principal_),
+      customer_(std::move(before.customer_)),
+      now_(before.now_),
+      make_id_(std::move(before.make_id_)),
+      groups_(std::move(before.groups_)),
+      has_forgotten_groups_(before.has_forgotten_groups_),
+      last_customer_(std::move(before.last_customer_)) {}
+
+bool Ingestion::is_current() {
+  return !has_forgotten_groups_ && std::ranges::all_of(groups_, [&](const auto& group) {
+    return store::group_facts(connection_, group.first) == group.second.facts;
+  });
+}
+
 template <Record Line>
 std::vector<LineResult> Ingestion::take(std::span<Line* const> lines) {
   std::vector<LineResult> results(lines.size());
@@ -243,7 +259,10 @@ Ingestion::Group& Ingestion::group(const GroupId& id) {
   const std::int64_t symbol = connection_.symbols().intern(id.value);
   const auto known = groups_.find(symbol);
   if (known != groups_.end()) return known->second;
-  if (groups_.size() >= max_cached_groups) finish();
+  if (groups_.size() >= max_cached_groups) {
+    finish();
+    has_forgotten_groups_ = true;
+  }
   return groups_.emplace(symbol, Group{store::group_facts(connection_, symbol), {}, {}})
       .first->second;
 }

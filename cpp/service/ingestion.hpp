@@ -40,6 +40,11 @@ class Ingestion {
         now_(now),
         make_id_(std::move(make_id)) {}
 
+  // Continues on a connection to a later state of the database, before `finish`.
+  Ingestion(db::Connection& connection, Ingestion before);
+  // Whether the lines that were taken are valid in the present state of the database.
+  bool is_current();
+
   // Takes lines; the results are the same as if the lines were taken one by one. Sets the customer
   // of a line without one. Lines are deferred only while their table is being filled.
   template <Record Line>
@@ -96,7 +101,8 @@ class Ingestion {
   Timestamp now_;
   rules::MakeId make_id_;
   std::unordered_map<std::int64_t, Group> groups_;  // by the symbol of the id
-  std::string last_customer_;                       // this customer exists
+  bool has_forgotten_groups_ = false;
+  std::string last_customer_;  // this customer exists
 };
 
 }  // namespace comptroller::service

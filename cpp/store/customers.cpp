@@ -9,14 +9,22 @@ namespace {
 // A write indexes at most so many rows before it answers.
 constexpr std::int64_t max_rows_to_index = 10'000;
 
+bool add(db::Connection& connection, std::int64_t key) {
+  return connection.query("INSERT INTO customers (key) VALUES ($key) ON CONFLICT DO NOTHING")
+             .bind("$key", Value::of(key))
+             .run() > 0;
+}
+
 }  // namespace
 
 void ensure_customer(db::Connection& connection, std::string_view customer) {
-  const std::int64_t added =
-      connection.query("INSERT INTO customers (key) VALUES ($key) ON CONFLICT DO NOTHING")
-          .bind("$key", Value::of(connection.symbols().intern(customer)))
-          .run();
-  if (added > 0) make_operator_indexes(connection, max_rows_to_index);
+  const std::int64_t key = connection.symbols().intern(customer);
+  if (add(connection, key)) make_operator_indexes(connection, max_rows_to_index);
+}
+
+void add_customers_of(db::Connection& connection, db::Connection& copy) {
+  db::Query keys = copy.query("SELECT key FROM customers");
+  while (keys.step()) add(connection, keys.column(0).integer);
 }
 
 Ownership ownership(db::Connection& connection, const std::optional<std::string>& customer) {

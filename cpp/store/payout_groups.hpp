@@ -33,6 +33,8 @@ struct GroupFacts {
   bool is_known = false;
   std::int64_t customer = 0;                 // symbol
   std::optional<std::int64_t> jurisdiction;  // symbol
+
+  friend bool operator==(const GroupFacts&, const GroupFacts&) = default;
 };
 GroupFacts group_facts(db::Connection& connection, std::int64_t group_symbol);
 

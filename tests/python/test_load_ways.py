@@ -16,6 +16,26 @@ from examples import GROUP, LATER, LINES, NOON
 
 BY_STATEMENTS = "COMPTROLLER_LOAD_BY_STATEMENTS"
 MIB = 1 << 20
+SYMBOLS = {
+    ("customers", "key"),
+    ("orchestrations", "status"),
+    ("payout_groups", "id"),
+    ("payout_groups", "onchain_status"),
+    ("jurisdiction_changes", "group_id"),
+}
+SYMBOL_COLUMNS = {
+    "customer_id",
+    "reason_code",
+    "source_asset",
+    "destination_asset",
+    "orchestration_rule_id",
+    "payout_group_id",
+    "asset_type",
+    "jurisdiction",
+    "claim_type",
+    "claim_schedule_id",
+    "blockchain",
+}
 ROWS = 3000  # more than 1 MiB, below which a load always uses statements
 
 FOREIGN_GROUP = "00000000-0000-4000-8000-00000000ffff"
@@ -167,14 +187,25 @@ def schema_changes(path: Path) -> int:
 
 
 def everything(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """All rows and the schema, with the texts of symbols instead of their keys."""
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     tables = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
-    rows = {
-        name: connection.execute(f"SELECT * FROM {name} ORDER BY 1").fetchall()
-        for (name,) in tables
-        if name not in ("secrets", "sqlite_stat1")
-    }
+
+    def expression(table: str, column: str) -> str:
+        if (table, column) not in SYMBOLS and column not in SYMBOL_COLUMNS:
+            return column
+        return f"(SELECT text FROM symbols WHERE key = {table}.{column})"
+
+    rows = {}
+    for (name,) in tables:
+        if name in ("secrets", "sqlite_stat1"):
+            continue
+        columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
+        selected = ", ".join(
+            expression(name, column) for column in columns if (name, column) != ("symbols", "key")
+        )
+        rows[name] = connection.execute(f"SELECT {selected} FROM {name} ORDER BY 1").fetchall()
     schema = connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2")
     rows["schema"] = schema.fetchall()
     connection.close()

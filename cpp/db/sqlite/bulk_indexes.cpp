@@ -30,6 +30,13 @@ void SqliteConnection::begin_filling(std::string_view table) {
   execute(drops);
 }
 
+bool SqliteConnection::continue_filling(Connection& prepared) {
+  TableFiller* const before = static_cast<SqliteConnection&>(prepared).filler_.get();
+  if (private_copy_ == nullptr || before == nullptr) return false;
+  filler_ = private_copy_->start(before->table());
+  return filler_ && filler_->take_rows(*before);
+}
+
 void SqliteConnection::end_filling() {
   if (filler_) return private_copy_->finish(std::move(filler_));
   if (dropped_indexes_.empty()) return;

@@ -51,6 +51,7 @@ class SqliteConnection final : public Connection {
   std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
                                     const BindRow& bind) override;
   void begin_filling(std::string_view table) override;
+  bool continue_filling(Connection& prepared) override;
   void end_filling() override;
   void begin_snapshot() override;
   void end_snapshot() noexcept override;

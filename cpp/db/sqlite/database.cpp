@@ -57,6 +57,9 @@ class SqliteDatabase final : public Database {
                    std::function<void(std::exception_ptr)> done) override {
     writer().write_later(std::move(work), std::move(done));
   }
+  std::unique_ptr<Preparation> prepare(const Filling& filling) override {
+    return writer().prepare(filling);
+  }
   void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) override {
     writer().write_bulk(work, filling);
   }

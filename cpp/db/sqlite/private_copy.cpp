@@ -120,8 +120,12 @@ PrivateCopy::~PrivateCopy() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+bool PrivateCopy::suits(const Filling& filling) {
+  return !filling.table.empty() && filling.bytes >= min_bytes && !is_switched_off();
+}
+
 std::unique_ptr<PrivateCopy> PrivateCopy::make(SqliteConnection& live, const Filling& filling) {
-  if (filling.table.empty() || filling.bytes < min_bytes || is_switched_off()) return nullptr;
+  if (!suits(filling)) return nullptr;
   const auto bytes = static_cast<std::uint64_t>(live.read_number("PRAGMA page_count")) * page_size;
   if (bytes > filling.bytes) return nullptr;
   if (live.query("SELECT 1 FROM " + std::string(filling.table) + " LIMIT 1").step()) {
@@ -270,7 +274,7 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   step(backup, 0, target);
   require_place(live);
   // The lock now prevents other writes.
-  if (watch_->read_number("PRAGMA data_version") != version_) {
+  if (!is_current()) {
     throw Error(
         Code::unavailable,
         "another program wrote to the store, or truncated its log, during the load; nothing was "

@@ -15,20 +15,25 @@ namespace comptroller::db::sqlite {
 inline constexpr const char* private_copy_suffix = "-filling";
 
 // The copy has no name while it is in use, so it disappears with the process. The caller holds the
-// write lock during its lifetime. For one thread at a time.
+// write lock while it makes and adopts the copy. For one thread at a time.
 class PrivateCopy {
  public:
   ~PrivateCopy();
   PrivateCopy(const PrivateCopy&) = delete;
   PrivateCopy& operator=(const PrivateCopy&) = delete;
 
+  // Whether `make` may succeed: there is a table to fill, the input is not small, and the
+  // environment does not have COMPTROLLER_LOAD_BY_STATEMENTS=1.
+  static bool suits(const Filling& filling);
   // Returns nullptr if statements are better or necessary: the table has rows, the database is
-  // larger than the input, the file is unusual, or the environment has
-  // COMPTROLLER_LOAD_BY_STATEMENTS=1. `live` must not be in a transaction.
+  // larger than the input, the file is unusual, or a copy does not suit. `live` must not be in a
+  // transaction.
   static std::unique_ptr<PrivateCopy> make(SqliteConnection& live, const Filling& filling);
 
   // The connection to the copy, inside a transaction. Its begin_filling writes the table's b-trees.
   SqliteConnection& connection() { return *connection_; }
+  // Whether the database has not been written since the copy was made.
+  bool is_current() { return watch_->read_number("PRAGMA data_version") == version_; }
   // Verifies the copy and makes it the content of the database that `live` writes. Returns the
   // number of frames that are then in the log; if that is unknown, of this write. Throws, and
   // leaves the database unchanged, if the verification fails or another program wrote to the

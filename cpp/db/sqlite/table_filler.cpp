@@ -212,6 +212,18 @@ void TableFiller::add() {
   }
 }
 
+bool TableFiller::take_rows(TableFiller& other) {
+  if (table_ != other.table_ || columns_ != other.columns_ ||
+      !std::ranges::equal(indexes_, other.indexes_, &Index::has_entries_of)) {
+    return false;
+  }
+  sorters_ = std::move(other.sorters_);
+  records_ = std::move(other.records_);
+  rows_ = other.rows_;
+  unique_values_ = std::move(other.unique_values_);
+  return true;
+}
+
 void TableFiller::write(int descriptor, NewPages& pages,
                         const std::function<void()>& check_interrupt) {
   unique_values_ = {};

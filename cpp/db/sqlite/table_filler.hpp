@@ -28,6 +28,11 @@ class TableFiller {
     std::vector<std::string> names;       // of these columns
     std::optional<std::size_t> required;  // rows in which this column is NULL have no entry
     std::string required_name;
+
+    // Whether it has the same entries for the same rows.
+    bool has_entries_of(const Index& other) const {
+      return name == other.name && columns == other.columns && required == other.required;
+    }
   };
 
   // Returns nullptr if the table is not empty, or has a feature that only SQLite's own INSERT
@@ -41,6 +46,9 @@ class TableFiller {
   // rows that SQLite would convert or reject.
   std::vector<Insertion> insert(const InsertStatement& statement, std::size_t rows,
                                 const Connection::BindRow& bind);
+  // Takes all rows of a filler of the same table in another copy of the database, which gets no
+  // more rows. Returns false if the tables differ.
+  bool take_rows(TableFiller& other);
   // Writes all trees, two at a time, into new pages of a file; their roots replace the empty roots.
   // The caller's thread calls `check_interrupt` regularly, which may throw.
   void write(int descriptor, NewPages& pages, const std::function<void()>& check_interrupt);
@@ -55,6 +63,8 @@ class TableFiller {
     std::string name;
     Affinity affinity = Affinity::none;
     bool is_required = false;
+
+    friend bool operator==(const Column&, const Column&) = default;
   };
   class Row;
   // A set of fingerprints with open addressing; 0 is a free slot.

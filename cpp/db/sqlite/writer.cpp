@@ -4,9 +4,7 @@
 #include <bit>
 #include <csignal>
 #include <memory>
-#include <optional>
 
-#include "db/sqlite/private_copy.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
@@ -15,26 +13,30 @@ namespace {
 
 constexpr std::size_t max_batch_size = 256;
 
-// The writer that this thread waits for or works with. A signal handler that runs on this thread
-// meanwhile cannot write with it, because it would wait for its own thread.
-thread_local const Writer* writer_of_thread = nullptr;
-
-class Writing {
- public:
-  explicit Writing(const Writer* writer) { writer_of_thread = writer; }
-  ~Writing() { writer_of_thread = before_; }
-  Writing(const Writing&) = delete;
-  Writing& operator=(const Writing&) = delete;
-
- private:
-  const Writer* before_ = writer_of_thread;
-};
+thread_local const Writing* writing_of_thread = nullptr;
 
 [[noreturn]] void throw_busy() {
   throw Error(Code::unavailable, "the writer is busy; try again later");
 }
 
 }  // namespace
+
+Writing::Writing(const Writer& writer, bool is_bulk)
+    : writer_(writer), is_bulk_(is_bulk), before_(writing_of_thread) {
+  writing_of_thread = this;
+}
+
+Writing::~Writing() {
+  writing_of_thread = before_;
+}
+
+void Writing::refuse(const Writer& writer) {
+  const Writing* const writing = writing_of_thread;
+  if (writing == nullptr || &writing->writer_ != &writer) return;
+  throw Error(Code::unsupported, writing->is_bulk_
+                                     ? "this thread is loading; write once the load has ended"
+                                     : "this thread is writing; write once that has ended");
+}
 
 Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
                const Interrupt& interrupt, std::chrono::milliseconds max_wait)
@@ -59,14 +61,6 @@ Writer::~Writer() {
     later_turn_.notify_one();
   }
   if (later_thread_.joinable()) later_thread_.join();
-}
-
-void Writer::refuse_nesting() const {
-  if (writer_of_thread == this && in_bulk_ != std::this_thread::get_id()) {
-    throw Error(Code::unsupported, "this thread is writing; write once that has ended");
-  }
-  if (in_bulk_ != std::this_thread::get_id()) return;
-  throw Error(Code::unsupported, "this thread is loading; write once the load has ended");
 }
 
 void Writer::wait_for_turn(Task& task) {
@@ -145,8 +139,8 @@ void Writer::report(TaskQueue later) noexcept {
 }
 
 void Writer::write(const std::function<void(Connection&)>& work) {
-  refuse_nesting();
-  const Writing writing(this);
+  Writing::refuse(*this);
+  const Writing writing(*this);
   Task task;
   task.work = std::ref(work);
   wait_for_turn(task);
@@ -174,7 +168,7 @@ void Writer::run_later() noexcept {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's own threads handle signals
-  const Writing writing(this);
+  const Writing writing(*this);
   const auto leads = [&] {
     return !queue_.is_empty() && queue_.first()->done &&
            queue_.first()->state == Task::State::leading;
@@ -338,33 +332,6 @@ void Writer::checkpoint_if_due() noexcept {
   // commit encounters it again.
   sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
                             nullptr);
-}
-
-void Writer::write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) {
-  refuse_nesting();
-  const Writing writing(this);
-  Task task;
-  wait_for_turn(task);
-  std::optional<LockGuard> guard;  // held until a failed write is undone
-  try {
-    guard.emplace(write_lock_, task.deadline, &interrupt_);
-    connection_.set_deadline(task.deadline);
-    if (connection_.in_transaction()) undo();  // of an earlier transaction whose rollback failed
-    connection_.set_interrupt(&interrupt_);
-    if (const auto copy = PrivateCopy::make(connection_, filling)) {
-      run_in_copy(*copy, work);
-    } else {
-      begin();
-      run_bulk(work);
-    }
-  } catch (...) {
-    task.failure = std::current_exception();
-    end_bulk();
-    undo();
-  }
-  guard.reset();
-  stop_leading(take_alone(task));
-  if (task.failure) std::rethrow_exception(task.failure);
 }
 
 }  // namespace comptroller::db::sqlite

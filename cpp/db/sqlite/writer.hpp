@@ -4,10 +4,10 @@
 // waits for.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -18,6 +18,25 @@
 namespace comptroller::db::sqlite {
 
 class PrivateCopy;
+class Writer;
+
+// Marks that this thread waits for a writer or works with it. A signal handler or a callback that
+// runs on the thread meanwhile cannot write with it, because it would wait for its own thread.
+class Writing {
+ public:
+  explicit Writing(const Writer& writer, bool is_bulk = false);
+  ~Writing();
+  Writing(const Writing&) = delete;
+  Writing& operator=(const Writing&) = delete;
+
+  // Throws unsupported if this thread is marked.
+  static void refuse(const Writer& writer);
+
+ private:
+  const Writer& writer_;
+  bool is_bulk_;
+  const Writing* before_;
+};
 
 // Safe for many threads. A write is reported as done only after its transaction was committed, even
 // if memory runs out: between taking a task from the queue and reporting its outcome, only the work
@@ -32,11 +51,12 @@ class Writer {
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // See Database::write, write_later and write_bulk. Running work must not call these functions;
-  // they throw unsupported.
+  // See Database::write, write_later, prepare and write_bulk. Running work must not call these
+  // functions; they throw unsupported.
   void write(const std::function<void(Connection&)>& work);
   void write_later(std::function<void(Connection&)> work,
                    std::function<void(std::exception_ptr)> done);
+  std::unique_ptr<Preparation> prepare(const Filling& filling);
   void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling);
   Commits commits() const;
 
@@ -57,10 +77,9 @@ class Writer {
   TaskQueue take_alone(Task& task);
   void run(const TaskQueue& batch, const Task& leader) noexcept;
   void run_one(Task& task, bool is_alone);
+  void run_alone(const std::function<void()>& work);
   void run_bulk(const std::function<bool(Connection&)>& work);
   void run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work);
-  void end_bulk() noexcept;
-  void refuse_nesting() const;
   void begin();
   void commit(Deadline deadline);
   void count(const TaskQueue& batch) noexcept;
@@ -81,8 +100,7 @@ class Writer {
   bool has_later_ = false;  // whether writes of write_later may be queued
   bool is_ending_ = false;
   std::condition_variable later_turn_;
-  std::thread later_thread_;              // started by the first write_later
-  std::atomic<std::thread::id> in_bulk_;  // the thread of the running bulk write
+  std::thread later_thread_;  // started by the first write_later
 };
 
 }  // namespace comptroller::db::sqlite

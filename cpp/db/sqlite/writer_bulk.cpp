@@ -1,20 +1,80 @@
 // The writer's bulk writes, in the database itself or in a private copy of it.
+#include <optional>
+#include <utility>
+
 #include "db/sqlite/private_copy.hpp"
 #include "db/sqlite/writer.hpp"
 
 namespace comptroller::db::sqlite {
 
-void Writer::end_bulk() noexcept {
-  connection_.set_interrupt(nullptr);
-  in_bulk_ = std::thread::id();
+namespace {
+
+class PreparedCopy final : public Preparation {
+ public:
+  explicit PreparedCopy(const Writer& writer) : writing_(writer, true) {}
+  Connection& connection() override { return copy->connection(); }
+
+  std::unique_ptr<PrivateCopy> copy;
+
+ private:
+  Writing writing_;
+};
+
+}  // namespace
+
+std::unique_ptr<Preparation> Writer::prepare(const Filling& filling) {
+  if (!PrivateCopy::suits(filling)) return nullptr;
+  Writing::refuse(*this);
+  auto prepared = std::make_unique<PreparedCopy>(*this);
+  run_alone([&] { prepared->copy = PrivateCopy::make(connection_, filling); });
+  if (!prepared->copy) return nullptr;
+  prepared->copy->connection().set_interrupt(&interrupt_);
+  return prepared;
+}
+
+void Writer::write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) {
+  auto* const prepared = static_cast<PreparedCopy*>(filling.prepared);
+  if (prepared == nullptr) Writing::refuse(*this);
+  const Writing writing(*this, true);
+  run_alone([&] {
+    std::unique_ptr<PrivateCopy> made;
+    PrivateCopy* copy = prepared == nullptr ? nullptr : prepared->copy.get();
+    if (copy == nullptr || !copy->is_current()) {
+      made = PrivateCopy::make(connection_, filling);
+      copy = made.get();
+    }
+    if (copy != nullptr) return run_in_copy(*copy, work);
+    begin();
+    run_bulk(work);
+  });
+}
+
+// Runs `work` while no other thread or process writes.
+void Writer::run_alone(const std::function<void()>& work) {
+  Task task;
+  wait_for_turn(task);
+  std::optional<LockGuard> guard;  // held until a failed write is undone
+  try {
+    guard.emplace(write_lock_, task.deadline, &interrupt_);
+    connection_.set_deadline(task.deadline);
+    if (connection_.in_transaction()) undo();  // of an earlier transaction whose rollback failed
+    connection_.set_interrupt(&interrupt_);
+    work();
+    connection_.set_interrupt(nullptr);
+  } catch (...) {
+    task.failure = std::current_exception();
+    connection_.set_interrupt(nullptr);
+    undo();
+  }
+  guard.reset();
+  stop_leading(take_alone(task));
+  if (task.failure) std::rethrow_exception(task.failure);
 }
 
 void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
-  in_bulk_ = std::this_thread::get_id();
   connection_.set_deadline(Deadline::max());
-  connection_.set_interrupt(&interrupt_);
   const bool keeps = work(connection_);
-  end_bulk();
+  connection_.set_interrupt(nullptr);
   if (!keeps) return undo();
   commit(Clock::now() + max_wait_);
   if (frames_in_log_ < frames_to_checkpoint) return;
@@ -22,12 +82,10 @@ void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
 }
 
 void Writer::run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work) {
-  in_bulk_ = std::this_thread::get_id();
   copy.connection().set_interrupt(&interrupt_);
   connection_.set_deadline(Deadline::max());
   const bool keeps = work(copy.connection());
   if (keeps) frames_in_log_ = copy.adopt(connection_, commit_lock_, max_wait_);
-  end_bulk();
 }
 
 }  // namespace comptroller::db::sqlite
