@@ -39,8 +39,7 @@ class Loader {
         size_(input.size()),
         source_(input) {}
 
-  // Returns nullopt if a load that was prepared must begin again, because of other writes since.
-  std::optional<Result> load() {
+  Result load() {
     do {
       Result before = result_;
       const std::size_t listed_before = rejections_.size();
@@ -57,12 +56,14 @@ class Loader {
         throw Interrupted(std::current_exception(), before);
       }
       service_.resume_background_work();
-      if (is_outdated_) return std::nullopt;
-    } while (!is_at_end_);
+    } while (!is_at_end_ && !is_outdated_);
     result_.unknown_members = source_.unknown_members();
     result_.rejections = std::move(rejections_);
     return std::move(result_);
   }
+
+  // Whether nothing was stored, because of other writes since a part of the load was prepared.
+  bool is_outdated() const { return is_outdated_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -147,8 +148,9 @@ class Loader {
   }
 
   void begin(db::Connection& connection) {
-    ingestion_.emplace(connection, principal_, options_.customer_id, service_.environment().now(),
-                       service_.environment().make_id);
+    ingestion_ = std::make_unique<service::Ingestion>(connection, principal_, options_.customer_id,
+                                                      service_.environment().now(),
+                                                      service_.environment().make_id);
   }
 
   // Moves what was prepared to a later state of the database. Returns false if it cannot, or if the
@@ -158,8 +160,7 @@ class Loader {
     if (!connection.symbols().add_new(before.symbols())) return false;
     store::defer_operator_indexes(connection);
     store::add_customers_of(connection, before);
-    service::Ingestion ingestion(connection, *std::move(ingestion_));
-    ingestion_.emplace(std::move(ingestion));
+    ingestion_ = std::make_unique<service::Ingestion>(connection, std::move(*ingestion_));
     return connection.continue_filling(before) && ingestion_->is_current();
   }
 
@@ -282,8 +283,8 @@ class Loader {
   std::optional<std::uint64_t> size_;  // of the input
   ParsedLines<Line> source_;
   std::unique_ptr<db::Preparation> prepared_;
-  std::optional<service::Ingestion> ingestion_;
-  bool is_outdated_ = false;  // what was prepared
+  std::unique_ptr<service::Ingestion> ingestion_;
+  bool is_outdated_ = false;
   std::vector<ParsedLine<Line>> lines_;
   std::size_t position_ = 0;
   bool is_at_end_ = false;
@@ -298,11 +299,13 @@ class Loader {
 template <Record Line>
 Result load_lines(service::Service& service, const Principal& principal, Input& input,
                   const LoadOptions& options) {
-  if (auto result = Loader<Line>(service, principal, input, options, true).load()) {
-    return *std::move(result);
+  {
+    Loader<Line> loader(service, principal, input, options, true);
+    Result result = loader.load();
+    if (!loader.is_outdated()) return result;
   }
   input.rewind();
-  return *Loader<Line>(service, principal, input, options, false).load();
+  return Loader<Line>(service, principal, input, options, false).load();
 }
 
 }  // namespace
