@@ -1,6 +1,8 @@
 #include "load/loader.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <span>
 
 #include "json/writer.hpp"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::size_t max_rejections_listed = 1000;
 constexpr std::size_t lines_at_once = 500;
+constexpr std::size_t max_batches_first = 32;  // about 8 MiB of the input
 // A filling ends if its deferred lines have more bytes.
 constexpr std::size_t max_deferred_bytes = std::size_t{32} << 20U;
 // The assumed size of a stream that has more bytes than the first read.
@@ -45,7 +48,7 @@ class Loader {
       const std::size_t listed_before = rejections_.size();
       try {
         prepare();
-        if (is_fetched_first()) fetch();
+        fetch_first();
         if (needs_writer()) write();
         prepared_.reset();
       } catch (...) {
@@ -77,10 +80,18 @@ class Loader {
 
   bool is_in_parts() const { return options_.keep_going && !options_.dry_run; }
 
-  // Whether to read the next lines before the write lock is taken.
-  bool is_fetched_first() const {
-    if (prepared_ || position_ < lines_.size()) return false;
-    return is_in_parts() || (needs_no_index && !source_.is_in_this_thread());
+  // Reads the next lines before the write lock is taken: with keep_going one batch, otherwise
+  // whole small inputs.
+  void fetch_first() {
+    if (prepared_ || position_ < lines_.size()) return;
+    if (is_in_parts()) return fetch();
+    if (source_.is_in_this_thread()) return;
+    fetch();
+    for (std::size_t batch = 1; batch < max_batches_first && !is_at_end_; ++batch) {
+      auto more = source_.next({}, [this] { report_progress(); });
+      if (more.empty()) return;
+      std::ranges::move(more, std::back_inserter(lines_));
+    }
   }
 
   db::Filling filling() const {
@@ -188,7 +199,9 @@ class Loader {
         fetch();
         continue;
       }
-      const std::size_t count = is_whole ? left : std::min(left, lines_between_time_checks);
+      report_progress();
+      const std::size_t count =
+          std::min(left, is_whole ? lines_at_once : lines_between_time_checks);
       take(std::span(lines_).subspan(position_, count));
       position_ += count;
       const bool is_next_here = position_ < lines_.size() || source_.is_ready();
