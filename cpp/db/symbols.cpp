@@ -11,7 +11,6 @@ namespace {
 
 // At most about 30 MB; the cache is emptied when it is full.
 constexpr std::size_t max_cached_symbols = 200'000;
-constexpr std::int64_t keys_in_gap = 1000;
 
 }  // namespace
 
@@ -63,13 +62,20 @@ bool Symbols::add(std::int64_t key, std::string_view text) {
              .run() > 0;
 }
 
-void Symbols::leave_gap() {
+void Symbols::leave_gap(std::int64_t keys) {
   Query last = connection_.query("SELECT max(key) FROM symbols");
-  first_new_ = (last.step() ? last.column(0).integer : 0) + keys_in_gap + 1;
+  first_new_ = (last.step() ? last.column(0).integer : 0) + keys + 1;
   next_new_ = first_new_;
 }
 
 bool Symbols::add_new(Symbols& copy) {
+  // Keys ascend, so if the last pair is the same, all pairs before it are.
+  Query last = copy.connection_.query(
+      "SELECT key, text FROM symbols WHERE key < $first ORDER BY key DESC LIMIT 1");
+  if (last.bind("$first", Value::of(copy.first_new_)).step() &&
+      find(last.column(1).bytes) != last.column(0).integer) {
+    return false;
+  }
   Query added = copy.connection_.query("SELECT key, text FROM symbols WHERE key >= $first");
   added.bind("$first", Value::of(copy.first_new_));
   while (added.step()) {

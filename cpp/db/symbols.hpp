@@ -47,9 +47,9 @@ class Symbols {
 
   // For a private copy of a database. New texts get keys after a gap, so that `add_new` can add
   // them to a later state of the database.
-  void leave_gap();
+  void leave_gap(std::int64_t keys);
   // Adds the texts that were new in a private copy. Returns false if one of them, or its key, is
-  // taken.
+  // taken, or if this is no later state of the same database.
   bool add_new(Symbols& copy);
 
   // Empties the cache, because a transaction that was undone may have added pairs.

@@ -78,6 +78,10 @@ class Loader {
   static constexpr std::size_t lines_between_time_checks =
       needs_no_index ? 500 : 1;  // checks of the time
 
+  // A prepared load leaves so many keys to symbols of other writes. Another number for each table
+  // lets their loads continue beside each other.
+  static constexpr std::int64_t symbols_of_others = std::same_as<Line, Claim> ? 4000 : 8000;
+
   bool is_in_parts() const { return options_.keep_going && !options_.dry_run; }
 
   // Reads the next lines before the write lock is taken: with keep_going one batch, otherwise
@@ -108,7 +112,7 @@ class Loader {
     if (!may_prepare_ || !size_) return;
     prepared_ = service_.database()->prepare(filling());
     if (!prepared_) return;
-    prepared_->connection().symbols().leave_gap();
+    prepared_->connection().symbols().leave_gap(symbols_of_others);
     begin_filling(prepared_->connection());
     begin(prepared_->connection());
     take_lines(Clock::time_point::max());
@@ -235,6 +239,7 @@ class Loader {
   }
 
   void report_progress() {
+    service_.check_usable();
     const auto now = Clock::now();
     if (now - reported_at_ < std::chrono::milliseconds(progress_interval_ms)) return;
     reported_at_ = now;

@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import comptroller
@@ -91,7 +92,7 @@ BEGUN_AGAIN: dict[str, Write] = {
     ),
     "a group that claims name": lambda svc: groups(svc, 30, jurisdiction="MT"),
     "the customer of a group": lambda svc: groups(svc, 31, customer_id="another"),
-    "more new texts than the gap has keys": lambda svc: groups(svc, *range(1000, 2100)),
+    "more new texts than the gap has keys": lambda svc: groups(svc, *range(1000, 5100)),
     "indexes of all customers": customers,
 }
 
@@ -134,6 +135,50 @@ def test_two_loads_of_one_table_run_beside_each_other(tmp_path: Path) -> None:
         result = svc.load("claims", second, progress=beside)
         assert (result.inserted, result.unchanged) == (10, ROWS)
         assert svc.check()["ok"]
+
+
+def test_loads_of_two_tables_continue_beside_each_other(tmp_path: Path) -> None:
+    claims = file_of(of(claim), tmp_path / "claims.ndjson")
+    orchestrations = file_of(of(orchestration, 2 * ROWS), tmp_path / "orchestrations.ndjson")
+    path = tmp_path / "store.db"
+    with furnished(path) as svc:
+        beside = Beside(svc, lambda svc: svc.load("claims", claims))
+        assert svc.load("orchestrations", orchestrations, progress=beside).inserted == 2 * ROWS
+        assert svc.check()["ok"]
+        assert svc.check()["rows"]["claims"] == ROWS
+    with closing(sqlite3.connect(path)) as connection:
+        keys = [key for (key,) in connection.execute("SELECT key FROM symbols ORDER BY key")]
+    assert sum(later - key > 1000 for key, later in pairwise(keys)) == 2
+
+
+def test_an_older_backup_restored_meanwhile_is_not_mixed_with_the_load(tmp_path: Path) -> None:
+    """Its symbols are not those that the load read."""
+    source = file_of(of(claim, customer_id="new"), tmp_path / "lines.ndjson")
+    path, backup = tmp_path / "store.db", tmp_path / "backup.db"
+
+    def restore(svc: Service) -> None:
+        with closing(sqlite3.connect(backup)) as older, closing(sqlite3.connect(path)) as present:
+            older.backup(present)
+        svc.identities.put(id="i", customer_id="another-new")
+
+    with comptroller.open(path) as svc:
+        svc.backup(backup)
+        svc.identities.put(id="i", customer_id="new")
+        assert svc.load("claims", source, progress=Beside(svc, restore)).inserted == ROWS
+        assert svc.check()["ok"]
+    with comptroller.open(path, customer="new") as svc:
+        assert svc.claims.list(limit=1).items
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_closing_the_service_ends_a_load_that_has_no_writer_yet(
+    tmp_path: Path, dry_run: bool
+) -> None:
+    source = file_of(of(claim), tmp_path / "lines.ndjson")
+    with furnished(tmp_path / "store.db") as svc, pytest.raises(comptroller.errors.Closed):
+        svc.load("claims", source, progress=Beside(svc, Service.close), dry_run=dry_run)
+    with comptroller.open(tmp_path / "store.db") as svc:
+        assert not svc.claims.list().items
 
 
 @pytest.mark.parametrize("options", [{"dry_run": True}, {}], ids=["dry run", "rejected"])

@@ -274,6 +274,23 @@ def test_a_thread_that_loads_may_not_write(
     assert len(operator.claims.list()) <= 1
 
 
+def test_a_load_inside_the_load_of_another_store_may_not_write_to_the_outer_store(
+    operator: Service, tmp_path: Path
+) -> None:
+    def inner_rows() -> Any:
+        operator.identities.put(id="inner")
+        yield short_line("claims", id="inner")
+
+    with comptroller.open(tmp_path / "other.db") as other:
+
+        def outer_rows() -> Any:
+            other.load("claims", inner_rows())
+            yield short_line("claims", id="outer")
+
+        with pytest.raises(Unsupported, match="this thread is loading"):
+            operator.load("claims", outer_rows())
+
+
 WAITER = """
 import sys, comptroller
 with comptroller.open(sys.argv[1]) as svc:

@@ -31,11 +31,12 @@ Writing::~Writing() {
 }
 
 void Writing::refuse(const Writer& writer) {
-  const Writing* const writing = writing_of_thread;
-  if (writing == nullptr || &writing->writer_ != &writer) return;
-  throw Error(Code::unsupported, writing->is_bulk_
-                                     ? "this thread is loading; write once the load has ended"
-                                     : "this thread is writing; write once that has ended");
+  for (const Writing* each = writing_of_thread; each != nullptr; each = each->before_) {
+    if (&each->writer_ != &writer) continue;
+    throw Error(Code::unsupported, each->is_bulk_
+                                       ? "this thread is loading; write once the load has ended"
+                                       : "this thread is writing; write once that has ended");
+  }
 }
 
 Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
@@ -63,8 +64,8 @@ Writer::~Writer() {
   if (later_thread_.joinable()) later_thread_.join();
 }
 
-void Writer::wait_for_turn(Task& task) {
-  task.deadline = Clock::now() + max_wait_;
+void Writer::wait_for_turn(Task& task, std::chrono::milliseconds max_wait) {
+  task.deadline = Clock::now() + max_wait;
   std::unique_lock lock(mutex_);
   queue_.push(task);
   if (!is_led_) {
@@ -143,7 +144,7 @@ void Writer::write(const std::function<void(Connection&)>& work) {
   const Writing writing(*this);
   Task task;
   task.work = std::ref(work);
-  wait_for_turn(task);
+  wait_for_turn(task, max_wait_);
   if (task.state == Task::State::leading) lead(task);
   if (task.failure) std::rethrow_exception(task.failure);
 }

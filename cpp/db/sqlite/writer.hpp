@@ -65,7 +65,7 @@ class Writer {
 
   // Waits until the task is done or this thread leads. Throws if neither happens in time; the task
   // is then not run.
-  void wait_for_turn(Task& task);
+  void wait_for_turn(Task& task, std::chrono::milliseconds max_wait);
   void check_interrupt(Task& task, std::unique_lock<std::mutex>& lock);
   void lead(Task& task) noexcept;
   void stop_leading(TaskQueue finished) noexcept;
@@ -77,7 +77,7 @@ class Writer {
   TaskQueue take_alone(Task& task);
   void run(const TaskQueue& batch, const Task& leader) noexcept;
   void run_one(Task& task, bool is_alone);
-  void run_alone(const std::function<void()>& work);
+  void run_alone(std::chrono::milliseconds max_wait, const std::function<void()>& work);
   void run_bulk(const std::function<bool(Connection&)>& work);
   void run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work);
   void begin();

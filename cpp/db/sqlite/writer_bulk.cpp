@@ -9,6 +9,9 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
+// A prepared write waits longer for the writer, because its work would be lost.
+constexpr int waits_of_prepared = 10;
+
 class PreparedCopy final : public Preparation {
  public:
   explicit PreparedCopy(const Writer& writer) : writing_(writer, true) {}
@@ -26,7 +29,7 @@ std::unique_ptr<Preparation> Writer::prepare(const Filling& filling) {
   if (!PrivateCopy::suits(filling)) return nullptr;
   Writing::refuse(*this);
   auto prepared = std::make_unique<PreparedCopy>(*this);
-  run_alone([&] { prepared->copy = PrivateCopy::make(connection_, filling); });
+  run_alone(max_wait_, [&] { prepared->copy = PrivateCopy::make(connection_, filling); });
   if (!prepared->copy) return nullptr;
   prepared->copy->connection().set_interrupt(&interrupt_);
   return prepared;
@@ -36,7 +39,7 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work, const Fill
   auto* const prepared = static_cast<PreparedCopy*>(filling.prepared);
   if (prepared == nullptr) Writing::refuse(*this);
   const Writing writing(*this, true);
-  run_alone([&] {
+  run_alone(prepared == nullptr ? max_wait_ : waits_of_prepared * max_wait_, [&] {
     std::unique_ptr<PrivateCopy> made;
     PrivateCopy* copy = prepared == nullptr ? nullptr : prepared->copy.get();
     if (copy == nullptr || !copy->is_current()) {
@@ -50,13 +53,13 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work, const Fill
 }
 
 // Runs `work` while no other thread or process writes.
-void Writer::run_alone(const std::function<void()>& work) {
+void Writer::run_alone(std::chrono::milliseconds max_wait, const std::function<void()>& work) {
   Task task;
-  wait_for_turn(task);
+  wait_for_turn(task, max_wait);
   std::optional<LockGuard> guard;  // held until a failed write is undone
   try {
     guard.emplace(write_lock_, task.deadline, &interrupt_);
-    connection_.set_deadline(task.deadline);
+    connection_.set_deadline(Deadline::max());
     if (connection_.in_transaction()) undo();  // of an earlier transaction whose rollback failed
     connection_.set_interrupt(&interrupt_);
     work();
@@ -72,7 +75,6 @@ void Writer::run_alone(const std::function<void()>& work) {
 }
 
 void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
-  connection_.set_deadline(Deadline::max());
   const bool keeps = work(connection_);
   connection_.set_interrupt(nullptr);
   if (!keeps) return undo();
@@ -83,7 +85,6 @@ void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
 
 void Writer::run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work) {
   copy.connection().set_interrupt(&interrupt_);
-  connection_.set_deadline(Deadline::max());
   const bool keeps = work(copy.connection());
   if (keeps) frames_in_log_ = copy.adopt(connection_, commit_lock_, max_wait_);
 }
