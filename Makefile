@@ -47,7 +47,7 @@ demo: .venv/package
 
 test: lint core-tests
 	@echo "== tests of the package"
-	@$(BIN)/pytest -n auto --dist loadgroup -m 'not slow'
+	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'not slow'
 
 check: test tidy docs core-coverage .venv/generator/created $(WHEEL) | test-system
 	@echo "== slow tests of the package"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import shutil
@@ -29,9 +30,29 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 SLOW = {
     *("test_cli_endings", "test_deployment", "test_docs", "test_docs_page", "test_export_equal"),
     *("test_foreign_pages", "test_generated_client", "test_load_ends", "test_load_progress"),
-    *("test_notebooks", "test_other_servers", "test_query_text", "test_report_page"),
-    *("test_reports_random", "test_schemathesis", "test_workers"),
+    *("test_notebooks", "test_oauth_document", "test_other_servers", "test_query_text"),
+    *("test_report_page", "test_reports_random", "test_schemathesis", "test_workers"),
 }
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not collect slow modules for `make test`: schemathesis generates requests when it collects
+    its tests, and every worker collects all tests.
+    """
+    if collection_path.stem in SLOW and config.getoption("markexpr") == "not slow":
+        return True
+    return None
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the collected tests, which exist until the end, from garbage collection."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let the interpreter free the collected tests; otherwise nanobind reports leaks."""
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -101,16 +101,16 @@ sys.stdout.write(read.decode())
 
 def test_a_sample_may_be_read_by_several_threads() -> None:
     script = """
-file = comptroller.sample("claims", rows=40_000).raw
+file = comptroller.sample("claims", rows=15_000).raw
 pieces = []
 def read():
-    buffer = bytearray(500_000)
+    buffer = bytearray(200_000)
     while size := file.readinto(buffer):
         pieces.append(bytes(buffer[:size]))
 threads = [threading.Thread(target=read) for _ in range(8)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-whole = comptroller.sample("claims", rows=40_000).read()
+whole = comptroller.sample("claims", rows=15_000).read()
 assert len(whole) == sum(map(len, pieces))
 assert collections.Counter(whole) == collections.Counter(b"".join(pieces))
 """

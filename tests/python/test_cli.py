@@ -304,14 +304,20 @@ def test_migrate_prints_the_versions(run: Run, tmp_path: Path) -> None:
     )
 
 
-def test_the_tour_prints_the_output_of_the_tutorial(run: Run, tmp_path: Path) -> None:
-    ended = run("demo")
+def test_the_tour_prints_the_output_of_the_tutorial_and_saves_its_store(
+    run: Run, tmp_path: Path
+) -> None:
+    ended = run("demo", "--db", "tour.db")
     assert (ended.code, ended.err) == (0, "")
     assert "The tutorial has" not in ended.out
     assert "(18, True)" in ended.out  # all sums equal the published totals
     assert ended.out.count("comptroller.errors.") == 5
     assert "No problems were found." in ended.out
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["tour.db"]
+    assert run("report", "--db", "tour.db", "--json").json["claims"][0]["claims"] == 36233
+    ended = run("demo", "--db", "tour.db")
+    assert ended.code == 1
+    assert "tour.db exists already" in ended.err
 
 
 def test_the_tour_fails_if_an_output_differs(
@@ -333,13 +339,6 @@ def test_the_tour_fails_if_an_output_differs(
     assert ended.code == 1
     assert "IndexError: list index out of range\nThe tutorial has:\nno output\n" in ended.out
     assert ended.out.endswith(">>> 1\n1\n")
+    assert list(tmp_path.iterdir()) == [tutorial]
     assert run("demo", "--db", "absent/a.db").code == 1
     assert run("demo", "--db", "a.db", "--rewards", "b").code == 2
-
-
-def test_the_store_of_the_tour_can_be_saved(run: Run, tmp_path: Path) -> None:
-    assert run("demo", "--db", "tour.db").code == 0
-    assert run("report", "--db", "tour.db", "--json").json["claims"][0]["claims"] == 36233
-    ended = run("demo", "--db", "tour.db")
-    assert ended.code == 1
-    assert "tour.db exists already" in ended.err

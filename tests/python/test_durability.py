@@ -120,7 +120,7 @@ def test_a_killed_load_that_keeps_going_loses_only_its_last_batch(
     # Reading is a few megabytes ahead of storing, so many batches are committed when the last piece
     # is read.
     path = tmp_path / "claims.ndjson"
-    rows = 160_000
+    rows = 60_000
     line = json.dumps(short_line("claims", id="?")).encode() + b"\n"
     path.write_bytes(b"".join(line.replace(b"?", b"%d" % n) for n in range(rows)))
     pieces = path.stat().st_size // (1 << 15)

@@ -269,7 +269,7 @@ def test_waiting_lines_have_a_limit(ways: Ways, tmp_path: Path) -> None:
         for number in range(60):
             yield claim(number)
         for number in range(60):
-            yield claim(number, updated_at="2027-01-01T00:00:00Z", addresses=[EVM] * 20_000)
+            yield claim(number, updated_at="2027-01-01T00:00:00Z", addresses=[EVM] * 13_500)
         for number in range(60, 100):
             yield claim(number)
 

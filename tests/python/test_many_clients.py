@@ -23,7 +23,7 @@ from comptroller.http import clients
 from concurrent_clients import Place, act
 
 CLIENTS = 64
-SECONDS = float(os.environ.get("COMPTROLLER_SOAK_SECONDS", "3"))
+SECONDS = float(os.environ.get("COMPTROLLER_SOAK_SECONDS", "1"))
 SOON_S = 60
 KEPT = 8  # descriptors of connections to the store, which are pooled
 

@@ -46,7 +46,9 @@ class Listener(ThreadingHTTPServer):
 
         super().__init__(("127.0.0.1", 0), Handler)
         self.requests = requests
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(
+            target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
 
 
 @pytest.fixture(name="listeners")

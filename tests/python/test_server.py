@@ -234,6 +234,7 @@ def test_an_incomplete_load_is_refused_at_the_stop(
         assert not svc.identities.list().items
 
 
+@pytest.mark.slow
 def test_a_missing_body_does_not_delay_the_stop(default_server: Running) -> None:
     with default_server.connection() as busy:
         busy.sendall(POST % 100)

@@ -54,7 +54,7 @@ TEST_CASE("rows found by key are those of SQL, in the file, in the log, and afte
   connection.execute("PRAGMA wal_autocheckpoint = 0");
   Lookups lookups(path);
   CHECK(lookups.are_equal());
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 20; ++round) {
     CAPTURE(round);
     change_things(connection, random, round == 0 ? 1 : 20 * (round % 10), 3 * usual_page_size);
     CHECK(lookups.are_equal());
@@ -75,11 +75,13 @@ TEST_CASE("rows are found in a log with several regions in its index") {
   change_things(connection, random, 2000, 2000);
   Lookups lookups(path);
   constexpr std::uintmax_t frame = usual_page_size + 24;
+  int update = 0;
   for (std::uintmax_t regions = 1; regions <= 3; ++regions) {
     while (std::filesystem::file_size(path + "-wal") < regions * 4096 * frame) {
       connection.execute("UPDATE things SET number = number + 1");
-      CHECK(lookups.are_equal());
+      if (++update % 4 == 0) CHECK(lookups.are_equal());
     }
+    CHECK(lookups.are_equal());
   }
   connection.execute("PRAGMA wal_checkpoint(PASSIVE); UPDATE things SET number = number + 1");
   CHECK(lookups.are_equal());
@@ -175,10 +177,10 @@ TEST_CASE("rows by key belong to the snapshot while others commit and checkpoint
   const BusyWriters writers(path);
   Lookups lookups(path);
   int compared = 0;
-  for (int read = 0; read < 20'000 && compared < 100; ++read) {
+  for (int read = 0; read < 20'000 && compared < 40; ++read) {
     if (lookups.are_equal()) ++compared;  // else the writers were too busy
   }
-  CHECK(compared == 100);
+  CHECK(compared == 40);
 }
 
 TEST_CASE("a damaged page gives the row of SQL, no row or an error") {

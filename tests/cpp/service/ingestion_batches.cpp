@@ -180,7 +180,7 @@ std::string transcript(const std::vector<File>& files, std::size_t batch_size) {
 
 TEST_CASE("batches of any size have the results of lines taken one by one") {
   std::size_t rejected = 0;
-  for (std::uint32_t seed = 0; seed < 150; ++seed) {
+  for (std::uint32_t seed = 0; seed < 60; ++seed) {
     CAPTURE(seed);
     const std::vector<File> files = FileGenerator(seed).files();
     const std::string expected = transcript(files, 1);
@@ -190,7 +190,7 @@ TEST_CASE("batches of any size have the results of lines taken one by one") {
       CHECK(transcript(files, batch_size) == expected);
     }
   }
-  CHECK(rejected > 50);
+  CHECK(rejected > 20);
 }
 
 }  // namespace

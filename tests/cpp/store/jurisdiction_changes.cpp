@@ -15,7 +15,7 @@
 namespace comptroller::store {
 namespace {
 
-constexpr int claims_of_large_group = 2'500;
+constexpr int claims_of_large_group = 1'600;
 constexpr int claims_of_small_group = 9;
 
 struct Groups : ServiceFixture {
