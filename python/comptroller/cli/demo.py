@@ -1,4 +1,4 @@
-"""The tour: runs the tutorial in a temporary folder, and compares Python's output with it."""
+"""The command demo: runs the tutorial in a temporary folder, and compares what Python prints."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ import click
 import comptroller
 from comptroller.bulk.files import whole_folder
 from comptroller.cli import screen
+from comptroller.cli.screen import of_program
 from comptroller.display.html import printable
 from comptroller.errors import missing_extra, unavailable, unusable
 
@@ -44,6 +45,33 @@ _PARTS = re.compile(
     re.MULTILINE,
 )
 _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@click.command(context_settings={"max_content_width": 100})
+@click.option(
+    "--db",
+    type=click.Path(),
+    callback=of_program,
+    help="Save the store of the tour as this new file.",
+)
+@click.option(
+    "--rewards",
+    type=click.Path(),
+    metavar="FOLDER",
+    help="Write the real rewards of the tour to this new folder, and stop.",
+)
+def demo(db: str | None, rewards: str | None) -> int:
+    """Run the tutorial: real rewards, controls, pages, bad input, a report, a server.
+
+    Works in a temporary folder and changes no other file. Needs the extras analysis, server and
+    client.
+    """
+    if db is not None and rewards is not None:
+        raise click.UsageError("--db and --rewards exclude each other")
+    if rewards is None:
+        return tour(db)
+    write_rewards(rewards)
+    return 0
 
 
 def tour(db: str | None = None) -> int:

@@ -8,56 +8,45 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from types import FrameType
 
 import click
 
-from comptroller.cli.bulk import load, sample
-from comptroller.cli.clients import clients, keys
-from comptroller.cli.export import export
-from comptroller.cli.pull import pull
-from comptroller.cli.query import query
-from comptroller.cli.reporting import report
-from comptroller.cli.screen import of_program
-from comptroller.cli.serve import serve, worker
-from comptroller.cli.store import backup, check, migrate
-
-
-@click.command(context_settings={"max_content_width": 100})
-@click.option(
-    "--db",
-    type=click.Path(),
-    callback=of_program,
-    help="Save the store of the tour as this new file.",
-)
-@click.option(
-    "--rewards",
-    type=click.Path(),
-    metavar="FOLDER",
-    help="Write the real rewards of the tour to this new folder, and stop.",
-)
-def demo(db: str | None, rewards: str | None) -> int:
-    """Run the tutorial: real rewards, controls, pages, bad input, a report, a server.
-
-    Works in a temporary folder and changes no other file. Needs the extras analysis, server and
-    client.
-    """
-    if db is not None and rewards is not None:
-        raise click.UsageError("--db and --rewards exclude each other")
-    from comptroller.cli.demo import tour, write_rewards
-
-    if rewards is None:
-        return tour(db)
-    write_rewards(rewards)
-    return 0
+#: The modules of the commands, in the order of a first use. A command imports only its own module,
+#: because the others would double the time to start.
+_MODULES = {
+    "demo": "demo",
+    "sample": "bulk",
+    "load": "bulk",
+    "export": "export",
+    "report": "reporting",
+    "query": "query",
+    "backup": "store",
+    "check": "store",
+    "migrate": "store",
+    "serve": "serve",
+    "worker": "serve",
+    "clients": "clients",
+    "keys": "clients",
+    "pull": "pull",
+}
 
 
 class Program(click.Group):
-    """The commands, listed in the order of a first use."""
+    """The commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return list(self.commands)
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, if it exists."""
+        if cmd_name not in _MODULES:
+            return None
+        module = import_module(f"comptroller.cli.{_MODULES[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
 
 
 @click.command(
@@ -71,7 +60,7 @@ class Program(click.Group):
 def program(ctx: click.Context, db: str | None) -> None:
     """Identity controls, orchestrations and rewards in a local SQLite file."""
     named = str(ctx.invoked_subcommand)
-    if db is not None and not _takes_db(program.commands.get(named)):
+    if db is not None and not _takes_db(program.get_command(ctx, named)):
         raise click.UsageError(f"{named} has no option --db", ctx)
 
 
@@ -79,14 +68,6 @@ def _takes_db(command: click.Command | None) -> bool:
     if command is None or any(parameter.name == "db" for parameter in command.params):
         return True
     return isinstance(command, click.Group) and any(map(_takes_db, command.commands.values()))
-
-
-_COMMANDS = (
-    *(demo, sample, load, export, report, query, check, backup, migrate),
-    *(serve, worker, clients, keys, pull),
-)
-for command in _COMMANDS:
-    program.add_command(command)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
