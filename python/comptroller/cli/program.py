@@ -22,8 +22,8 @@ _MODULES = {
     "export": "export",
     "report": "reporting",
     "query": "query",
-    "backup": "store",
     "check": "store",
+    "backup": "store",
     "migrate": "store",
     "serve": "serve",
     "worker": "serve",
@@ -43,10 +43,14 @@ class Program(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, if it exists."""
         if cmd_name not in _MODULES:
+            self.commands = {name: _command(name) for name in _MODULES}  # click suggests one
             return None
-        module = import_module(f"comptroller.cli.{_MODULES[cmd_name]}")
-        command: click.Command = getattr(module, cmd_name)
-        return command
+        return _command(cmd_name)
+
+
+def _command(name: str) -> click.Command:
+    command: click.Command = getattr(import_module(f"comptroller.cli.{_MODULES[name]}"), name)
+    return command
 
 
 @click.command(
