@@ -67,7 +67,7 @@ def groups(svc: Service, *numbers: int, **members: str) -> None:
 
 
 def has_begun_again(path: Path) -> bool:
-    """Whether the load did not keep what it read first, whose new symbols follow a gap."""
+    """Whether the store lacks the gap before the new symbols of a prepared load."""
     with closing(sqlite3.connect(path)) as connection:
         keys = connection.execute("SELECT max(key), count(*) FROM symbols").fetchone()
     return bool(keys[0] == keys[1])
