@@ -60,7 +60,8 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
 
 // Whether groups in transition leave a jurisdiction: the first of their claims that is not
 // rewritten yet, in one of the statuses, still has it.
-bool is_left(db::Connection& connection, const Value& jurisdiction, const Ownership& ownership) {
+bool has_leaving_groups(db::Connection& connection, const Value& jurisdiction,
+                        const Ownership& ownership) {
   std::string sql =
       "SELECT 1 FROM jurisdiction_changes CROSS JOIN payout_groups AS g ON g.id = group_id"
       " CROSS JOIN json_each(?2) AS status WHERE g.jurisdiction IS DISTINCT FROM ?1";
@@ -119,37 +120,44 @@ bool has_jurisdiction_changes(db::Connection& connection) {
 ListFilter claims_of_jurisdiction(db::Connection& connection, const Label& jurisdiction,
                                   const Ownership& ownership) {
   const Value code = Value::of(connection.symbols().find(jurisdiction.value).value_or(0));
-  if (is_left(connection, code, ownership)) {
+  const bool is_left = has_leaving_groups(connection, code, ownership);
+  if (is_left) {
     auto ids = groups_of(connection, jurisdiction, ownership, max_groups_merged + 1);
     if (std::ssize(ids) <= max_groups_merged) {
       return {Selectivity::term, {{&ListClaims::by_group, "payout_group_id", std::move(ids)}}};
     }
   }
-  // The claims that have the jurisdiction, except the claims of groups in transition from it.
-  ListFilter filter{Selectivity::term,
-                    {{&ListClaims::by_jurisdiction,
-                      "jurisdiction",
-                      {code},
-                      {"NOT EXISTS (SELECT 1 FROM jurisdiction_changes AS c JOIN payout_groups AS g"
-                       " ON g.id = c.group_id WHERE c.group_id = claims.payout_group_id"
-                       " AND g.jurisdiction IS DISTINCT FROM ?)",
-                       {code}}}}};
-  // The claims of groups in transition to the jurisdiction that still have another one. All of them
-  // come after the position that the rewriting has reached.
-  Sql entering{
-      "SELECT group_id, jurisdiction_changes.created_at FROM jurisdiction_changes"
-      " CROSS JOIN payout_groups AS g ON g.id = group_id WHERE g.jurisdiction = ?",
+  // The claims that have the jurisdiction, except the claims of groups in transition from it: where
+  // they can be many, by their positions.
+  ListFilter filter{Selectivity::term, {{&ListClaims::by_jurisdiction, "jurisdiction", {code}}}};
+  Sql& is_not_leaving = is_left ? filter.excluded.condition : filter.alternatives.front().condition;
+  is_not_leaving = {
+      "NOT EXISTS (SELECT 1 FROM jurisdiction_changes AS c JOIN payout_groups AS g"
+      " ON g.id = c.group_id WHERE c.group_id = claims.payout_group_id"
+      " AND g.jurisdiction IS DISTINCT FROM ?)",
+      {code}};
+  // The claims of groups in transition that still have another jurisdiction than their group. All
+  // of them come after the position that the rewriting has reached.
+  Sql transitions{
+      "SELECT group_id, jurisdiction_changes.created_at, g.jurisdiction = ?"
+      " FROM jurisdiction_changes CROSS JOIN payout_groups AS g ON g.id = group_id",
       {code}};
   if (ownership.is_restricted) {
-    entering.add(" AND g.customer_id = ?", ownership.customers.front());
+    transitions.add(" WHERE g.customer_id = ?", ownership.customers.front());
   }
-  db::Query changes = entering.add(" ORDER BY group_id").query(connection);
+  db::Query changes = transitions.add(" ORDER BY group_id").query(connection);
   while (changes.step()) {
-    filter.alternatives.push_back({&ListClaims::by_group,
-                                   "payout_group_id",
-                                   {Value::of(changes.column(0).integer)},
-                                   {"jurisdiction IS DISTINCT FROM ?", {code}},
-                                   changes.column(1).integer});
+    Alternative claims{&ListClaims::by_group,
+                       "payout_group_id",
+                       {Value::of(changes.column(0).integer)},
+                       {},
+                       changes.column(1).integer};
+    if (changes.column(2).integer == 1) {
+      claims.condition = {"jurisdiction IS DISTINCT FROM ?", {code}};
+      filter.alternatives.push_back(std::move(claims));
+    } else if (is_left) {
+      filter.excluded.alternatives.push_back(std::move(claims));
+    }
   }
   return filter;
 }

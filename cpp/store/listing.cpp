@@ -71,7 +71,9 @@ Sql Listing::condition(const ListFilter& filter) const {
       any.add("(").add(is_one).add(" AND ").add(alternative.condition).add(")");
     }
   }
-  return any.add(")");
+  any.add(")");
+  if (!filter.excluded.condition.text.empty()) any.add(" AND ").add(filter.excluded.condition);
+  return any;
 }
 
 // The values of a closed set that its filter selects, or all values if there is no filter.
@@ -160,6 +162,16 @@ PageRows Listing::run(const PageQuery& page) const {
   }
   if (streams == 0) return {};
   const Sql conditions = conditions_besides(served, paths.size());
+  if (!driving.excluded.alternatives.empty()) {
+    std::vector<AccessPath> excluded;
+    excluded.reserve(driving.excluded.alternatives.size());
+    for (const Alternative& alternative : driving.excluded.alternatives) {
+      excluded.push_back(path(alternative, served));
+    }
+    return at_positions(Difference(page.order, merge_streams(connection_, std::move(paths), page),
+                                   merge_streams(connection_, std::move(excluded), page)),
+                        conditions, page);
+  }
   if (driving.may_overlap || streams > max_joined_streams ||
       streams * conditions.values.size() > max_joined_values) {
     return at_positions(merge_streams(connection_, std::move(paths), page), conditions, page);
@@ -170,16 +182,17 @@ PageRows Listing::run(const PageQuery& page) const {
   return PageRows(join(paths, selection().add(", "), conditions, page));
 }
 
-PageRows Listing::at_positions(Merge merge, const Sql& conditions, const PageQuery& page) const {
+PageRows Listing::at_positions(PageRows::Positions positions, const Sql& conditions,
+                               const PageQuery& page) const {
   if (conditions.text.empty()) {
     if (auto rows = connection_.rows_by_key(table_, columns_)) {
-      return {std::move(merge), *std::move(rows), page.max_rows};
+      return {std::move(positions), *std::move(rows), page.max_rows};
     }
   }
   Sql row = selection();
   row.add(" FROM ").add(table_).add(" WHERE true").add(conditions);
   row.add(" AND key = ?", Value::null());
-  return {std::move(merge), connection_, std::move(row), page.max_rows};
+  return {std::move(positions), connection_, std::move(row), page.max_rows};
 }
 
 // Reads all streams with one statement.

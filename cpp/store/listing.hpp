@@ -48,11 +48,19 @@ struct Alternative {
   std::int64_t from = TimeRange{}.from;  // no row before this time matches
 };
 
-// Selects rows that match at least one alternative.
+// Rows that a filter does not select although its indexes have them. A page that the filter drives
+// passes a limited number of them.
+struct Exclusion {
+  Sql condition;  // matches the rows that are not excluded; for lists that another filter drives
+  std::vector<Alternative> alternatives;  // indexes of the excluded rows
+};
+
+// Selects rows that match at least one alternative and are not excluded.
 struct ListFilter {
   Selectivity selectivity = Selectivity::closed_set;
   std::vector<Alternative> alternatives;
   bool may_overlap = false;  // whether its indexes may give a row more than once
+  Exclusion excluded = {};
 };
 
 // One list: its filters, and the statements that read its rows. For one thread at a time. Must not
@@ -172,7 +180,9 @@ class Listing {
   // Returns the rows of the streams of all paths in one order; `selection` begins with SELECT.
   db::Query join(const std::vector<AccessPath>& paths, const Sql& selection, const Sql& conditions,
                  const PageQuery& page) const;
-  PageRows at_positions(Merge merge, const Sql& conditions, const PageQuery& page) const;
+  // Reads the rows at the positions that meet the conditions.
+  PageRows at_positions(PageRows::Positions positions, const Sql& conditions,
+                        const PageQuery& page) const;
   std::optional<Merge> merge_by_prefix(const Prefix& prefix, const PageQuery& page) const;
 
   std::string_view table_;

@@ -8,6 +8,7 @@ namespace comptroller::store {
 namespace {
 
 constexpr std::int64_t max_batch_size = 256;
+constexpr int max_passed = 500;  // takes less than a millisecond
 
 }  // namespace
 
@@ -37,6 +38,28 @@ std::optional<Position> Merge::next() {
     if (last_ == head.position) continue;
     last_ = head.position;
     return last_;
+  }
+  return std::nullopt;
+}
+
+Difference::Difference(Order order, Merge positions, Merge excluded)
+    : is_later_{order},
+      positions_(std::move(positions)),
+      excluded_(std::move(excluded)),
+      next_excluded_(excluded_.next()) {}
+
+std::optional<Position> Difference::next() {
+  while (const auto position = positions_.next()) {
+    bool is_excluded = false;
+    while (next_excluded_ && !is_later_(*next_excluded_, *position)) {
+      is_excluded = next_excluded_ == position;
+      if (++passed_ == max_passed) {
+        stopped_at_ = next_excluded_;
+        return std::nullopt;
+      }
+      next_excluded_ = excluded_.next();
+    }
+    if (!is_excluded) return position;
   }
   return std::nullopt;
 }

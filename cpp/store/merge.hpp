@@ -66,4 +66,23 @@ class Merge {
   std::optional<Position> last_;
 };
 
+// The positions of a merge that are not among the positions of another one, which are passed over.
+// Ends early after passing a maximum number of them.
+class Difference {
+ public:
+  Difference(Order order, Merge positions, Merge excluded);
+
+  std::optional<Position> next();
+  // The position after which reading can go on, if `next` ended early.
+  const std::optional<Position>& stopped_at() const { return stopped_at_; }
+
+ private:
+  IsLater is_later_;
+  Merge positions_;
+  Merge excluded_;
+  std::optional<Position> next_excluded_;
+  int passed_ = 0;
+  std::optional<Position> stopped_at_;
+};
+
 }  // namespace comptroller::store

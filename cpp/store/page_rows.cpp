@@ -27,8 +27,14 @@ Position PageRows::position() {
   return positions_.index() == 0 ? position_at(row(), row().column_count() - 2) : position_;
 }
 
+std::optional<Position> PageRows::stopped_at() const {
+  const auto* const difference = std::get_if<Difference>(&positions_);
+  return difference == nullptr ? std::nullopt : difference->stopped_at();
+}
+
 std::optional<Position> PageRows::next_position() {
   if (auto* const merge = std::get_if<Merge>(&positions_)) return merge->next();
+  if (auto* const difference = std::get_if<Difference>(&positions_)) return difference->next();
   auto& query = std::get<db::Query>(positions_);
   return query.step() ? std::optional(position_at(query, 0)) : std::nullopt;
 }

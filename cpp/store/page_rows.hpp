@@ -15,8 +15,8 @@ namespace comptroller::store {
 // outlive the rows.
 class PageRows {
  public:
-  // A query of created_at and key, or a merge.
-  using Positions = std::variant<std::monostate, db::Query, Merge>;
+  // A query of created_at and key, a merge, or a difference of merges.
+  using Positions = std::variant<std::monostate, db::Query, Merge, Difference>;
 
   PageRows() = default;
   // Reads the rows of a query, which selects created_at and key after the columns.
@@ -35,6 +35,8 @@ class PageRows {
   // The current row and its position, after a step that returned true.
   db::Query& row() { return *row_; }  // NOLINT(bugprone-unchecked-optional-access)
   Position position();
+  // The position after which the next page begins, if the rows ended before the page was full.
+  std::optional<Position> stopped_at() const;
 
  private:
   std::optional<Position> next_position();
@@ -48,8 +50,8 @@ class PageRows {
   Position position_;
 };
 
-// Appends `"items":[...]` of at most `limit` rows of R to `out`; returns the position of the last
-// row if more rows follow. The rows must be requested with limit + 1.
+// Appends `"items":[...]` of at most `limit` rows of R to `out`; returns the position after which
+// the next page begins if more rows may follow. The rows must be requested with limit + 1.
 template <Record R>
 std::optional<Position> append_items(std::string& out, PageRows& rows, db::Symbols& symbols,
                                      Audience audience, std::int64_t limit) {
@@ -66,7 +68,7 @@ std::optional<Position> append_items(std::string& out, PageRows& rows, db::Symbo
     if (count + 1 == limit) last = rows.position();
   }
   writer.put("]");
-  return std::nullopt;
+  return rows.stopped_at();
 }
 
 }  // namespace comptroller::store

@@ -60,7 +60,7 @@ def test_a_page_is_a_sequence_of_its_items() -> None:
 @pytest.mark.parametrize(
     ("count", "cursor", "shown"),
     [
-        (0, "", "<Page: empty>"),
+        (0, "", "<Page: empty, the last page>"),
         (2, "", "<Page: 2 x Balance, the last page>"),
         (2, "x", "<Page: 2 x Balance, more follow>"),
     ],
@@ -120,7 +120,7 @@ def test_its_table_joins_the_values_of_an_array() -> None:
 def test_an_empty_page_has_no_table() -> None:
     empty: Page[Claim] = Page(items=[], next_page_cursor="")
     shown = empty._repr_html_()
-    assert "<p>&lt;Page: empty&gt;</p>" in shown
+    assert "<p>&lt;Page: empty, the last page&gt;</p>" in shown
     assert "<table" not in shown
 
 

@@ -16,7 +16,8 @@ class Page(msgspec.Struct, Generic[R], frozen=True):
     """One page of a list: iterable, with a length and an index, and a table in notebooks.
 
     Pass `next_page_cursor` to the next call (``list(..., page_cursor=...)``, with the same filters
-    and order); it is empty on the last page.
+    and order); it is empty on the last page. A page that is not the last one may have fewer items
+    than `limit`.
     """
 
     items: list[R]
@@ -36,10 +37,10 @@ class Page(msgspec.Struct, Generic[R], frozen=True):
         return self.items[index]
 
     def __repr__(self) -> str:
-        if not self.items:
-            return "<Page: empty>"
-        kind = type(self.items[0]).__name__
         more = "more follow" if self.next_page_cursor else "the last page"
+        if not self.items:
+            return f"<Page: empty, {more}>"
+        kind = type(self.items[0]).__name__
         return f"<Page: {len(self.items)} x {kind}, {more}>"
 
     def _repr_html_(self) -> str:

@@ -148,6 +148,19 @@ TEST_CASE("lists by jurisdiction are correct before, during and after a change")
   }
 }
 
+TEST_CASE("a page ends, with a cursor, where many claims left the jurisdiction") {
+  Groups fixture;
+  fixture.change("FR");
+  const service::Parameters of{{"jurisdiction", "DE"}};
+  service::Parameters first = of;
+  first.push_back({"limit", "1000"});
+  const Json page = fixture.call(fixture.acme, "claims.list", first);
+  const std::size_t all = 10 * claims_of_small_group;
+  CHECK(page.size("/items") < all);
+  CHECK_FALSE(page.at("/next_page_cursor").empty());
+  CHECK(ids_of_all_pages(fixture, fixture.acme, "claims.list", of, 1000, "id").size() == all);
+}
+
 TEST_CASE("a change and each of its parts write a bounded number of rows") {
   Groups fixture(0, 20'000);
   CHECK(fixture.change("FR") <= 503);

@@ -262,7 +262,8 @@ def _pages() -> Iterator[tuple[str, Schema]]:
             items = {"type": "array", "items": reference(operation["answer"])}
             cursor = {
                 "type": "string",
-                "description": "cursor of the next page; empty on the last page",
+                "description": "cursor of the next page; empty on the last page. A page with fewer "
+                "items than `limit` is not always the last one.",
             }
             yield (
                 operation["answer"] + "Page",
