@@ -81,7 +81,7 @@ void write_line(json::JsonWriter& out, const std::vector<Column>& columns, const
 TextReader::Formatter make_line_formatter(std::string_view kind, const ArrowSchema& schema) {
   return [columns = read_columns(kind, schema)](std::string& text, const ArrowArray& batch,
                                                 std::int64_t begin, std::int64_t end) {
-    json::JsonWriter out(text);
+    auto out = json::JsonWriter::replacing(text);
     for (std::int64_t row = begin; row < end; ++row) {
       write_line(out, columns, batch, batch.offset + row);
     }

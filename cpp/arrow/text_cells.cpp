@@ -41,12 +41,15 @@ void TextCells::append_csv(std::string& out, const ArrowArray& array, std::int64
 }
 
 void TextCells::write_json(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) {
-  const bool is_json = kind_ == Kind::text && content_.is_json;
-  if ((kind_ != Kind::timestamp && !is_json) || !values_.is_set(array, row)) {
-    return values_.write(out, array, row);
+  if (!values_.is_set(array, row)) return out.put("null");
+  if (kind_ == Kind::text) {
+    const std::string_view text = text_of(array, row);
+    content_.is_json ? out.put(text) : out.write(text);
+  } else if (kind_ == Kind::timestamp) {
+    out.write(Decimal{text_of(array, row)});
+  } else {
+    values_.write(out, array, row);
   }
-  const std::string_view text = text_of(array, row);
-  is_json ? out.put(text) : out.write(Decimal{text});
 }
 
 std::string_view TextCells::text_of(const ArrowArray& array, std::int64_t row) {

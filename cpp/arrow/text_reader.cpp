@@ -53,13 +53,14 @@ Formatter make_formatter(const ArrowSchema& schema, const std::vector<TextColumn
     return
         [cells](std::string& out, const ArrowArray& batch, std::int64_t begin, std::int64_t end) {
           std::vector<TextCells> columns = cells;
+          out.clear();
           for (std::int64_t row = begin; row < end; ++row) append_line(out, columns, batch, row);
         };
   }
   return [cells, openings](std::string& text, const ArrowArray& batch, std::int64_t begin,
                            std::int64_t end) {
     std::vector<TextCells> columns = cells;
-    json::JsonWriter out(text);
+    auto out = json::JsonWriter::replacing(text);
     for (std::int64_t row = begin; row < end; ++row) {
       if (row > begin) out.put(",");
       write_object(out, columns, openings, batch, row);
@@ -68,6 +69,19 @@ Formatter make_formatter(const ArrowSchema& schema, const std::vector<TextColumn
 }
 
 }  // namespace
+
+std::string SpareTexts::take() {
+  const std::lock_guard lock(mutex_);
+  if (texts_.empty()) return {};
+  std::string text = std::move(texts_.back());
+  texts_.pop_back();
+  return text;
+}
+
+void SpareTexts::give(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (texts_.size() < texts_.capacity()) texts_.push_back(std::move(text));
+}
 
 TextReader::TextReader(Owned<ArrowArrayStream> stream,
                        const std::function<Formatter(const ArrowSchema&)>& make)
@@ -90,9 +104,7 @@ std::optional<TextPiece> TextReader::next() {
   if (pieces_.empty()) return std::nullopt;
   std::future<TextPiece> piece = std::move(pieces_.front());
   pieces_.pop_front();
-  TextPiece given = piece.get();
-  expected_size_ = given.text.size() + given.text.size() / 8;
-  return given;
+  return piece.get();
 }
 
 bool TextReader::begin_piece() {
@@ -107,8 +119,7 @@ bool TextReader::begin_piece() {
   const std::int64_t begin = next_row_;
   next_row_ = std::min(begin + rows_a_piece, batch_->get()->length);
   pieces_.push_back(std::async(std::launch::async, [this, batch = batch_, begin, end = next_row_] {
-    TextPiece piece{{}, end - begin};
-    piece.text.reserve(expected_size_);
+    TextPiece piece(spares_, end - begin);
     format_(piece.text, *batch->get(), begin, end);
     return piece;
   }));

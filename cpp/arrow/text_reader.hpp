@@ -1,12 +1,12 @@
 // Formats the rows of an Arrow stream as text: CSV, JSON, or the format of a caller.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,16 +23,48 @@ struct TextColumn {
   TextContent content;
 };
 
+// The memory of pieces that were destroyed, for the next ones: it needs no new pages, and is often
+// still in the processor's cache. For several threads.
+class SpareTexts {
+ public:
+  SpareTexts() { texts_.reserve(max_texts); }
+
+  std::string take();
+  void give(std::string text);
+
+ private:
+  static constexpr std::size_t max_texts = 8;
+
+  std::mutex mutex_;
+  std::vector<std::string> texts_;
+};
+
 struct TextPiece {
+  TextPiece() = default;
+  TextPiece(std::shared_ptr<SpareTexts> from, std::int64_t count)
+      : text(from->take()), rows(count), spares(std::move(from)) {}
+  ~TextPiece() {
+    if (spares) spares->give(std::move(text));
+  }
+  TextPiece(TextPiece&&) = default;
+  TextPiece& operator=(TextPiece&& other) noexcept {
+    std::swap(text, other.text);
+    std::swap(rows, other.rows);
+    std::swap(spares, other.spares);
+    return *this;
+  }
+
   std::string text;
   std::int64_t rows = 0;
+  std::shared_ptr<SpareTexts> spares;
 };
 
 // Reads the stream in the caller's thread, and formats several pieces of rows at a time in threads
 // of its own. For one caller at a time.
 class TextReader {
  public:
-  // Appends rows of a batch, from `begin` until before `end`. Several threads call it at once.
+  // Replaces a text by rows of a batch, from `begin` until before `end`. Several threads call it at
+  // once.
   using Formatter = std::function<void(std::string& out, const ArrowArray& batch,
                                        std::int64_t begin, std::int64_t end)>;
 
@@ -58,9 +90,9 @@ class TextReader {
   Owned<ArrowArrayStream> stream_;
   Formatter format_;
   std::shared_ptr<Array> batch_;
-  std::int64_t next_row_ = 0;                   // in the batch
-  std::atomic<std::size_t> expected_size_ = 0;  // of the text of a piece
-  std::deque<std::future<TextPiece>> pieces_;   // being formatted; a future waits for its thread
+  std::int64_t next_row_ = 0;  // in the batch
+  std::shared_ptr<SpareTexts> spares_ = std::make_shared<SpareTexts>();
+  std::deque<std::future<TextPiece>> pieces_;  // being formatted; a future waits for its thread
 };
 
 }  // namespace comptroller::arrow

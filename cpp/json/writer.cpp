@@ -34,13 +34,19 @@ char* write_escaped(char* at, std::string_view text) {
 void JsonWriter::write(std::string_view text) {
   char* at = room(max_escape_size * text.size() + 2);
   *at++ = '"';
-  std::size_t position = 0;
-  for (; position + 8 <= text.size(); position += 8) {
-    if (has_special(text.data() + position)) break;
-    std::memcpy(at, text.data() + position, 8);
+  std::string_view rest = text;
+  for (; rest.size() >= 8 && !has_special(rest.data()); rest.remove_prefix(8)) {
+    std::memcpy(at, rest.data(), 8);
     at += 8;
   }
-  at = write_escaped(at, text.substr(position));
+  // The last eight bytes overlap those that are written.
+  const bool is_long = text.size() >= 8;
+  if (rest.size() < 8 && is_long && !has_special(rest.data() + rest.size() - 8)) {
+    std::memcpy(at + rest.size() - 8, rest.data() + rest.size() - 8, 8);
+    at += rest.size();
+  } else {
+    at = write_escaped(at, rest);
+  }
   *at++ = '"';
   at_ = at;
 }

@@ -16,7 +16,7 @@ from comptroller import _core, arguments
 from comptroller.analysis import plain
 from comptroller.analysis.formatting import defused
 from comptroller.analysis.registry import ALL_ROWS, TABLES
-from comptroller.bulk.streams import awaited, interruptible
+from comptroller.bulk.streams import Worker, awaited, interruptible
 from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
 
 if TYPE_CHECKING:
@@ -95,13 +95,11 @@ class Query:
             columns.append((column.name, plain.is_free(type), value is None))
             values.append(f"{value or format_in_sql(f'#{place}', type)} AS c{place}")
         query = self._selecting(", ".join(values))
-        with _refusing():
-            stream = awaited(
-                lambda: self._connection.sql(query).__arrow_c_stream__(), self.interrupt
-            )
-            rows = awaited(lambda: _core.TextRows(stream, columns, is_json), self.interrupt)
+        with _refusing(), Worker(self.interrupt) as worker:
+            stream = worker.run(lambda: self._connection.sql(query).__arrow_c_stream__())
+            rows = worker.run(lambda: _core.TextRows(stream, columns, is_json))
             try:
-                while piece := awaited(rows.next, self.interrupt):
+                while piece := worker.run(rows.next):
                     yield piece.rows, piece
             except Unavailable as error:  # the stream has the exception of DuckDB only as text
                 kind, *_ = error.detail.partition(":")
@@ -131,9 +129,9 @@ class Query:
     def _fetched(self, selected: str) -> Iterator[list[tuple[Any, ...]]]:
         query = self._selecting(selected)
         fetch = partial(self._connection.fetchmany, _BATCH_ROWS)
-        with _refusing():
-            awaited(lambda: self._connection.execute(query), self.interrupt)
-            while batch := awaited(fetch, self.interrupt):
+        with _refusing(), Worker(self.interrupt) as worker:
+            worker.run(lambda: self._connection.execute(query))
+            while batch := worker.run(fetch):
                 yield batch
 
     def _selecting(self, selected: str) -> str:

@@ -181,17 +181,29 @@ def _refusal(text: str) -> Error:
     return make(code, known["status"], detail) if known else unavailable(text)
 
 
-def awaited(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
-    """Returns the result of `work`, run on another thread; Ctrl-C calls `interrupt`.
+class Worker(ThreadPoolExecutor):
+    """A thread for native code: on the main thread it would delay Python's signal handler.
 
-    Native code on the main thread would delay Python's signal handler until it returns.
+    Use it as a context manager. Ctrl-C during a call runs `interrupt`, which must end the call.
     """
-    with ThreadPoolExecutor(1) as pool:
-        done = pool.submit(work)
+
+    def __init__(self, interrupt: Callable[[], None]) -> None:
+        super().__init__(1)
+        self._interrupt = interrupt
+
+    def run(self, work: Callable[[], T]) -> T:
+        """Returns the result of `work`."""
+        done = self.submit(work)
         try:
             while not wait([done], timeout=_SIGNAL_INTERVAL_S).done:
                 pass
         except KeyboardInterrupt:
-            interrupt()
+            self._interrupt()
             raise
         return done.result()
+
+
+def awaited(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
+    """Returns the result of one call by a `Worker`."""
+    with Worker(interrupt) as worker:
+        return worker.run(work)

@@ -182,13 +182,20 @@ TEST_CASE("a row with one empty cell is a line with quotes") {
 
 TEST_CASE("rows of many batches and pieces come in order, starting at the batch's offset") {
   std::vector<std::int64_t> numbers(20'001);
-  std::string once;
+  std::string lines;
+  std::string objects;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     numbers[i] = static_cast<std::int64_t>(i);
-    if (i > 0) once += std::to_string(i) + "\r\n";
+    if (i == 0) continue;
+    lines += std::to_string(i) + "\r\n";
+    objects += "\n{\"x\":" + std::to_string(i) + "}";
   }
-  Stream stream{{integers(numbers)}, 1, 20'000, 3};
-  CHECK(text_of(stream, TextFormat::csv) == once + once + once);
+  Stream csv{{integers(numbers)}, 1, 20'000, 3};
+  CHECK(text_of(csv, TextFormat::csv) == lines + lines + lines);
+  Stream json{{integers(numbers)}, 1, 20'000, 3};
+  std::string text = text_of(json, TextFormat::json);
+  std::erase(text, ',');  // between the rows of a piece
+  CHECK(text == objects + objects + objects);
 }
 
 TEST_CASE("a reader may be destroyed before the end of the stream") {
