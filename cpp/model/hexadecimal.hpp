@@ -24,9 +24,36 @@ inline constexpr std::array<std::uint8_t, 256> hexadecimal_values = [] {
   return values;
 }();
 
+using Block [[gnu::vector_size(16)]] = unsigned char;
+
+// Reads 32 digits into 16 bytes at once; returns false if a character is not 0-9a-f.
+inline bool read_block(const char* digits, char* out) {
+  Block first;
+  Block second;
+  std::memcpy(&first, digits, sizeof first);
+  std::memcpy(&second, digits + sizeof first, sizeof second);
+  const Block high = __builtin_shufflevector(first, second, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20,
+                                             22, 24, 26, 28, 30);
+  const Block low = __builtin_shufflevector(first, second, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21,
+                                            23, 25, 27, 29, 31);
+  Block others{};
+  const auto values_of = [&](Block characters) {
+    const Block number = characters - '0';
+    const Block letter = characters - 'a';
+    const auto is_number = static_cast<Block>(number < 10);
+    const auto is_letter = static_cast<Block>(letter < 6);
+    others |= ~(is_number | is_letter);
+    return (number & is_number) | ((letter + 10) & is_letter);
+  };
+  const Block bytes = values_of(high) << 4 | values_of(low);
+  std::memcpy(out, &bytes, sizeof bytes);
+  std::array<std::uint64_t, 2> seen{};
+  std::memcpy(seen.data(), &others, sizeof others);
+  return (seen[0] | seen[1]) == 0;
+}
+
 // Writes the 32 digits of 16 bytes at once.
 inline void write_block(const char* bytes, char* out) {
-  using Block [[gnu::vector_size(16)]] = unsigned char;
   Block block;
   std::memcpy(&block, bytes, sizeof block);
   const auto digits_of = [](Block nibbles) {
@@ -48,6 +75,14 @@ inline void write_block(const char* bytes, char* out) {
 // Reads 2 * `bytes` digits into `out`. Returns false if a character is not 0-9a-f; `out` is then
 // unspecified.
 inline bool read_lower_hexadecimal(const char* digits, std::size_t bytes, char* out) {
+  constexpr std::size_t block = sizeof(detail::Block);
+  if (bytes >= block) {
+    for (std::size_t i = 0; i + block < bytes; i += block) {
+      if (!detail::read_block(digits + 2 * i, out + i)) return false;
+    }
+    // The last block may overlap the one before it.
+    return detail::read_block(digits + 2 * (bytes - block), out + bytes - block);
+  }
   unsigned seen = 0;
   for (std::size_t i = 0; i < bytes; ++i) {
     const unsigned high = detail::hexadecimal_values[static_cast<unsigned char>(digits[2 * i])];

@@ -33,6 +33,25 @@ TEST_CASE("the digits of many bytes are the digits of each") {
     std::string text(2 * count, '\0');
     write_hexadecimal(bytes.data(), count, text.data());
     CHECK(text == expected.substr(0, 2 * count));
+    std::string read(count, '\0');
+    CHECK(read_lower_hexadecimal(text.data(), count, read.data()));
+    CHECK(read == bytes.substr(0, count));
+  }
+}
+
+TEST_CASE("another character is refused at every position") {
+  for (const std::size_t count : {15, 16, 20, 32, 33}) {
+    CAPTURE(count);
+    std::string text(2 * count, 'b');
+    std::string out(count, '\0');
+    for (char& digit : text) {
+      for (const char other : {'/', ':', '`', 'g', 'A', 'F', '\0', '\x80', '\xFF'}) {
+        digit = other;
+        CHECK_FALSE(read_lower_hexadecimal(text.data(), count, out.data()));
+      }
+      digit = 'b';
+    }
+    CHECK(read_lower_hexadecimal(text.data(), count, out.data()));
   }
 }
 
