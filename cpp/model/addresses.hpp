@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <ranges>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/hexadecimal.hpp"
@@ -17,15 +16,13 @@ using Addresses = std::vector<Label>;
 inline constexpr std::size_t packed_address_length = 20;
 
 // Packs addresses into 20 bytes each if every one is "0x" and 40 lower-case hexadecimal digits,
-// else returns nullopt. An empty list packs into an empty string.
-inline std::optional<std::string> pack_addresses(const Addresses& addresses) {
-  std::string packed(addresses.size() * packed_address_length, '\0');
-  char* out = packed.data();
+// else returns false.
+inline bool pack_addresses(const Addresses& addresses, char* out) {
   for (const Label& address : addresses) {
-    if (!read_prefixed_hexadecimal(address.value, packed_address_length, out)) return std::nullopt;
+    if (!read_prefixed_hexadecimal(address.value, packed_address_length, out)) return false;
     out += packed_address_length;
   }
-  return packed;
+  return true;
 }
 
 // Returns a view of the text of each packed address; `bytes` must outlive them.

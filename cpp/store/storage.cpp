@@ -1,7 +1,6 @@
 #include "store/storage.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace comptroller::store {
 
@@ -15,32 +14,33 @@ PackedAddresses require_addresses(const Value& value) {
   return packed_addresses(require_length(value, size - size % packed_address_length));
 }
 
-std::string_view BoundValues::keep(std::string_view bytes) {
-  constexpr std::size_t ids_and_hashes_of_a_record = 512;
-  if (!memory_) {
-    memory_ = std::make_unique<std::pmr::monotonic_buffer_resource>(ids_and_hashes_of_a_record);
-  }
-  auto* const copy = static_cast<char*>(memory_->allocate(bytes.size(), 1));
-  std::ranges::copy(bytes, copy);
-  return {copy, bytes.size()};
+char* BoundValues::allocate(std::size_t size) {
+  if (!memory_) memory_ = std::make_unique<Memory>();
+  return static_cast<char*>(memory_->bytes.allocate(size, 1));
+}
+
+Value BoundValues::own(std::string_view text) {
+  char* const copy = allocate(text.size());
+  std::ranges::copy(text, copy);
+  return Value::of(std::string_view(copy, text.size()));
 }
 
 Value BoundValues::identifier(std::string_view id) {
-  std::array<char, packed_uuid_length> packed{};
-  if (!pack_uuid(id, packed.data())) return Value::of(id);
-  return Value::blob(keep({packed.data(), packed.size()}));
+  char* const packed = allocate(packed_uuid_length);
+  if (!pack_uuid(id, packed)) return Value::of(id);
+  return Value::blob({packed, packed_uuid_length});
 }
 
 Value BoundValues::hash(std::string_view hash) {
-  std::array<char, TransactionHash::packed_length> packed{};
-  if (!TransactionHash::pack(hash, packed.data())) return Value::of(hash);
-  return Value::blob(keep({packed.data(), packed.size()}));
+  char* const packed = allocate(TransactionHash::packed_length);
+  if (!TransactionHash::pack(hash, packed)) return Value::of(hash);
+  return Value::blob({packed, TransactionHash::packed_length});
 }
 
 Value BoundValues::addresses(const Addresses& addresses) {
-  if (std::optional<std::string> packed = pack_addresses(addresses)) {
-    return Value::blob(keep(*packed));
-  }
+  const std::size_t size = addresses.size() * packed_address_length;
+  char* const packed = allocate(size);
+  if (pack_addresses(addresses, packed)) return Value::blob({packed, size});
   std::string text;
   json::JsonWriter(text).write(addresses);
   return own(text);

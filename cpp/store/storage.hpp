@@ -1,6 +1,7 @@
 // Reads and writes the columns of each storage class.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <memory_resource>
 #include <string_view>
@@ -36,17 +37,23 @@ class BoundValues {
   Value addresses(const Addresses& addresses);
   // Releases the bytes of all values.
   void clear() {
-    if (memory_) memory_->release();
+    if (memory_) memory_->bytes.release();
   }
   // Returns a copy of a text that the caller does not keep.
-  Value own(std::string_view text) { return Value::of(keep(text)); }
+  Value own(std::string_view text);
 
  private:
-  // Returns a copy whose address stays the same, even when this object is moved.
-  std::string_view keep(std::string_view bytes);
+  // The ids, hashes and addresses of a usual record fit into the first bytes.
+  struct Memory {
+    std::array<char, 512> first{};
+    std::pmr::monotonic_buffer_resource bytes{first.data(), first.size()};
+  };
+
+  // Returns memory whose address stays the same, even when this object is moved.
+  char* allocate(std::size_t size);
 
   db::Symbols& symbols_;
-  std::unique_ptr<std::pmr::monotonic_buffer_resource> memory_;
+  std::unique_ptr<Memory> memory_;
 };
 
 // Returns the bytes of a blob; throws unusable if their number is not `length`.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <tuple>
 
 #include "db/sqlite/background.hpp"
 #include "db/sqlite/backup.hpp"
@@ -297,7 +298,12 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
     }
     backup.reset();
   }
-  return target.truncate_log().value_or(pages);
+  // Frees the pages of the private file, which is not read again, during the checkpoint.
+  std::future<void> freed =
+      run_in_background([this] { std::ignore = ::ftruncate(descriptor_, 0); });
+  const int frames = target.truncate_log().value_or(pages);
+  freed.get();
+  return frames;
 }
 
 }  // namespace comptroller::db::sqlite

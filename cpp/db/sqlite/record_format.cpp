@@ -1,5 +1,6 @@
 #include "db/sqlite/record_format.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -96,24 +97,28 @@ std::uint64_t take_varint(const char*& at) {
 }
 
 void append_record(std::string& out, std::span<const Value> values) {
-  std::array<Serial, max_columns> serials;
-  if (values.size() > serials.size()) throw Error(Code::internal, "a row has too many columns");
-  std::size_t header = 0;
+  // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): filled before they are read
+  std::array<std::size_t, max_columns> sizes;
+  std::array<char, max_columns * max_varint_size> types;
+  // NOLINTEND(cppcoreguidelines-pro-type-member-init)
+  if (values.size() > sizes.size()) throw Error(Code::internal, "a row has too many columns");
+  char* types_end = types.data();
   std::size_t body = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    serials[i] = serial_of(values[i]);
-    header += varint_length(serials[i].type);
-    body += serials[i].size;
+    const Serial serial = serial_of(values[i]);
+    types_end = put_varint(types_end, serial.type);
+    sizes[i] = serial.size;
+    body += serial.size;
   }
   // The header's size includes the bytes of the size itself.
+  auto header = static_cast<std::size_t>(types_end - types.data());
   header += varint_length(header + 1) == 1 ? 1 : varint_length(header + 2);
   const std::size_t begin = out.size();
   out.resize(begin + header + body);
-  char* types = put_varint(out.data() + begin, header);
+  std::copy(types.data(), types_end, put_varint(out.data() + begin, header));
   char* data = out.data() + begin + header;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t size = serials[i].size;
-    types = put_varint(types, serials[i].type);
+    const std::size_t size = sizes[i];
     if (values[i].kind == Value::Kind::integer) {
       write_number(data, static_cast<std::uint64_t>(values[i].integer), size);
     } else if (size > 0) {
@@ -123,29 +128,33 @@ void append_record(std::string& out, std::span<const Value> values) {
   }
 }
 
-void append_key(std::string& out, const Value& value) {
+char* put_key(char* out, const Value& value) {
   if (value.kind == Value::Kind::null) {
-    out += static_cast<char>(null_tag);
-  } else if (value.kind == Value::Kind::integer) {
+    *out++ = static_cast<char>(null_tag);
+    return out;
+  }
+  if (value.kind == Value::Kind::integer) {
     const bool is_negative = value.integer < 0;
     const auto magnitude = static_cast<std::uint64_t>(is_negative ? ~value.integer : value.integer);
     const std::size_t size = (static_cast<std::size_t>(std::bit_width(magnitude)) + 7) / 8;
-    char bytes[1 + sizeof magnitude];
-    bytes[0] = static_cast<char>(is_negative ? integer_tag - 1 - size : integer_tag + size);
+    *out++ = static_cast<char>(is_negative ? integer_tag - 1 - size : integer_tag + size);
     const std::uint64_t bits = is_negative ? ~magnitude : magnitude;
     const std::uint64_t first = size == 0 ? 0 : big_endian(bits << (64 - 8 * size));
-    std::memcpy(bytes + 1, &first, sizeof first);
-    out.append(bytes, 1 + size);
-  } else {
-    out += static_cast<char>(value.kind == Value::Kind::text ? text_tag : blob_tag);
-    std::string_view bytes = value.bytes;
-    for (std::size_t zero = bytes.find('\0'); zero != std::string_view::npos;
-         zero = bytes.find('\0')) {
-      out.append(bytes.substr(0, zero)).append(escaped_zero);
-      bytes.remove_prefix(zero + 1);
-    }
-    out.append(bytes).append(end_of_bytes);
+    std::memcpy(out, &first, sizeof first);
+    return out + size;
   }
+  *out++ = static_cast<char>(value.kind == Value::Kind::text ? text_tag : blob_tag);
+  const auto put = [&](std::string_view bytes) { out = std::ranges::copy(bytes, out).out; };
+  std::string_view bytes = value.bytes;
+  for (std::size_t zero = bytes.find('\0'); zero != std::string_view::npos;
+       zero = bytes.find('\0')) {
+    put(bytes.substr(0, zero));
+    put(escaped_zero);
+    bytes.remove_prefix(zero + 1);
+  }
+  put(bytes);
+  put(end_of_bytes);
+  return out;
 }
 
 std::span<const Value> KeyReader::read(std::string_view key) {

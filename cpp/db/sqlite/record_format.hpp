@@ -29,10 +29,13 @@ std::uint64_t take_varint(const char*& at);
 
 void append_record(std::string& out, std::span<const Value> values);
 
-// Appends bytes that compare (memcmp, then length) like the value in an ascending index with
+// Writes bytes that compare (memcmp, then length) like the value in an ascending index with
 // collation BINARY: NULL, integers, texts, blobs. The key of several values is the concatenation of
-// their keys.
-void append_key(std::string& out, const Value& value);
+// their keys. Returns the end of the bytes, which are at most max_key_size(value).
+char* put_key(char* out, const Value& value);
+inline std::size_t max_key_size(const Value& value) {
+  return 1 + sizeof value.integer + 2 * value.bytes.size();
+}
 
 // Reads the values of a key. They are valid until the next call, while the key exists.
 class KeyReader {

@@ -60,7 +60,7 @@ bool TableFiller::Fingerprints::insert(std::uint64_t fingerprint) {
 }
 
 void TableFiller::Fingerprints::grow() {
-  std::vector<std::uint64_t> before(std::max(first_slots, 2 * slots_.size()));
+  Slots before(std::max(first_slots, 2 * slots_.size()));
   before.swap(slots_);
   size_ = 0;
   for (const std::uint64_t fingerprint : before) {
@@ -173,7 +173,13 @@ std::vector<Insertion> TableFiller::insert(const InsertStatement& statement, std
     std::ranges::fill(row_, Value::null());
     Query query(values);
     bind(query, row);
-    if (!is_plain() || !is_new()) continue;
+    if (!is_plain()) continue;
+    const std::optional<std::uint64_t> fingerprint = fingerprint_of_unique();
+    if (!fingerprint) continue;
+    unique_values_.prefetch(*fingerprint);
+    record_.clear();
+    append_record(record_, row_);
+    if (!unique_values_.insert(*fingerprint)) continue;
     add();
     results[row] = Insertion::inserted;
   }
@@ -190,25 +196,28 @@ bool TableFiller::is_plain() const {
   return row_[key_column_].is_null() && std::ranges::equal(row_, columns_, is_stored_as_it_is);
 }
 
-bool TableFiller::is_new() {
+// Returns the fingerprint of the current row's unique value; nullopt if only SQLite can compare it.
+std::optional<std::uint64_t> TableFiller::fingerprint_of_unique() const {
   const Value& value = row_[unique_column_];
-  if (value.kind == Value::Kind::null || value.kind == Value::Kind::integer) return false;
-  return unique_values_.insert(std::hash<std::string_view>{}(value.bytes));
+  if (value.kind == Value::Kind::null || value.kind == Value::Kind::integer) return std::nullopt;
+  return std::hash<std::string_view>{}(value.bytes);
 }
 
+// Adds the current row, whose record is in `record_`.
 void TableFiller::add() {
   ++rows_;
-  scratch_.clear();
-  append_record(scratch_, row_);
-  records_->append(scratch_);
+  records_->append(record_);
   const Value key = Value::of(static_cast<std::int64_t>(rows_));
+  std::size_t max_size = max_key_size(key);
+  for (const Value& value : row_) max_size += max_key_size(value);
+  if (key_.size() < max_size) key_.resize(max_size);
   for (std::size_t i = 0; i < indexes_.size(); ++i) {
     const Index& index = indexes_[i];
     if (index.required && row_[*index.required].is_null()) continue;
-    scratch_.clear();
-    for (const std::size_t column : index.columns) append_key(scratch_, row_[column]);
-    append_key(scratch_, key);
-    sorters_[i]->add(scratch_);
+    char* end = key_.data();
+    for (const std::size_t column : index.columns) end = put_key(end, row_[column]);
+    end = put_key(end, key);
+    sorters_[i]->add({key_.data(), end});
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "db/database.hpp"
 #include "db/sqlite/key_sorter.hpp"
+#include "db/sqlite/large_pages.hpp"
 #include "db/sqlite/record_format.hpp"
 #include "db/sqlite/tree_writer.hpp"
 
@@ -71,10 +72,15 @@ class TableFiller {
   class Fingerprints {
    public:
     bool insert(std::uint64_t fingerprint);
+    // Loads the slot of a fingerprint that is inserted soon.
+    void prefetch(std::uint64_t fingerprint) const {
+      if (!slots_.empty()) __builtin_prefetch(&slots_[fingerprint & (slots_.size() - 1)]);
+    }
 
    private:
     void grow();
-    std::vector<std::uint64_t> slots_;
+    using Slots = std::vector<std::uint64_t, LargePages<std::uint64_t>>;
+    Slots slots_;
     std::size_t size_ = 0;
   };
 
@@ -82,7 +88,7 @@ class TableFiller {
   bool read_columns(SqliteConnection& connection);
   bool read_indexes(SqliteConnection& connection, const std::string& folder);
   bool is_plain() const;
-  bool is_new();
+  std::optional<std::uint64_t> fingerprint_of_unique() const;
   void add();
   void write_rows(PageAppender& pages, const std::function<void()>& check_interrupt);
   void write_index(const Index& index, KeySorter& sorter, PageAppender& pages,
@@ -99,7 +105,8 @@ class TableFiller {
   std::uint64_t rows_ = 0;
   Fingerprints unique_values_;
   std::vector<Value> row_;  // the current row
-  std::string scratch_;
+  std::string record_;
+  std::string key_;
 };
 
 }  // namespace comptroller::db::sqlite

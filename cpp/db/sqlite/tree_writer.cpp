@@ -164,14 +164,14 @@ TreeWriter::TreeWriter(Kind kind, PageAppender& pages)
 
 // Returns the cell of a record after `head`: the part of the record that stays on the page, and the
 // number of its first overflow page.
-std::string TreeWriter::cell_of(std::string_view head, std::string_view record) {
+const std::string& TreeWriter::cell_of(std::string_view head, std::string_view record) {
   const std::size_t most = kind_ == Kind::table ? max_local_on_table_leaf : max_local_on_index_page;
-  std::string cell(head);
-  if (record.size() <= most) return cell.append(record);
+  cell_ = head;
+  if (record.size() <= most) return cell_.append(record);
   std::size_t local = min_local_size + (record.size() - min_local_size) % overflow_content;
   if (local > most) local = min_local_size;
-  cell.append(record.substr(0, local));
-  return cell.append(four_bytes(append_overflow(record.substr(local))));
+  cell_.append(record.substr(0, local));
+  return cell_.append(four_bytes(append_overflow(record.substr(local))));
 }
 
 // Writes overflow pages; returns the number of the first.
@@ -192,7 +192,7 @@ void TreeWriter::add_row(std::int64_t key, std::string_view record) {
   char head[2 * max_varint_size];
   char* end = put_varint(head, record.size());
   end = put_varint(end, static_cast<std::uint64_t>(key));
-  const std::string cell = cell_of({head, end}, record);
+  const std::string& cell = cell_of({head, end}, record);
   if (!leaf_.fits(cell.size())) {
     std::string divider;
     append_varint(divider, static_cast<std::uint64_t>(last_key_));
@@ -204,11 +204,11 @@ void TreeWriter::add_row(std::int64_t key, std::string_view record) {
 
 void TreeWriter::add_entry(std::string_view record) {
   char head[max_varint_size];
-  std::string cell = cell_of({head, put_varint(head, record.size())}, record);
+  const std::string& cell = cell_of({head, put_varint(head, record.size())}, record);
   if (!divider_.empty()) {
     end_leaf(std::exchange(divider_, {}));
   } else if (!leaf_.fits(cell.size())) {
-    divider_ = std::move(cell);
+    divider_ = cell;
     return;
   }
   leaf_.add(cell);

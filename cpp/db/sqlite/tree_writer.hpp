@@ -116,7 +116,8 @@ class TreeWriter {
     std::string divider;  // the cell after its left child; empty for the last child
   };
 
-  std::string cell_of(std::string_view head, std::string_view record);
+  // Returns a cell that is valid until the next call.
+  const std::string& cell_of(std::string_view head, std::string_view record);
   PageNumber append_overflow(std::string_view bytes);
   void end_leaf(std::string divider);
   std::vector<Child> write_level(const std::vector<Child>& children, PageNumber root);
@@ -126,6 +127,7 @@ class TreeWriter {
   TreePage leaf_;
   std::vector<Child> children_;
   std::int64_t last_key_ = 0;
+  std::string cell_;
   // An entry that did not fit into the leaf. It divides that leaf from the next one if another
   // entry follows.
   std::string divider_;

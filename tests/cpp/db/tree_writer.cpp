@@ -17,6 +17,12 @@
 namespace comptroller::db::sqlite {
 namespace {
 
+std::string key_of(const Value& value) {
+  std::string key(max_key_size(value), '\0');
+  key.resize(static_cast<std::size_t>(put_key(key.data(), value) - key.data()));
+  return key;
+}
+
 std::int64_t number(SqliteConnection& connection, std::string_view sql) {
   Query query = connection.query(sql);
   REQUIRE(query.step());
@@ -64,11 +70,8 @@ void check_tables(const std::vector<Row>& rows) {
     std::string record;
     append_record(record, values);
     table.add_row(static_cast<std::int64_t>(i) + 1, record);
-    std::string key;
-    append_key(key, values[2]);
-    append_key(key, values[1]);
-    append_key(key, Value::of(static_cast<std::int64_t>(i) + 1));
-    sorter.add(key);
+    sorter.add(key_of(values[2]) + key_of(values[1]) +
+               key_of(Value::of(static_cast<std::int64_t>(i) + 1)));
   }
   if (!rows.empty()) table.finish(table_root);
   PageAppender index_pages(descriptor, new_pages);
@@ -175,8 +178,8 @@ TEST_CASE("keys sort like the values of an index, even if they do not fit into m
   for (std::size_t i = 0; i < 400'000; ++i) {
     std::string text(random() % 60, '\0');
     for (char& byte : text) byte = static_cast<char>(random() % 3);
-    std::string key;
-    append_key(key, random() % 2 == 0 ? Value::blob(text) : Value::of(std::string_view(text)));
+    std::string key =
+        key_of(random() % 2 == 0 ? Value::blob(text) : Value::of(std::string_view(text)));
     sorter.add(key);
     keys.push_back(std::move(key));
   }

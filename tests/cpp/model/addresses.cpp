@@ -2,12 +2,21 @@
 
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <random>
+#include <string>
 
 #include "model/scalar.hpp"
 
 namespace comptroller {
 namespace {
+
+// Returns the packed bytes; nullopt if the addresses cannot be packed.
+std::optional<std::string> pack_addresses(const Addresses& addresses) {
+  std::string packed(addresses.size() * packed_address_length, '\0');
+  if (!comptroller::pack_addresses(addresses, packed.data())) return std::nullopt;
+  return packed;
+}
 
 const std::string usual = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
 
