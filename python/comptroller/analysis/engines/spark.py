@@ -80,7 +80,7 @@ class Spark:
         self._folder.cleanup()
 
 
-def _translated(query: exp.Query) -> str:
+def _translated(query: exp.Expr) -> str:
     """Translates a statement for Spark, where the tables are views such as ``store_claims``."""
     for node in list(query.find_all(exp.Table, exp.CTE, exp.DataType)):
         if isinstance(node, exp.Table) and node.db == STORE:
