@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import count
-from typing import NamedTuple
 
 import polars as pl
 
@@ -45,22 +44,12 @@ MAX_ASSETS = 4
 
 def by_asset(frame: pl.DataFrame, notes: list[str]) -> list[tuple[str, pl.DataFrame]]:
     """Returns the label and the rows of each asset, most rows first; adds a note on the others."""
-    named, names, others = with_series(frame, ["asset"], None, MAX_ASSETS, "panel")
-    if others is not None:
-        notes.append(f"Shows the amounts of {MAX_ASSETS} assets, not of the {others}.")
-        names = names[:-1]
-    return [(name, named.filter(pl.col("panel") == name).drop("panel")) for name in names]
-
-
-class SeriesRows(NamedTuple):
-    """Rows with a column of series, and its values `names`, largest first.
-
-    If series were merged, `others` is the name of the merged series, the last of `names`.
-    """
-
-    frame: pl.DataFrame
-    names: list[str]
-    others: str | None = None
+    note = f"Shows the amounts of {MAX_ASSETS} assets, not of the {{}}."
+    named = with_largest(frame, ["asset"], None, MAX_ASSETS, note, notes, "panel")
+    return [
+        (name, named.filter(pl.col("panel") == name).drop("panel"))
+        for name in names_of(named, "panel")
+    ]
 
 
 def with_series(
@@ -69,14 +58,16 @@ def with_series(
     weight: str | None = None,
     most: int = len(SERIES),
     column: str = "series",
-) -> SeriesRows:
+) -> tuple[pl.DataFrame, str | None]:
     """Adds a column, named after the keys; merges all but the `most` heaviest series.
 
     The weight of a series is the sum of its column `weight`, or else its number of rows. Different
-    keys are always different series, even if their labels would be equal.
+    keys are always different series, even if their labels would be equal. The column is an
+    enumeration, heaviest series first, which pictures keep in this order. Returns also the name of
+    the merged series, the last one, or None.
     """
     if not keys:
-        return SeriesRows(frame.with_columns(pl.lit("all").alias(column)), ["all"])
+        return frame.with_columns(pl.lit("all", pl.Enum(["all"])).alias(column)), None
     heaviest = (
         frame.group_by(keys, maintain_order=True)
         .agg(weight_of_series=pl.len() if weight is None else pl.col(weight).abs().sum())
@@ -86,11 +77,40 @@ def with_series(
     kept = heaviest if len(heaviest) <= most + 1 else heaviest.head(most)
     left = len(heaviest) - len(kept)
     names = labels(kept.rows(), *([f"{left:,} others"] if left else []))
-    named = kept.with_columns(pl.Series(column, names[: len(kept)], dtype=pl.String))
+    named = kept.with_columns(pl.Series(column, names[: len(kept)], dtype=pl.Enum(names)))
     joined = frame.join(named, on=keys, how="left", nulls_equal=True, maintain_order="left")
     if not left:
-        return SeriesRows(joined, names)
-    return SeriesRows(joined.with_columns(pl.col(column).fill_null(names[-1])), names, names[-1])
+        return joined, None
+    return joined.with_columns(pl.col(column).fill_null(names[-1])), names[-1]
+
+
+def with_largest(
+    frame: pl.DataFrame,
+    keys: Sequence[str],
+    weight: str | None,
+    most: int,
+    note: str,
+    notes: list[str],
+    column: str = "series",
+) -> pl.DataFrame:
+    """Adds a column as `with_series` does, but drops the other rows and adds a note on them."""
+    named, others = with_series(frame, keys, weight, most, column)
+    if others is None:
+        return named
+    notes.append(note.format(others))
+    return reordered(named.filter(pl.col(column) != others), names_of(named, column)[:-1], column)
+
+
+def names_of(frame: pl.DataFrame, column: str = "series") -> list[str]:
+    """Returns the names of the series, in their order."""
+    series = frame.schema[column]
+    assert isinstance(series, pl.Enum)
+    return series.categories.to_list()
+
+
+def reordered(frame: pl.DataFrame, names: Sequence[str], column: str = "series") -> pl.DataFrame:
+    """Returns the rows with these names of their series, in this order."""
+    return frame.with_columns(pl.col(column).cast(pl.String).cast(pl.Enum(names)))
 
 
 def end_of(start: pl.Expr, step: str) -> pl.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import altair as alt
@@ -104,7 +104,7 @@ def _configuration(theme: Theme) -> dict[str, Any]:
     }
 
 
-def colours(names: Sequence[str], known: dict[str, str] | None = None) -> alt.Scale:
+def colours(names: Sequence[str], known: Mapping[str, str]) -> alt.Scale:
     """Returns a colour scale: known names have fixed colours, the others those of the series."""
-    colours_by_name = {**dict(zip(names, [*SERIES, GREY], strict=False)), **(known or {})}
+    colours_by_name = {**dict(zip(names, [*SERIES, GREY], strict=False)), **known}
     return alt.Scale(domain=list(names), range=[colours_by_name.get(name, GREY) for name in names])
