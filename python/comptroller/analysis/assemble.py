@@ -15,7 +15,7 @@ claims with their addresses.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property, lru_cache
@@ -32,7 +32,7 @@ from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
 
-from comptroller.analysis.registry import PARAMETER_TYPES, PERIODS, TABLES
+from comptroller.analysis.registry import COLUMNS, PARAMETER_TYPES, PERIODS, TABLES, UNITS
 from comptroller.description import members
 
 #: The schema name of the tables of the store in the files.
@@ -99,7 +99,6 @@ class Statement:
 def assemble(
     file: str,
     keys: tuple[str, ...],
-    columns: tuple[tuple[str, str], ...],
     absent: frozenset[str],
     *,
     is_wide: bool = False,
@@ -109,16 +108,18 @@ def assemble(
     Args:
         file: the name of the file, without its suffix.
         keys: the keys, in order.
-        columns: the columns of the result and their types.
         absent: the parameters that have no value.
         is_wide: makes sums that exceed decimal(38, 18) NULL instead of an error; this takes 25
             times as long.
     """
-    tree = _with_relations(_bound(file, absent).copy(), absent)
+    tree = _bound(file, absent).copy()
+    tree.set("with_", exp.With(expressions=list(_ctes(tree, absent, set()))))
     _expand_keys(tree, keys)
     _expand_aggregates(tree, is_wide)
+    types = {key: UNITS["time" if key in PERIODS else "text"] for key in keys}
+    types |= {name: UNITS[column.unit] for name, column in COLUMNS[file].items()}
     # sqlglot's qualify() would also run other steps, which have no effect here.
-    whole = qualify_columns(qualify_tables(_declared(tree, columns), dialect=DuckDB), _schema())
+    whole = qualify_columns(qualify_tables(_declared(tree, types), dialect=DuckDB), _schema())
     pushdown_projections(whole)
     _drop_unread_joins(whole)
     eliminate_ctes(whole)
@@ -166,15 +167,8 @@ def _sql_type(type: str) -> str:
     return "VARCHAR[]" if type.endswith("[]") else _TYPES.get(type, "VARCHAR")
 
 
-def _with_relations(tree: exp.Query, absent: frozenset[str]) -> exp.Query:
-    """Adds the referenced shared relations to the WITH clause, in the order of their references."""
-    ctes = list(_ctes(tree, absent, set()))
-    tree.set("with_", exp.With(expressions=ctes))
-    return tree
-
-
 def _ctes(query: exp.Query, absent: frozenset[str], known: set[str]) -> Iterator[exp.CTE]:
-    """Takes the CTEs out of a query; yields them and the shared relations that it references."""
+    """Takes the CTEs out of a query; yields them, each after the shared relations it references."""
     own = list(query.ctes)
     query.set("with_", None)
     for part in (*own, query):
@@ -253,16 +247,17 @@ def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
                 where.pop()
 
 
-def _declared(tree: exp.Query, columns: Iterable[tuple[str, str]]) -> exp.Query:
+def _declared(tree: exp.Query, types: Mapping[str, str]) -> exp.Query:
     """Wraps a query to cast its columns to the declared types; keeps its order."""
     order, ctes = tree.args.get("order"), tree.args["with_"]
     tree.set("order", None)
     tree.set("with_", None)
-    casts = [
-        exp.alias_(exp.cast(exp.column(identifier(name)), type, dialect=DuckDB), identifier(name))
-        for name, type in columns
-    ]
-    answer = exp.select(*casts).from_("answer")
+    answer = exp.select(
+        *(
+            exp.alias_(exp.cast(exp.column(name), type, dialect=DuckDB), name)
+            for name, type in zip(map(identifier, types), types.values(), strict=True)
+        )
+    ).from_("answer")
     answer.set("with_", ctes)
     answer.set("order", order)
     return answer.with_("answer", as_=tree, copy=False)

@@ -39,12 +39,12 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
         for part in parts:
             if isinstance(part, Report):
                 reports.append(part)
-                drawings.append(pool.submit(sections.drawn, part))
+                drawings.append(pool.submit(plots.draw_svg, part))
             else:
-                shown.append(sections.values_of_overview(part))
+                shown.append(sections.of_overview(part))
         places = _places(reports)
         shown += [
-            {**sections.values_of_report(report, SHOWN_ROWS, drawing.result()), "place": place}
+            {**sections.of_report(report, SHOWN_ROWS, drawing.result()), "place": place}
             for report, place, drawing in zip(reports, places, drawings, strict=True)
         ]
     style, script = source("report.css") + source("page.css"), source("page.js")

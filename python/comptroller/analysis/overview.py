@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from comptroller.analysis import registry, sections
 from comptroller.analysis.registry import Definition
 from comptroller.analysis.report import Report
 from comptroller.display import numbers
+from comptroller.display.html import html
 from comptroller.errors import Error
 
 _SHOWN_FAILURES = 5
@@ -36,20 +38,14 @@ class Finding(NamedTuple):
         return shlex.join(arguments)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Overview:
     """An overview of the records of a service: tables by title, findings, omitted reports."""
 
+    tables: Mapping[str, pl.DataFrame]
+    findings: Sequence[Finding]
+    left_out: Mapping[str, str]
     title = "Overview"
-
-    def __init__(
-        self,
-        tables: Mapping[str, pl.DataFrame],
-        findings: Sequence[Finding],
-        left_out: Mapping[str, str],
-    ) -> None:
-        self.tables = tables
-        self.findings = findings
-        self.left_out = left_out
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the rows of each table, the findings, and the reasons of omitted reports."""
@@ -59,7 +55,7 @@ class Overview:
         return {**rows, "findings": findings, "left_out": dict(self.left_out)}
 
     def _repr_html_(self) -> str:
-        return sections.overview_in_notebook(self)
+        return html("section.html", section=sections.of_overview(self))
 
     def __repr__(self) -> str:
         findings = [f"{each.text}: {each.command}" for each in self.findings]

@@ -11,7 +11,6 @@ import polars
 from comptroller.analysis.assemble import store_columns
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.registry import ALL_ROWS
-from comptroller.bulk.streams import Stream
 from comptroller.errors import Forbidden, invalid, make
 
 #: Columns by table, and filters of streams by table.
@@ -25,13 +24,6 @@ _SHARED = {
         *("created_at", "submitted_at", "confirmed_at", "updated_at"),
     )
 }
-
-
-class Streaming(Protocol):
-    """A resource with the method `stream`."""
-
-    def stream(self, columns: Sequence[str] | None = None, **filters: Any) -> Stream:
-        """Returns all records that match the filters, as columns."""
 
 
 class TableSource(Protocol):
@@ -49,9 +41,7 @@ class TableSource(Protocol):
 class Store:
     """The tables of a service."""
 
-    def __init__(
-        self, resources: Mapping[str, Streaming], version: Callable[[], int | None]
-    ) -> None:
+    def __init__(self, resources: Mapping[str, Any], version: Callable[[], int | None]) -> None:
         self._resources = resources
         self.version = version
 

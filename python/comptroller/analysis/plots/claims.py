@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import frames, marks, scales, theme
+from comptroller.analysis.registry import period_of
 from comptroller.display.numbers import percent
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def summary(frame: pl.DataFrame, report: Report) -> theme.Drawn:
 
     Adds success rates; or amounts, if the key `status` is given or no claim has ended yet.
     """
-    period = frames.period_of(report.keys)
+    period = period_of(report.keys)
     keys = report.keys
     return _bars(frame, keys) if period is None else _over_time(frame, keys, period)
 

@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import frames, marks, scales, theme
+from comptroller.analysis.registry import period_of
 
 if TYPE_CHECKING:
     from comptroller.analysis.report import Report
@@ -93,7 +94,7 @@ def _furthest(frame: pl.DataFrame) -> pl.DataFrame:
 
 def restrictions(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """Draws the active controls by type and setter over time, and those created and lifted."""
-    period = frames.period_of(report.keys)
+    period = period_of(report.keys)
     if period is None:
         named, _ = frames.with_series(frame, _KINDS, "active", marks.MAX_BARS)
         return marks.bars(named, "active", "controls in force"), []

@@ -33,11 +33,6 @@ _STEPS = {
 }
 
 
-def drawable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows with amounts as floats, which are exact enough for a picture."""
-    return frame.with_columns(pl.col(pl.Decimal).cast(pl.Float64))
-
-
 #: The maximum number of assets whose amounts are drawn, each in its own panel.
 MAX_ASSETS = 4
 
@@ -136,11 +131,6 @@ def with_spans(
     if unit != period:
         notes.append(f"Drawn by {unit}: there are too many of each {period}.")
     return spanned, unit
-
-
-def period_of(keys: Sequence[str]) -> str | None:
-    """Returns the shortest period among the keys, or None."""
-    return next((period for period in PERIODS if period in keys), None)
 
 
 def non_periods_of(keys: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import frames, marks, scales, theme
+from comptroller.analysis.registry import period_of
 from comptroller.display.html import printable
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _ROW = 40
 _MIN_HEIGHT = 80
 #: The share of the height that the highest bar of a distribution takes.
 _HIGHEST = 0.85
-#: The step of a millisecond or less, see registry.DISTRIBUTION.
+#: The step of a millisecond or less, see registry.COLUMNS.
 _FIRST_STEP = -30
 _TITLE = "submitted to confirmed, log scale"
 
@@ -42,7 +43,7 @@ def times(frame: pl.DataFrame, report: Report) -> theme.Drawn:
         notes.append(f"Not drawn: {len(frame) - len(confirmed):,} rows without a confirmed claim.")
     if not len(confirmed):
         return marks.message("No claim is confirmed yet."), notes
-    period = frames.period_of(report.keys)
+    period = period_of(report.keys)
     if period is None:
         return _distributions(confirmed, report, notes)
     return _over_time(confirmed, report.keys, period, notes)
