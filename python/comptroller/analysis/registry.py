@@ -149,9 +149,10 @@ class Definition(NamedTuple):
 
     def all_keys(self, by: tuple[str, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns the keys of the rows: those of `by`, then the asset if amounts are summed."""
+        if self.by is None:
+            return self.keys
         adds = self.has_amounts and given.get("measure", "amount") == "amount"
-        more = ("asset",) if adds and "asset" not in by and self.by is not None else ()
-        return (*by, *more, *self.own)
+        return (*by, *(("asset",) if adds and "asset" not in by else ()), *self.own)
 
 
 ENGINES = ("duckdb", "spark")

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import count
+from typing import Any
 
 import polars as pl
 
@@ -31,16 +32,15 @@ _STEPS = {
     "decade": "10y",
     "century": "100y",
 }
-
-
 #: The maximum number of assets whose amounts are drawn, each in its own panel.
 MAX_ASSETS = 4
 
 
 def by_asset(frame: pl.DataFrame, notes: list[str]) -> list[tuple[str, pl.DataFrame]]:
     """Returns the label and the rows of each asset, most rows first; adds a note on the others."""
-    note = f"Shows the amounts of {MAX_ASSETS} assets, not of the {{}}."
-    named = with_largest(frame, ["asset"], None, MAX_ASSETS, note, notes, "panel")
+    named, others = with_series(frame, ["asset"], None, MAX_ASSETS, "panel", is_merged=False)
+    if others is not None:
+        notes.append(f"Shows the amounts of {MAX_ASSETS} assets, not of the {others}.")
     return [
         (name, named.filter(pl.col("panel") == name).drop("panel"))
         for name in names_of(named, "panel")
@@ -53,13 +53,15 @@ def with_series(
     weight: str | None = None,
     most: int = len(SERIES),
     column: str = "series",
+    *,
+    is_merged: bool = True,
 ) -> tuple[pl.DataFrame, str | None]:
-    """Adds a column, named after the keys; merges all but the `most` heaviest series.
+    """Adds a column, named after the keys; merges, or drops, all but the `most` heaviest series.
 
     The weight of a series is the sum of its column `weight`, or else its number of rows. Different
     keys are always different series, even if their labels would be equal. The column is an
-    enumeration, heaviest series first, which pictures keep in this order. Returns also the name of
-    the merged series, the last one, or None.
+    enumeration, heaviest series first, and pictures keep this order. Returns also the name of the
+    other series, or None if there are none.
     """
     if not keys:
         return frame.with_columns(pl.lit("all", pl.Enum(["all"])).alias(column)), None
@@ -72,28 +74,14 @@ def with_series(
     kept = heaviest if len(heaviest) <= most + 1 else heaviest.head(most)
     left = len(heaviest) - len(kept)
     names = labels(kept.rows(), *([f"{left:,} others"] if left else []))
-    named = kept.with_columns(pl.Series(column, names[: len(kept)], dtype=pl.Enum(names)))
-    joined = frame.join(named, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    if not left:
-        return joined, None
-    return joined.with_columns(pl.col(column).fill_null(names[-1])), names[-1]
-
-
-def with_largest(
-    frame: pl.DataFrame,
-    keys: Sequence[str],
-    weight: str | None,
-    most: int,
-    note: str,
-    notes: list[str],
-    column: str = "series",
-) -> pl.DataFrame:
-    """Adds a column as `with_series` does, but drops the other rows and adds a note on them."""
-    named, others = with_series(frame, keys, weight, most, column)
-    if others is None:
-        return named
-    notes.append(note.format(others))
-    return reordered(named.filter(pl.col(column) != others), names_of(named, column)[:-1], column)
+    own = names[: len(kept)]
+    series = pl.Series(column, own, dtype=pl.Enum(names if is_merged else own))
+    how: Any = {"how": "left" if is_merged else "inner", "maintain_order": "left"}
+    joined = frame.join(kept.with_columns(series), on=keys, nulls_equal=True, **how)
+    others = names[-1] if left else None
+    if left and is_merged:
+        joined = joined.with_columns(pl.col(column).fill_null(others))
+    return joined, others
 
 
 def names_of(frame: pl.DataFrame, column: str = "series") -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -28,31 +27,25 @@ def statement(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """Draws the daily holdings of each asset as a waterfall, and the claimed amounts below."""
     notes: list[str] = []
     panels: list[theme.Picture] = []
-    exact = report.to_polars().filter(pl.col("day").is_null())
-    for (asset, some), (_, whole) in zip(
-        frames.by_asset(frame, notes), frames.by_asset(exact, []), strict=True
-    ):
-        notes += _month(whole.row(0, named=True), asset)
-        panels += _days(some, asset)
+    for asset, exact in frames.by_asset(report.to_polars(), notes):
+        (month,) = exact.filter(pl.col("day").is_null()).to_dicts()
+        opening, claimed, closing = (
+            "more than 20 digits" if amount is None else with_fraction(shortest(amount), 0)
+            for amount in map(month.get, _AMOUNTS)
+        )
+        last = month["last_claim_at"]
+        at = "none" if last is None else f"the last at {last:%Y-%m-%d %H:%M} UTC"
+        notes.append(f"{asset}: opening {opening}, closing {closing}.")
+        notes.append(f"Claimed {claimed} in {month['claims']:,} claims, {at}.")
+        panels += _days(exact.drop_nulls("day"), asset)
     return alt.vconcat(*panels), notes
 
 
-def _month(whole: dict[str, Any], asset: str) -> list[str]:
-    names = ("opening_holdings", "claimed", "closing_holdings")
-    opening, claimed, closing = (
-        "more than 20 digits" if whole[name] is None else with_fraction(shortest(whole[name]), 0)
-        for name in names
-    )
-    return [
-        f"{asset}: opening {opening}, closing {closing}.",
-        f"Claimed {claimed} in {whole['claims']:,} claims, {_last(whole['last_claim_at'])}.",
-    ]
-
-
-def _days(frame: pl.DataFrame, asset: str) -> list[theme.Picture]:
+def _days(exact: pl.DataFrame, asset: str) -> list[theme.Picture]:
     fell = pl.col("closing_holdings") < pl.col("opening_holdings")
     down, up = _CHANGES
-    days = frame.drop_nulls("day").with_columns(
+    days = exact.with_columns(
+        pl.col(_AMOUNTS).cast(pl.Float64),
         start=pl.col("day"),
         end=frames.end_of(pl.col("day"), "1d"),
         change=pl.when(fell).then(pl.lit(down)).otherwise(pl.lit(up)),
@@ -78,11 +71,8 @@ def _days(frame: pl.DataFrame, asset: str) -> list[theme.Picture]:
     ]
 
 
+_AMOUNTS = ("opening_holdings", "claimed", "closing_holdings")
 _CHANGES = {"holdings down": theme.ORANGE, "holdings up": theme.BLUE}
-
-
-def _last(moment: datetime | None) -> str:
-    return "none" if moment is None else f"the last at {moment:%Y-%m-%d %H:%M} UTC"
 
 
 def reconciliation(frame: pl.DataFrame, report: Report) -> theme.Drawn:

@@ -81,8 +81,10 @@ def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> the
 
 def _largest(frame: pl.DataFrame, keys: Sequence[str], most: int, notes: list[str]) -> pl.DataFrame:
     """Keeps the keys with the most confirmed claims; percentiles of others cannot be merged."""
-    note = f"Shows the {most} with the most confirmed claims, not the {{}}."
-    return frames.with_largest(frame, keys, "confirmed", most, note, notes)
+    named, others = frames.with_series(frame, keys, "confirmed", most, is_merged=False)
+    if others is not None:
+        notes.append(f"Shows the {most} with the most confirmed claims, not the {others}.")
+    return named
 
 
 def _steps(
