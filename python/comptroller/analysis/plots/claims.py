@@ -110,4 +110,4 @@ def failures(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     ]
     others = [key for key in report.keys if key != "error_message"]
     notes = [f"Added over every {' and '.join(others)}."] if others else []
-    return alt.layer(*layers).properties(height=marks.ROW), notes
+    return alt.layer(*layers), notes

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 _KINDS = ("type", "set_by")
 _MAX_ASSETS = 10
 _MAX_POINTS = 2_000
-#: The ratio of the largest cell to the median from which on the scale is logarithmic.
-_LOG_RATIO = 60
 
 
 def orchestrations(frame: pl.DataFrame, report: Report) -> theme.Drawn:
@@ -31,13 +29,13 @@ def orchestrations(frame: pl.DataFrame, report: Report) -> theme.Drawn:
         value=value,
         text=pl.when(value < 10_000).then(value.cast(pl.String)).otherwise(thousands),
     )
-    is_log = cells["value"].max() > _LOG_RATIO * cells["value"].median()  # type: ignore[operator]
+    is_skewed = scales.is_skewed(cells["value"])
     slanted = alt.Axis(labelAngle=-40, labelLimit=110, labelOverlap=False)
     picture = marks.heat(
         cells,
         x=alt.X("column", title="to", axis=slanted),
         y=alt.Y("row", title="from", axis=marks.LEFT),
-        scale=alt.Scale(type="symlog" if is_log else "linear", scheme="cividis", domainMin=0),
+        scale=alt.Scale(type="symlog" if is_skewed else "linear", scheme="cividis", domainMin=0),
         title="orchestrations",
         label=scales.LABEL,
     )
@@ -60,11 +58,8 @@ def anomalies(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     edge = float(report.given.get("band", 0))
     furthest = float(shown["score"].abs().max() or edge or 1)  # type: ignore[arg-type]
     side = pl.when(pl.col("value") < pl.col("median")).then(-furthest).otherwise(furthest)
-    placed = shown.with_columns(
-        pl.col("score").fill_null(side),
-        known=pl.col("score").is_not_null(),
-        start="day",
-        end=frames.end_of(pl.col("day"), "1d"),
+    placed = frames.with_day(shown, "day").with_columns(
+        pl.col("score").fill_null(side), known=pl.col("score").is_not_null()
     )
     title = f"{report.given['measure']}, in MADs"
     scaled = scales.quantity(pl.concat([placed["score"], pl.Series([-edge, edge])]), title)
@@ -78,7 +73,7 @@ def anomalies(frame: pl.DataFrame, report: Report) -> theme.Drawn:
         shape=alt.Shape("known:N", legend=None, scale=shape),
     )
     band = marks.band(edge, y=alt.Y("low:Q", **scaled), y2="high:Q")
-    return alt.layer(band, points).properties(width=theme.PANEL, height=150), notes
+    return alt.layer(band, points), notes
 
 
 def _furthest(frame: pl.DataFrame) -> pl.DataFrame:
@@ -131,7 +126,6 @@ def history(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """Draws the times of events, in a strip for each kind of event."""
     known = frame.drop_nulls("at")
     named, _ = frames.with_series(known, ["record", "event"], most=marks.MAX_BARS)
-    ends = named.with_columns(start="at", end=frames.end_of(pl.col("at"), "1d"))
+    ends = frames.with_day(named, "at")
     mark = alt.MarkDef("tick", size=14, color=theme.BLUE)
-    strips = marks.drawn(ends, mark, x=scales.times(ends, "time (UTC)"), y=marks.ROWS)
-    return strips.properties(height=marks.ROW), []
+    return marks.drawn(ends, mark, x=scales.times(ends, "time (UTC)"), y=marks.ROWS), []

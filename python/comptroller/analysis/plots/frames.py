@@ -96,7 +96,12 @@ def reordered(frame: pl.DataFrame, names: Sequence[str], column: str = "series")
     return frame.with_columns(pl.col(column).cast(pl.String).cast(pl.Enum(names)))
 
 
-def end_of(start: pl.Expr, step: str) -> pl.Expr:
+def with_day(frame: pl.DataFrame, time: str) -> pl.DataFrame:
+    """Adds the `start`, which is a time, and the `end`, which is a day later."""
+    return frame.with_columns(start=pl.col(time), end=_end_of(pl.col(time), "1d"))
+
+
+def _end_of(start: pl.Expr, step: str) -> pl.Expr:
     """Returns the end of a period, at most the largest datetime."""
     return pl.min_horizontal(start.dt.offset_by(step), pl.lit(_LAST))
 
@@ -113,7 +118,7 @@ def with_spans(
     for unit in units[units.index(period) :]:
         step = _STEPS[unit]
         start = pl.col(period).dt.truncate(step)
-        spanned = frame.with_columns(start=start, end=end_of(start, step))
+        spanned = frame.with_columns(start=start, end=_end_of(start, step))
         if spanned["start"].n_unique() <= most:
             break
     if unit != period:

@@ -44,10 +44,8 @@ def statement(frame: pl.DataFrame, report: Report) -> theme.Drawn:
 def _days(exact: pl.DataFrame, asset: str) -> list[theme.Picture]:
     fell = pl.col("closing_holdings") < pl.col("opening_holdings")
     down, up = _CHANGES
-    days = exact.with_columns(
+    days = frames.with_day(exact, "day").with_columns(
         pl.col(_AMOUNTS).cast(pl.Float64),
-        start=pl.col("day"),
-        end=frames.end_of(pl.col("day"), "1d"),
         change=pl.when(fell).then(pl.lit(down)).otherwise(pl.lit(up)),
     )
     when = scales.times(days, "day (UTC)")
@@ -66,7 +64,7 @@ def _days(exact: pl.DataFrame, asset: str) -> list[theme.Picture]:
     )
     claimed = alt.Y("claimed:Q", **scales.quantity(days["claimed"], f"claimed ({asset})"))
     return [
-        alt.layer(steps, rules).properties(width=theme.PANEL, height=200),
+        alt.layer(steps, rules).properties(height=200),
         marks.spans(days, when, claimed, theme.GREEN).properties(height=100),
     ]
 

@@ -17,7 +17,6 @@ from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, STATUSES, Pictur
 MAX_BARS = 20
 #: The maximum number of rows for which lines have points, so that a single value is visible.
 _MAX_LINE_POINTS = 60
-ROW = alt.Step(18)
 #: The axis with a row for each series.
 ROWS = alt.Y("series", title=None)
 #: The share of one series from which on the others would be invisible in a stack.
@@ -65,7 +64,7 @@ def spans(
 ) -> alt.Chart:
     """Draws a panel with a bar for each row, from its `start` to its `end`; stacks the series."""
     mark = alt.MarkDef("bar", orient="vertical", binSpacing=0, color=colour)
-    return drawn(frame, mark, x=when, x2="end:T", y=y, **channels).properties(width=PANEL)
+    return drawn(frame, mark, x=when, x2="end:T", y=y, **channels)
 
 
 def stack(frame: pl.DataFrame, measure: str, title: str, when: alt.X) -> alt.Chart:
@@ -92,15 +91,14 @@ def lines(frame: pl.DataFrame, measure: str, scaled: Mapping[str, Any], when: al
     """Draws the measure of each series as a line over the periods."""
     mark = alt.MarkDef("line", strokeWidth=1.8, point=len(frame) <= _MAX_LINE_POINTS)
     y = alt.Y(f"{measure}:Q", **scaled)
-    drawing = drawn(frame, mark, x=when, y=y, color=colour_of(frame))
-    return drawing.properties(width=PANEL, height=150)
+    return drawn(frame, mark, x=when, y=y, color=colour_of(frame))
 
 
 def bars(frame: pl.DataFrame, measure: str, title: str, colour: str = BLUE) -> alt.Chart:
     """Draws the sum of the measure of each series as a bar."""
     summed = frame.group_by("series", maintain_order=True).agg(pl.col(measure).sum())
     x = alt.X(f"{measure}:Q", **scales.quantity(summed[measure], title))
-    return drawn(summed, alt.MarkDef("bar", color=colour), x=x, y=ROWS).properties(height=ROW)
+    return drawn(summed, alt.MarkDef("bar", color=colour), x=x, y=ROWS)
 
 
 def band(edge: float, **channels: Any) -> alt.Chart:
@@ -124,7 +122,7 @@ def beside(bars: alt.Chart, texts: Mapping[str, str], title: str) -> Picture:
     names = alt.Y("series:N", sort=list(texts), axis=axis)
     texted = drawn(pl.DataFrame({"series": list(texts)}), alt.MarkDef("point", opacity=0), y=names)
     layered: alt.LayerChart = alt.layer(bars, texted).resolve_axis(y="independent")
-    return layered.properties(height=ROW)
+    return layered
 
 
 def heat(
@@ -135,7 +133,7 @@ def heat(
     colour = alt.Color("value:Q", scale=scale, legend=legend)
     rects = drawn(cells, alt.MarkDef("rect"), x=x, y=y, color=colour)
     if cells[x["shorthand"].partition(":")[0]].n_unique() > _MAX_TEXT_COLUMNS:
-        return rects.properties(height=ROW)
+        return rects
     mark = alt.MarkDef("text", fontSize=10, color=_INK)
     texts = drawn(cells, mark, x=x, y=y, text="text:N", detail="value:Q")
     return alt.layer(rects, texts).properties(height=alt.Step(22))

@@ -42,8 +42,7 @@ def quantity(values: pl.Series, title: str, *, is_log: bool = False) -> dict[str
     if not len(sizes):
         return {"scale": alt.Scale(domain=[0, 1]), "axis": alt.Axis(title=title, values=[0])}
     least, largest = _extremes(sizes)
-    median = float(sizes.median() or 0)  # type: ignore[arg-type]
-    if not is_log and largest <= _LOG_RATIO * median:
+    if not is_log and not is_skewed(sizes):
         return {"axis": counted(values, title)}
     high = math.ceil(math.log10(largest))
     low = max(math.floor(math.log10(least)), high - _MAX_POWERS)
@@ -56,6 +55,12 @@ def quantity(values: pl.Series, title: str, *, is_log: bool = False) -> dict[str
         "scale": alt.Scale(type="symlog", constant=10.0**low),
         "axis": alt.Axis(title=f"{title}, log scale", values=shown, labelExpr=LABEL),
     }
+
+
+def is_skewed(sizes: pl.Series) -> bool:
+    """Whether one size dwarfs the others, which would be invisible on a linear scale."""
+    _, largest = _extremes(sizes)
+    return largest > _LOG_RATIO * float(sizes.median() or 0)  # type: ignore[arg-type]
 
 
 def counted(values: pl.Series, title: str) -> alt.Axis:

@@ -78,7 +78,12 @@ def _configuration(theme: Theme) -> dict[str, Any]:
         "background": theme.ground,
         "font": "Arial, 'Liberation Sans', Helvetica, sans-serif",
         "padding": 8,
-        "view": {"stroke": None},
+        "view": {
+            "stroke": None,
+            "continuousWidth": PANEL,
+            "continuousHeight": 150,
+            "discreteHeight": {"step": 18},
+        },
         "title": {
             "color": theme.text,
             "subtitleColor": theme.text,
