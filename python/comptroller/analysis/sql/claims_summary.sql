@@ -12,13 +12,9 @@ WITH counted AS (
   SELECT asset, approximate_total(amount) AS asset_amount FROM counted GROUP BY asset
 )
 SELECT
-  counted.keys,
-  claims,
-  amount,
+  counted.*,
   claims / sum(claims) OVER () AS claims_share,
   amount / nullif(asset_amount, 0) AS amount_share,
-  confirmed,
-  failed,
   confirmed / nullif(confirmed + failed, 0) AS success_rate
 FROM counted
 JOIN totals ON totals.asset IS NOT DISTINCT FROM counted.asset

@@ -35,14 +35,11 @@ WITH named AS (
     ON "group" = $group AND at < ends AND (next_at IS NULL OR next_at >= begins)
   GROUP BY begins, ends
 ), confirmed AS (
-  SELECT day, coalesce(asset, own_asset) AS asset, id, amount, confirmed_at
-  FROM (
-    SELECT spans.day, asset, id, amount, confirmed_at
-    FROM spans
-    JOIN claims ON confirmed_at >= begins AND confirmed_at < ends
-    WHERE "group" = $group AND status = 'CONFIRMED'
-  ) AS within
+  SELECT spans.day, coalesce(asset, own_asset) AS asset, id, amount, confirmed_at
+  FROM spans
+  JOIN claims ON confirmed_at >= begins AND confirmed_at < ends
   CROSS JOIN own
+  WHERE "group" = $group AND status = 'CONFIRMED'
 ), ranked AS (
   SELECT
     *, row_number() OVER (PARTITION BY day, asset ORDER BY confirmed_at DESC, id DESC) AS place

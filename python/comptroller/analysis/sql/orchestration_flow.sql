@@ -14,12 +14,7 @@ WITH timed AS (
   FROM timed
   GROUP BY keys
 )
-SELECT
-  counted.keys,
-  orchestrations,
-  source_amount,
-  p50 / 1e6 AS p50_seconds,
-  p90 / 1e6 AS p90_seconds
+SELECT counted.*, p50 / 1e6 AS p50_seconds, p90 / 1e6 AS p90_seconds
 FROM counted
 LEFT JOIN survival ON survival.keys IS NOT DISTINCT FROM counted.keys
 ORDER BY keys
