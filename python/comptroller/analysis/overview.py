@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from comptroller.analysis import registry, sections
+from comptroller.analysis import registry
+from comptroller.analysis.formatting import overview_section
 from comptroller.analysis.registry import Definition
 from comptroller.analysis.report import Report
 from comptroller.display import numbers
@@ -55,7 +56,7 @@ class Overview:
         return {**rows, "findings": findings, "left_out": dict(self.left_out)}
 
     def _repr_html_(self) -> str:
-        return html("section.html", section=sections.of_overview(self))
+        return html("section.html", section=overview_section(self))
 
     def __repr__(self) -> str:
         findings = [f"{each.text}: {each.command}" for each in self.findings]
@@ -116,7 +117,7 @@ def _stuck(frame: pl.DataFrame) -> _Found:
     chains = frame.group_by("chain").agg(pl.len(), pl.col("age_seconds", "threshold_seconds").max())
     for chain, count, age, threshold in chains.sort("len", "chain", descending=True).rows():
         wait = f"{_plural(count, 'claim')} {'waits' if count == 1 else 'wait'} longer than"
-        times = f"{_duration(threshold)}, the oldest for {_duration(age)}"
+        times = f"{numbers.seconds(threshold)}, the oldest for {numbers.seconds(age)}"
         yield f"{_named(chain)}: {wait} {times}", {}
 
 
@@ -154,10 +155,6 @@ def _days(frame: pl.DataFrame) -> _Found:
 
 def _plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _duration(seconds: float) -> str:
-    return numbers.duration(round(seconds * 1_000_000))
 
 
 def _named(value: str | None) -> str:

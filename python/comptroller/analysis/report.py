@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from comptroller.analysis import sections
+from comptroller.analysis.formatting import report_section
 from comptroller.analysis.registry import Definition, period_of
 from comptroller.bulk.streams import ArrowRows
 from comptroller.display.html import SHOWN_ROWS, html
@@ -143,10 +143,10 @@ class Report(ArrowRows):
         _require_drawing("html()")
         from comptroller.analysis.plots import draw_svg
 
-        return html("section.html", section=sections.of_report(self, rows, draw_svg(self)))
+        return html("section.html", section=report_section(self, rows, draw_svg(self)))
 
     def _repr_html_(self) -> str:
-        return html("section.html", section=sections.of_report(self, SHOWN_ROWS))
+        return html("section.html", section=report_section(self, SHOWN_ROWS))
 
     def __repr__(self) -> str:
         return f"<Report {self.name}: {self.title}, {self.over}>"
