@@ -74,7 +74,7 @@ class Statement:
     """A query, and the columns that it reads from each table of the store."""
 
     tree: exp.Query
-    reads: Mapping[str, tuple[str, ...]]
+    reads: Mapping[str, set[str]]
 
     @cached_property
     def parameters(self) -> set[str]:
@@ -275,15 +275,11 @@ def _drop_unread_joins(tree: exp.Query) -> None:
                 join.pop()
 
 
-def _reads(tree: exp.Query) -> Mapping[str, tuple[str, ...]]:
+def _reads(tree: exp.Query) -> Mapping[str, set[str]]:
     reads: dict[str, set[str]] = {}
     for scope in traverse_scope(tree):
         for name, source in scope.sources.items():
             if isinstance(source, exp.Table) and source.db == STORE:
                 columns = reads.setdefault(source.name, set())
                 columns.update(column.name for column in scope.source_columns(name))
-    return {
-        table: tuple(name for name in store_columns()[table] if name in columns)
-        or tuple(store_columns()[table])[:1]
-        for table, columns in reads.items()
-    }
+    return reads

@@ -19,7 +19,7 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from comptroller.analysis.plots.marks import message
-from comptroller.analysis.plots.theme import Drawn, checked, finished
+from comptroller.analysis.plots.theme import Drawn, finished
 
 if TYPE_CHECKING:
     from comptroller.analysis.report import Report
@@ -63,7 +63,6 @@ def draw(report: Report, theme: str) -> Drawn:
 
     Raises InvalidRequest for an unknown theme.
     """
-    colours = checked(theme)
     if not len(report):
         picture, notes = message(f"Nothing to show: {report.definition.empty}"), []
     else:
@@ -72,4 +71,4 @@ def draw(report: Report, theme: str) -> Drawn:
         floats = report.to_polars().with_columns(pl.col(pl.Decimal).cast(pl.Float64))
         picture, notes = drawing(floats, report)
     heading = [] if theme == "page" else [report.title, report.over, *notes]
-    return finished(picture, colours, heading), notes
+    return finished(picture, theme, heading), notes

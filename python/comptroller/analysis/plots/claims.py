@@ -92,22 +92,25 @@ def schedules(frame: pl.DataFrame, report: Report) -> theme.Drawn:
 def failures(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """Draws the number of failures with each message, and how many were made good later."""
     named, _ = frames.with_series(frame, ["error_message"], "failures", marks.MAX_BARS)
-    counted = named.group_by("series", maintain_order=True).agg(
-        pl.col("failures", "made_good").sum()
+    failed, made_good = _OUTCOMES
+    counted = (
+        named.group_by("series", maintain_order=True)
+        .agg(pl.col("failures").sum().alias(failed), pl.col("made_good").sum().alias(made_good))
+        .unpivot([failed, made_good], index="series", variable_name="what", value_name="claims")
+        .with_columns(pixels=pl.when(pl.col("what") == failed).then(14).otherwise(6))
     )
-    x = alt.X("claims:Q", **scales.quantity(counted["failures"], "failed claims"))
-    colours = {"failed": theme.VERMILLION, "made good later": theme.GREEN}
-    colour = marks.coloured("what", list(colours), colours)
-    layers = [
-        marks.drawn(
-            counted.select("series", claims=measure, what=pl.lit(what)),
-            alt.MarkDef("bar", size=size),
-            x=x,
-            y=marks.ROWS,
-            color=colour,
-        )
-        for what, measure, size in zip(colours, ("failures", "made_good"), (14, 6), strict=True)
-    ]
+    failures = counted.filter(pl.col("what") == failed)["claims"]
+    bars = marks.drawn(
+        counted,
+        alt.MarkDef("bar"),
+        x=alt.X("claims:Q", stack=None, **scales.quantity(failures, "failed claims")),
+        y=marks.ROWS,
+        color=marks.coloured("what", [failed, made_good], _OUTCOMES),
+        size=alt.Size("pixels:Q", scale=None, legend=None),
+    )
     others = [key for key in report.keys if key != "error_message"]
     notes = [f"Added over every {' and '.join(others)}."] if others else []
-    return alt.layer(*layers), notes
+    return bars, notes
+
+
+_OUTCOMES = {"failed": theme.VERMILLION, "made good later": theme.GREEN}

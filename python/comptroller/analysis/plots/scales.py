@@ -16,6 +16,10 @@ _MAX_POWERS = 8
 _MAX_TICKS = 5
 _SHORTEST_S = 0.001
 _DAY_S = 86_400
+#: The maximum number of dates on an axis, and their labels; midnight has no time.
+_MAX_DATES = 6
+_DATE = "utcFormat(datum.value, '%Y-%m-%d')"
+_TIME = "utcFormat(datum.value, '%m-%d %H:%M')"
 _SPANS = {
     0.001: "1 ms",
     0.01: "10 ms",
@@ -110,18 +114,14 @@ def _extremes(values: pl.Series) -> tuple[float, float]:
 
 
 def times(frame: pl.DataFrame, title: str) -> alt.X:
-    """Returns the time axis in UTC, from the first `start` to the last `end` of the rows."""
-    first, last = frame.select(pl.col("start").min(), pl.col("end").max()).row(0)
-    domain = [int(time.timestamp() * 1_000) for time in (first, last)]
-    axis = alt.Axis(
-        title=title, tickCount=_MAX_TICKS, labelExpr=_DATE_OR_TIME, labelFlush=False, grid=False
+    """Returns the time axis in UTC, from the first `start` to the last `end`, with some starts."""
+    starts = frame["start"].unique().sort()
+    shown = starts.gather_every(math.ceil(len(starts) / _MAX_DATES))
+    first, *values, last = (
+        int(time.timestamp() * 1_000) for time in (starts[0], *shown, frame["end"].max())
     )
-    scale = alt.Scale(type="utc", domain=domain, nice=False, padding=0)
+    is_long = last - first > _MAX_DATES * _DAY_S * 1_000
+    label = _DATE if is_long else f"datum.value % 86400000 ? {_TIME} : {_DATE}"
+    axis = alt.Axis(title=title, values=values, labelExpr=label, labelFlush=False, grid=False)
+    scale = alt.Scale(type="utc", domain=[first, last], nice=False, padding=0)
     return alt.X("start:T", scale=scale, axis=axis)
-
-
-#: Midnight is shown as a date, any other time with its hour.
-_DATE_OR_TIME = (
-    "utcFormat(datum.value, utchours(datum.value) || utcminutes(datum.value) "
-    "? '%m-%d %H:%M' : '%Y-%m-%d')"
-)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import altair as alt
 
@@ -28,31 +28,22 @@ SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION)
 STATUSES = {"CONFIRMED": GREEN, "SUBMITTED": SKY, "PENDING": GREY, "FAILED": VERMILLION}
 
 
-class Theme(NamedTuple):
-    """The colours around the marks."""
-
-    ground: str
-    text: str
-    grid: str
-
-
-THEMES = {
-    "light": Theme("#ffffff", "#1f2328", "#e4e6e8"),
-    "dark": Theme("#15181d", "#e6e8ea", "#33383f"),
+#: The colours of the ground, of texts and of grids.
+_THEMES = {
+    "light": ("#ffffff", "#1f2328", "#e4e6e8"),
+    "dark": ("#15181d", "#e6e8ea", "#33383f"),
     # For a picture inside a page, with the text colour of the page.
-    "page": Theme("transparent", "currentColor", "rgba(128, 128, 128, 0.28)"),
+    "page": ("transparent", "currentColor", "rgba(128, 128, 128, 0.28)"),
 }
 
 
-def checked(theme: str) -> Theme:
-    """Returns the theme of a name. Raises InvalidRequest for an unknown name."""
-    if theme not in THEMES:
-        raise invalid("theme", f"must be one of {', '.join(THEMES)}")
-    return THEMES[theme]
+def finished(picture: Picture, theme: str, heading: Sequence[str]) -> Picture:
+    """Applies a theme to a picture, and adds a heading: a title, then subtitle lines.
 
-
-def finished(picture: Picture, theme: Theme, heading: Sequence[str]) -> Picture:
-    """Applies a theme to a picture, and adds a heading: a title, then subtitle lines."""
+    Raises InvalidRequest for an unknown theme.
+    """
+    if theme not in _THEMES:
+        raise invalid("theme", f"must be one of {', '.join(_THEMES)}")
     if heading:
         title, *lines = map(printable, heading)
         shown = alt.TitleParams(title, subtitle=lines, anchor="start", frame="bounds")
@@ -60,14 +51,14 @@ def finished(picture: Picture, theme: Theme, heading: Sequence[str]) -> Picture:
     if not isinstance(picture, Concatenated):
         fit = alt.AutoSizeParams(type="fit-x", contains="padding")
         picture = picture.properties(width=WIDTH, autosize=fit)
-    configured: Picture = picture.configure(**_configuration(theme))
+    configured: Picture = picture.configure(**_configuration(*_THEMES[theme]))
     return configured
 
 
-def _configuration(theme: Theme) -> dict[str, Any]:
+def _configuration(ground: str, text: str, grid: str) -> dict[str, Any]:
     labels = {
-        "labelColor": theme.text,
-        "titleColor": theme.text,
+        "labelColor": text,
+        "titleColor": text,
         "labelFontSize": 11,
         "titleFontSize": 11,
         "titleFontWeight": "normal",
@@ -75,7 +66,7 @@ def _configuration(theme: Theme) -> dict[str, Any]:
     return {
         # ARIA attributes for each mark would double the file size; the report has the data as rows.
         "aria": False,
-        "background": theme.ground,
+        "background": ground,
         "font": "Arial, 'Liberation Sans', Helvetica, sans-serif",
         "padding": 8,
         "view": {
@@ -85,8 +76,8 @@ def _configuration(theme: Theme) -> dict[str, Any]:
             "discreteHeight": {"step": 18},
         },
         "title": {
-            "color": theme.text,
-            "subtitleColor": theme.text,
+            "color": text,
+            "subtitleColor": text,
             "fontSize": 15,
             "subtitleFontSize": 11,
             "subtitlePadding": 4,
@@ -97,14 +88,20 @@ def _configuration(theme: Theme) -> dict[str, Any]:
             **labels,
             "domainColor": GREY,
             "tickColor": GREY,
-            "gridColor": theme.grid,
+            "gridColor": grid,
             "labelLimit": NAMES,
             "labelOverlap": "greedy",
             "labelSeparation": 6,
         },
         "axisY": {"titlePadding": 8},
-        "legend": {**labels, "orient": "bottom", "columns": 4, "columnPadding": 12},
-        "text": {"color": theme.text, "fontSize": 11},
+        "legend": {
+            **labels,
+            "orient": "bottom",
+            "columns": 4,
+            "columnPadding": 12,
+            "symbolSize": 100,
+        },
+        "text": {"color": text, "fontSize": 11},
         "concat": {"spacing": 14},
     }
 

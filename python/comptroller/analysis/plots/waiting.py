@@ -64,18 +64,16 @@ def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> the
     names = frames.names_of(named)
     placed = {"x": alt.X("value:Q", **scaled), "y": _places(names), "y2": "top:Q"}
     grey = alt.MarkDef("rect", color=theme.GREY, opacity=0.6)
-    # Draw narrower lines over wider ones, so that equal percentiles are all visible.
-    colour = marks.coloured("percentile", list(_COLOURS), _COLOURS)
-    lines_of = [
-        marks.drawn(
-            rules.filter(pl.col("percentile") == percentile),
-            alt.MarkDef("rule", strokeWidth=width, opacity=1),
-            **placed,
-            color=colour,
-        )
-        for percentile, width in zip(_COLOURS, (4.5, 3, 1.5), strict=True)
-    ]
-    layered = alt.layer(marks.drawn(steps, grey, **placed, x2="to:Q"), *lines_of)
+    # Narrower lines are drawn over wider ones, so that equal percentiles are all visible.
+    widths = alt.Scale(domain=list(_COLOURS), range=[4.5, 3, 1.5])
+    lines = marks.drawn(
+        rules,
+        alt.MarkDef("rule", opacity=1),
+        **placed,
+        color=marks.coloured("percentile", list(_COLOURS), _COLOURS),
+        strokeWidth=alt.StrokeWidth("percentile:N", scale=widths, legend=None),
+    )
+    layered = alt.layer(marks.drawn(steps, grey, **placed, x2="to:Q"), lines)
     return layered.properties(height=max(_MIN_HEIGHT, _ROW * len(names))), notes
 
 
