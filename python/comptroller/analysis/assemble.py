@@ -150,17 +150,12 @@ def _shared() -> frozenset[str]:
 
 
 @cache
-def store_columns() -> Mapping[str, Mapping[str, str]]:
-    """Returns the columns of each table of the store and their SQL types."""
-    return {
+def _schema() -> MappingSchema:
+    tables = {
         table: {name: _sql_type(member["type"]) for name, member in members(table).items()}
         for table in TABLES
     }
-
-
-@cache
-def _schema() -> MappingSchema:
-    return MappingSchema({STORE: store_columns()}, dialect=DuckDB)
+    return MappingSchema({STORE: tables}, dialect=DuckDB)
 
 
 def _sql_type(type: str) -> str:

@@ -62,7 +62,7 @@ class ReportRequest:
     def answer(self, tables: Tables) -> Report:
         """Runs the report. Raises NotFound if the report has a subject that does not exist."""
         definition, engine = self.definition, tables.engine
-        tables.prepare(self.reads, {"claims": self._filters()}, is_lenient=definition.is_lenient)
+        tables.prepare(self.reads, self._filters(), is_lenient=definition.is_lenient)
         statement, *also = self._statements
         has_gaps = False
         try:
