@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 #: The width of the bars of a panel, without their names.
 _BARS = theme.WIDTH - theme.NAMES
-_COUNTS = pl.col("claims", "confirmed", "failed").sum()
-_ENDED = pl.col("confirmed") + pl.col("failed")
 
 
 def summary(frame: pl.DataFrame, report: Report) -> theme.Drawn:
@@ -40,22 +38,22 @@ def _over_time(frame: pl.DataFrame, keys: tuple[str, ...], period: str) -> theme
         named = frames.reordered(named, list(dict.fromkeys([*known, *names])))
     notes: list[str] = []
     spanned, unit = frames.with_spans(named, period, notes)
-    counted = spanned.group_by("start", "end", "series").agg(_COUNTS).sort("start", "series")
-    when = scales.times(counted, f"created, by {unit} (UTC)")
-    panels = [marks.volume_of(counted, "claims", "claims", when, notes)]
-    rates = _with_rate(counted)
+    when = scales.times(spanned, f"created, by {unit} (UTC)")
+    panels = [marks.volume_of(spanned, "claims", "claims", when, notes)]
+    rates = _rates(spanned, "start", "series").sort("start", "series")
     if len(rates) and not by_status:
         panels.append(marks.lines(rates, "rate", _RATE, when))
     else:
         for asset, some in frames.by_asset(spanned, notes):
-            summed = some.group_by("start", "end", "series").agg(pl.col("amount").sum())
-            ordered = summed.sort("start", "series")
-            panels.append(marks.volume_of(ordered, "amount", f"amount ({asset})", when, notes))
+            panels.append(marks.volume_of(some, "amount", f"amount ({asset})", when, notes))
     return alt.vconcat(*panels), notes
 
 
-def _with_rate(counted: pl.DataFrame) -> pl.DataFrame:
-    return counted.filter(_ENDED > 0).with_columns(rate=pl.col("confirmed") / _ENDED)
+def _rates(frame: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """Returns the success rate of each key that has claims which ended."""
+    counted = frame.group_by(keys).agg(pl.col("confirmed", "failed").sum())
+    ended = pl.col("confirmed") + pl.col("failed")
+    return counted.filter(ended > 0).select(*keys, rate=pl.col("confirmed") / ended)
 
 
 _RATE = {
@@ -74,8 +72,7 @@ def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> theme.Drawn:
         panels = [marks.bars(*each).properties(width=_BARS) for each in measures]
         return alt.vconcat(*panels), notes
     volume = marks.bars(named, "claims", "claims")
-    counted = named.group_by("series").agg(pl.col("confirmed", "failed").sum())
-    rates = dict(_with_rate(counted).select("series", "rate").iter_rows())
+    rates = dict(_rates(named, "series").iter_rows())
     if not rates:
         return volume, notes
     texts = {name: percent(rates.get(name)) for name in frames.names_of(named)}

@@ -99,19 +99,10 @@ def restrictions(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     when = scales.times(spanned, f"by {unit} (UTC)")
     # Each listed period has all active controls; of merged periods, the last one counts.
     last = spanned.filter(pl.col(period) == pl.col(period).max().over("start"))
-    until = (
-        spanned.select("start", "end")
-        .unique()
-        .sort("start")
-        .with_columns(end=pl.col("start").shift(-1).fill_null(pl.col("end")))
-    )
-    active = (
-        last.group_by("start", "series", maintain_order=True)
-        .agg(controls=pl.col("active").sum())
-        .join(until, on="start")
-        .sort("start")
-    )
-    in_force = marks.volume_of(active, "controls", "in force at the end", when, notes)
+    starts = spanned.select("start", "end").unique().sort("start")
+    until = starts.with_columns(end=pl.col("start").shift(-1).fill_null(pl.col("end")))
+    active = last.drop("end").join(until, on="start")
+    in_force = marks.volume_of(active, "active", "in force at the end", when, notes)
     changes = (
         spanned.group_by("start", "end", maintain_order=True)
         .agg(pl.col("created").sum(), lifted=-pl.col("lifted").sum())

@@ -63,22 +63,28 @@ def spans(
     frame: pl.DataFrame, when: alt.X, y: alt.Y, colour: str = GREY, **channels: Any
 ) -> alt.Chart:
     """Draws a panel with a bar for each row, from its `start` to its `end`; stacks the series."""
-    mark = alt.MarkDef("bar", orient="vertical", binSpacing=0, color=colour)
+    mark = alt.MarkDef("bar", orient="vertical", binSpacing=0, color=colour, strokeWidth=0.4)
     return drawn(frame, mark, x=when, x2="end:T", y=y, **channels)
 
 
 def stack(frame: pl.DataFrame, measure: str, title: str, when: alt.X) -> alt.Chart:
     """Draws the measure of the series stacked in their order, from `start` to `end`."""
     places = frame.with_columns(place=pl.col("series").to_physical())
-    y = alt.Y(f"{measure}:Q", axis=scales.counted(frame[measure], title))
-    stacked = spans(places, when, y, color=colour_of(frame), order="place:Q")
+    tops = frame.group_by("start").agg(pl.col(measure).sum())
+    y = alt.Y(f"{measure}:Q", axis=scales.counted(tops[measure], title))
+    colour = colour_of(frame)
+    # A stroke hides the gaps between adjacent bars.
+    stroke = alt.Stroke("series:N", scale=colour["scale"], legend=None)
+    stacked = spans(places, when, y, color=colour, stroke=stroke, order="place:Q")
     return stacked.properties(height=190)
 
 
 def volume_of(
-    counted: pl.DataFrame, measure: str, title: str, when: alt.X, notes: list[str]
+    frame: pl.DataFrame, measure: str, title: str, when: alt.X, notes: list[str]
 ) -> alt.Chart:
-    """Draws a stack; or, with a note, lines on a log scale if one series dwarfs the others."""
+    """Draws the sums of a measure: a stack, or lines, with a note, if one series dwarfs others."""
+    summed = frame.group_by("start", "end", "series").agg(pl.col(measure).sum())
+    counted = summed.sort("start", "series")
     shares = counted.group_by("series").agg(pl.col(measure).sum())[measure]
     total, largest = float(shares.sum()), float(shares.max() or 0)  # type: ignore[arg-type]
     if len(shares) < 2 or largest <= _DOMINATES * total:

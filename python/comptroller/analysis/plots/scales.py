@@ -69,8 +69,11 @@ def is_skewed(sizes: pl.Series) -> bool:
 
 def counted(values: pl.Series, title: str) -> alt.Axis:
     """Returns a linear axis; for counts, with at most one tick per integer."""
-    step = 1 if values.dtype.is_integer() else 0
-    return alt.Axis(title=title, tickCount=_MAX_TICKS, tickMinStep=step, labelExpr=LABEL)
+    ticks = _MAX_TICKS
+    if values.dtype.is_integer() and len(values):
+        least, largest = _extremes(values)
+        ticks = max(1, min(ticks, int(max(largest, 0) - min(least, 0))))
+    return alt.Axis(title=title, tickCount=ticks, labelExpr=LABEL)
 
 
 #: Labels with k, M, bn and tn; other SI prefixes are replaced by exponents.
