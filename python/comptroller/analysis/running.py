@@ -84,7 +84,7 @@ class ReportRequest:
             rows,
             self.given,
             partial(engine.sql, statement, self._values),
-            next((engine.run(each, self._values) for each in also), None),
+            engine.run(also[0], self._values) if also else None,
             has_gaps,
         )
 

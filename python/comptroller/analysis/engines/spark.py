@@ -104,11 +104,10 @@ def _aware(value: Any) -> Any:
 
 def local_session() -> SparkSession:
     """Starts a local session with two cores and without the web UI."""
-    building = SparkSession.builder.master("local[2]").appName("comptroller")
-    for name, value in {
+    settings: dict[str, Any] = {
         **SETTINGS,
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
-    }.items():
-        building = building.config(name, value)
-    return building.getOrCreate()
+    }
+    building = SparkSession.builder.master("local[2]").appName("comptroller")
+    return building.config(map=settings).getOrCreate()

@@ -72,11 +72,12 @@ def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> theme.Drawn:
         panels = [marks.bars(*each).properties(width=_BARS) for each in measures]
         return alt.vconcat(*panels), notes
     volume = marks.bars(named, "claims", "claims")
-    rates = dict(_rates(named, "series").iter_rows())
-    if not rates:
+    rates = _rates(named, "series")
+    if not len(rates):
         return volume, notes
-    texts = {name: percent(rates.get(name)) for name in frames.names_of(named)}
-    return marks.beside(volume, texts, "success rate"), notes
+    texts = named.select(pl.col("series").unique()).join(rates, on="series", how="left")
+    percents = texts.with_columns(text=pl.Series(map(percent, texts["rate"]), dtype=pl.String))
+    return marks.beside(volume, percents, "success rate"), notes
 
 
 def schedules(frame: pl.DataFrame, report: Report) -> theme.Drawn:

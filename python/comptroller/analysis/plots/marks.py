@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,14 +20,15 @@ _MAX_LINE_POINTS = 60
 ROWS = alt.Y("series", title=None)
 #: The share of one series from which on the others would be invisible in a stack.
 _DOMINATES = 0.985
-#: Puts the title of an axis with row names above it, where a few rows also have room for it.
-ABOVE: dict[str, Any] = {
-    "titleAngle": 0,
-    "titleAnchor": "start",
-    "titleBaseline": "bottom",
-    "titleY": -4,
-}
-LEFT = alt.Axis(**ABOVE, titleAlign="right", titleX=-6)
+#: Puts the title of an axis with row names above them, where a few rows also have room for it.
+LEFT = alt.Axis(
+    titleAngle=0,
+    titleAnchor="start",
+    titleBaseline="bottom",
+    titleY=-4,
+    titleAlign="right",
+    titleX=-6,
+)
 #: A legend has four columns if all labels are this short, else two.
 _SHORT_LABEL_LENGTH = 12
 #: The width of a legend symbol in pixels.
@@ -113,22 +113,13 @@ def band(edge: float, **channels: Any) -> alt.Chart:
     return drawn(edges, alt.MarkDef("rect", color=GREY, opacity=0.25), **channels)
 
 
-def beside(bars: alt.Chart, texts: Mapping[str, str], title: str) -> Picture:
-    """Adds a titled column of texts, by name, at the right of bars."""
-    axis = alt.Axis(
-        title=title,
-        orient="right",
-        labelExpr=f"{json.dumps(texts)}[datum.value]",
-        ticks=False,
-        domain=False,
-        titleAlign="left",
-        titleX=6,
-        **ABOVE,
-    )
-    names = alt.Y("series:N", sort=list(texts), axis=axis)
-    texted = drawn(pl.DataFrame({"series": list(texts)}), alt.MarkDef("point", opacity=0), y=names)
-    layered: alt.LayerChart = alt.layer(bars, texted).resolve_axis(y="independent")
-    return layered
+def beside(bars: alt.Chart, texts: pl.DataFrame, title: str) -> Picture:
+    """Adds a titled column of the texts of each series at the right of bars."""
+    place: dict[str, Any] = {"align": "left", "x": "width", "dx": 6}
+    column = drawn(texts, alt.MarkDef("text", **place), y=ROWS, text="text:N")
+    above = alt.MarkDef("text", y=-9, **place)
+    heading = drawn(pl.DataFrame({"text": [title]}), above, text="text:N")
+    return alt.layer(bars, column, heading)
 
 
 def heat(
