@@ -103,7 +103,7 @@ def failures(frame: pl.DataFrame, report: Report) -> theme.Drawn:
         alt.MarkDef("bar"),
         x=alt.X("claims:Q", stack=None, **scales.quantity(failures, "failed claims")),
         y=marks.ROWS,
-        color=marks.coloured("what", [failed, made_good], _OUTCOMES),
+        color=marks.coloured("what", _OUTCOMES),
         size=alt.Size("pixels:Q", scale=None, legend=None),
     )
     others = [key for key in report.keys if key != "error_message"]

@@ -54,7 +54,7 @@ def _days(exact: pl.DataFrame, asset: str) -> list[theme.Picture]:
         alt.Y(f"{name}_holdings:Q", scale=alt.Scale(zero=False, nice=True), axis=axis)
         for name in ("opening", "closing")
     )
-    change = marks.coloured("change", list(_CHANGES), _CHANGES)
+    change = marks.coloured("change", _CHANGES)
     span = {"x": when, "x2": "end:T"}
     steps = marks.drawn(
         days, alt.MarkDef("rect"), **span, y=opening, y2="closing_holdings:Q", color=change
@@ -136,7 +136,7 @@ def _strips(drawn: pl.DataFrame, scaled: dict[str, Any]) -> list[alt.Chart]:
     encoded = {
         "x": alt.X("deviation:Q", **scaled),
         "y": marks.ROWS,
-        "color": marks.coloured("within", list(_COLOURS), _COLOURS),
+        "color": marks.coloured("within", _COLOURS),
     }
     ticks = alt.MarkDef("tick", thickness=2, size=22, opacity=0.8)
     crosses = alt.MarkDef("point", shape="cross", filled=True, size=70, opacity=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
@@ -10,7 +10,7 @@ import polars as pl
 
 from comptroller.analysis.plots import scales
 from comptroller.analysis.plots.frames import names_of
-from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, STATUSES, Picture, colours
+from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, SERIES, STATUSES, Picture
 
 #: The maximum number of bars in a picture.
 MAX_BARS = 20
@@ -48,15 +48,20 @@ def drawn(frame: pl.DataFrame, mark: alt.MarkDef, **channels: Any) -> alt.Chart:
 
 def colour_of(frame: pl.DataFrame) -> alt.Color:
     """Returns the colour encoding of the series, with a legend; statuses have fixed colours."""
-    return coloured("series", names_of(frame), STATUSES)
+    names = names_of(frame)
+    colours = dict(zip(names, [*SERIES, GREY], strict=False)) | STATUSES
+    return coloured("series", {name: colours.get(name, GREY) for name in names})
 
 
-def coloured(column: str, names: Sequence[str], known: Mapping[str, str]) -> alt.Color:
-    """Returns the colour encoding of a column in which some names have known colours."""
-    columns = 4 if max(map(len, names)) <= _SHORT_LABEL_LENGTH else 2
-    legend = alt.Legend(columns=columns, labelLimit=PANEL // columns - _SYMBOL)
-    scale = colours(names, known)
-    return alt.Color(f"{column}:N", title=None, scale=scale, sort=list(names), legend=legend)
+def coloured(column: str, colours: Mapping[str, str]) -> alt.Color:
+    """Returns the colour encoding of a column with these colours by name, with a legend."""
+    columns = 4 if max(map(len, colours)) <= _SHORT_LABEL_LENGTH else 2
+    return alt.Color(
+        f"{column}:N",
+        title=None,
+        scale=alt.Scale(domain=list(colours), range=list(colours.values())),
+        legend=alt.Legend(columns=columns, labelLimit=PANEL // columns - _SYMBOL),
+    )
 
 
 def spans(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import altair as alt
@@ -104,9 +104,3 @@ def _configuration(ground: str, text: str, grid: str) -> dict[str, Any]:
         "text": {"color": text, "fontSize": 11},
         "concat": {"spacing": 14},
     }
-
-
-def colours(names: Sequence[str], known: Mapping[str, str]) -> alt.Scale:
-    """Returns a colour scale: known names have fixed colours, the others those of the series."""
-    colours_by_name = {**dict(zip(names, [*SERIES, GREY], strict=False)), **known}
-    return alt.Scale(domain=list(names), range=[colours_by_name.get(name, GREY) for name in names])

@@ -20,6 +20,7 @@ _PERCENTILES = {"p50_seconds": "p50", "p90_seconds": "p90", "p99_seconds": "p99"
 _COLOURS = dict(
     zip(_PERCENTILES.values(), (theme.BLUE, theme.ORANGE, theme.VERMILLION), strict=True)
 )
+_STATUSES = {status: theme.STATUSES[status] for status in ("PENDING", "SUBMITTED")}
 _MAX_STUCK = 2_000
 #: The height of a distribution in pixels, and the minimum height of the picture.
 _ROW = 40
@@ -70,7 +71,7 @@ def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> the
         rules,
         alt.MarkDef("rule", opacity=1),
         **placed,
-        color=marks.coloured("percentile", list(_COLOURS), _COLOURS),
+        color=marks.coloured("percentile", _COLOURS),
         strokeWidth=alt.StrokeWidth("percentile:N", scale=widths, legend=None),
     )
     layered = alt.layer(marks.drawn(steps, grey, **placed, x2="to:Q"), lines)
@@ -163,7 +164,7 @@ def stuck(frame: pl.DataFrame, report: Report) -> theme.Drawn:
         alt.MarkDef("tick", thickness=1.5, size=18, opacity=0.85),
         x=alt.X("age:Q", **scaled),
         y=marks.ROWS,
-        color=marks.coloured("status", ["PENDING", "SUBMITTED"], theme.STATUSES),
+        color=marks.coloured("status", _STATUSES),
     )
     limits = marks.drawn(
         drawn.unique(["threshold", "series"], maintain_order=True),
