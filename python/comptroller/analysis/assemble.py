@@ -223,8 +223,22 @@ def _expand_aggregates(tree: exp.Query, is_wide: bool) -> None:
     aggregates = {**_AGGREGATES, **_WIDE} if is_wide else _AGGREGATES
     for call in list(tree.find_all(exp.Anonymous)):
         (argument,) = call.expressions
-        aggregate = aggregates[call.name].format(x=argument.sql(DuckDB))
-        call.replace(parse_one(aggregate, read=DuckDB))
+        text = aggregates[call.name].format(x=argument.sql(DuckDB))
+        aggregate = parse_one(text, read=DuckDB)
+        window = call.parent
+        if isinstance(window, exp.Window):
+            window.replace(aggregate.transform(_over, window))
+        else:
+            call.replace(aggregate)
+
+
+def _over(node: exp.Expr, window: exp.Window) -> exp.Expr:
+    """Returns the node, over the window if it is an aggregate."""
+    if not isinstance(node, exp.AggFunc):
+        return node
+    over = window.copy()
+    over.set("this", node)
+    return over
 
 
 def _bind(tree: exp.Query, absent: frozenset[str]) -> None:

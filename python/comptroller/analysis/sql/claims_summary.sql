@@ -8,14 +8,11 @@ WITH counted AS (
     count(*) FILTER (WHERE status = 'FAILED') AS failed
   FROM claims
   GROUP BY keys
-), totals AS (
-  SELECT asset, approximate_total(amount) AS asset_amount FROM counted GROUP BY asset
 )
 SELECT
-  counted.*,
+  *,
   claims / sum(claims) OVER () AS claims_share,
-  amount / nullif(asset_amount, 0) AS amount_share,
+  amount / nullif(approximate_total(amount) OVER (PARTITION BY asset), 0) AS amount_share,
   confirmed / nullif(confirmed + failed, 0) AS success_rate
 FROM counted
-JOIN totals ON totals.asset IS NOT DISTINCT FROM counted.asset
 ORDER BY keys
