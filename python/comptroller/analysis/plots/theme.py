@@ -27,7 +27,6 @@ SKY, VERMILLION, GREY = "#56B4E9", "#D55E00", "#8C8C8C"
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION)
 STATUSES = {"CONFIRMED": GREEN, "SUBMITTED": SKY, "PENDING": GREY, "FAILED": VERMILLION}
 
-
 #: The colours of the ground, of texts and of grids.
 _THEMES = {
     "light": ("#ffffff", "#1f2328", "#e4e6e8"),
@@ -94,13 +93,7 @@ def _configuration(ground: str, text: str, grid: str) -> dict[str, Any]:
             "labelSeparation": 6,
         },
         "axisY": {"titlePadding": 8},
-        "legend": {
-            **labels,
-            "orient": "bottom",
-            "columns": 4,
-            "columnPadding": 12,
-            "symbolSize": 100,
-        },
+        "legend": {**labels, "orient": "bottom", "columns": 4, "columnPadding": 12},
         "text": {"color": text, "fontSize": 11},
         "concat": {"spacing": 14},
     }
