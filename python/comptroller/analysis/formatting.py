@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, time
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from comptroller.display import numbers
@@ -94,10 +95,14 @@ def _timestamp(moment: datetime) -> str:
 
 def csv_of(frame: polars.DataFrame) -> str:
     """Returns all rows as CSV, with the exact values that `comptroller query` writes."""
+    rows = chain([frame.columns], frame.iter_rows())
+    return csv_lines([_exact(value) for value in row] for row in rows)
+
+
+def csv_lines(rows: Iterable[Sequence[str | None]]) -> str:
+    """Returns rows of cells as CSV; None is an empty cell."""
     written = io.StringIO(newline="")
-    lines = csv.writer(written)
-    lines.writerow(map(_exact, frame.columns))
-    lines.writerows([_exact(value) for value in row] for row in frame.iter_rows())
+    csv.writer(written).writerows(rows)
     return written.getvalue()
 
 
