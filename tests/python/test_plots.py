@@ -18,12 +18,13 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 import polars
-from comptroller.analysis.plots.frames import MAX_ROWS
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from pictures import data_of, drawn_rows, notes_of, rewritten, svg_of, width_of
 from report_stores import NAMES, reported
 
+#: The maximum number of rows in a picture.
+MAX_ROWS = 5_000
 EMPTY = [name for name in NAMES if name not in ("group_statement", "history")]
 
 

@@ -97,11 +97,11 @@ def failures(frame: pl.DataFrame, report: Report) -> theme.Drawn:
         .unpivot([failed, made_good], index="series", variable_name="what", value_name="claims")
         .with_columns(pixels=pl.when(pl.col("what") == failed).then(14).otherwise(6))
     )
-    failures = counted.filter(pl.col("what") == failed)["claims"]
+    all_failed = counted.filter(pl.col("what") == failed)["claims"]
     bars = marks.drawn(
         counted,
         alt.MarkDef("bar"),
-        x=alt.X("claims:Q", stack=None, **scales.quantity(failures, "failed claims")),
+        x=alt.X("claims:Q", stack=None, **scales.quantity(all_failed, "failed claims")),
         y=marks.ROWS,
         color=marks.coloured("what", _OUTCOMES),
         size=alt.Size("pixels:Q", scale=None, legend=None),

@@ -109,7 +109,7 @@ def restrictions(frame: pl.DataFrame, report: Report) -> theme.Drawn:
         .unpivot(["created", "lifted"], index=["start", "end"])
     )
     y = alt.Y("value:Q", **scales.quantity(changes["value"], "made, lifted"))
-    below = marks.spans(changes, when, y).properties(height=110)
+    below = marks.period_bars(changes, when, y).properties(height=110)
     return alt.vconcat(in_force, below), notes
 
 

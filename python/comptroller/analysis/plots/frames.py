@@ -15,8 +15,6 @@ from comptroller.analysis.plots.theme import SERIES
 from comptroller.analysis.registry import PERIODS
 from comptroller.display.html import printable
 
-#: The maximum number of rows in a picture.
-MAX_ROWS = 5_000
 #: The maximum number of periods that can be distinguished at 600 pixels.
 MAX_PERIODS = 180
 #: The maximum number of characters in a label; Vega truncates wider labels.

@@ -65,7 +65,7 @@ def _days(exact: pl.DataFrame, asset: str) -> list[theme.Picture]:
     claimed = alt.Y("claimed:Q", **scales.quantity(days["claimed"], f"claimed ({asset})"))
     return [
         alt.layer(steps, rules).properties(height=200),
-        marks.spans(days, when, claimed, theme.GREEN).properties(height=100),
+        marks.period_bars(days, when, claimed, theme.GREEN).properties(height=100),
     ]
 
 

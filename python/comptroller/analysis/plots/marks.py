@@ -64,7 +64,7 @@ def coloured(column: str, colours: Mapping[str, str]) -> alt.Color:
     )
 
 
-def spans(
+def period_bars(
     frame: pl.DataFrame, when: alt.X, y: alt.Y, colour: str = GREY, **channels: Any
 ) -> alt.Chart:
     """Draws a panel with a bar for each row, from its `start` to its `end`; stacks the series."""
@@ -80,7 +80,7 @@ def stack(frame: pl.DataFrame, measure: str, title: str, when: alt.X) -> alt.Cha
     colour = colour_of(frame)
     # A stroke hides the gaps between adjacent bars.
     stroke = alt.Stroke("series:N", scale=colour["scale"], legend=None)
-    stacked = spans(places, when, y, color=colour, stroke=stroke, order="place:Q")
+    stacked = period_bars(places, when, y, color=colour, stroke=stroke, order="place:Q")
     return stacked.properties(height=190)
 
 

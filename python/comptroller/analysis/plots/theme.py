@@ -10,8 +10,7 @@ import altair as alt
 from comptroller.display.html import printable
 from comptroller.errors import invalid
 
-Concatenated: TypeAlias = alt.HConcatChart | alt.VConcatChart
-Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | Concatenated
+Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
 #: A picture, and notes on it.
 Drawn: TypeAlias = tuple[Picture, list[str]]
 
@@ -47,7 +46,7 @@ def finished(picture: Picture, theme: str, heading: Sequence[str]) -> Picture:
         title, *lines = map(printable, heading)
         shown = alt.TitleParams(title, subtitle=lines, anchor="start", frame="bounds")
         picture = picture.properties(title=shown)
-    if not isinstance(picture, Concatenated):
+    if not isinstance(picture, alt.VConcatChart):
         fit = alt.AutoSizeParams(type="fit-x", contains="padding")
         picture = picture.properties(width=WIDTH, autosize=fit)
     configured: Picture = picture.configure(**_configuration(*_THEMES[theme]))
