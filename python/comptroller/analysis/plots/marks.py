@@ -130,11 +130,11 @@ def beside(bars: alt.Chart, texts: pl.DataFrame, title: str) -> Picture:
 def heat(
     cells: pl.DataFrame, x: alt.X, y: alt.Y, scale: alt.Scale, title: str, label: str
 ) -> Picture:
-    """Draws a heat map of `value` from 0, with `text` if the cells have room."""
+    """Draws a heat map of `value` by `column`, with `text` if the cells have room."""
     legend = alt.Legend(title=title, labelExpr=label, gradientLength=200, tickCount=2)
     colour = alt.Color("value:Q", scale=scale, legend=legend)
     rects = drawn(cells, alt.MarkDef("rect"), x=x, y=y, color=colour)
-    if cells[x["shorthand"].partition(":")[0]].n_unique() > _MAX_TEXT_COLUMNS:
+    if cells["column"].n_unique() > _MAX_TEXT_COLUMNS:
         return rects
     mark = alt.MarkDef("text", fontSize=10, color=_INK)
     texts = drawn(cells, mark, x=x, y=y, text="text:N", detail="value:Q")
