@@ -261,12 +261,11 @@ def _declared(tree: exp.Query, types: Mapping[str, str]) -> exp.Query:
     order, ctes = tree.args.get("order"), tree.args["with_"]
     tree.set("order", None)
     tree.set("with_", None)
-    answer = exp.select(
-        *(
-            exp.alias_(exp.cast(exp.column(name), type, dialect=DuckDB), name)
-            for name, type in zip(map(identifier, types), types.values(), strict=True)
-        )
-    ).from_("answer")
+    casts = [
+        exp.alias_(exp.cast(exp.column(identifier(name)), type, dialect=DuckDB), identifier(name))
+        for name, type in types.items()
+    ]
+    answer = exp.select(*casts).from_("answer")
     answer.set("with_", ctes)
     answer.set("order", order)
     return answer.with_("answer", as_=tree, copy=False)
