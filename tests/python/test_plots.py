@@ -18,12 +18,13 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 import polars
-from comptroller.analysis.plots.frames import MAX_ROWS
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from pictures import data_of, drawn_rows, notes_of, rewritten, svg_of, width_of
 from report_stores import NAMES, reported
 
+#: The maximum number of rows in a picture.
+MAX_ROWS = 5_000
 EMPTY = [name for name in NAMES if name not in ("group_statement", "history")]
 
 
@@ -149,7 +150,7 @@ def test_the_drawn_values_sum_to_the_rows(reports: dict[str, Report]) -> None:
     cells = {(cell["row"], cell["column"]): cell for cell in drawn("orchestration_flow", "text")}
     assert sum(cell["value"] for cell in cells.values()) == flow["orchestrations"].sum() > 0
     controls = rows("restrictions")
-    standing = sum(each["top"] - each["bottom"] for each in drawn("restrictions", "top"))
+    standing = sum(each["active"] for each in drawn("restrictions", "active"))
     assert standing == controls["active"].sum() > 0
     changes = [each["value"] for each in drawn("restrictions", "value")]
     assert sum(each for each in changes if each > 0) == controls["created"].sum() > 0
@@ -180,7 +181,7 @@ def test_a_million_rows_are_reduced_and_counted() -> None:
     picture = report.plot()
     assert drawn_rows(picture) <= MAX_ROWS
     piled = max(picture.to_dict()["datasets"].values(), key=lambda rows: len(rows[0]))
-    assert sum(row["top"] - row["bottom"] for row in piled) == 1_000_000
+    assert sum(row["claims"] for row in piled) == 1_000_000
     assert {"94 others", "g0"} < {row["series"] for row in piled}
 
 
@@ -260,7 +261,7 @@ def test_groups_with_equal_labels_are_not_merged() -> None:
     report = summary(
         {"chain": names, "day": [at()] * 101, "claims": [1] * 100 + [50]}, ("chain", "day")
     )
-    drawn = {row["series"]: row["top"] - row["bottom"] for row in data_of(report.plot(), "top")}
+    drawn = {row["series"]: row["claims"] for row in data_of(report.plot(), "claims")}
     assert drawn["(1) 95 others"] == 50
     assert drawn["(2) 95 others"] == 95
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from typing import Any
 
-from comptroller.analysis import sections
+from comptroller.analysis.formatting import overview_section, report_section
 from comptroller.analysis.overview import Overview
 from comptroller.analysis.report import Report
 from comptroller.display.html import html, source
@@ -39,12 +39,12 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
         for part in parts:
             if isinstance(part, Report):
                 reports.append(part)
-                drawings.append(pool.submit(sections.drawn, part))
+                drawings.append(pool.submit(plots.draw_svg, part))
             else:
-                shown.append(sections.values_of_overview(part))
+                shown.append(overview_section(part))
         places = _places(reports)
         shown += [
-            {**sections.values_of_report(report, SHOWN_ROWS, drawing.result()), "place": place}
+            {**report_section(report, SHOWN_ROWS, drawing.result()), "place": place}
             for report, place, drawing in zip(reports, places, drawings, strict=True)
         ]
     style, script = source("report.css") + source("page.css"), source("page.js")

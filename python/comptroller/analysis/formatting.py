@@ -1,13 +1,14 @@
-"""Formatting of the rows of a report, as text for people and as exact CSV."""
+"""Formatting of reports: rows as text for people and as exact CSV, and sections of HTML."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, time
 from decimal import Decimal
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from comptroller.display import numbers
@@ -16,11 +17,36 @@ from comptroller.display.html import TableColumn
 if TYPE_CHECKING:
     import polars
 
+    from comptroller.analysis.overview import Overview
+    from comptroller.analysis.plots import Drawing
+    from comptroller.analysis.report import Report
+
 # The beginning of a text that a spreadsheet could run as a formula.
 _FORMULA = re.compile(r" *[=+\-@\t\r]")
 #: The smallest number that is shown without a fraction.
 _WHOLE = 10_000
 _SHARES = ("_share", "_rate", "deviation")
+
+
+def overview_section(shown: Overview) -> dict[str, Any]:
+    """Returns the values of the section template for an overview."""
+    tables = [{"title": name, **_table(frame)} for name, frame in shown.tables.items()]
+    return {"place": "overview", "overview": shown, "title": shown.title, "tables": tables}
+
+
+def report_section(report: Report, shown: int, drawing: Drawing | None = None) -> dict[str, Any]:
+    """Returns the values of the section template for a report, with at most `shown` rows."""
+    return {
+        "place": report.name,
+        "report": report,
+        "title": report.title,
+        "drawing": drawing,
+        "table": _table(report.head(shown), len(report) - shown) if len(report) else None,
+    }
+
+
+def _table(frame: polars.DataFrame, left: int = 0) -> dict[str, Any]:
+    return {"columns": columns_of(frame), "csv": csv_of(frame), "more": max(left, 0)}
 
 
 def columns_of(frame: polars.DataFrame) -> list[TableColumn]:
@@ -43,14 +69,14 @@ def _texts(name: str, values: list[Any]) -> list[str | None]:
 def _formatter(name: str, known: list[Any]) -> Callable[[Any], str]:
     first = known[0] if known else None
     if isinstance(first, datetime):
-        return _day if all(_is_midnight(time) for time in known) else _timestamp
+        return _day if all(each.time() == time() for each in known) else _timestamp
     if isinstance(first, bool):
         return lambda flag: "yes" if flag else "no"
     if isinstance(first, int):
         return lambda number: f"{number:,}"
     if isinstance(first, float):
         if name.endswith("_seconds"):
-            return lambda seconds: numbers.duration(round(seconds * 1_000_000))
+            return numbers.seconds
         return numbers.percent if name.endswith(_SHARES) else _number
     return str
 
@@ -59,24 +85,24 @@ def _number(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= _WHOLE else f"{number:,.4g}"
 
 
-def _is_midnight(time: datetime) -> bool:
-    return (time.hour, time.minute, time.second, time.microsecond) == (0, 0, 0, 0)
+def _day(moment: datetime) -> str:
+    return moment.date().isoformat()
 
 
-def _day(time: datetime) -> str:
-    return time.date().isoformat()
-
-
-def _timestamp(time: datetime) -> str:
-    return time.replace(tzinfo=None).isoformat(" ", "seconds")
+def _timestamp(moment: datetime) -> str:
+    return moment.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
 def csv_of(frame: polars.DataFrame) -> str:
     """Returns all rows as CSV, with the exact values that `comptroller query` writes."""
+    rows = chain([frame.columns], frame.iter_rows())
+    return csv_lines([_exact(value) for value in row] for row in rows)
+
+
+def csv_lines(rows: Iterable[Sequence[str | None]]) -> str:
+    """Returns rows of cells as CSV; None is an empty cell."""
     written = io.StringIO(newline="")
-    lines = csv.writer(written)
-    lines.writerow(map(_exact, frame.columns))
-    lines.writerows([_exact(value) for value in row] for row in frame.iter_rows())
+    csv.writer(written).writerows(rows)
     return written.getvalue()
 
 

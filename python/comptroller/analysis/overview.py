@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from comptroller.analysis import registry, sections
+from comptroller.analysis import registry
+from comptroller.analysis.formatting import overview_section
 from comptroller.analysis.registry import Definition
 from comptroller.analysis.report import Report
 from comptroller.display import numbers
+from comptroller.display.html import html
 from comptroller.errors import Error
 
 _SHOWN_FAILURES = 5
-_TITLES = ("Claims", "Amounts", "Times", "Failures")
 
 
 class Finding(NamedTuple):
@@ -36,30 +38,25 @@ class Finding(NamedTuple):
         return shlex.join(arguments)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Overview:
     """An overview of the records of a service: tables by title, findings, omitted reports."""
 
+    tables: Mapping[str, pl.DataFrame]
+    findings: Sequence[Finding]
+    left_out: Mapping[str, str]
     title = "Overview"
-
-    def __init__(
-        self,
-        tables: Mapping[str, pl.DataFrame],
-        findings: Sequence[Finding],
-        left_out: Mapping[str, str],
-    ) -> None:
-        self.tables = tables
-        self.findings = findings
-        self.left_out = left_out
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the rows of each table, the findings, and the reasons of omitted reports."""
         findings = [{"finding": each.text, "command": each.command} for each in self.findings]
-        tables = {name: self.tables.get(name, pl.DataFrame()) for name in _TITLES}
-        rows = {name.lower(): frame.to_dicts() for name, frame in tables.items()}
+        titles = [part.title for part in PARTS if part.title is not None]
+        tables = {title: self.tables.get(title, pl.DataFrame()) for title in titles}
+        rows = {title.lower(): frame.to_dicts() for title, frame in tables.items()}
         return {**rows, "findings": findings, "left_out": dict(self.left_out)}
 
     def _repr_html_(self) -> str:
-        return sections.overview_in_notebook(self)
+        return html("section.html", section=overview_section(self))
 
     def __repr__(self) -> str:
         findings = [f"{each.text}: {each.command}" for each in self.findings]
@@ -69,29 +66,20 @@ class Overview:
 
 def overview(reports: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Overview:
     """Returns the overview of the reports of PARTS; an Error becomes an entry of `left_out`."""
-    frames = [each.to_polars() if isinstance(each, Report) else None for each in reports]
-    statuses, assets, times, failures, *_ = frames
-    tables: dict[str, pl.DataFrame] = {}
-    if statuses is not None and assets is not None and len(assets):
-        columns = ("asset", "claims", "amount", "confirmed", "failed", "success_rate")
-        tables |= {"Claims": _claims(statuses), "Amounts": assets.select(columns)}
-    if times is not None and len(times):
-        tables["Times"] = times
-    if failures is not None and len(failures):
-        tables["Failures"] = _failures(failures)
-    given = {name: value for name, value in bounds.items() if value is not None}
-    findings = []
-    left_out = {}
-    for part, report, frame in zip(PARTS, reports, frames, strict=True):
+    bounded = {name: value for name, value in bounds.items() if value is not None}
+    tables, findings, left_out = {}, [], {}
+    for part, report in zip(PARTS, reports, strict=True):
         name = part.definition.name
         if isinstance(report, Error):
             left_out[name] = report.detail
             continue
         if report.has_gaps:
             left_out[f"amounts of {name}"] = "they have more than 20 digits before the point"
-        if part.find is not None and frame is not None and len(frame):
-            for text, more in part.find(frame):
-                findings.append(Finding(text, name, {**given, **part.given, **more}))
+        frame = report.to_polars()
+        if part.title is not None and len(frame):
+            tables[part.title] = part.show(frame) if part.show else frame
+        for text, more in part.find(frame) if part.find and len(frame) else ():
+            findings.append(Finding(text, name, {**bounded, **part.given, **more}))
     return Overview(tables, findings, left_out)
 
 
@@ -110,6 +98,10 @@ def _claims(statuses: pl.DataFrame) -> pl.DataFrame:
     return counted.with_columns(success_rate=pl.when(ended > 0).then(pl.col("confirmed") / ended))
 
 
+def _amounts(assets: pl.DataFrame) -> pl.DataFrame:
+    return assets.select("asset", "claims", "amount", "confirmed", "failed", "success_rate")
+
+
 def _failures(failures: pl.DataFrame) -> pl.DataFrame:
     counted = failures.group_by("error_message").agg(pl.col("failures", "made_good").sum())
     ordered = counted.sort("failures", "error_message", descending=[True, False], nulls_last=True)
@@ -120,7 +112,7 @@ def _stuck(frame: pl.DataFrame) -> _Found:
     chains = frame.group_by("chain").agg(pl.len(), pl.col("age_seconds", "threshold_seconds").max())
     for chain, count, age, threshold in chains.sort("len", "chain", descending=True).rows():
         wait = f"{_plural(count, 'claim')} {'waits' if count == 1 else 'wait'} longer than"
-        times = f"{_duration(threshold)}, the oldest for {_duration(age)}"
+        times = f"{numbers.seconds(threshold)}, the oldest for {numbers.seconds(age)}"
         yield f"{_named(chain)}: {wait} {times}", {}
 
 
@@ -160,28 +152,26 @@ def _plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _duration(seconds: float) -> str:
-    return numbers.duration(round(seconds * 1_000_000))
-
-
 def _named(value: str | None) -> str:
     return "(none)" if value is None else value
 
 
 class Part(NamedTuple):
-    """A report of the overview, and the function that finds unusual rows in it."""
+    """A report of the overview, its table, and the function that finds unusual rows in it."""
 
     definition: Definition
     given: Mapping[str, Any]
     find: Callable[[pl.DataFrame], _Found] | None = None
+    title: str | None = None
+    show: Callable[[pl.DataFrame], pl.DataFrame] | None = None
 
 
-#: The reports of an overview, first those of its tables, in their order.
+#: The reports of an overview, in the order of its tables, then of its findings.
 PARTS: Sequence[Part] = (
-    Part(registry.CLAIMS_SUMMARY, {"by": ("status",)}),
-    Part(registry.CLAIMS_SUMMARY, {"by": ("asset",)}),
-    Part(registry.CONFIRMATION_TIMES, {"by": ()}),
-    Part(registry.FAILURES, {"by": ()}),
+    Part(registry.CLAIMS_SUMMARY, {"by": ("status",)}, title="Claims", show=_claims),
+    Part(registry.CLAIMS_SUMMARY, {"by": ("asset",)}, title="Amounts", show=_amounts),
+    Part(registry.CONFIRMATION_TIMES, {"by": ()}, title="Times"),
+    Part(registry.FAILURES, {"by": ()}, title="Failures", show=_failures),
     Part(registry.STUCK_CLAIMS, {}, _stuck),
     Part(registry.FAILING_SCHEDULES, {}, _schedules),
     Part(registry.RECONCILIATION, {}, _outside),

@@ -25,13 +25,13 @@ _DECIMALS = 6
 
 def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the values to bind, None for an omitted one. Raises InvalidRequest."""
-    bound = {
-        name: None
-        if given[name] is None and each.is_optional
-        else _READERS[each.kind](name, given[name], each)
-        for name, each in parameters.items()
-        if each.kind in _READERS
-    }
+    bound: dict[str, Any] = {}
+    for name, each in parameters.items():
+        if each.kind == "choice":
+            bound[name] = arguments.choice(name, given[name], each.choices)
+        elif each.kind in _READERS:
+            is_omitted = given[name] is None and each.is_optional
+            bound[name] = None if is_omitted else _READERS[each.kind](name, given[name])
     since, until = bound["since"], bound["until"]
     if since is not None and until is not None and until < since:
         raise invalid("until", f"must not be before since, which is {given['since']}")
@@ -52,7 +52,7 @@ def unknown(subject: str, named: str) -> Error:
     return make("not-found", 404, f"there is no {what} {shorten(named)}")
 
 
-def _time(name: str, given: Since, _parameter: Parameter) -> datetime:
+def _time(name: str, given: Since) -> datetime:
     text = time_text(name, given)
     since_epoch = None if text is None else microseconds(text)
     if since_epoch is None:
@@ -61,14 +61,14 @@ def _time(name: str, given: Since, _parameter: Parameter) -> datetime:
     return _EPOCH + timedelta(microseconds=since_epoch)
 
 
-def _month(name: str, given: object, _parameter: Parameter) -> datetime:
+def _month(name: str, given: object) -> datetime:
     named = _MONTH.fullmatch(given) if isinstance(given, str) else None
     if named is None:
         raise invalid(name, "must be a month such as 2026-05")
     return datetime(int(named[1]), int(named[2]), 1)
 
 
-def _number(name: str, given: object, _parameter: Parameter) -> float:
+def _number(name: str, given: object) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float | Decimal):
         raise invalid(name, "must be a number")
     try:
@@ -80,7 +80,7 @@ def _number(name: str, given: object, _parameter: Parameter) -> float:
     return number
 
 
-def _share(name: str, given: object, _parameter: Parameter) -> Decimal:
+def _share(name: str, given: object) -> Decimal:
     """Returns the decimal value of a share: the float 0.99 becomes exactly 99/100."""
     try:
         share = Decimal(str(given))
@@ -92,35 +92,30 @@ def _share(name: str, given: object, _parameter: Parameter) -> Decimal:
     return share
 
 
-def _count(name: str, given: object, _parameter: Parameter) -> int:
+def _count(name: str, given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given < 2**31:
         raise invalid(name, "must be a whole number, 1 or more")
     return given
 
 
-def _choice(name: str, given: str, parameter: Parameter) -> str:
-    return arguments.choice(name, given, parameter.choices)
-
-
-def _group(name: str, given: object, _parameter: Parameter) -> str:
+def _group(name: str, given: object) -> str:
     named = arguments.text(name, given).lower()  # group ids are stored in lower case
     if not _UUID.fullmatch(named):
         raise unknown(name, named)
     return named
 
 
-def _id(name: str, given: object, _parameter: Parameter) -> str:
+def _id(name: str, given: object) -> str:
     named = arguments.text(name, given)
     return named.lower() if _UUID.fullmatch(named.lower()) else named  # UUIDs are stored lower case
 
 
-_READERS: Mapping[str, Callable[[str, Any, Parameter], Any]] = {
+_READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "time": _time,
     "month": _month,
     "number": _number,
     "share": _share,
     "count": _count,
-    "choice": _choice,
     "group": _group,
     "id": _id,
 }

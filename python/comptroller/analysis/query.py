@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from io import StringIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 
 from comptroller import _core, arguments
 from comptroller.analysis import plain
-from comptroller.analysis.formatting import defused
+from comptroller.analysis.formatting import csv_lines, defused
 from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.bulk.streams import Worker, awaited, interruptible
 from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
@@ -143,15 +141,14 @@ class Query:
 
 
 def _csv_lines(rows: Iterable[Sequence[str | None]], are_free: list[bool]) -> bytes:
-    lines = StringIO(newline="")
-    csv.writer(lines).writerows(
+    safe = (
         [
             defused(cell) if is_free and cell else cell
             for cell, is_free in zip(row, are_free, strict=True)
         ]
         for row in rows
     )
-    return lines.getvalue().encode()
+    return csv_lines(safe).encode()
 
 
 @contextmanager

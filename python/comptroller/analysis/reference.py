@@ -106,8 +106,7 @@ def table() -> str:
     """Returns the reports as a Markdown table for the documentation."""
     rows = []
     for definition in REPORTS.values():
-        taken = [name for name in signature(definition).parameters if name in definition.parameters]
-        names = ", ".join([*(["by"] if definition.by is not None else []), *taken])
+        names = ", ".join([*(["by"] if definition.by is not None else []), *definition.parameters])
         rows.append(f"| `{definition.name}({names})` | {definition.question} |\n")
     return "| Report | Answers |\n|---|---|\n" + "".join(rows)
 

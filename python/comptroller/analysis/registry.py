@@ -7,7 +7,7 @@ an entry, a drawing in `plots` and a test. This module must stay cheap to import
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from comptroller.values import KINDS
@@ -18,6 +18,13 @@ CLAIM_KEYS = (
     *("status", "chain", "asset", "jurisdiction", "group", "address", "customer", "schedule"),
     *("claim_type", *PERIODS),
 )
+
+
+def period_of(keys: Sequence[str]) -> str | None:
+    """Returns the shortest period among the keys, or None."""
+    return next((period for period in PERIODS if period in keys), None)
+
+
 #: The tables of the store.
 TABLES = tuple(kind.replace("-", "_") for kind in KINDS)
 #: The filters that a stream of all rows needs, by table.
@@ -131,15 +138,21 @@ class Definition(NamedTuple):
         return {**self.parameters, **BOUNDS, "engine": ENGINE}
 
     @property
+    def defaults(self) -> dict[str, Any]:
+        """The arguments of a report that is run without any."""
+        return {"by": self.by, **{name: each.default for name, each in self.takes.items()}}
+
+    @property
     def has_amounts(self) -> bool:
         """Whether the rows have amounts, which adds the key ``asset`` to those of `by`."""
         return any(column.unit == "amount" for column in self.columns.values())
 
     def all_keys(self, by: tuple[str, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
         """Returns the keys of the rows: those of `by`, then the asset if amounts are summed."""
+        if self.by is None:
+            return self.keys
         adds = self.has_amounts and given.get("measure", "amount") == "amount"
-        more = ("asset",) if adds and "asset" not in by and self.by is not None else ()
-        return (*by, *more, *self.own)
+        return (*by, *(("asset",) if adds and "asset" not in by else ()), *self.own)
 
 
 ENGINES = ("duckdb", "spark")
@@ -200,12 +213,6 @@ CONFIRMATION_TIMES = Definition(
     also="confirmation_distribution",
     empty="no claim is SUBMITTED or CONFIRMED.",
 )
-#: The columns of the distribution of confirmation times, besides the keys.
-DISTRIBUTION = {
-    "step": Column("count", "floor(10 x log10(seconds)); -30 for a millisecond or less"),
-    "claims": Column("count", "the number of claims with a time in this step"),
-}
-
 STUCK_CLAIMS = Definition(
     name="stuck_claims",
     title="Claims that wait longer than their chain's claims do",
@@ -493,6 +500,14 @@ REPORTS: Mapping[str, Definition] = {
         ORCHESTRATION_FLOW,
         HISTORY,
     )
+}
+#: The columns of the rows of each SQL file, besides the keys.
+COLUMNS: Mapping[str, Mapping[str, Column]] = {
+    **{name: definition.columns for name, definition in REPORTS.items()},
+    "confirmation_distribution": {
+        "step": Column("count", "floor(10 x log10(seconds)); -30 for a millisecond or less"),
+        "claims": Column("count", "the number of claims with a time in this step"),
+    },
 }
 #: The SQL type of each parameter of any report.
 PARAMETER_TYPES = {

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from comptroller.analysis import sections
-from comptroller.analysis.registry import PERIODS, Definition
+from comptroller.analysis.formatting import report_section
+from comptroller.analysis.registry import Definition, period_of
 from comptroller.bulk.streams import ArrowRows
+from comptroller.display.html import SHOWN_ROWS, html
 from comptroller.errors import require
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ class Report(ArrowRows):
             for name, word in _WORDS.items()
             if (given := self.given.get(name)) is not None
         ]
-        starts = next((self._frame[key] for key in PERIODS if key in self.keys), None)
-        if starts is not None and starts.count():
-            days = starts.dt.date()
+        period = period_of(self.keys)
+        if period is not None and self._frame[period].count():
+            days = self._frame[period].dt.date()
             parts.append(" to ".join(map(str, (days.min(), days.max()))))
         parts.append(f"{len(self):,} {'row' if len(self) == 1 else 'rows'}")
         if self.has_gaps:
@@ -83,7 +84,7 @@ class Report(ArrowRows):
         Omits the column asset if all rows have the same asset, which `over` names.
         """
         shown = self._frame.drop("asset") if self._folded() else self._frame
-        period = next((key for key in PERIODS if key in self.keys), None)
+        period = period_of(self.keys)
         if period is None or len(self) <= rows:
             return shown.head(rows)
         newest = shown.sort(period, descending=True, nulls_last=True, maintain_order=True)
@@ -123,9 +124,10 @@ class Report(ArrowRows):
             MissingExtra: altair or vl-convert is not installed.
         """
         _require_drawing("plot()")
-        from comptroller.analysis.plots import plot
+        from comptroller.analysis.plots import draw
 
-        return plot(self, theme)
+        picture, _ = draw(self, theme)
+        return picture
 
     def html(self, rows: int = 50) -> str:
         """Returns an HTML section: title, formula, picture as inline SVG, first rows.
@@ -139,10 +141,12 @@ class Report(ArrowRows):
             MissingExtra: altair or vl-convert is not installed.
         """
         _require_drawing("html()")
-        return sections.section(self, rows)
+        from comptroller.analysis.plots import draw_svg
+
+        return html("section.html", section=report_section(self, rows, draw_svg(self)))
 
     def _repr_html_(self) -> str:
-        return sections.report_in_notebook(self)
+        return html("section.html", section=report_section(self, SHOWN_ROWS))
 
     def __repr__(self) -> str:
         return f"<Report {self.name}: {self.title}, {self.over}>"

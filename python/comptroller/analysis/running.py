@@ -10,17 +10,11 @@ from typing import Any
 
 from comptroller import arguments
 from comptroller.analysis import engines, parameters
-from comptroller.analysis.assemble import Statement, assemble
+from comptroller.analysis.assemble import assemble
 from comptroller.analysis.engines import Engine
-from comptroller.analysis.overview import EVERY, PARTS, Overview, overview
+from comptroller.analysis.overview import EVERY, PARTS, Overview, Part, overview
 from comptroller.analysis.parameters import Since
-from comptroller.analysis.registry import (
-    DISTRIBUTION,
-    PERIODS,
-    UNITS,
-    Column,
-    Definition,
-)
+from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.analysis.report import Report
 from comptroller.analysis.tables import Reads, Tables, TableSource
 from comptroller.display.progress import busy
@@ -41,13 +35,14 @@ class ReportRequest:
         periods = [key for key in self.by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
             raise invalid("by", "several periods; at most one is accepted")
-        self._keys = definition.all_keys(self.by, self._values)
-        self._statement = self._assembled(definition.name, self._keys, definition.columns)
-        self._drawn: Statement | None = None
+        absent = frozenset(name for name, value in self._values.items() if value is None)
+        keys = definition.all_keys(self.by, self._values)
+        self._assembled = partial(assemble, definition.name, keys, absent)
+        self._statements = [self._assembled()]
         if definition.also is not None and not periods:
-            self._drawn = self._assembled(definition.also, self.by, DISTRIBUTION)
+            self._statements.append(assemble(definition.also, self.by, absent))
         #: The columns that the report reads from each table.
-        self.reads = _joined(each.reads for each in (self._statement, self._drawn) if each)
+        self.reads = _joined(each.reads for each in self._statements)
 
     def _filters(self) -> dict[str, Any]:
         """Returns filters of the claims that select at least the rows of the statement.
@@ -66,44 +61,32 @@ class ReportRequest:
 
     def answer(self, tables: Tables) -> Report:
         """Runs the report. Raises NotFound if the report has a subject that does not exist."""
-        filters = {"claims": self._filters()}
-        tables.prepare(self.reads, filters, is_lenient=self.definition.is_lenient)
-        engine = tables.engine
-        statement = self._statement
+        definition, engine = self.definition, tables.engine
+        tables.prepare(self.reads, self._filters(), is_lenient=definition.is_lenient)
+        statement, *also = self._statements
+        has_gaps = False
         try:
             rows = engine.run(statement, self._values)
         except OverflowError:
-            columns = self.definition.columns
-            statement = self._assembled(self.definition.name, self._keys, columns, is_wide=True)
+            statement = self._assembled(is_wide=True)
             rows = engine.run(statement, self._values)
-        picture = engine.run(self._drawn, self._values) if self._drawn else None
-        sql = partial(engine.sql, statement, self._values)
-        keys = self.by if self.definition.by is not None else self.definition.keys
-        subject = self.definition.subject
-        if not len(rows) and subject is not None:
+            amounts = (name for name, each in definition.columns.items() if each.unit == "amount")
+            has_gaps = any(rows[name].null_count() for name in amounts)
+        if not len(rows) and definition.subject is not None:
             whole = {**self.given, "since": None, "until": None}
             if whole == self.given:
-                raise parameters.unknown(subject, self._values[subject])
+                raise parameters.unknown(definition.subject, self._values[definition.subject])
             # The subject exists if it has rows without time bounds.
-            ReportRequest(self.definition, whole).answer(tables)
-        amounts = [name for name, each in self.definition.columns.items() if each.unit == "amount"]
-        has_gaps = (
-            statement is not self._statement
-            and rows.select(amounts).null_count().sum_horizontal().sum() > 0
+            ReportRequest(definition, whole).answer(tables)
+        return Report(
+            definition,
+            self.by if definition.by is not None else definition.keys,
+            rows,
+            self.given,
+            partial(engine.sql, statement, self._values),
+            engine.run(also[0], self._values) if also else None,
+            has_gaps,
         )
-        return Report(self.definition, keys, rows, self.given, sql, picture, has_gaps)
-
-    def _assembled(
-        self,
-        file: str,
-        keys: tuple[str, ...],
-        columns: Mapping[str, Column],
-        is_wide: bool = False,
-    ) -> Statement:
-        key_types = ((key, UNITS["time" if key in PERIODS else "text"]) for key in keys)
-        types = ((name, UNITS[column.unit]) for name, column in columns.items())
-        absent = frozenset(name for name, value in self._values.items() if value is None)
-        return assemble(file, keys, (*key_types, *types), absent, is_wide=is_wide)
 
 
 class Runner:
@@ -127,15 +110,16 @@ class Runner:
         with self._turn, self._tables(engine) as tables, busy(f"running {definition.name}"):
             return request.answer(tables)
 
-    def run_each(
-        self, wanted: Sequence[tuple[Definition, Mapping[str, Any]]], engine: str | Engine | None
+    def _run_each(
+        self, parts: Sequence[Part], bounds: Mapping[str, Since], engine: str | Engine | None
     ) -> Iterator[Report | Error]:
         """Runs several reports, reading each table once; yields an Error for a forbidden one.
 
         Reports that run before this iterator is exhausted use their own copy of the tables.
         """
         requests = [
-            ReportRequest(definition, complete(definition, given)) for definition, given in wanted
+            ReportRequest(part.definition, {**part.definition.defaults, **part.given, **bounds})
+            for part in parts
         ]
         reads = _joined(request.reads for request in requests)
         done: dict[tuple[Any, ...], Report | Error] = {}
@@ -165,9 +149,8 @@ class Runner:
             MissingExtra: a module of the engine is not installed.
         """
         bounds = {"since": since, "until": until}
-        wanted = [(part.definition, {**part.given, **bounds}) for part in PARTS]
         with self._turn:
-            return overview(list(self.run_each(wanted, engine)), bounds)
+            return overview(list(self._run_each(PARTS, bounds, engine)), bounds)
 
     def everything(
         self, *, since: Since = None, until: Since = None
@@ -177,8 +160,7 @@ class Runner:
         Yields an Error for a report that the client may not run.
         """
         bounds = {"since": since, "until": until}
-        wanted = [(part.definition, {**part.given, **bounds}) for part in (*PARTS, *EVERY)]
-        reports = self.run_each(wanted, None)
+        reports = self._run_each((*PARTS, *EVERY), bounds, None)
         yield "overview", overview([next(reports) for _ in PARTS], bounds)
         for part, report in zip(EVERY, reports, strict=True):
             yield part.definition.name, report
@@ -204,15 +186,12 @@ class Runner:
         try:
             yield tables
         finally:
-            if not self._cache(tables, chosen) and tables.engine is not chosen:
+            with self._lock:
+                is_kept = chosen == "duckdb" and not self._is_closed and self._cached is None
+                if is_kept:
+                    self._cached = tables
+            if not is_kept and tables.engine is not chosen:
                 tables.engine.close()
-
-    def _cache(self, tables: Tables, chosen: str | Engine) -> bool:
-        with self._lock:
-            if chosen != "duckdb" or self._is_closed or self._cached is not None:
-                return False
-            self._cached = tables
-            return True
 
 
 def _joined(reads: Iterable[Reads]) -> Reads:
@@ -232,9 +211,3 @@ def _answer(request: ReportRequest, tables: Tables) -> Report | Error:
     except Error as error:
         detail = f"{request.definition.name}: {error.detail}"
         raise make(error.code, error.status, detail, error.errors) from error
-
-
-def complete(definition: Definition, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns all parameters of a report: the given ones, and the defaults of the others."""
-    defaults = {name: each.default for name, each in definition.takes.items()}
-    return {"by": definition.by, **defaults, **given}

@@ -8,15 +8,13 @@ from typing import Any, NamedTuple, Protocol
 
 import polars
 
-from comptroller.analysis.assemble import store_columns
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.registry import ALL_ROWS
-from comptroller.bulk.streams import Stream
+from comptroller.description import members
 from comptroller.errors import Forbidden, invalid, make
 
-#: Columns by table, and filters of streams by table.
+#: Columns by table.
 Reads = Mapping[str, Collection[str]]
-Filters = Mapping[str, Mapping[str, Any]]
 
 # Columns that most reports read; the first report that reads a table also reads these.
 _SHARED = {
@@ -25,13 +23,6 @@ _SHARED = {
         *("created_at", "submitted_at", "confirmed_at", "updated_at"),
     )
 }
-
-
-class Streaming(Protocol):
-    """A resource with the method `stream`."""
-
-    def stream(self, columns: Sequence[str] | None = None, **filters: Any) -> Stream:
-        """Returns all records that match the filters, as columns."""
 
 
 class TableSource(Protocol):
@@ -49,9 +40,7 @@ class TableSource(Protocol):
 class Store:
     """The tables of a service."""
 
-    def __init__(
-        self, resources: Mapping[str, Streaming], version: Callable[[], int | None]
-    ) -> None:
+    def __init__(self, resources: Mapping[str, Any], version: Callable[[], int | None]) -> None:
         self._resources = resources
         self.version = version
 
@@ -101,8 +90,10 @@ class Tables:
         self._version: int | None = None
         self._planned: Reads | None = None
 
-    def prepare(self, reads: Reads, filters: Filters, *, is_lenient: bool = False) -> None:
-        """Reads the missing tables, columns and rows.
+    def prepare(
+        self, reads: Reads, filters: Mapping[str, Any], *, is_lenient: bool = False
+    ) -> None:
+        """Reads the missing tables, columns and rows; of claims, those that match the filters.
 
         With `is_lenient`, tables that the caller may not read are empty. Raises Forbidden if the
         caller may not read a table; with `is_lenient`, only if it may read none of them.
@@ -113,7 +104,7 @@ class Tables:
         refused: list[Forbidden] = []
         for table, columns in reads.items():
             cached = self._cached.get(table, _Cached(frozenset(), {}))
-            needed = filters.get(table, {})
+            needed = filters if table == "claims" else {}
             if cached.columns and not cached.filters:
                 needed = {}  # the whole table is cached; keep all its rows
             if cached.columns.issuperset(columns) and cached.filters == needed:
@@ -150,15 +141,16 @@ class Tables:
         self._version = version
 
 
-_EMPTY = {
-    "DECIMAL(38, 18)": polars.Decimal(38, 18),
-    "TIMESTAMP": polars.Datetime("us", "UTC"),
-    "BOOLEAN": polars.Boolean(),
-    "VARCHAR[]": polars.List(polars.String),
-    "VARCHAR": polars.String(),
+_TYPES = {
+    "amount": polars.Decimal(38, 18),
+    "timestamp": polars.Datetime("us", "UTC"),
+    "boolean": polars.Boolean(),
+    "string[]": polars.List(polars.String),
 }
 
 
 def _empty(table: str, columns: Collection[str]) -> polars.DataFrame:
-    types = store_columns()[table]
-    return polars.DataFrame(schema={name: _EMPTY[types[name]] for name in sorted(columns)})
+    types = {name: member["type"] for name, member in members(table).items()}
+    return polars.DataFrame(
+        schema={name: _TYPES.get(types[name], polars.String()) for name in sorted(columns)}
+    )

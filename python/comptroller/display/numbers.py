@@ -53,6 +53,11 @@ def duration(microseconds: int) -> str:
     return f"{whole // 86400} d {whole % 86400 // 3600:02} h"
 
 
+def seconds(number: float) -> str:
+    """Formats a duration in seconds."""
+    return duration(round(number * 1_000_000))
+
+
 def percent(ratio: float | None) -> str:
     """Formats a ratio as a percentage; only an exact ratio is shown as 0.00 % or 100.00 %."""
     if ratio is None:

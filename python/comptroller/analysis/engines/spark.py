@@ -80,7 +80,7 @@ class Spark:
         self._folder.cleanup()
 
 
-def _translated(query: exp.Query) -> str:
+def _translated(query: exp.Expr) -> str:
     """Translates a statement for Spark, where the tables are views such as ``store_claims``."""
     for node in list(query.find_all(exp.Table, exp.CTE, exp.DataType)):
         if isinstance(node, exp.Table) and node.db == STORE:
@@ -104,11 +104,10 @@ def _aware(value: Any) -> Any:
 
 def local_session() -> SparkSession:
     """Starts a local session with two cores and without the web UI."""
-    building = SparkSession.builder.master("local[2]").appName("comptroller")
-    for name, value in {
+    settings: dict[str, Any] = {
         **SETTINGS,
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "2",
-    }.items():
-        building = building.config(name, value)
-    return building.getOrCreate()
+    }
+    building = SparkSession.builder.master("local[2]").appName("comptroller")
+    return building.config(map=settings).getOrCreate()

@@ -6,20 +6,34 @@ merges periods. Amounts are drawn as floats; the rows of the report stay exact.
 
 from __future__ import annotations
 
+import re
+import zlib
+from collections.abc import Sequence
 from importlib import import_module
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import altair as alt
+import polars as pl
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
-from comptroller.analysis.plots.frames import drawable
 from comptroller.analysis.plots.marks import message
-from comptroller.analysis.plots.theme import Picture, checked, finished
+from comptroller.analysis.plots.theme import Drawn, finished
 
 if TYPE_CHECKING:
     from comptroller.analysis.report import Report
+
+# A tag, and the ids and references in it. Text of the store is never inside a tag.
+_TAG = re.compile(r'<[a-zA-Z](?:[^"<>]|"[^"]*")*>')
+_NAME = re.compile(r'(\s(?:id="|(?:xlink:)?href="#|(?:clip-path|fill|mask|stroke)="url\(#))')
+
+
+class Drawing(NamedTuple):
+    """A picture as SVG, and its notes."""
+
+    svg: str
+    notes: Sequence[str]
 
 
 def warm() -> None:
@@ -27,35 +41,34 @@ def warm() -> None:
     message("").save(StringIO(), format="svg")
 
 
-def draw_svg(report: Report) -> tuple[str, list[str]]:
-    """Returns the picture of a report as SVG for a page, and its notes.
+def draw_svg(report: Report) -> Drawing | None:
+    """Draws a report for a page, in which ids must be unique; returns None if it has no rows.
 
     Vega validates the chart; altair's slower validation is off.
     """
+    if not len(report):
+        return None
     with debug_mode(False):
         picture, notes = draw(report, "page")
         with alt.data_transformers.enable("default"), alt.data_transformers.disable_max_rows():
             spec = picture.to_dict(validate=False)
     version = alt.SCHEMA_VERSION.rpartition(".")[0]
-    return vl_convert.vegalite_to_svg(spec, vl_version=version), notes
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=version)
+    prefix = f"{zlib.crc32(svg.encode()):08x}-"
+    return Drawing(_TAG.sub(lambda tag: _NAME.sub(rf"\g<1>{prefix}", tag[0]), svg), notes)
 
 
-def plot(report: Report, theme: str = "light") -> Picture:
-    """Draws a report. Raises InvalidRequest for an unknown theme."""
-    return draw(report, theme)[0]
+def draw(report: Report, theme: str) -> Drawn:
+    """Draws a report; its notes are part of the picture, except for the theme `page`.
 
-
-def draw(report: Report, theme: str) -> tuple[Picture, list[str]]:
-    """Draws a report; returns the picture and its notes.
-
-    The notes are part of the picture, except for the theme `page`.
+    Raises InvalidRequest for an unknown theme.
     """
-    colours = checked(theme)
     if not len(report):
         picture, notes = message(f"Nothing to show: {report.definition.empty}"), []
     else:
         module, name = report.definition.drawing.split(".")
         drawing = getattr(import_module(f"{__name__}.{module}"), name)
-        picture, notes = drawing(drawable(report.to_polars()), report)
+        floats = report.to_polars().with_columns(pl.col(pl.Decimal).cast(pl.Float64))
+        picture, notes = drawing(floats, report)
     heading = [] if theme == "page" else [report.title, report.over, *notes]
-    return finished(picture, colours, heading), notes
+    return finished(picture, theme, heading), notes

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import count
-from typing import NamedTuple
+from typing import Any
 
 import polars as pl
 
@@ -15,8 +15,6 @@ from comptroller.analysis.plots.theme import SERIES
 from comptroller.analysis.registry import PERIODS
 from comptroller.display.html import printable
 
-#: The maximum number of rows in a picture.
-MAX_ROWS = 5_000
 #: The maximum number of periods that can be distinguished at 600 pixels.
 MAX_PERIODS = 180
 #: The maximum number of characters in a label; Vega truncates wider labels.
@@ -32,35 +30,19 @@ _STEPS = {
     "decade": "10y",
     "century": "100y",
 }
-
-
-def drawable(frame: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows with amounts as floats, which are exact enough for a picture."""
-    return frame.with_columns(pl.col(pl.Decimal).cast(pl.Float64))
-
-
 #: The maximum number of assets whose amounts are drawn, each in its own panel.
 MAX_ASSETS = 4
 
 
 def by_asset(frame: pl.DataFrame, notes: list[str]) -> list[tuple[str, pl.DataFrame]]:
     """Returns the label and the rows of each asset, most rows first; adds a note on the others."""
-    named, names, others = with_series(frame, ["asset"], None, MAX_ASSETS, "panel")
+    named, others = with_series(frame, ["asset"], None, MAX_ASSETS, "panel", is_merged=False)
     if others is not None:
         notes.append(f"Shows the amounts of {MAX_ASSETS} assets, not of the {others}.")
-        names = names[:-1]
-    return [(name, named.filter(pl.col("panel") == name).drop("panel")) for name in names]
-
-
-class SeriesRows(NamedTuple):
-    """Rows with a column of series, and its values `names`, largest first.
-
-    If series were merged, `others` is the name of the merged series, the last of `names`.
-    """
-
-    frame: pl.DataFrame
-    names: list[str]
-    others: str | None = None
+    return [
+        (name, named.filter(pl.col("panel") == name).drop("panel"))
+        for name in names_of(named, "panel")
+    ]
 
 
 def with_series(
@@ -69,14 +51,18 @@ def with_series(
     weight: str | None = None,
     most: int = len(SERIES),
     column: str = "series",
-) -> SeriesRows:
-    """Adds a column, named after the keys; merges all but the `most` heaviest series.
+    *,
+    is_merged: bool = True,
+) -> tuple[pl.DataFrame, str | None]:
+    """Adds a column, named after the keys; merges, or drops, all but the `most` heaviest series.
 
     The weight of a series is the sum of its column `weight`, or else its number of rows. Different
-    keys are always different series, even if their labels would be equal.
+    keys are always different series, even if their labels would be equal. The column is an
+    enumeration, heaviest series first, and pictures keep this order. Returns also the name of the
+    other series, or None if there are none.
     """
     if not keys:
-        return SeriesRows(frame.with_columns(pl.lit("all").alias(column)), ["all"])
+        return frame.with_columns(pl.lit("all", pl.Enum(["all"])).alias(column)), None
     heaviest = (
         frame.group_by(keys, maintain_order=True)
         .agg(weight_of_series=pl.len() if weight is None else pl.col(weight).abs().sum())
@@ -86,14 +72,34 @@ def with_series(
     kept = heaviest if len(heaviest) <= most + 1 else heaviest.head(most)
     left = len(heaviest) - len(kept)
     names = labels(kept.rows(), *([f"{left:,} others"] if left else []))
-    named = kept.with_columns(pl.Series(column, names[: len(kept)], dtype=pl.String))
-    joined = frame.join(named, on=keys, how="left", nulls_equal=True, maintain_order="left")
-    if not left:
-        return SeriesRows(joined, names)
-    return SeriesRows(joined.with_columns(pl.col(column).fill_null(names[-1])), names, names[-1])
+    own = names[: len(kept)]
+    series = pl.Series(column, own, dtype=pl.Enum(names if is_merged else own))
+    how: Any = {"how": "left" if is_merged else "inner", "maintain_order": "left"}
+    joined = frame.join(kept.with_columns(series), on=keys, nulls_equal=True, **how)
+    others = names[-1] if left else None
+    if left and is_merged:
+        joined = joined.with_columns(pl.col(column).fill_null(others))
+    return joined, others
 
 
-def end_of(start: pl.Expr, step: str) -> pl.Expr:
+def names_of(frame: pl.DataFrame, column: str = "series") -> list[str]:
+    """Returns the names of the series, in their order."""
+    series = frame.schema[column]
+    assert isinstance(series, pl.Enum)
+    return series.categories.to_list()
+
+
+def reordered(frame: pl.DataFrame, names: Sequence[str], column: str = "series") -> pl.DataFrame:
+    """Returns the rows with these names of their series, in this order."""
+    return frame.with_columns(pl.col(column).cast(pl.String).cast(pl.Enum(names)))
+
+
+def with_day(frame: pl.DataFrame, time: str) -> pl.DataFrame:
+    """Adds the `start`, which is a time, and the `end`, which is a day later."""
+    return frame.with_columns(start=pl.col(time), end=_end_of(pl.col(time), "1d"))
+
+
+def _end_of(start: pl.Expr, step: str) -> pl.Expr:
     """Returns the end of a period, at most the largest datetime."""
     return pl.min_horizontal(start.dt.offset_by(step), pl.lit(_LAST))
 
@@ -110,17 +116,12 @@ def with_spans(
     for unit in units[units.index(period) :]:
         step = _STEPS[unit]
         start = pl.col(period).dt.truncate(step)
-        spanned = frame.with_columns(start=start, end=end_of(start, step))
+        spanned = frame.with_columns(start=start, end=_end_of(start, step))
         if spanned["start"].n_unique() <= most:
             break
     if unit != period:
         notes.append(f"Drawn by {unit}: there are too many of each {period}.")
     return spanned, unit
-
-
-def period_of(keys: Sequence[str]) -> str | None:
-    """Returns the shortest period among the keys, or None."""
-    return next((period for period in PERIODS if period in keys), None)
 
 
 def non_periods_of(keys: Sequence[str]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -28,60 +27,50 @@ def statement(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     """Draws the daily holdings of each asset as a waterfall, and the claimed amounts below."""
     notes: list[str] = []
     panels: list[theme.Picture] = []
-    exact = report.to_polars().filter(pl.col("day").is_null())
-    for (asset, some), (_, whole) in zip(
-        frames.by_asset(frame, notes), frames.by_asset(exact, []), strict=True
-    ):
-        notes += _month(whole.row(0, named=True), asset)
-        panels += _days(some, asset)
+    for asset, exact in frames.by_asset(report.to_polars(), notes):
+        (month,) = exact.filter(pl.col("day").is_null()).to_dicts()
+        opening, claimed, closing = (
+            "more than 20 digits" if amount is None else with_fraction(shortest(amount), 0)
+            for amount in map(month.get, _AMOUNTS)
+        )
+        last = month["last_claim_at"]
+        at = "none" if last is None else f"the last at {last:%Y-%m-%d %H:%M} UTC"
+        notes.append(f"{asset}: opening {opening}, closing {closing}.")
+        notes.append(f"Claimed {claimed} in {month['claims']:,} claims, {at}.")
+        panels += _days(exact.drop_nulls("day"), asset)
     return alt.vconcat(*panels), notes
 
 
-def _month(whole: dict[str, Any], asset: str) -> list[str]:
-    names = ("opening_holdings", "claimed", "closing_holdings")
-    opening, claimed, closing = (
-        "more than 20 digits" if whole[name] is None else with_fraction(shortest(whole[name]), 0)
-        for name in names
+def _days(exact: pl.DataFrame, asset: str) -> list[theme.Picture]:
+    fell = pl.col("closing_holdings") < pl.col("opening_holdings")
+    down, up = _CHANGES
+    days = frames.with_day(exact, "day").with_columns(
+        pl.col(_AMOUNTS).cast(pl.Float64),
+        change=pl.when(fell).then(pl.lit(down)).otherwise(pl.lit(up)),
     )
+    when = scales.times(days, "day (UTC)")
+    axis = alt.Axis(title=f"holdings ({asset})", labelExpr=scales.LABEL)
+    opening, closing = (
+        alt.Y(f"{name}_holdings:Q", scale=alt.Scale(zero=False, nice=True), axis=axis)
+        for name in ("opening", "closing")
+    )
+    change = marks.coloured("change", _CHANGES)
+    span = {"x": when, "x2": "end:T"}
+    steps = marks.drawn(
+        days, alt.MarkDef("rect"), **span, y=opening, y2="closing_holdings:Q", color=change
+    )
+    rules = marks.drawn(
+        days, alt.MarkDef("rule", color=theme.GREY, strokeWidth=2), **span, y=closing
+    )
+    claimed = alt.Y("claimed:Q", **scales.quantity(days["claimed"], f"claimed ({asset})"))
     return [
-        f"{asset}: opening {opening}, closing {closing}.",
-        f"Claimed {claimed} in {whole['claims']:,} claims, {_last(whole['last_claim_at'])}.",
+        alt.layer(steps, rules).properties(height=200),
+        marks.period_bars(days, when, claimed, theme.GREEN).properties(height=100),
     ]
 
 
-def _days(frame: pl.DataFrame, asset: str) -> list[theme.Picture]:
-    fell = pl.col("closing_holdings") < pl.col("opening_holdings")
-    down, up = _CHANGES
-    days = frame.drop_nulls("day").select(
-        *("opening_holdings", "claimed", "closing_holdings"),
-        start=pl.col("day"),
-        end=frames.end_of(pl.col("day"), "1d"),
-        change=pl.when(fell).then(pl.lit(down)).otherwise(pl.lit(up)),
-        zero=0,
-    )
-    when = scales.times(days, "day (UTC)")
-    scaled = scales.quantity(days["claimed"], f"claimed ({asset})")
-    bars = marks.rects(days, when, scaled.y("zero"), "claimed", 100, color=theme.GREEN)
-    return [_waterfall(days, asset, when), bars]
-
-
+_AMOUNTS = ("opening_holdings", "claimed", "closing_holdings")
 _CHANGES = {"holdings down": theme.ORANGE, "holdings up": theme.BLUE}
-
-
-def _waterfall(days: pl.DataFrame, asset: str, when: alt.X) -> theme.Picture:
-    axis = alt.Axis(title=f"holdings ({asset})", labelExpr=scales.LABEL)
-    scale = alt.Scale(zero=False, nice=True)
-    opening = alt.Y("opening_holdings:Q", scale=scale, axis=axis)
-    steps = marks.rects(days, when, opening, "closing_holdings", 200)
-    rules = alt.Chart(days).mark_rule(color=theme.GREY, strokeWidth=2)
-    return alt.layer(
-        steps.encode(color=marks.fixed_colours("change", _CHANGES)),
-        rules.encode(x=when, x2=alt.X2("end:T"), y=alt.Y("closing_holdings:Q", scale=scale)),
-    )
-
-
-def _last(moment: datetime | None) -> str:
-    return "none" if moment is None else f"the last at {moment:%Y-%m-%d %H:%M} UTC"
 
 
 def reconciliation(frame: pl.DataFrame, report: Report) -> theme.Drawn:
@@ -107,8 +96,8 @@ def reconciliation(frame: pl.DataFrame, report: Report) -> theme.Drawn:
         return marks.message("There are no two rates to compare."), notes
     shown = pl.concat([drawn["deviation"], pl.Series([-tolerance, tolerance])])
     scaled = scales.quantity(shown, "deviation from the median rate")
-    scaled.axis["labelExpr"] = _PERCENT
-    tolerated = marks.band(tolerance).encode(x=scaled.x("low"), x2=alt.X2("high:Q"))
+    scaled["axis"]["labelExpr"] = _PERCENT
+    tolerated = marks.band(tolerance, x=alt.X("low:Q", **scaled), x2="high:Q")
     return alt.layer(tolerated, *_strips(drawn, scaled)).properties(height=alt.Step(32)), notes
 
 
@@ -138,25 +127,26 @@ def _named(row: dict[str, Any]) -> str:
     return f"{frames.shortened(row['group'])} in {row['month']:%Y-%m}"
 
 
-def _strips(drawn: pl.DataFrame, scaled: scales.Scaled) -> list[alt.Chart]:
-    named, names, _ = frames.with_series(drawn, ["asset", "ledger"], most=marks.MAX_BARS)
-    colours = {"within tolerance": theme.BLUE, "beyond it": theme.VERMILLION}
-    near, far = colours
-    within = pl.when("within_tolerance").then(pl.lit(near)).otherwise(pl.lit(far))
-    rows = named.select("deviation", "series", "known", within=within)
+def _strips(drawn: pl.DataFrame, scaled: dict[str, Any]) -> list[alt.Chart]:
+    named, _ = frames.with_series(drawn, ["asset", "ledger"], most=marks.MAX_BARS)
+    near, far = _COLOURS
+    rows = frames.reordered(named, sorted(frames.names_of(named))).with_columns(
+        within=pl.when("within_tolerance").then(pl.lit(near)).otherwise(pl.lit(far))
+    )
     encoded = {
-        "x": scaled.x("deviation"),
-        "y": marks.rows_of(sorted(names)),
-        "color": marks.fixed_colours("within", colours),
+        "x": alt.X("deviation:Q", **scaled),
+        "y": marks.ROWS,
+        "color": marks.coloured("within", _COLOURS),
     }
-    ticks = alt.Chart(rows.filter("known").drop("known"))
-    crosses = alt.Chart(rows.filter(~pl.col("known")).drop("known"))
+    ticks = alt.MarkDef("tick", thickness=2, size=22, opacity=0.8)
+    crosses = alt.MarkDef("point", shape="cross", filled=True, size=70, opacity=1)
     return [
-        ticks.mark_tick(thickness=2, size=22, opacity=0.8).encode(**encoded),
-        crosses.mark_point(shape="cross", filled=True, size=70, opacity=1).encode(**encoded),
+        marks.drawn(rows.filter("known"), ticks, **encoded),
+        marks.drawn(rows.filter(~pl.col("known")), crosses, **encoded),
     ]
 
 
+_COLOURS = {"within tolerance": theme.BLUE, "beyond it": theme.VERMILLION}
 _PERCENT = (
     "abs(datum.value) < 10 ? format(datum.value, '~%') "
     ": replace(format(datum.value * 100, '~s'), 'G', 'bn') + '%'"
@@ -199,9 +189,9 @@ def cohort(frame: pl.DataFrame, report: Report) -> theme.Drawn:
     picture = marks.heat(
         cells,
         x=alt.X("column:O", title="months since the first claim", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("row:O", title="first claim", axis=alt.Axis(**marks.LEFT)),
+        y=alt.Y("row:O", title="first claim", axis=marks.LEFT),
+        scale=alt.Scale(scheme="cividis", domain=[0, 1]),
         title="groups that claim",
-        domain=(0, 1),
         label="format(datum.value, '~%')",
     )
     return picture, notes

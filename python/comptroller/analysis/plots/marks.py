@@ -1,192 +1,147 @@
-"""The elements of pictures: stacked areas and lines over time, bars, and heat maps."""
+"""The elements of pictures: stacks and lines over time, rows of marks, and heat maps."""
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots.scales import LABEL, Scaled, quantity, ticks_for
-from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, STATUSES, Picture, colours
+from comptroller.analysis.plots import scales
+from comptroller.analysis.plots.frames import names_of
+from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, SERIES, STATUSES, Picture
 
 #: The maximum number of bars in a picture.
 MAX_BARS = 20
 #: The maximum number of rows for which lines have points, so that a single value is visible.
 _MAX_LINE_POINTS = 60
-ROW = alt.Step(18)
+#: The axis with a row for each series.
+ROWS = alt.Y("series", title=None)
 #: The share of one series from which on the others would be invisible in a stack.
 _DOMINATES = 0.985
-#: Puts the title of an axis with row names above it, where a few rows also have room for it.
-ABOVE: dict[str, Any] = {
-    "titleAngle": 0,
-    "titleAnchor": "start",
-    "titleBaseline": "bottom",
-    "titleY": -4,
-}
-LEFT: dict[str, Any] = {**ABOVE, "titleAlign": "right", "titleX": -6}
+#: Puts the title of an axis with row names above them, where a few rows also have room for it.
+LEFT = alt.Axis(
+    titleAngle=0,
+    titleAnchor="start",
+    titleBaseline="bottom",
+    titleY=-4,
+    titleAlign="right",
+    titleX=-6,
+)
 #: A legend has four columns if all labels are this short, else two.
 _SHORT_LABEL_LENGTH = 12
 #: The width of a legend symbol in pixels.
 _SYMBOL = 30
 #: The maximum number of columns of a heat map whose cells have room for text.
 _MAX_TEXT_COLUMNS = 14
-#: The position on the colour scale from which on text is black, not white.
-_BRIGHT = 0.55
+_INK = alt.expr("luminance(scale('color', datum.value)) > 0.22 ? '#000' : '#fff'")
 
 
-def colour_of(names: Sequence[str], column: str = "series") -> alt.Color:
-    """Returns the colour encoding of the names, with a legend; statuses have fixed colours."""
-    return alt.Color(f"{column}:N", **_coloured(names))
+def drawn(frame: pl.DataFrame, mark: alt.MarkDef, **channels: Any) -> alt.Chart:
+    """Draws a mark for each row of a frame, of which the picture has only the encoded columns."""
+    fields = [each if isinstance(each, str) else each["shorthand"] for each in channels.values()]
+    rows = frame.select(sorted({field.partition(":")[0] for field in fields}))
+    chart: alt.Chart = alt.Chart(rows, mark=mark).encode(**channels)
+    return chart
 
 
-def fixed_colours(column: str, known: dict[str, str]) -> alt.Color:
-    """Returns the colour encoding of a column with known values, with a legend."""
-    return alt.Color(f"{column}:N", title=None, scale=colours(list(known), known))
+def colour_of(frame: pl.DataFrame) -> alt.Color:
+    """Returns the colour encoding of the series, with a legend; statuses have fixed colours."""
+    names = names_of(frame)
+    colours = dict(zip(names, [*SERIES, GREY], strict=False)) | STATUSES
+    return coloured("series", {name: colours.get(name, GREY) for name in names})
 
 
-def _coloured(names: Sequence[str]) -> dict[str, Any]:
-    columns = 4 if max(map(len, names)) <= _SHORT_LABEL_LENGTH else 2
-    legend = alt.Legend(columns=columns, labelLimit=PANEL // columns - _SYMBOL)
-    scale = colours(names, STATUSES)
-    return {"title": None, "scale": scale, "sort": list(names), "legend": legend}
-
-
-def stack(
-    frame: pl.DataFrame, names: Sequence[str], measure: str, title: str, when: alt.X
-) -> alt.Chart:
-    """Draws the measure of the series stacked in the order of `names`, from `start` to `end`."""
-    places = pl.DataFrame({"series": names, "place": range(len(names))})
-    stacked = (
-        frame.select("start", "end", "series", pl.col(measure).alias("height"))
-        .join(places, on="series")
-        .sort("start", "place")
-        .with_columns(top=pl.col("height").cum_sum().over("start"))
-        .with_columns(bottom=pl.col("top") - pl.col("height"))
+def coloured(column: str, colours: Mapping[str, str]) -> alt.Color:
+    """Returns the colour encoding of a column with these colours by name, with a legend."""
+    columns = 4 if max(map(len, colours)) <= _SHORT_LABEL_LENGTH else 2
+    return alt.Color(
+        f"{column}:N",
+        title=None,
+        scale=alt.Scale(domain=list(colours), range=list(colours.values())),
+        legend=alt.Legend(columns=columns, labelLimit=PANEL // columns - _SYMBOL),
     )
-    axis = alt.Axis(title=title, labelExpr=LABEL, tickCount=ticks_for(stacked["top"]))
-    shown = stacked.select("start", "end", "series", "bottom", "top")
-    drawn = rects(shown, when, alt.Y("bottom:Q", axis=axis), "top", 190, strokeWidth=0.4)
-    # A stroke hides the gaps between adjacent rectangles.
-    stroke = alt.Stroke("series:N", **_coloured(names))
-    coloured: alt.Chart = drawn.encode(color=colour_of(names), stroke=stroke)
-    return coloured
 
 
-def rects(
-    frame: pl.DataFrame, when: alt.X, y: alt.Y, top: str, height: int, **mark: Any
+def period_bars(
+    frame: pl.DataFrame, when: alt.X, y: alt.Y, colour: str = GREY, **channels: Any
 ) -> alt.Chart:
-    """Draws a panel with a rectangle for each row: from `start` to `end`, and from `y` to `top`."""
-    marked = alt.Chart(frame).mark_rect(**mark)
-    drawn: alt.Chart = marked.encode(x=when, x2=alt.X2("end:T"), y=y, y2=alt.Y2(f"{top}:Q"))
-    return drawn.properties(width=PANEL, height=height)
+    """Draws a panel with a bar for each row, from its `start` to its `end`; stacks the series."""
+    mark = alt.MarkDef("bar", orient="vertical", binSpacing=0, color=colour, strokeWidth=0.4)
+    return drawn(frame, mark, x=when, x2="end:T", y=y, **channels)
+
+
+def stack(frame: pl.DataFrame, measure: str, title: str, when: alt.X) -> alt.Chart:
+    """Draws the measure of the series stacked in their order, from `start` to `end`."""
+    places = frame.with_columns(place=pl.col("series").to_physical())
+    tops = frame.group_by("start").agg(pl.col(measure).sum())
+    y = alt.Y(f"{measure}:Q", axis=scales.counted(tops[measure], title))
+    colour = colour_of(frame)
+    # A stroke hides the gaps between adjacent bars.
+    stroke = alt.Stroke("series:N", scale=colour["scale"], legend=None)
+    stacked = period_bars(places, when, y, color=colour, stroke=stroke, order="place:Q")
+    return stacked.properties(height=190)
 
 
 def volume_of(
-    counted: pl.DataFrame, names: list[str], measure: str, title: str, when: alt.X, notes: list[str]
+    frame: pl.DataFrame, measure: str, title: str, when: alt.X, notes: list[str]
 ) -> alt.Chart:
-    """Draws a stack; or, with a note, lines on a log scale if one series dwarfs the others."""
+    """Draws the sums of a measure: a stack, or lines, with a note, if one series dwarfs others."""
+    summed = frame.group_by("start", "end", "series").agg(pl.col(measure).sum())
+    counted = summed.sort("start", "series")
     shares = counted.group_by("series").agg(pl.col(measure).sum())[measure]
     total, largest = float(shares.sum()), float(shares.max() or 0)  # type: ignore[arg-type]
     if len(shares) < 2 or largest <= _DOMINATES * total:
-        return stack(counted, names, measure, title, when)
+        return stack(counted, measure, title, when)
     notes.append(f"{title}: one has {largest / total:.1%}, so lines instead of a stack.")
-    return lines(counted, names, measure, quantity(counted[measure], title, is_log=True), when)
+    return lines(counted, measure, scales.quantity(counted[measure], title, is_log=True), when)
 
 
-def lines(
-    frame: pl.DataFrame, names: Sequence[str], measure: str, scaled: Scaled, when: alt.X
-) -> alt.Chart:
+def lines(frame: pl.DataFrame, measure: str, scaled: Mapping[str, Any], when: alt.X) -> alt.Chart:
     """Draws the measure of each series as a line over the periods."""
-    has_points = len(frame) <= _MAX_LINE_POINTS
-    marked = alt.Chart(frame.select("start", "series", measure)).mark_line(
-        strokeWidth=1.8, point=has_points
-    )
-    drawn: alt.Chart = marked.encode(x=when, y=scaled.y(measure), color=colour_of(names))
-    return drawn.properties(width=PANEL, height=150)
+    mark = alt.MarkDef("line", strokeWidth=1.8, point=len(frame) <= _MAX_LINE_POINTS)
+    y = alt.Y(f"{measure}:Q", **scaled)
+    return drawn(frame, mark, x=when, y=y, color=colour_of(frame))
 
 
-def rows_of(names: Sequence[str]) -> alt.Y:
-    """Returns the axis with a row for each series."""
-    return alt.Y("series:N", title=None, sort=list(names))
-
-
-def bars(
-    frame: pl.DataFrame, names: Sequence[str], measure: str, title: str, colour: str = BLUE
-) -> alt.Chart:
+def bars(frame: pl.DataFrame, measure: str, title: str, colour: str = BLUE) -> alt.Chart:
     """Draws the sum of the measure of each series as a bar."""
     summed = frame.group_by("series", maintain_order=True).agg(pl.col(measure).sum())
-    x = quantity(summed[measure], title).x(measure)
-    drawn: alt.Chart = alt.Chart(summed).mark_bar(color=colour).encode(x=x, y=rows_of(names))
-    return drawn.properties(height=ROW)
+    x = alt.X(f"{measure}:Q", **scales.quantity(summed[measure], title))
+    return drawn(summed, alt.MarkDef("bar", color=colour), x=x, y=ROWS)
 
 
-def band(edge: float) -> alt.Chart:
+def band(edge: float, **channels: Any) -> alt.Chart:
     """Draws the band from -`edge` (column `low`) to `edge` (column `high`)."""
-    drawn: alt.Chart = alt.Chart(pl.DataFrame({"low": [-edge], "high": [edge]})).mark_rect(
-        color=GREY, opacity=0.25
-    )
-    return drawn
+    edges = pl.DataFrame({"low": [-edge], "high": [edge]})
+    return drawn(edges, alt.MarkDef("rect", color=GREY, opacity=0.25), **channels)
 
 
-def beside(drawn: alt.Chart, texts: Mapping[str, str], title: str) -> Picture:
-    """Adds a titled column of texts, by name, at the right of bars."""
-    axis = alt.Axis(
-        title=title,
-        orient="right",
-        labelExpr=f"{json.dumps(texts)}[datum.value]",
-        ticks=False,
-        domain=False,
-        titleAlign="left",
-        titleX=6,
-        **ABOVE,
-    )
-    named = alt.Chart(pl.DataFrame({"series": list(texts)})).mark_point(opacity=0)
-    texted = named.encode(y=alt.Y("series:N", sort=list(texts), axis=axis))
-    layered: alt.LayerChart = alt.layer(drawn, texted).resolve_axis(y="independent")
-    return layered.properties(height=ROW)
+def beside(bars: alt.Chart, texts: pl.DataFrame, title: str) -> Picture:
+    """Adds a titled column of the texts of each series at the right of bars."""
+    place: dict[str, Any] = {"align": "left", "x": "width", "dx": 6}
+    column = drawn(texts, alt.MarkDef("text", **place), y=ROWS, text="text:N")
+    above = alt.MarkDef("text", y=-9, **place)
+    heading = drawn(pl.DataFrame({"text": [title]}), above, text="text:N")
+    return alt.layer(bars, column, heading)
 
 
 def heat(
-    cells: pl.DataFrame,
-    x: alt.X,
-    y: alt.Y,
-    title: str,
-    domain: tuple[float, float],
-    label: str = LABEL,
-    *,
-    is_log: bool = False,
+    cells: pl.DataFrame, x: alt.X, y: alt.Y, scale: alt.Scale, title: str, label: str
 ) -> Picture:
-    """Draws a heat map of `column`, `row` and `value`, with `text` if the cells have room."""
-    low, high = domain
-    place = (pl.col("value") - low) / max(high - low, 1e-300)
-    if is_log:
-        place = (pl.col("value") + 1).log() / math.log(high + 1)
-    scale = alt.Scale(type="symlog" if is_log else "linear", scheme="cividis", domain=[low, high])
+    """Draws a heat map of `value` by `column`, with `text` if the cells have room."""
     legend = alt.Legend(title=title, labelExpr=label, gradientLength=200, tickCount=2)
-    rects = (
-        alt.Chart(cells)
-        .mark_rect()
-        .encode(x=x, y=y, color=alt.Color("value:Q", scale=scale, legend=legend))
-    )
+    colour = alt.Color("value:Q", scale=scale, legend=legend)
+    rects = drawn(cells, alt.MarkDef("rect"), x=x, y=y, color=colour)
     if cells["column"].n_unique() > _MAX_TEXT_COLUMNS:
-        bare: alt.Chart = rects.properties(height=ROW)
-        return bare
-    texts = [
-        alt.Chart(some).mark_text(fontSize=10, color=ink).encode(x=x, y=y, text=alt.Text("text:N"))
-        for ink, some in (
-            ("#000", cells.filter(place > _BRIGHT)),
-            ("#fff", cells.filter(place <= _BRIGHT)),
-        )
-    ]
-    return alt.layer(rects, *texts).properties(height=alt.Step(22))
+        return rects
+    mark = alt.MarkDef("text", fontSize=10, color=_INK)
+    texts = drawn(cells, mark, x=x, y=y, text="text:N", detail="value:Q")
+    return alt.layer(rects, texts).properties(height=alt.Step(22))
 
 
 def message(text: str) -> alt.Chart:
     """Draws a text, for a report without data."""
-    mark = alt.Chart(pl.DataFrame({"text": [text]})).mark_text(fontSize=13, color=GREY)
-    chart: alt.Chart = mark.encode(text=alt.Text("text:N")).properties(height=90)
-    return chart
+    mark = alt.MarkDef("text", fontSize=13, color=GREY)
+    return drawn(pl.DataFrame({"text": [text]}), mark, text="text:N").properties(height=90)

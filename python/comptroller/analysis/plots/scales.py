@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -15,9 +16,10 @@ _MAX_POWERS = 8
 _MAX_TICKS = 5
 _SHORTEST_S = 0.001
 _DAY_S = 86_400
-_DAY_MS = _DAY_S * 1_000
-#: The maximum number of dates on an axis.
+#: The maximum number of dates on an axis, and their labels; midnight has no time.
 _MAX_DATES = 6
+_DATE = "utcFormat(datum.value, '%Y-%m-%d')"
+_TIME = "utcFormat(datum.value, '%m-%d %H:%M')"
 _SPANS = {
     0.001: "1 ms",
     0.01: "10 ms",
@@ -38,51 +40,40 @@ _SPANS = {
 }
 
 
-class Scaled(NamedTuple):
-    """A scale and its axis."""
-
-    scale: alt.Scale
-    axis: alt.Axis
-
-    def x(self, column: str) -> alt.X:
-        """Returns the encoding of a column from left to right."""
-        return alt.X(f"{column}:Q", scale=self.scale, axis=self.axis)
-
-    def y(self, column: str) -> alt.Y:
-        """Returns the encoding of a column from bottom to top."""
-        return alt.Y(f"{column}:Q", scale=self.scale, axis=self.axis)
-
-
-def quantity(values: pl.Series, title: str, *, is_log: bool = False) -> Scaled:
-    """Returns a scale from zero; logarithmic if `is_log`, or if one value dwarfs the others."""
+def quantity(values: pl.Series, title: str, *, is_log: bool = False) -> dict[str, Any]:
+    """Returns a scale from zero and its axis; logarithmic if one value dwarfs the others."""
     sizes = values.cast(pl.Float64).drop_nulls().abs().filter(values.drop_nulls() != 0)
     if not len(sizes):
-        return Scaled(alt.Scale(domain=[0, 1]), alt.Axis(title=title, values=[0]))
+        return {"scale": alt.Scale(domain=[0, 1]), "axis": alt.Axis(title=title, values=[0])}
     least, largest = _extremes(sizes)
-    median = float(sizes.median() or 0)  # type: ignore[arg-type]
-    if not is_log and largest <= _LOG_RATIO * median:
-        axis = alt.Axis(title=title, tickCount=ticks_for(values), labelExpr=LABEL)
-        return Scaled(alt.Scale(zero=True), axis)
+    if not is_log and not is_skewed(sizes):
+        return {"axis": counted(values, title)}
     high = math.ceil(math.log10(largest))
     low = max(math.floor(math.log10(least)), high - _MAX_POWERS)
     step = max(1, math.ceil((high - low) / _MAX_TICKS))
     marks = [10.0**power for power in range(high, low - 1, -step)]
     below = -10 * float(values.min() or 0)  # type: ignore[arg-type]
     negative = [-mark for mark in marks if mark < below]
-    shown = alt.Axis(
-        title=f"{title}, log scale",
-        values=[*negative, 0, *reversed(marks)],
-        labelExpr=LABEL,
-    )
-    return Scaled(alt.Scale(type="symlog", constant=10.0**low), shown)
+    shown = [*negative, 0, *reversed(marks)]
+    return {
+        "scale": alt.Scale(type="symlog", constant=10.0**low),
+        "axis": alt.Axis(title=f"{title}, log scale", values=shown, labelExpr=LABEL),
+    }
 
 
-def ticks_for(values: pl.Series) -> int:
-    """Returns the number of ticks on an axis from zero; for counts, at most one per integer."""
-    if not values.dtype.is_integer() or not len(values):
-        return _MAX_TICKS
-    least, largest = _extremes(values)
-    return max(1, min(_MAX_TICKS, int(max(largest, 0) - min(least, 0))))
+def is_skewed(sizes: pl.Series) -> bool:
+    """Whether one size dwarfs the others, which would be invisible on a linear scale."""
+    _, largest = _extremes(sizes)
+    return largest > _LOG_RATIO * float(sizes.median() or 0)  # type: ignore[arg-type]
+
+
+def counted(values: pl.Series, title: str) -> alt.Axis:
+    """Returns a linear axis; for counts, with at most one tick per integer."""
+    ticks = _MAX_TICKS
+    if values.dtype.is_integer() and len(values):
+        least, largest = _extremes(values)
+        ticks = max(1, min(ticks, int(max(largest, 0) - min(least, 0))))
+    return alt.Axis(title=title, tickCount=ticks, labelExpr=LABEL)
 
 
 #: Labels with k, M, bn and tn; other SI prefixes are replaced by exponents.
@@ -107,16 +98,18 @@ def too_short(values: pl.Series) -> list[str]:
     return [f"Drawn as 1 ms: {len(short):,} shorter times, {negative:,} of them negative."]
 
 
-def spans(values: pl.Series, title: str) -> Scaled:
-    """Returns a logarithmic scale of seconds, with ticks such as ``1 min`` and ``7 d``."""
+def spans(values: pl.Series, title: str) -> dict[str, Any]:
+    """Returns a logarithmic scale of seconds and its axis, with ticks such as 1 min and 7 d."""
     known = values.drop_nulls()
     least, largest = _extremes(known) if len(known) else (1.0, 1.0)
     low = max((span for span in _SPANS if span <= least), default=_SHORTEST_S)
     high = min((span for span in _SPANS if span >= max(largest, 10 * low)), default=largest)
     shown = {span: text for span, text in _SPANS.items() if low <= span <= high}
-    cases = " : ".join(f"datum.value == {span} ? '{text}'" for span, text in shown.items())
-    axis = alt.Axis(title=title, values=list(shown), labelExpr=f"{cases} : ''")
-    return Scaled(alt.Scale(type="log", domain=[low, high], nice=False), axis)
+    labels = f"{json.dumps(shown)}[datum.value]"
+    return {
+        "scale": alt.Scale(type="log", domain=[low, high], nice=False),
+        "axis": alt.Axis(title=title, values=list(shown), labelExpr=labels),
+    }
 
 
 def _extremes(values: pl.Series) -> tuple[float, float]:
@@ -124,24 +117,14 @@ def _extremes(values: pl.Series) -> tuple[float, float]:
 
 
 def times(frame: pl.DataFrame, title: str) -> alt.X:
-    """Returns the time axis in UTC, from the first `start` to the last `end` of the rows."""
+    """Returns the time axis in UTC, from the first `start` to the last `end`, with some starts."""
     starts = frame["start"].unique().sort()
-    first, last = _milliseconds(starts.min()), _milliseconds(frame["end"].max())
-    step = max(1, math.ceil(len(starts) / _MAX_DATES))
-    shown = [_milliseconds(start) for start in starts.gather_every(step)]
-    is_long = last - first > _MAX_DATES * _DAY_MS
-    are_days = is_long or all(mark % _DAY_MS == 0 for mark in shown)
-    form = "%Y-%m-%d" if are_days else "%m-%d %H:%M"
-    axis = alt.Axis(
-        title=title,
-        values=shown,
-        labelExpr=f"utcFormat(datum.value, '{form}')",
-        labelFlush=False,
-        grid=False,
+    shown = starts.gather_every(math.ceil(len(starts) / _MAX_DATES))
+    first, *values, last = (
+        int(time.timestamp() * 1_000) for time in (starts[0], *shown, frame["end"].max())
     )
-    scale = alt.Scale(type="utc", domain=[first, last], nice=False)
+    is_long = last - first > _MAX_DATES * _DAY_S * 1_000
+    label = _DATE if is_long else f"datum.value % 86400000 ? {_TIME} : {_DATE}"
+    axis = alt.Axis(title=title, values=values, labelExpr=label, labelFlush=False, grid=False)
+    scale = alt.Scale(type="utc", domain=[first, last], nice=False, padding=0)
     return alt.X("start:T", scale=scale, axis=axis)
-
-
-def _milliseconds(time: Any) -> int:
-    return int(time.timestamp() * 1_000)

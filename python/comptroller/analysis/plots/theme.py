@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import altair as alt
 
 from comptroller.display.html import printable
 from comptroller.errors import invalid
 
-Concatenated: TypeAlias = alt.HConcatChart | alt.VConcatChart
-Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | Concatenated
+Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
 #: A picture, and notes on it.
 Drawn: TypeAlias = tuple[Picture, list[str]]
 
@@ -27,47 +26,37 @@ SKY, VERMILLION, GREY = "#56B4E9", "#D55E00", "#8C8C8C"
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILLION)
 STATUSES = {"CONFIRMED": GREEN, "SUBMITTED": SKY, "PENDING": GREY, "FAILED": VERMILLION}
 
-
-class Theme(NamedTuple):
-    """The colours around the marks."""
-
-    ground: str
-    text: str
-    grid: str
-
-
-THEMES = {
-    "light": Theme("#ffffff", "#1f2328", "#e4e6e8"),
-    "dark": Theme("#15181d", "#e6e8ea", "#33383f"),
+#: The colours of the ground, of texts and of grids.
+_THEMES = {
+    "light": ("#ffffff", "#1f2328", "#e4e6e8"),
+    "dark": ("#15181d", "#e6e8ea", "#33383f"),
     # For a picture inside a page, with the text colour of the page.
-    "page": Theme("transparent", "currentColor", "rgba(128, 128, 128, 0.28)"),
+    "page": ("transparent", "currentColor", "rgba(128, 128, 128, 0.28)"),
 }
 
 
-def checked(theme: str) -> Theme:
-    """Returns the theme of a name. Raises InvalidRequest for an unknown name."""
-    if theme not in THEMES:
-        raise invalid("theme", f"must be one of {', '.join(THEMES)}")
-    return THEMES[theme]
+def finished(picture: Picture, theme: str, heading: Sequence[str]) -> Picture:
+    """Applies a theme to a picture, and adds a heading: a title, then subtitle lines.
 
-
-def finished(picture: Picture, theme: Theme, heading: Sequence[str]) -> Picture:
-    """Applies a theme to a picture, and adds a heading: a title, then subtitle lines."""
+    Raises InvalidRequest for an unknown theme.
+    """
+    if theme not in _THEMES:
+        raise invalid("theme", f"must be one of {', '.join(_THEMES)}")
     if heading:
         title, *lines = map(printable, heading)
         shown = alt.TitleParams(title, subtitle=lines, anchor="start", frame="bounds")
         picture = picture.properties(title=shown)
-    if not isinstance(picture, Concatenated):
+    if not isinstance(picture, alt.VConcatChart):
         fit = alt.AutoSizeParams(type="fit-x", contains="padding")
         picture = picture.properties(width=WIDTH, autosize=fit)
-    configured: Picture = picture.configure(**_configuration(theme))
+    configured: Picture = picture.configure(**_configuration(*_THEMES[theme]))
     return configured
 
 
-def _configuration(theme: Theme) -> dict[str, Any]:
+def _configuration(ground: str, text: str, grid: str) -> dict[str, Any]:
     labels = {
-        "labelColor": theme.text,
-        "titleColor": theme.text,
+        "labelColor": text,
+        "titleColor": text,
         "labelFontSize": 11,
         "titleFontSize": 11,
         "titleFontWeight": "normal",
@@ -75,13 +64,18 @@ def _configuration(theme: Theme) -> dict[str, Any]:
     return {
         # ARIA attributes for each mark would double the file size; the report has the data as rows.
         "aria": False,
-        "background": theme.ground,
+        "background": ground,
         "font": "Arial, 'Liberation Sans', Helvetica, sans-serif",
         "padding": 8,
-        "view": {"stroke": None},
+        "view": {
+            "stroke": None,
+            "continuousWidth": PANEL,
+            "continuousHeight": 150,
+            "discreteHeight": {"step": 18},
+        },
         "title": {
-            "color": theme.text,
-            "subtitleColor": theme.text,
+            "color": text,
+            "subtitleColor": text,
             "fontSize": 15,
             "subtitleFontSize": 11,
             "subtitlePadding": 4,
@@ -92,19 +86,13 @@ def _configuration(theme: Theme) -> dict[str, Any]:
             **labels,
             "domainColor": GREY,
             "tickColor": GREY,
-            "gridColor": theme.grid,
+            "gridColor": grid,
             "labelLimit": NAMES,
             "labelOverlap": "greedy",
             "labelSeparation": 6,
         },
         "axisY": {"titlePadding": 8},
         "legend": {**labels, "orient": "bottom", "columns": 4, "columnPadding": 12},
-        "text": {"color": theme.text, "fontSize": 11},
+        "text": {"color": text, "fontSize": 11},
         "concat": {"spacing": 14},
     }
-
-
-def colours(names: Sequence[str], known: dict[str, str] | None = None) -> alt.Scale:
-    """Returns a colour scale: known names have fixed colours, the others those of the series."""
-    colours_by_name = {**dict(zip(names, [*SERIES, GREY], strict=False)), **(known or {})}
-    return alt.Scale(domain=list(names), range=[colours_by_name.get(name, GREY) for name in names])

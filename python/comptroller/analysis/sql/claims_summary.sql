@@ -10,13 +10,9 @@ WITH counted AS (
   GROUP BY keys
 )
 SELECT
-  keys,
-  claims,
-  amount,
+  *,
   claims / sum(claims) OVER () AS claims_share,
   amount / nullif(approximate_total(amount) OVER (PARTITION BY asset), 0) AS amount_share,
-  confirmed,
-  failed,
   confirmed / nullif(confirmed + failed, 0) AS success_rate
 FROM counted
 ORDER BY keys

@@ -22,8 +22,7 @@ WITH named AS (
   SELECT NULL AS day, $month AS begins, $month + INTERVAL 1 MONTH AS ends
 ), held AS (
   SELECT
-    begins,
-    ends,
+    spans.day,
     total(
       CASE WHEN at < begins AND (next_at IS NULL OR next_at >= begins) THEN balance ELSE 0 END
     ) AS opening,
@@ -33,23 +32,20 @@ WITH named AS (
   FROM spans
   LEFT JOIN snapshots
     ON "group" = $group AND at < ends AND (next_at IS NULL OR next_at >= begins)
-  GROUP BY begins, ends
+  GROUP BY spans.day
 ), confirmed AS (
-  SELECT day, coalesce(asset, own_asset) AS asset, id, amount, confirmed_at
-  FROM (
-    SELECT spans.day, asset, id, amount, confirmed_at
-    FROM spans
-    JOIN claims ON confirmed_at >= begins AND confirmed_at < ends
-    WHERE "group" = $group AND status = 'CONFIRMED'
-  ) AS within
+  SELECT spans.day, coalesce(asset, own_asset) AS asset, id, amount, confirmed_at
+  FROM spans
+  JOIN claims ON confirmed_at >= begins AND confirmed_at < ends
   CROSS JOIN own
+  WHERE "group" = $group AND status = 'CONFIRMED'
 ), ranked AS (
   SELECT
     *, row_number() OVER (PARTITION BY day, asset ORDER BY confirmed_at DESC, id DESC) AS place
   FROM confirmed
 ), parts AS (
   SELECT
-    spans.day,
+    day,
     own_asset AS asset,
     opening,
     closing,
@@ -57,9 +53,7 @@ WITH named AS (
     0::DECIMAL(38, 18) AS amount,
     NULL::VARCHAR AS last_claim,
     NULL::TIMESTAMP AS confirmed_at
-  FROM spans
-  JOIN held USING (begins, ends)
-  CROSS JOIN own
+  FROM held CROSS JOIN own
   WHERE known > 0
   UNION ALL
   SELECT spans.day, others.asset, 0, 0, 0, 0, NULL, NULL

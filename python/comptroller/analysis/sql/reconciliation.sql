@@ -112,15 +112,7 @@ WITH confirmed AS (
   FROM ranked
 )
 SELECT
-  "group",
-  month,
-  asset,
-  ledger,
-  claimed,
-  average_holdings,
-  days,
-  annual_rate,
-  median_rate,
+  *,
   annual_rate / nullif(median_rate, 0) - 1 AS deviation,
   CASE
     WHEN average_holdings = 0 AND claimed > 0 THEN FALSE

@@ -22,7 +22,7 @@ WITH newest AS (
   -- every period has a row for every kind of control
   SELECT keys, 0 AS created, 0 AS lifted, NULL AS median
   FROM (SELECT DISTINCT kinds FROM control_events) AS every_kind
-  CROSS JOIN (SELECT DISTINCT periods FROM control_events) AS every_period
+  CROSS JOIN (SELECT DISTINCT periods, TRUE AS is_period FROM control_events) AS every_period
 ), summed AS (
   SELECT keys, sum(created) AS created, sum(lifted) AS lifted, max(median) AS median
   FROM changes

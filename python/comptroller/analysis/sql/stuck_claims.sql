@@ -26,15 +26,7 @@ WITH confirmed AS (
   FROM claims CROSS JOIN moment
   WHERE status IN ('PENDING', 'SUBMITTED')
 )
-SELECT
-  id,
-  "group",
-  waiting.chain,
-  status,
-  asset,
-  amount,
-  age / 1e6 AS age_seconds,
-  threshold / 1e6 AS threshold_seconds
+SELECT waiting.*, age / 1e6 AS age_seconds, threshold / 1e6 AS threshold_seconds
 FROM waiting
 JOIN thresholds ON thresholds.chain IS NOT DISTINCT FROM waiting.chain
 WHERE age > threshold

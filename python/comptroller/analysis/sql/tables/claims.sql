@@ -1,7 +1,7 @@
--- Claims with the keys of reports. If `address` is read, a claim has a row for each of its
--- addresses. Weeks begin on Monday.
+-- Claims with their own columns and the keys of reports. If `address` is read, a claim has a row
+-- for each of its addresses. Weeks begin on Monday.
 SELECT
-  c.id,
+  c.*,
   c.onchain_status AS status,
   c.blockchain AS chain,
   c.asset_type AS asset,
@@ -10,18 +10,10 @@ SELECT
   a.address,
   c.customer_id AS customer,
   c.claim_schedule_id AS schedule,
-  c.claim_type,
   date_trunc('hour', c.created_at) AS hour,
   date_trunc('day', c.created_at) AS day,
   date_trunc('week', c.created_at) AS week,
-  date_trunc('month', c.created_at) AS month,
-  c.amount,
-  c.error_message,
-  c.tx_hash,
-  c.created_at,
-  c.submitted_at,
-  c.confirmed_at,
-  c.updated_at
+  date_trunc('month', c.created_at) AS month
 FROM main.claims AS c
 LEFT JOIN main.payout_groups AS g ON g.id = c.payout_group_id
 LEFT JOIN claim_addresses AS a ON a.claim_id = c.id
