@@ -7,6 +7,7 @@ measurements by name. `python contest.py MODULE FUNCTION FOLDER` runs one and pr
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -63,6 +64,7 @@ def run_in_turn(
         for outcome in outcomes.values():
             if outcome.failure or len(outcome.runs) >= outcome.most_runs:
                 continue
+            os.sync()  # so that the disk does not write for the contender before
             try:
                 outcome.runs.append(run_once(module, outcome.contender, folder))
             except RuntimeError as error:

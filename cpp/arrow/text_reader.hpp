@@ -23,8 +23,8 @@ struct TextColumn {
   TextContent content;
 };
 
-// The memory of pieces that were destroyed, for the next ones: it needs no new pages, and is often
-// still in the processor's cache. For several threads.
+// Reuses the memory of destroyed pieces. It is already mapped, and often still in the processor's
+// cache. For several threads.
 class SpareTexts {
  public:
   SpareTexts() { texts_.reserve(max_texts); }

@@ -28,9 +28,10 @@ inline constexpr auto opening_of = [] {
   return text;
 }();
 
-// Appends JSON to a string. The string must not be used until the writer is destroyed.
+// Writes JSON to a string. The string must not be used until the writer is destroyed.
 class JsonWriter {
  public:
+  // Appends to the string.
   explicit JsonWriter(std::string& out, Audience audience = Audience::provider)
       : out_(out), audience_(audience), at_(out.data() + out.size()), end_(at_) {}
   // Replaces the string, which is faster than to clear it first.

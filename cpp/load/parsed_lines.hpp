@@ -58,7 +58,7 @@ class ParsedLines {
 
   // Returns the next lines, in order; none at the end. Throws the exceptions of the input. Calls
   // `while_waiting`, which may throw, ten times a second. A parsing thread frees the lines in
-  // `done`, because parsing threads are idle more often, and uses their vector again.
+  // `done` and reuses their vector. Parsing threads are idle more often than the loading thread.
   template <class WhileWaiting>
   std::vector<ParsedLine<Line>> next(std::vector<ParsedLine<Line>> done,
                                      const WhileWaiting& while_waiting) {

@@ -126,7 +126,7 @@ std::string describe_list(const Context& context, Request filters) {
 inline constexpr std::size_t usual_item_bytes = 800;
 
 // Answers a page. `append(answer, rows, limit)` appends its rows as the member "items". It returns
-// the position of the last row if another row follows.
+// the position after which the next page begins, if more rows may follow.
 template <Record Request, class AppendItems>
 std::string answer_page(Context& context, const Request& request, const AppendItems& append) {
   const std::string list = describe_list(context, request);

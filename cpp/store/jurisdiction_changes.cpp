@@ -1,5 +1,6 @@
 #include "store/jurisdiction_changes.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "store/payout_groups.hpp"
@@ -13,6 +14,8 @@ namespace {
 constexpr std::int64_t claims_a_part = 500;
 // While groups leave a jurisdiction, a list merges the claims of up to this many groups in it.
 constexpr std::int64_t max_groups_merged = 100;
+// A page skips the claims of up to this many leaving groups by their positions.
+constexpr std::int64_t max_groups_skipped = 16;
 
 // Returns the first claims of a group after a position, in order of time.
 std::vector<Position> next_claims(db::Connection& connection, std::int64_t group,
@@ -58,25 +61,51 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
   return false;
 }
 
-// Whether groups in transition leave a jurisdiction: the first of their claims that is not
-// rewritten yet, in one of the statuses, still has it.
-bool has_leaving_groups(db::Connection& connection, const Value& jurisdiction,
-                        const Ownership& ownership) {
+// A group in transition.
+struct Transition {
+  Value group;
+  std::int64_t from = 0;     // the time of the first claim that may not be rewritten yet
+  bool is_entering = false;  // whether the group has the jurisdiction now
+  // Whether the first of its claims that is not rewritten yet, in one of the statuses, still has
+  // the jurisdiction.
+  bool is_leaving = false;
+};
+
+std::vector<Transition> transitions_of(db::Connection& connection, const Value& jurisdiction,
+                                       const Ownership& ownership) {
   std::string sql =
-      "SELECT 1 FROM jurisdiction_changes CROSS JOIN payout_groups AS g ON g.id = group_id"
-      " CROSS JOIN json_each(?2) AS status WHERE g.jurisdiction IS DISTINCT FROM ?1";
-  if (ownership.is_restricted) sql += " AND g.customer_id = ?3";
-  sql +=
-      " AND ?1 = (SELECT jurisdiction FROM claims"
+      "SELECT group_id, c.created_at, g.jurisdiction = ?1,"
+      " g.jurisdiction IS DISTINCT FROM ?1 AND EXISTS (SELECT 1 FROM json_each(?2) AS status"
+      " WHERE ?1 = (SELECT jurisdiction FROM claims"
       " WHERE payout_group_id = group_id AND onchain_status = status.value"
-      " AND (created_at, key) > (jurisdiction_changes.created_at, claim_key)"
-      " ORDER BY created_at, key LIMIT 1) LIMIT 1";
+      " AND (created_at, key) > (c.created_at, c.claim_key) ORDER BY created_at, key LIMIT 1))"
+      " FROM jurisdiction_changes AS c CROSS JOIN payout_groups AS g ON g.id = group_id";
+  if (ownership.is_restricted) sql += " WHERE g.customer_id = ?3";
+  sql += " ORDER BY group_id";
   std::vector<std::int64_t> statuses(enum_texts<ClaimStatus>.size());
   std::iota(statuses.begin(), statuses.end(), 0);
   const std::string list = json_array(statuses);
   std::vector<Value> values{jurisdiction, Value::of(std::string_view(list))};
   if (ownership.is_restricted) values.push_back(ownership.customers.front());
-  return bound_query(connection, sql, values).step();
+  db::Query rows = bound_query(connection, sql, values);
+  std::vector<Transition> transitions;
+  while (rows.step()) {
+    transitions.push_back({Value::of(rows.column(0).integer), rows.column(1).integer,
+                           rows.column(2).integer != 0, rows.column(3).integer != 0});
+  }
+  return transitions;
+}
+
+// Returns a condition on claims: their groups are not in transition to another jurisdiction, except
+// some groups.
+Sql is_not_leaving(const Value& jurisdiction, const std::vector<Value>& except) {
+  Sql sql{
+      "NOT EXISTS (SELECT 1 FROM jurisdiction_changes AS c JOIN payout_groups AS g"
+      " ON g.id = c.group_id WHERE c.group_id = claims.payout_group_id"
+      " AND g.jurisdiction IS DISTINCT FROM ?",
+      {jurisdiction}};
+  if (!except.empty()) sql.add(" AND NOT ").add(any_of("c.group_id", except));
+  return sql.add(")");
 }
 
 // Returns the groups of a jurisdiction, up to a maximum number.
@@ -120,45 +149,35 @@ bool has_jurisdiction_changes(db::Connection& connection) {
 ListFilter claims_of_jurisdiction(db::Connection& connection, const Label& jurisdiction,
                                   const Ownership& ownership) {
   const Value code = Value::of(connection.symbols().find(jurisdiction.value).value_or(0));
-  const bool is_left = has_leaving_groups(connection, code, ownership);
-  if (is_left) {
+  const std::vector<Transition> transitions = transitions_of(connection, code, ownership);
+  const auto leaving = std::ranges::count_if(transitions, &Transition::is_leaving);
+  if (leaving > 0) {
     auto ids = groups_of(connection, jurisdiction, ownership, max_groups_merged + 1);
     if (std::ssize(ids) <= max_groups_merged) {
       return {Selectivity::term, {{&ListClaims::by_group, "payout_group_id", std::move(ids)}}};
     }
   }
-  // The claims that have the jurisdiction, except the claims of groups in transition from it: where
-  // they can be many, by their positions.
+  // The claims that have the jurisdiction, except the claims of groups in transition from it. A
+  // page skips the claims of few leaving groups by position; a condition excludes those of others.
   ListFilter filter{Selectivity::term, {{&ListClaims::by_jurisdiction, "jurisdiction", {code}}}};
-  Sql& is_not_leaving = is_left ? filter.excluded.condition : filter.alternatives.front().condition;
-  is_not_leaving = {
-      "NOT EXISTS (SELECT 1 FROM jurisdiction_changes AS c JOIN payout_groups AS g"
-      " ON g.id = c.group_id WHERE c.group_id = claims.payout_group_id"
-      " AND g.jurisdiction IS DISTINCT FROM ?)",
-      {code}};
-  // The claims of groups in transition that still have another jurisdiction than their group. All
-  // of them come after the position that the rewriting has reached.
-  Sql transitions{
-      "SELECT group_id, jurisdiction_changes.created_at, g.jurisdiction = ?"
-      " FROM jurisdiction_changes CROSS JOIN payout_groups AS g ON g.id = group_id",
-      {code}};
-  if (ownership.is_restricted) {
-    transitions.add(" WHERE g.customer_id = ?", ownership.customers.front());
-  }
-  db::Query changes = transitions.add(" ORDER BY group_id").query(connection);
-  while (changes.step()) {
-    Alternative claims{&ListClaims::by_group,
-                       "payout_group_id",
-                       {Value::of(changes.column(0).integer)},
-                       {},
-                       changes.column(1).integer};
-    if (changes.column(2).integer == 1) {
+  std::vector<Value> skipped;
+  bool has_others = false;
+  for (const auto& [group, from, is_entering, is_leaving] : transitions) {
+    Alternative claims{&ListClaims::by_group, "payout_group_id", {group}, {}, from};
+    if (is_entering) {
+      // Its claims that still have another jurisdiction. All of them come after the position that
+      // the rewriting has reached.
       claims.condition = {"jurisdiction IS DISTINCT FROM ?", {code}};
       filter.alternatives.push_back(std::move(claims));
-    } else if (is_left) {
+    } else if (is_leaving && leaving <= max_groups_skipped) {
       filter.excluded.alternatives.push_back(std::move(claims));
+      skipped.push_back(group);
+    } else {
+      has_others = true;
     }
   }
+  if (!skipped.empty()) filter.excluded.condition = is_not_leaving(code, {});
+  if (has_others) filter.alternatives.front().condition = is_not_leaving(code, skipped);
   return filter;
 }
 

@@ -252,7 +252,9 @@ std::optional<db::TableScan> Listing::table_scan(std::int64_t from, std::int64_t
   };
   if (ownership_.is_restricted && !add(customer_column, ownership_.customers)) return std::nullopt;
   for (const ListFilter& filter : filters_) {
-    if (filter.alternatives.size() != 1) return std::nullopt;
+    if (filter.alternatives.size() != 1 || !filter.excluded.condition.text.empty()) {
+      return std::nullopt;
+    }
     const Alternative& only = filter.alternatives.front();
     if (!only.index->table.empty() || !only.condition.text.empty() ||
         !add(only.column, only.values)) {

@@ -8,7 +8,8 @@ namespace comptroller::store {
 namespace {
 
 constexpr std::int64_t max_batch_size = 256;
-constexpr int max_passed = 500;  // takes less than a millisecond
+// Of a page, so that its cost does not depend on their number. Less than a millisecond.
+constexpr int max_passed = 500;
 
 }  // namespace
 

@@ -66,8 +66,8 @@ class Merge {
   std::optional<Position> last_;
 };
 
-// The positions of a merge that are not among the positions of another one, which are passed over.
-// Ends early after passing a maximum number of them.
+// The positions of a merge that are not among the positions of another merge, which are excluded.
+// Ends early after it has passed a maximum number of excluded positions.
 class Difference {
  public:
   Difference(Order order, Merge positions, Merge excluded);

@@ -13,7 +13,7 @@ from pathlib import Path
 import comptroller
 import pytest
 from comptroller import Service
-from examples import GROUP, loaded, short_line
+from examples import GROUP, group_id, loaded, short_line
 
 CLAIMS = 12_000
 OTHERS = 9  # more groups of the jurisdiction than are listed individually
@@ -46,6 +46,8 @@ def assert_lists_are_right(svc: Service) -> None:
     for jurisdiction, count in (("FR", CLAIMS), ("DE", OTHERS)):
         ids = [claim.id for claim in svc.claims.iter(jurisdiction=jurisdiction, limit=1000)]
         assert (len(ids), len(set(ids))) == (count, count)
+        streamed = svc.claims.stream(columns=["id"], jurisdiction=jurisdiction).to_polars()
+        assert sorted(streamed["id"]) == sorted(ids)
     assert [claim.id for claim in svc.claims.list(jurisdiction="FR", id="c5")] == ["c5"]
     assert svc.check()["findings"] == []
 
@@ -58,7 +60,14 @@ def wait_until_finished(path: Path) -> None:
             os.sched_yield()
 
 
-def test_a_killed_change_is_finished_after_the_next_opening(path: Path) -> None:
+@pytest.mark.parametrize("others", [0, 120])
+def test_a_killed_change_is_finished_after_the_next_opening(path: Path, others: int) -> None:
+    with comptroller.open(path) as svc:
+        more = [
+            short_line("payout-groups", id=group_id(1000 + number), jurisdiction="DE")
+            for number in range(others)
+        ]
+        loaded(svc, "payout-groups", *more)
     with subprocess.Popen(
         [sys.executable, "-c", CHANGE + "sys.stdin.read()", path],
         stdin=subprocess.PIPE,

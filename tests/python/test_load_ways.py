@@ -288,6 +288,18 @@ def test_a_table_with_rows_is_filled_by_statements(tmp_path: Path) -> None:
         assert svc.check()["ok"]
 
 
+def test_an_index_may_name_a_column_several_times(tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    furnished(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        columns = ", ".join(["error_message"] * 8)
+        connection.execute(f"CREATE INDEX mine ON claims ({columns})")
+    claims = file_of(of(claim, error_message="failed " * 60), tmp_path / "claims.ndjson")
+    with comptroller.open(path) as svc:
+        assert svc.load("claims", claims).committed
+    assert len(everything(path)["claims"]) == ROWS
+
+
 def test_an_open_reader_keeps_its_snapshot_and_follows(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with furnished(path) as svc:

@@ -8,8 +8,8 @@
 
 namespace comptroller::db::sqlite {
 
-// Allocates large arrays in large pages of memory where the system has them: the processor then
-// finds an address faster, and the system maps fewer pages.
+// Allocates large arrays in large pages of memory if the system has them. The processor then finds
+// an address faster, and the system maps fewer pages.
 template <class T>
 struct LargePages {
   using value_type = T;

@@ -208,12 +208,12 @@ void TableFiller::add() {
   ++rows_;
   records_->append(record_);
   const Value key = Value::of(static_cast<std::int64_t>(rows_));
-  std::size_t max_size = max_key_size(key);
-  for (const Value& value : row_) max_size += max_key_size(value);
-  if (key_.size() < max_size) key_.resize(max_size);
   for (std::size_t i = 0; i < indexes_.size(); ++i) {
     const Index& index = indexes_[i];
     if (index.required && row_[*index.required].is_null()) continue;
+    std::size_t max_size = max_key_size(key);
+    for (const std::size_t column : index.columns) max_size += max_key_size(row_[column]);
+    if (key_.size() < max_size) key_.resize(max_size);
     char* end = key_.data();
     for (const std::size_t column : index.columns) end = put_key(end, row_[column]);
     end = put_key(end, key);

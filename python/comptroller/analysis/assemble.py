@@ -74,7 +74,7 @@ class Statement:
     """A query, and the columns that it reads from each table of the store."""
 
     tree: exp.Query
-    reads: Mapping[str, set[str]]
+    reads: Mapping[str, frozenset[str]]
 
     @cached_property
     def parameters(self) -> set[str]:
@@ -283,11 +283,11 @@ def _drop_unread_joins(tree: exp.Query) -> None:
                 join.pop()
 
 
-def _reads(tree: exp.Query) -> Mapping[str, set[str]]:
+def _reads(tree: exp.Query) -> Mapping[str, frozenset[str]]:
     reads: dict[str, set[str]] = {}
     for scope in traverse_scope(tree):
         for name, source in scope.sources.items():
             if isinstance(source, exp.Table) and source.db == STORE:
                 columns = reads.setdefault(source.name, set())
                 columns.update(column.name for column in scope.source_columns(name))
-    return reads
+    return {table: frozenset(columns) for table, columns in reads.items()}

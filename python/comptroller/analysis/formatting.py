@@ -85,12 +85,12 @@ def _number(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= _WHOLE else f"{number:,.4g}"
 
 
-def _day(moment: datetime) -> str:
-    return moment.date().isoformat()
+def _day(instant: datetime) -> str:
+    return instant.date().isoformat()
 
 
-def _timestamp(moment: datetime) -> str:
-    return moment.replace(tzinfo=None).isoformat(" ", "seconds")
+def _timestamp(instant: datetime) -> str:
+    return instant.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
 def csv_of(frame: polars.DataFrame) -> str:

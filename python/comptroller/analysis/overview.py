@@ -78,7 +78,8 @@ def overview(reports: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Ov
         frame = report.to_polars()
         if part.title is not None and len(frame):
             tables[part.title] = part.show(frame) if part.show else frame
-        for text, more in part.find(frame) if part.find and len(frame) else ():
+        found = part.find(frame) if part.find and len(frame) else ()
+        for text, more in found:
             findings.append(Finding(text, name, {**bounded, **part.given, **more}))
     return Overview(tables, findings, left_out)
 

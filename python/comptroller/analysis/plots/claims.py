@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
@@ -42,7 +43,7 @@ def _over_time(frame: pl.DataFrame, keys: tuple[str, ...], period: str) -> theme
     panels = [marks.volume_of(spanned, "claims", "claims", when, notes)]
     rates = _rates(spanned, "start", "series").sort("start", "series")
     if len(rates) and not by_status:
-        panels.append(marks.lines(rates, "rate", _RATE, when))
+        panels.append(marks.lines(rates, "rate", _rate_axis(rates), when))
     else:
         for asset, some in frames.by_asset(spanned, notes):
             panels.append(marks.volume_of(some, "amount", f"amount ({asset})", when, notes))
@@ -56,10 +57,12 @@ def _rates(frame: pl.DataFrame, *keys: str) -> pl.DataFrame:
     return counted.filter(ended > 0).select(*keys, rate=pl.col("confirmed") / ended)
 
 
-_RATE = {
-    "axis": alt.Axis(title="success rate", format="~%", tickCount=2),
-    "scale": alt.Scale(zero=False, domainMax=1),
-}
+def _rate_axis(rates: pl.DataFrame) -> Mapping[str, Any]:
+    """Returns an axis that begins at 0, 50 or 90 % and ends at 100 %."""
+    lowest = min(rates["rate"].to_list())
+    low = next(low for low in (0.9, 0.5, 0) if lowest >= low)
+    axis = alt.Axis(title="success rate", format="~%", values=[low, (low + 1) / 2, 1])
+    return {"axis": axis, "scale": alt.Scale(domain=[low, 1])}
 
 
 def _bars(frame: pl.DataFrame, keys: tuple[str, ...]) -> theme.Drawn:

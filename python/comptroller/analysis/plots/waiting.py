@@ -66,13 +66,13 @@ def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> the
     placed = {"x": alt.X("value:Q", **scaled), "y": _places(names), "y2": "top:Q"}
     grey = alt.MarkDef("rect", color=theme.GREY, opacity=0.6)
     # Narrower lines are drawn over wider ones, so that equal percentiles are all visible.
-    widths = alt.Scale(domain=list(_COLOURS), range=[4.5, 3, 1.5])
+    widths = dict(zip(_COLOURS, (4.5, 3, 1.5), strict=True))
     lines = marks.drawn(
-        rules,
+        rules.with_columns(width=pl.col("percentile").replace_strict(widths)),
         alt.MarkDef("rule", opacity=1),
         **placed,
         color=marks.coloured("percentile", _COLOURS),
-        strokeWidth=alt.StrokeWidth("percentile:N", scale=widths, legend=None),
+        strokeWidth=alt.StrokeWidth("width:Q", scale=None, legend=None),
     )
     layered = alt.layer(marks.drawn(steps, grey, **placed, x2="to:Q"), lines)
     return layered.properties(height=max(_MIN_HEIGHT, _ROW * len(names))), notes

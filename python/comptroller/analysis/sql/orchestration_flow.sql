@@ -2,7 +2,7 @@
 WITH timed AS (
   SELECT
     o.*,
-    TRUE AS ended,
+    TRUE AS ended,  -- no row counts as waiting
     CASE
       WHEN o.status IN ('COMPLETED', 'FAILED', 'REJECTED')
       THEN date_diff('microsecond', o.created_at, o.updated_at)

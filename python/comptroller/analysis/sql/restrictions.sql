@@ -19,7 +19,7 @@ WITH newest AS (
   UNION ALL
   SELECT keys, 0 AS created, 0 AS lifted, p50 AS median FROM survival
   UNION ALL
-  -- every period has a row for every kind of control
+  -- every period has a row for every kind of control; a SELECT needs a column besides its keys
   SELECT keys, 0 AS created, 0 AS lifted, NULL AS median
   FROM (SELECT DISTINCT kinds FROM control_events) AS every_kind
   CROSS JOIN (SELECT DISTINCT periods, TRUE AS is_period FROM control_events) AS every_period
