@@ -74,12 +74,13 @@ struct Transition {
 std::vector<Transition> transitions_of(db::Connection& connection, const Value& jurisdiction,
                                        const Ownership& ownership) {
   std::string sql =
-      "SELECT group_id, c.created_at, g.jurisdiction = ?1,"
+      "SELECT group_id, jurisdiction_changes.created_at, g.jurisdiction = ?1,"
       " g.jurisdiction IS DISTINCT FROM ?1 AND EXISTS (SELECT 1 FROM json_each(?2) AS status"
       " WHERE ?1 = (SELECT jurisdiction FROM claims"
       " WHERE payout_group_id = group_id AND onchain_status = status.value"
-      " AND (created_at, key) > (c.created_at, c.claim_key) ORDER BY created_at, key LIMIT 1))"
-      " FROM jurisdiction_changes AS c CROSS JOIN payout_groups AS g ON g.id = group_id";
+      " AND (created_at, key) > (jurisdiction_changes.created_at, claim_key)"
+      " ORDER BY created_at, key LIMIT 1))"
+      " FROM jurisdiction_changes CROSS JOIN payout_groups AS g ON g.id = group_id";
   if (ownership.is_restricted) sql += " WHERE g.customer_id = ?3";
   sql += " ORDER BY group_id";
   std::vector<std::int64_t> statuses(enum_texts<ClaimStatus>.size());
