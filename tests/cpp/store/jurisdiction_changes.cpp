@@ -161,6 +161,20 @@ TEST_CASE("a page ends, with a cursor, where many claims left the jurisdiction")
   CHECK(ids_of_all_pages(fixture, fixture.acme, "claims.list", of, 1000, "id").size() == all);
 }
 
+TEST_CASE("a page does not pass claims of groups in transition between other jurisdictions") {
+  Groups fixture;
+  fixture.change("NL");
+  while (fixture.continue_change()) {
+  }
+  fixture.change("FR");
+  fixture.load(1, 700);
+  fixture.change("FR", 1);
+  const Json page =
+      fixture.call(fixture.acme, "claims.list", {{"jurisdiction", "DE"}, {"limit", "1000"}});
+  CHECK(page.size("/items") == 9 * claims_of_small_group);
+  CHECK(page.at("/next_page_cursor").empty());
+}
+
 TEST_CASE("a change and each of its parts write a bounded number of rows") {
   Groups fixture(0, 20'000);
   CHECK(fixture.change("FR") <= 503);
