@@ -105,7 +105,7 @@ def test_short_reads_run_on_the_event_loop_and_others_in_threads(
     with Asked(app(operator, authenticator=EveryoneIsOperator())) as ask:
         assert ask("GET", "/rewards/claims?chain=base").status_code == 200
         assert ask("GET", "/v2/identity/controls/c1").status_code == 404
-        assert readers() == before
+        assert readers() <= before  # those of earlier applications may end
         past = "/v2/identity/controls?active_at=2026-01-01T00:00:00Z"
         assert ask("GET", past).status_code == 200
         assert len(readers() - before) == 1
