@@ -263,6 +263,9 @@ class Database {
   // Writes since the database was opened in this process.
   virtual Commits commits() const = 0;
 
+  // The folder for temporary files of data that does not fit into memory.
+  virtual std::string folder() const = 0;
+
   // Whether a path leads to one of the database's own files. Such a file must not be replaced.
   virtual bool owns(const std::string& path) const = 0;
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "json/writer.hpp"
-#include "load/parsed_lines.hpp"
+#include "load/line_source.hpp"
 #include "service/authorisation.hpp"
 #include "service/ingestion.hpp"
 #include "store/customers.hpp"
@@ -22,8 +22,7 @@ constexpr std::size_t lines_at_once = 500;
 constexpr std::size_t max_batches_first = 32;  // about 8 MiB of the input
 // A filling ends if its deferred lines have more bytes.
 constexpr std::size_t max_deferred_bytes = std::size_t{32} << 20U;
-// The assumed size of a stream that has more bytes than the first read.
-constexpr std::uint64_t bytes_known_of_stream = std::uint64_t{1} << 20U;
+// The assumed size of a stream that has more lines than the first batches.
 constexpr std::uint64_t bytes_of_stream = std::uint64_t{64} << 20U;
 // How long a commit of keep_going holds the write lock, plus the time of the lines that then run.
 // It never waits for input.
@@ -33,22 +32,20 @@ constexpr std::chrono::milliseconds max_hold{50};
 template <Record Line>
 class Loader {
  public:
-  Loader(service::Service& service, const Principal& principal, Input& input,
+  Loader(service::Service& service, const Principal& principal, LineSource<Line>& source,
          const LoadOptions& options, bool may_prepare)
       : service_(service),
         principal_(principal),
+        source_(source),
         options_(options),
-        may_prepare_(may_prepare),
-        size_(input.size()),
-        source_(input) {}
+        may_prepare_(may_prepare) {}
 
   Result load() {
     do {
       Result before = result_;
       const std::size_t listed_before = rejections_.size();
       try {
-        prepare();
-        fetch_first();
+        read_first();
         if (needs_writer()) write();
         prepared_.reset();
       } catch (...) {
@@ -84,32 +81,48 @@ class Loader {
 
   bool is_in_parts() const { return options_.keep_going && !options_.dry_run; }
 
-  // Reads the next lines before the write lock is taken: with keep_going one batch, otherwise
-  // whole small inputs.
-  void fetch_first() {
-    if (prepared_ || position_ < lines_.size()) return;
-    if (is_in_parts()) return fetch();
-    if (source_.is_in_this_thread()) return;
-    fetch();
-    for (std::size_t batch = 1; batch < max_batches_first && !is_at_end_; ++batch) {
+  // Reads before the write lock is taken: with keep_going one batch, otherwise all lines.
+  void read_first() {
+    if (is_in_parts()) {
+      if (position_ == lines_.size()) fetch();
+      return;
+    }
+    if (!source_.size()) {
+      if (fetch_first()) return;
+      source_.keep(lines_);
+      if (source_.is_in_this_thread()) {  // a caller's code may also write
+        parse_rest();
+        source_.rewind();
+        lines_.clear();
+      }
+    }
+    prepare();
+    if (!is_at_end_ && (prepared_ || !fetch_first())) parse_rest();
+  }
+
+  void parse_rest() {
+    source_.parse_rest([this] { report_progress(); });
+  }
+
+  // Reads the first lines into memory. Returns whether these are all.
+  bool fetch_first() {
+    for (std::size_t batch = 0; batch < max_batches_first; ++batch) {
+      report_progress();
       auto more = source_.next({}, [this] { report_progress(); });
-      if (more.empty()) return;
+      if (more.empty()) return true;
       std::ranges::move(more, std::back_inserter(lines_));
     }
+    return false;
   }
 
   db::Filling filling() const {
-    if (!needs_no_index || is_in_parts() || source_.is_in_this_thread()) return {};
-    // The size of a stream is unknown; at most its first megabyte has been read.
-    if (size_) return {Line::table, *size_};
-    const std::uint64_t read = source_.bytes_read();
-    return {Line::table, read < bytes_known_of_stream ? read : bytes_of_stream};
+    if (!needs_no_index || is_in_parts()) return {};
+    return {Line::table, source_.size().value_or(bytes_of_stream)};
   }
 
-  // Takes the lines of a new table without the writer, if the driver can and the input can be read
-  // again.
+  // Takes the lines of a new table without the writer, if the driver can.
   void prepare() {
-    if (!may_prepare_ || !size_) return;
+    if (!may_prepare_) return;
     prepared_ = service_.database()->prepare(filling());
     if (!prepared_) return;
     prepared_->connection().symbols().leave_gap(symbols_of_others);
@@ -296,10 +309,9 @@ class Loader {
 
   service::Service& service_;
   const Principal& principal_;
+  LineSource<Line>& source_;
   const LoadOptions& options_;
   bool may_prepare_;
-  std::optional<std::uint64_t> size_;  // of the input
-  ParsedLines<Line> source_;
   std::unique_ptr<db::Preparation> prepared_;
   std::unique_ptr<service::Ingestion> ingestion_;
   bool is_outdated_ = false;
@@ -317,13 +329,14 @@ class Loader {
 template <Record Line>
 Result load_lines(service::Service& service, const Principal& principal, Input& input,
                   const LoadOptions& options) {
+  LineSource<Line> source(input, service.database()->folder());
   {
-    Loader<Line> loader(service, principal, input, options, true);
+    Loader<Line> loader(service, principal, source, options, true);
     Result result = loader.load();
     if (!loader.is_outdated()) return result;
   }
-  input.rewind();
-  return Loader<Line>(service, principal, input, options, false).load();
+  source.rewind();
+  return Loader<Line>(service, principal, source, options, false).load();
 }
 
 }  // namespace

@@ -165,6 +165,11 @@ def ndjson(rows: Iterable[object]) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
+def padded(rows: Iterable[object]) -> bytes:
+    """Returns NDJSON with 20,000 spaces in each line, so that few rows are a large input."""
+    return b"".join(json.dumps(row).encode()[:-1] + b" " * 20_000 + b"}\n" for row in rows)
+
+
 def accounted(result: LoadResult) -> LoadResult:
     """Checks that the result accounts for every line, and returns it."""
     kept = result.inserted + result.updated + result.unchanged

@@ -44,6 +44,10 @@ writes = {
     "keep": lambda n: svc.load(
         "claims", [short_line("claims", id=f"k{i}") for i in range(2000)], keep_going=True
     ),
+    "long": lambda n: svc.load(
+        "claims",
+        [short_line("claims", id=f"m{i}", addresses=["0x" + "ab" * 20] * 13000) for i in range(20)],
+    ),
 }
 for wanted in sys.argv[2:]:
     # Fill what there is until the first write fails; then all do.
@@ -68,7 +72,7 @@ svc.close()
 print(json.dumps(outcomes))
 """
 
-KINDS_OF_WRITES = ("identity", "flag", "control", "claim", "move", "keyed", "load", "keep")
+KINDS_OF_WRITES = ("identity", "flag", "control", "claim", "move", "keyed", "load", "keep", "long")
 
 
 def run(store: Path, *arguments: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import httpx2
 from comptroller import errors
 from examples import ndjson, short_line
 from fake_remote import Elsewhere, answer, page
+from held_writer import while_writing
 from serving import Serving, serving
 
 ASKING = {"prefer": "progress", "content-type": "application/x-ndjson"}
@@ -29,14 +30,9 @@ def writing(path: Path) -> Iterator[Event]:
     """Another program that writes to a store until the event is set."""
     began, end = Event(), Event()
 
-    def rows() -> Iterator[dict[str, object]]:
-        began.set()
-        end.wait()
-        yield from ()
-
     def write() -> None:
         with comptroller.open(path) as service:
-            service.load("claims", rows())
+            while_writing(service, lambda: (began.set(), end.wait()))
 
     thread = Thread(target=write)
     thread.start()

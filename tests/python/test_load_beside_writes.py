@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -14,6 +13,7 @@ import comptroller
 import pytest
 from comptroller import Service
 from examples import LINES
+from held_writer import while_writing
 from test_load_ways import (
     BY_STATEMENTS,
     ROWS,
@@ -189,24 +189,23 @@ def test_a_load_that_stores_nothing_does_not_wait_for_the_writer(
     if not options:
         lines.append(claim(ROWS + 1, amount="-1"))
     source = file_of(lines, tmp_path / "lines.ndjson")
-    readable, writable = os.pipe()
-    os.write(writable, b"\n")
-    holds, ended = threading.Event(), threading.Event()
+    holds, end = threading.Event(), threading.Event()
 
     def hold(svc: Service) -> None:
-        """Starts a load that has the writer until its pipe is closed."""
+        """Starts a load that has the writer until `end` is set."""
 
         def load() -> None:
-            with os.fdopen(readable, "rb") as pipe:
-                svc.load("identities", pipe, progress=lambda *_: holds.set())
-            ended.set()
+            while_writing(svc, lambda: (holds.set(), end.wait()))
 
-        threading.Thread(target=load).start()
+        threads.append(threading.Thread(target=load))
+        threads[0].start()
         assert holds.wait(60)
+
+    threads: list[threading.Thread] = []
 
     with furnished(tmp_path / "store.db") as svc:
         result = svc.load("claims", source, progress=Beside(svc, hold), **options)
         assert (result.committed, result.inserted) == (False, ROWS)
-        assert not ended.is_set()
-        os.close(writable)
-        assert ended.wait(60)
+        assert threads[0].is_alive()
+        end.set()
+        threads[0].join()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -13,6 +14,7 @@ import comptroller
 import pytest
 from comptroller import LoadResult, Service
 from examples import GROUP, LATER, LINES, NOON
+from held_writer import WhileWriting
 
 BY_STATEMENTS = "COMPTROLLER_LOAD_BY_STATEMENTS"
 MIB = 1 << 20
@@ -315,54 +317,33 @@ def test_an_open_reader_keeps_its_snapshot_and_follows(tmp_path: Path) -> None:
         reader.close()
 
 
-class Disturbed:
-    """A file during whose read something else happens once."""
-
-    def __init__(self, path: Path, disturb: Callable[[], object]) -> None:
-        self._file = path.open("rb")
-        self._disturb: Callable[[], object] | None = disturb
-
-    def read(self, size: int) -> bytes:
-        if self._file.tell() > 8 * MIB and self._disturb:
-            self._disturb()
-            self._disturb = None
-        return self._file.read(size)
-
-    def close(self) -> None:
-        assert self._disturb is None
-        self._file.close()
-
-
 def test_a_foreign_write_during_the_load_rolls_it_back(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    source = file_of(of(claim, 20_000), tmp_path / "lines.ndjson")
+    source = file_of(of(claim), tmp_path / "lines.ndjson").read_bytes()
 
     def write() -> None:
         with closing(sqlite3.connect(path)) as other, other:
             other.execute("INSERT INTO symbols (text) VALUES ('foreign')")
 
     with furnished(path) as svc:
-        with (
-            closing(Disturbed(source, write)) as disturbed,
-            pytest.raises(comptroller.Unavailable, match="another program wrote"),
-        ):
-            svc.load("claims", disturbed)
+        with pytest.raises(comptroller.Unavailable, match="another program wrote"):
+            svc.load("claims", io.BytesIO(source), progress=WhileWriting(write))
         assert not svc.claims.list(limit=1).items
         assert svc.check()["ok"]
-        assert svc.load("claims", source).inserted == 20_000
+        assert svc.load("claims", io.BytesIO(source)).inserted == ROWS
     assert {file.name for file in tmp_path.glob("store.db-filling*")} == set()
 
 
 def test_a_file_that_replaces_the_store_during_the_load_is_not_changed(tmp_path: Path) -> None:
     path, other = tmp_path / "store.db", tmp_path / "other.db"
-    source = file_of(of(claim, 20_000), tmp_path / "lines.ndjson")
+    source = file_of(of(claim), tmp_path / "lines.ndjson").read_bytes()
     with comptroller.open(other) as svc:
         svc.identities.put(id="of-the-other-store")
     before = other.read_bytes()
+    rename = WhileWriting(lambda: other.rename(path))
     with (
         furnished(path) as svc,
-        closing(Disturbed(source, lambda: other.rename(path))) as disturbed,
         pytest.raises(comptroller.Unusable, match="moved or replaced during the load"),
     ):
-        svc.load("claims", disturbed)
+        svc.load("claims", io.BytesIO(source), progress=rename)
     assert path.read_bytes() == before

@@ -18,6 +18,7 @@ import comptroller
 import pytest
 from comptroller import Conflict, Service, Unsupported
 from examples import loaded, short_line
+from held_writer import while_writing
 
 PROCESSES = 4
 WRITES = 300
@@ -249,46 +250,46 @@ def test_readers_continue_during_a_load(operator: Service) -> None:
     assert seen == {0}
 
 
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda svc: svc.identities.put(id="inner"),
-        lambda svc: svc.load("claims", [short_line("claims", id="inner")]),
-    ],
-)
+INNER_WRITES: list[Callable[[Service], object]] = [
+    lambda svc: svc.identities.put(id="inner"),
+    lambda svc: svc.load("claims", [short_line("claims", id="inner")]),
+]
+
+
+@pytest.mark.parametrize("write", INNER_WRITES)
 def test_a_thread_that_loads_may_not_write(
     operator: Service, write: Callable[[Service], object]
 ) -> None:
+    with pytest.raises(Unsupported, match="this thread is loading"):
+        while_writing(operator, lambda: write(operator))
+    write(operator)
+    assert len(operator.claims.list()) <= 1
+
+
+@pytest.mark.parametrize("write", INNER_WRITES)
+@pytest.mark.parametrize("keep_going", [False, True])
+def test_rows_may_write(
+    operator: Service, write: Callable[[Service], object], keep_going: bool
+) -> None:
+    """They are read before the load writes."""
+
     def rows() -> Any:
         write(operator)
         yield short_line("claims", id="outer")
 
-    def progress(*_: object) -> None:
-        write(operator)
-
-    with pytest.raises(Unsupported, match="this thread is loading"):
-        operator.load("claims", rows())
-    with pytest.raises(Unsupported, match="this thread is loading"):
-        operator.load("claims", comptroller.sample("claims", 200_000), progress=progress)
-    write(operator)
-    assert len(operator.claims.list()) <= 1
+    assert operator.load("claims", rows(), keep_going=keep_going).inserted == 1
+    assert len(operator.claims.list()) + len(operator.identities.list()) == 2
 
 
 def test_a_load_inside_the_load_of_another_store_may_not_write_to_the_outer_store(
     operator: Service, tmp_path: Path
 ) -> None:
-    def inner_rows() -> Any:
-        operator.identities.put(id="inner")
-        yield short_line("claims", id="inner")
+    def write() -> None:
+        with pytest.raises(Unsupported, match="this thread is loading"):
+            operator.identities.put(id="inner")
 
     with comptroller.open(tmp_path / "other.db") as other:
-
-        def outer_rows() -> Any:
-            other.load("claims", inner_rows())
-            yield short_line("claims", id="outer")
-
-        with pytest.raises(Unsupported, match="this thread is loading"):
-            operator.load("claims", outer_rows())
+        while_writing(operator, lambda: while_writing(other, write))
 
 
 WAITER = """
@@ -307,7 +308,7 @@ def test_a_wait_for_another_process_can_be_interrupted(store_path: Path, write: 
     with comptroller.open(store_path) as svc:
         command = [sys.executable, "-c", WAITER, str(store_path), write]
 
-        def rows() -> Any:
+        def interrupt() -> None:
             with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiter:
                 assert waiter.stdout
                 assert waiter.stdout.readline() == "ready\n"
@@ -315,32 +316,34 @@ def test_a_wait_for_another_process_can_be_interrupted(store_path: Path, write: 
                     waiter.wait(timeout=0.5)  # it waits, and does not end
                 waiter.send_signal(signal.SIGINT)
                 assert waiter.communicate(timeout=10)[0] == "interrupted\n"
-            yield short_line("claims", id="c")
 
-        assert svc.load("claims", rows()).committed
+        while_writing(svc, interrupt)
         assert len(svc.identities.list()) == 0
 
 
 # Holds the lock of writers, with an idle forked child, until it is killed.
 HOLDER = """
 import os, sys, comptroller
+from held_writer import while_writing
 svc = comptroller.open(sys.argv[1])
-def rows():
+def hold():
     child = os.fork()
     if child == 0:
         sys.stdin.read()  # until the test ends
         os._exit(0)
     print("ready", child, flush=True)
     sys.stdin.read()
-    yield {}
-svc.load("claims", rows())
+while_writing(svc, hold)
 """
 
 
 def test_a_killed_process_leaves_no_lock_to_its_forked_child(store_path: Path) -> None:
     comptroller.open(store_path).close()
     command = [sys.executable, "-W", "ignore", "-c", HOLDER, str(store_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    here = Path(__file__).parent
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=here
+    ) as holder:
         assert holder.stdout
         ready, child = holder.stdout.readline().split()
         assert ready == b"ready"

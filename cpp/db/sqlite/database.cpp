@@ -65,6 +65,7 @@ class SqliteDatabase final : public Database {
   }
   Commits commits() const override { return writer_ ? writer_->commits() : Commits{}; }
   std::int64_t version() override;
+  std::string folder() const override { return filesystem::path(path_).parent_path().string(); }
   bool owns(const std::string& path) const override;
   Health health() override;
   void backup(const std::string& destination) override;

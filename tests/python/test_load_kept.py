@@ -1,0 +1,143 @@
+"""A load of more than 8 MiB that is stored whole parses its lines before it takes the writer."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import msgspec
+import pytest
+from comptroller import LoadResult, Service
+from examples import KINDS, LATER, LINES, group_id, line, padded, short_line
+from test_load_beside_writes import has_begun_again, in_thread
+from test_load_ways import claim, everything, file_of, furnished, of
+
+ROWS = 600  # padded, more than 8 MiB
+SEEN_BYTES = 10 << 20
+
+
+def lines_of(kind: str) -> list[dict[str, Any]]:
+    """Complete, short and changed lines, and equal ones."""
+    lines = []
+    for number in range(ROWS):
+        own: dict[str, Any] = {"id": f"{kind}-{number % 500}"}
+        if kind in ("payout-groups", "reward-addresses"):
+            own = {"id": group_id(1000 + number % 500)}
+        if kind == "reward-addresses":
+            own["address"] = f"0x{number % 500:040x}"
+        if kind == "controls":
+            own["identity_id"] = f"identity-{number % 500}"
+        if kind == "balances":
+            own = {"at": f"2026-02-01T00:{number % 500 // 60:02}:{number % 60:02}Z"}
+        if number >= 500 and "updated_at" in LINES[kind]:
+            own["updated_at"] = LATER
+        lines.append((short_line if number % 10 == 9 else line)(kind, **own))
+    return lines
+
+
+def with_errors(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Adds lines that are refused by the parser, and by the rules, and an unknown member."""
+    first = next(iter(lines[0]))
+    bad = [{"nothing": True}, {**lines[1], "customer_id": "no spaces"}, {**lines[2], first: None}]
+    return [lines[0] | {"unknown": 1}, *bad, *lines[1:], *bad * 2]
+
+
+def store(path: Path) -> Service:
+    svc = comptroller.open(path)
+    for kind in KINDS:  # no table is empty
+        assert svc.load(kind, [LINES[kind]]).committed
+    return svc
+
+
+def uncommitted(result: LoadResult) -> LoadResult:
+    return msgspec.structs.replace(result, committed=False)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_whole_load_has_the_result_of_a_load_in_parts(
+    tmp_path: Path, kind: str, is_stream: bool
+) -> None:
+    path = tmp_path / "lines.ndjson"
+
+    def source(lines: list[dict[str, Any]]) -> Path | io.BytesIO:
+        path.write_bytes(padded(lines))
+        return io.BytesIO(path.read_bytes()) if is_stream else path
+
+    lines = lines_of(kind)
+    with store(tmp_path / "whole.db") as whole, store(tmp_path / "parts.db") as parts:
+        refused = whole.load(kind, source(with_errors(lines)))
+        assert not refused.committed
+        assert refused.rejected >= 3
+        assert refused.unknown_members
+        whole_result = whole.load(kind, source(lines))
+        assert whole_result.committed
+        assert whole_result == parts.load(kind, source(lines), keep_going=True)
+        again = parts.load(kind, source(with_errors(lines)), keep_going=True)
+        assert uncommitted(again) == whole.load(kind, source(with_errors(lines)))
+        for each in KINDS:
+            exports = [tmp_path / "whole.ndjson", tmp_path / "parts.ndjson"]
+            whole.export(each, exports[0])
+            parts.export(each, exports[1])
+            assert exports[0].read_bytes() == exports[1].read_bytes()
+
+
+class Disturbed:
+    """A stream; while its bytes are read, another thread calls `write` once."""
+
+    def __init__(self, data: bytes, write: Callable[[], object]) -> None:
+        self._file = io.BytesIO(data)
+        self._write: Callable[[], object] | None = write
+
+    def read(self, size: int) -> bytes:
+        if self._file.tell() > SEEN_BYTES and (write := self._write):
+            self._write = None
+            in_thread(write)
+        return self._file.read(size)
+
+
+def test_others_write_while_a_stream_is_read(operator: Service) -> None:
+    operator.claims.put(short_line("claims", id="before"))
+    data = padded(short_line("claims", id=f"claim-{number}") for number in range(ROWS))
+    beside = short_line("claims", id="claim-7", error_message="first")
+    result = operator.load("claims", Disturbed(data, lambda: operator.claims.put(beside)))
+    assert (result.rejected, result.inserted) == (1, ROWS - 1)  # of the same age, not equal
+    assert not result.committed
+    assert operator.check()["rows"]["claims"] == 2
+
+
+def test_others_write_while_rows_are_read(operator: Service) -> None:
+    operator.identities.put(id="before")
+
+    def rows() -> Iterator[dict[str, Any]]:
+        note = {f"key-{number}": "x" * 500 for number in range(50)}
+        for number in range(ROWS):
+            if number == ROWS - 1:
+                in_thread(lambda: operator.identities.put(id="beside"))
+            yield short_line("identities", id=f"identity-{number}", metadata=note)
+
+    assert operator.load("identities", rows()).inserted == ROWS
+    assert operator.check()["rows"]["identities"] == ROWS + 2
+
+
+@pytest.mark.parametrize("is_in_the_way", [False, True])
+def test_a_stream_fills_a_table_beside_other_writes(tmp_path: Path, is_in_the_way: bool) -> None:
+    """If the other write changes the result, the kept lines are stored from the first again."""
+    source = file_of(of(claim, 20_000), tmp_path / "lines.ndjson")
+    path, after = tmp_path / "store.db", tmp_path / "after.db"
+
+    def write(svc: Service) -> object:
+        if is_in_the_way:
+            return svc.claims.put(claim(7, error_message="first"))
+        return svc.identities.put(id="beside")
+
+    with furnished(path) as svc:
+        result = svc.load("claims", Disturbed(source.read_bytes(), lambda: write(svc)))
+    assert has_begun_again(path) == is_in_the_way
+    with furnished(after) as svc:
+        write(svc)
+        assert svc.load("claims", source) == result
+    assert everything(path)["claims"] == everything(after)["claims"]
