@@ -29,12 +29,22 @@ struct Buffer {
   int failure = SQLITE_OK;  // of gathered writes
 };
 
+// What this connection knows of a log (https://sqlite.org/walformat.html).
+struct LogContent {
+  std::array<char, 32> header;
+  // The end of the log if it holds one transaction, of this connection; else 0.
+  Offset end;
+  bool is_in_transaction;
+};
+
 // SQLite allocates this, followed by the file of the system's VFS.
 struct File {
   sqlite3_file base;
-  Buffer* buffer;  // of a database or log
-  File* log;       // of a database
-  File* database;  // of a log
+  Buffer* buffer;         // of a database or log
+  File* log;              // of a database
+  File* database;         // of a log
+  LogContent content;     // of a log
+  Offset gathered_until;  // the end of the writes to a database that are gathered
 
   static File& of(sqlite3_file* file) { return *reinterpret_cast<File*>(file); }
   sqlite3_file* system() { return reinterpret_cast<sqlite3_file*>(this + 1); }
@@ -88,9 +98,23 @@ int read(sqlite3_file* given, void* out, int size, Offset offset) {
   return SQLITE_OK;
 }
 
+// Notes a write to a log.
+void note(LogContent& content, const void* bytes, std::size_t size, Offset offset) {
+  const Offset end = offset + static_cast<Offset>(size);
+  if (offset == 0 && size == content.header.size()) {
+    std::memcpy(content.header.data(), bytes, size);
+    content.end = end;
+    content.is_in_transaction = true;
+  } else {
+    content.end = content.is_in_transaction ? std::max(content.end, end) : 0;
+  }
+}
+
 int write(sqlite3_file* given, const void* bytes, int size, Offset offset) {
   File& file = File::of(given);
-  const bool gathers = file.database != nullptr && size <= capacity;
+  const bool is_log = file.database != nullptr;
+  if (is_log) note(file.content, bytes, static_cast<std::size_t>(size), offset);
+  const bool gathers = size <= capacity && (is_log || offset + size <= file.gathered_until);
   const bool continues = gathers && file.buffer->is_unwritten &&
                          offset == file.buffer->begin + file.buffer->size &&
                          file.buffer->size + size <= capacity;
@@ -102,7 +126,9 @@ int write(sqlite3_file* given, const void* bytes, int size, Offset offset) {
   if (!std::exchange(buffer.is_unwritten, true)) buffer.begin = offset;
   std::memcpy(buffer.bytes.data() + buffer.size, bytes, static_cast<std::size_t>(size));
   buffer.size += size;
-  return SQLITE_OK;
+  if (offset + size != file.gathered_until) return SQLITE_OK;
+  file.gathered_until = 0;
+  return settle(&file);
 }
 
 int close(sqlite3_file* given) {
@@ -122,10 +148,35 @@ void grow(File& file, Offset size) {
   file.methods().xTruncate(file.system(), size);  // after a failure, the pages are written as usual
 }
 
+// Whether the log holds one transaction, which this connection wrote.
+bool is_one_transaction(File& log) {
+  LogContent& content = log.content;
+  decltype(content.header) header{};
+  Offset end = 0;
+  return content.end > 0 && log.methods().xFileSize(log.system(), &end) == SQLITE_OK &&
+         end == content.end &&
+         log.methods().xRead(log.system(), header.data(), header.size(), 0) == SQLITE_OK &&
+         header == content.header;
+}
+
+// Begins the writes of a checkpoint, after which the database has a larger size than before.
+//
+// SQLite ignores failures after the last write of a checkpoint that a reader limits. But if the log
+// is one transaction, a checkpoint writes all of its pages or none, in order. As the database
+// grows, its last page is one of them, and the write of that page returns any failure.
+void begin_checkpoint(File& file, Offset size) {
+  grow(file, size);
+  if (file.buffer != nullptr && is_one_transaction(*file.log)) file.gathered_until = size;
+}
+
 int control(sqlite3_file* given, int operation, void* argument) {
   File& file = File::of(given);
   if (operation == SQLITE_FCNTL_SIZE_HINT && file.log != nullptr) {
-    grow(file, *static_cast<const Offset*>(argument));
+    begin_checkpoint(file, *static_cast<const Offset*>(argument));
+  }
+  if (operation == SQLITE_FCNTL_CKPT_DONE) {
+    file.gathered_until = 0;
+    settle(&file);
   }
   return file.methods().xFileControl(file.system(), operation, argument);
 }
@@ -152,6 +203,14 @@ auto change_lock(sqlite3_file* given, Arguments... arguments) {
   return (file.methods().*method)(file.system(), arguments...);
 }
 
+int lock_shared_memory(sqlite3_file* given, int offset, int count, int flags) {
+  constexpr int write_lock = 0;
+  File* const log = File::of(given).log;
+  const bool is_unlocked = offset == write_lock && (flags & SQLITE_SHM_UNLOCK) != 0;
+  if (is_unlocked && log != nullptr) log->content.is_in_transaction = false;
+  return change_lock<&sqlite3_io_methods::xShmLock>(given, offset, count, flags);
+}
+
 using Methods = sqlite3_io_methods;
 constexpr Methods methods{
     .iVersion = 2,  // without memory maps
@@ -168,7 +227,7 @@ constexpr Methods methods{
     .xSectorSize = &pass<&Methods::xSectorSize>,
     .xDeviceCharacteristics = &pass<&Methods::xDeviceCharacteristics>,
     .xShmMap = &pass<&Methods::xShmMap, int, int, int, void volatile**>,
-    .xShmLock = &change_lock<&Methods::xShmLock, int, int, int>,
+    .xShmLock = &lock_shared_memory,
     .xShmBarrier = &change_lock<&Methods::xShmBarrier>,
     .xShmUnmap = &change_lock<&Methods::xShmUnmap, int>,
     .xFetch = nullptr,

@@ -1,5 +1,5 @@
-// A VFS of SQLite (https://sqlite.org/vfs.html) for passing through a whole database. It reads many
-// pages at once, and writes many pages of a log at once.
+// A VFS of SQLite (https://sqlite.org/vfs.html) for passing through a whole database. It reads and
+// writes many pages at once.
 #pragma once
 
 namespace comptroller::db::sqlite {
@@ -12,8 +12,8 @@ namespace comptroller::db::sqlite {
 // written before the log is read, synchronised, truncated or closed, and before a lock changes. If
 // they cannot be written, every later read, write and synchronisation of the log fails. So a
 // transaction that synchronises the log (synchronous = FULL) does not commit without all its pages.
-// Writes to a database are not gathered, because SQLite ignores failures at the end of a
-// checkpoint.
+// Writes to a database are gathered only by a checkpoint of one transaction of the connection that
+// made the database larger.
 const char* buffered_files();
 
 }  // namespace comptroller::db::sqlite

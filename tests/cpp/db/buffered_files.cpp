@@ -35,6 +35,28 @@ std::string content(SqliteConnection& connection) {
               " coalesce(hex(group_concat(substr(a, 1, 2), '')), '') FROM t");
 }
 
+// A limit on the size of files simulates a full disk.
+class FileLimit {
+ public:
+  FileLimit() { REQUIRE(::getrlimit(RLIMIT_FSIZE, &unlimited_) == 0); }
+  ~FileLimit() {
+    lift();
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+  void set(rlim_t bytes) {
+    const struct rlimit limited{bytes, unlimited_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limited) == 0);
+  }
+  void lift() { ::setrlimit(RLIMIT_FSIZE, &unlimited_); }
+
+ private:
+  struct rlimit unlimited_{};
+  void (*handler_)(int) = std::signal(SIGXFSZ, SIG_IGN);
+};
+
 TEST_CASE("other connections see every commit, and a buffered connection sees theirs") {
   REQUIRE(buffered_files() != nullptr);
   const Folder folder;
@@ -91,34 +113,78 @@ TEST_CASE("no transaction commits if a part of it cannot be written") {
   plain->execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a)");
   plain->execute("INSERT INTO t VALUES (1, zeroblob(50000))");
   const std::string before = content(*plain);
-  // A limit on the size of files simulates a full disk.
-  struct rlimit unlimited{};
-  REQUIRE(::getrlimit(RLIMIT_FSIZE, &unlimited) == 0);
-  const auto limit = [&](rlim_t bytes) {
-    const struct rlimit limited{bytes, unlimited.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limited) == 0);
-  };
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  FileLimit limit;
   int refused = 0;
   for (rlim_t bytes = 60'000; content(*plain) == before; bytes += 4'000) {
     CAPTURE(bytes);
     const auto buffered = connect(path, buffered_files());
-    limit(bytes);
+    limit.set(bytes);
     try {
       buffered->execute("INSERT INTO t VALUES (2, zeroblob(400000))");
-      limit(unlimited.rlim_cur);
+      limit.lift();
       CHECK(content(*plain) == content(*buffered));
       REQUIRE(content(*plain) != before);
     } catch (const Error&) {
       ++refused;
-      limit(unlimited.rlim_cur);
+      limit.lift();
       buffered->roll_back();
       REQUIRE(content(*plain) == before);
       CHECK(text(*plain, "PRAGMA integrity_check") == "ok");
     }
   }
-  std::signal(SIGXFSZ, handler);
   CHECK(refused > 50);
+}
+
+TEST_CASE("a checkpoint fails if a part of it cannot be written, and can be repeated") {
+  FileLimit limit;
+  int refused = 0;
+  bool is_done = false;
+  for (rlim_t bytes = 60'000; !is_done; bytes += 4'000) {
+    CAPTURE(bytes);
+    const Folder folder;
+    const std::string path = folder / "a.db";
+    const auto plain = connect(path, nullptr);
+    plain->execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a)");
+    plain->execute("INSERT INTO t VALUES (1, zeroblob(50000))");
+    plain->truncate_log();
+    const auto buffered = connect(path, buffered_files());
+    buffered->execute("INSERT INTO t VALUES (2, zeroblob(400000))");
+    limit.set(bytes);
+    is_done = buffered->truncate_log() == 0;
+    limit.lift();
+    if (!is_done) ++refused;
+    const auto fresh = connect(path, nullptr);
+    REQUIRE(content(*fresh) == content(*plain));
+    CHECK(text(*fresh, "PRAGMA integrity_check") == "ok");
+    CHECK(fresh->truncate_log() == 0);
+    SqliteConnection alone(immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    CHECK(content(alone) == content(*plain));
+  }
+  CHECK(refused > 50);
+}
+
+TEST_CASE("a checkpoint after a later transaction of another connection writes both") {
+  const Folder folder;
+  const std::string path = folder / "a.db";
+  const auto plain = connect(path, nullptr);
+  plain->execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a)");
+  const auto reader = connect(path, nullptr);
+  for (const bool is_limited : {false, true}) {
+    CAPTURE(is_limited);
+    plain->truncate_log();
+    const auto buffered = connect(path, buffered_files());
+    buffered->execute("INSERT INTO t (a) VALUES (zeroblob(400000))");
+    if (is_limited) reader->begin_snapshot();
+    const std::string seen = content(*reader);
+    plain->execute("INSERT INTO t (a) VALUES (zeroblob(300000)); UPDATE t SET a = a || 'b'");
+    CHECK((buffered->truncate_log() == 0) != is_limited);
+    CHECK(content(*reader) == (is_limited ? seen : content(*plain)));
+    if (is_limited) reader->end_snapshot();
+    CHECK(content(*reader) == content(*plain));
+    CHECK(buffered->truncate_log() == 0);
+    SqliteConnection alone(immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    CHECK(content(alone) == content(*plain));
+  }
 }
 
 }  // namespace
