@@ -205,11 +205,12 @@ class Preparation {
   virtual Connection& connection() = 0;
 };
 
-// The table that a bulk write fills.
+// The table that a bulk write fills, and how it begins.
 struct Filling {
   std::string_view table;           // empty: none
   std::uint64_t bytes = 0;          // approximate size of the input
   Preparation* prepared = nullptr;  // the first part of the write, if it was prepared
+  bool is_patient = false;          // waits longer for other writers
 };
 
 // Counts of committed writes, without bulk writes.
@@ -231,6 +232,8 @@ class Database {
   virtual std::vector<Lease> readers_of_one_snapshot(std::size_t count) = 0;
 
   virtual bool is_writable() const = 0;
+  // Throws read_only, or unsupported inside a write of this thread.
+  virtual void check_may_write() = 0;
 
   // Runs `work` in a transaction, which may include the work of other threads, and returns when it
   // is durable. If `work` throws, only its own changes are undone, and the exception is thrown to

@@ -1,9 +1,14 @@
 // Parsed lines in a temporary file.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,10 +59,13 @@ void copy_value(Coder& coder, T& value) {
   } else if constexpr (Record<T>) {
     for_each_field<T>([&]<class F>() { copy_value(coder, value.*F::member); });
   } else if constexpr (requires { value.value; }) {
+    static_assert(sizeof(T) == sizeof value.value);
     copy_value(coder, value.value);
   } else if constexpr (requires { value.text; }) {
+    static_assert(sizeof(T) == sizeof value.text);
     copy_value(coder, value.text);
   } else if constexpr (requires { value.pairs; }) {
+    static_assert(sizeof(T) == sizeof value.pairs);
     copy_value(coder, value.pairs);
   } else {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -102,7 +110,6 @@ class LineFile {
 
   template <class Coder>
   static void copy_line(Coder& coder, ParsedLine<Line>& line) {
-    line.number = 0;
     copy_value(coder, line.line);
     copy_value(coder, line.item);
     copy_value(coder, line.size);
@@ -112,6 +119,7 @@ class LineFile {
     if (line.refusal) refusal.emplace(line.refusal->code(), line.refusal->detail());
     copy_value(coder, refusal);
     if constexpr (std::same_as<Coder, Decoder>) {
+      line.number = 0;
       line.refusal.reset();
       if (refusal) line.refusal = std::make_unique<const Error>(refusal->first, refusal->second);
     }

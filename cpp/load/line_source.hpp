@@ -42,8 +42,12 @@ class LineSource {
   std::uint64_t bytes_read() const { return parser_->bytes_read(); }
   const json::UnknownMembers& unknown_members() const { return parser_->unknown_members(); }
 
-  // The number of bytes, if it is known.
+  // The number of bytes, if it is known by now.
   std::optional<std::uint64_t> size() const { return is_parsed_ ? bytes_read() : input_.size(); }
+  // Whether next() returns lines that were kept.
+  bool is_kept() const { return reads_kept_; }
+  // Whether rewind() is not possible.
+  bool is_stream() const { return !input_.size() && !reads_kept_; }
 
   // Keeps the lines of a stream. `first` are the lines that next() has returned so far.
   void keep(Lines& first) {

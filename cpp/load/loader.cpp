@@ -19,10 +19,12 @@ namespace {
 
 constexpr std::size_t max_rejections_listed = 1000;
 constexpr std::size_t lines_at_once = 500;
-constexpr std::size_t max_batches_first = 32;  // about 8 MiB of the input
+// Lines in memory: about 8 MiB of the input, or less if the lines are short.
+constexpr std::size_t max_batches_first = 32;
+constexpr std::size_t max_lines_first = 20'000;
 // A filling ends if its deferred lines have more bytes.
 constexpr std::size_t max_deferred_bytes = std::size_t{32} << 20U;
-// The assumed size of a stream that has more lines than the first batches.
+// The assumed size of a stream whose first lines fill a table while the others are parsed.
 constexpr std::uint64_t bytes_of_stream = std::uint64_t{64} << 20U;
 // How long a commit of keep_going holds the write lock, plus the time of the lines that then run.
 // It never waits for input.
@@ -87,26 +89,25 @@ class Loader {
       if (position_ == lines_.size()) fetch();
       return;
     }
-    if (!source_.size()) {
+    if (source_.is_stream()) {
       if (fetch_first()) return;
+      if (!may_fill()) return parse_rest();
       source_.keep(lines_);
-      if (source_.is_in_this_thread()) {  // a caller's code may also write
-        parse_rest();
-        source_.rewind();
-        lines_.clear();
-      }
+      // The code of the caller, which produces rows, may write; so a copy is made after it.
+      if (!source_.is_in_this_thread() && prepare()) return parse_rest();
+      parse_rest();
+      source_.rewind();
+      lines_.clear();
     }
-    prepare();
-    if (!is_at_end_ && (prepared_ || !fetch_first())) parse_rest();
+    if (!prepare() && fetch_first()) return;
+    parse_rest();
   }
 
-  void parse_rest() {
-    source_.parse_rest([this] { report_progress(); });
-  }
-
-  // Reads the first lines into memory. Returns whether these are all.
+  // Reads the first lines into memory. Returns whether the input is not needed any more.
   bool fetch_first() {
-    for (std::size_t batch = 0; batch < max_batches_first; ++batch) {
+    if (source_.is_kept()) return true;
+    for (std::size_t batch = 0; batch < max_batches_first && lines_.size() < max_lines_first;
+         ++batch) {
       report_progress();
       auto more = source_.next({}, [this] { report_progress(); });
       if (more.empty()) return true;
@@ -115,20 +116,24 @@ class Loader {
     return false;
   }
 
-  db::Filling filling() const {
-    if (!needs_no_index || is_in_parts()) return {};
-    return {Line::table, source_.size().value_or(bytes_of_stream)};
+  // Keeps the remaining lines, if there are any, in a temporary file.
+  void parse_rest() {
+    if (!is_at_end_) source_.parse_rest([this] { report_progress(); });
   }
 
-  // Takes the lines of a new table without the writer, if the driver can.
-  void prepare() {
-    if (!may_prepare_) return;
-    prepared_ = service_.database()->prepare(filling());
-    if (!prepared_) return;
+  bool may_fill() const { return needs_no_index && !is_in_parts(); }
+
+  // Takes the lines of a new table without the writer. Returns false if the driver cannot.
+  bool prepare() {
+    if (!may_prepare_ || !may_fill()) return false;
+    filling_ = {Line::table, source_.size().value_or(bytes_of_stream)};
+    prepared_ = service_.database()->prepare(filling_);
+    if (!prepared_) return false;
     prepared_->connection().symbols().leave_gap(symbols_of_others);
     begin_filling(prepared_->connection());
     begin(prepared_->connection());
     take_lines(Clock::time_point::max());
+    return true;
   }
 
   // Whether to commit the lines that were taken.
@@ -140,15 +145,16 @@ class Loader {
   }
 
   void write() {
-    db::Filling filled = filling();
-    filled.prepared = prepared_.get();
+    if (!prepared_ && may_fill()) filling_ = {Line::table, source_.size().value_or(0)};
+    filling_.prepared = prepared_.get();
+    filling_.is_patient = prepared_ || source_.is_kept();  // the lines may be lost
     service_.database()->write_bulk(
         [&](db::Connection& connection) {
           write_part(connection);
           check_interrupt();
           return result_.committed;
         },
-        filled);
+        filling_);
   }
 
   // Writes all lines, or with keep_going the lines up to the next commit.
@@ -257,7 +263,13 @@ class Loader {
     if (now - reported_at_ < std::chrono::milliseconds(progress_interval_ms)) return;
     reported_at_ = now;
     check_interrupt();
-    if (options_.progress) options_.progress(source_.bytes_read(), result_.read);
+    if (options_.progress) options_.progress(bytes_done(), result_.read);
+  }
+
+  std::uint64_t bytes_done() const {
+    const std::uint64_t parsed = source_.bytes_read();
+    const bool is_stored_too = is_in_parts() || (prepared_ && !source_.is_kept()) || is_at_end_;
+    return is_stored_too ? parsed : (parsed + std::min(bytes_taken_, parsed)) / 2;
   }
 
   void check_interrupt() {
@@ -275,7 +287,10 @@ class Loader {
     auto result = results.begin();
     for (ParsedLine<Line>& line : lines) {
       const bool was_deferred = line.number > 0;
-      if (!was_deferred) line.number = ++result_.read;
+      if (!was_deferred) {
+        line.number = ++result_.read;
+        bytes_taken_ += line.size + 1;
+      }
       if (line.refusal) {
         reject(line, *line.refusal);
       } else if (!line.record) {
@@ -312,12 +327,14 @@ class Loader {
   LineSource<Line>& source_;
   const LoadOptions& options_;
   bool may_prepare_;
+  db::Filling filling_;
   std::unique_ptr<db::Preparation> prepared_;
   std::unique_ptr<service::Ingestion> ingestion_;
   bool is_outdated_ = false;
   std::vector<ParsedLine<Line>> lines_;
   std::size_t position_ = 0;
   bool is_at_end_ = false;
+  std::uint64_t bytes_taken_ = 0;  // of lines
   Clock::time_point reported_at_;
   std::vector<ParsedLine<Line>> deferred_;
   std::size_t deferred_bytes_ = 0;
@@ -346,6 +363,7 @@ Result load(service::Service& service, const Principal& principal, Input& input,
   service.check_usable();
   service::require_scope(principal, service::operator_write, true);
   if (options.customer_id) require_scalar<Id>("customer_id", *options.customer_id);
+  service.database()->check_may_write();
   Result result;
   store::visit_table(options.kind, [&]<Record R>() {
     using Line = std::conditional_t<std::same_as<R, StoredIdentity>, IdentityLine, R>;

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,13 +12,13 @@ from typing import Any
 import comptroller
 import msgspec
 import pytest
-from comptroller import LoadResult, Service
-from examples import KINDS, LATER, LINES, group_id, line, padded, short_line
+from comptroller import LoadResult, Service, errors
+from examples import KINDS, LATER, LINES, group_id, line, ndjson, padded, short_line
+from held_writer import while_writing
 from test_load_beside_writes import has_begun_again, in_thread
-from test_load_ways import claim, everything, file_of, furnished, of
+from test_load_ways import BY_STATEMENTS, claim, everything, file_of, furnished, of, orchestration
 
 ROWS = 600  # padded, more than 8 MiB
-SEEN_BYTES = 10 << 20
 
 
 def lines_of(kind: str) -> list[dict[str, Any]]:
@@ -86,14 +88,15 @@ def test_a_whole_load_has_the_result_of_a_load_in_parts(
 
 
 class Disturbed:
-    """A stream; while its bytes are read, another thread calls `write` once."""
+    """A stream; while its last MiB is read, another thread calls `write` once."""
 
     def __init__(self, data: bytes, write: Callable[[], object]) -> None:
         self._file = io.BytesIO(data)
+        self._end = len(data) - (1 << 20)
         self._write: Callable[[], object] | None = write
 
     def read(self, size: int) -> bytes:
-        if self._file.tell() > SEEN_BYTES and (write := self._write):
+        if self._file.tell() > self._end and (write := self._write):
             self._write = None
             in_thread(write)
         return self._file.read(size)
@@ -123,10 +126,15 @@ def test_others_write_while_rows_are_read(operator: Service) -> None:
     assert operator.check()["rows"]["identities"] == ROWS + 2
 
 
-@pytest.mark.parametrize("is_in_the_way", [False, True])
-def test_a_stream_fills_a_table_beside_other_writes(tmp_path: Path, is_in_the_way: bool) -> None:
+@pytest.mark.parametrize(
+    ("is_in_the_way", "is_store_larger"), [(False, False), (True, False), (False, True)]
+)
+def test_a_stream_fills_a_table_beside_other_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_in_the_way: bool, is_store_larger: bool
+) -> None:
     """If the other write changes the result, the kept lines are stored from the first again."""
-    source = file_of(of(claim, 20_000), tmp_path / "lines.ndjson")
+    # Threads parse some MiB ahead, so the first lines are taken before the other write.
+    source = file_of(of(claim, 40_000), tmp_path / "lines.ndjson")
     path, after = tmp_path / "store.db", tmp_path / "after.db"
 
     def write(svc: Service) -> object:
@@ -135,9 +143,66 @@ def test_a_stream_fills_a_table_beside_other_writes(tmp_path: Path, is_in_the_wa
         return svc.identities.put(id="beside")
 
     with furnished(path) as svc:
+        if is_store_larger:
+            monkeypatch.setenv(BY_STATEMENTS, "1")  # leaves no gap
+            assert svc.load("orchestrations", of(orchestration, 60_000)).committed
+            monkeypatch.delenv(BY_STATEMENTS)
         result = svc.load("claims", Disturbed(source.read_bytes(), lambda: write(svc)))
     assert has_begun_again(path) == is_in_the_way
     with furnished(after) as svc:
         write(svc)
         assert svc.load("claims", source) == result
     assert everything(path)["claims"] == everything(after)["claims"]
+
+
+@pytest.mark.parametrize("is_loading", [False, True])
+@pytest.mark.parametrize("keep_going", [False, True])
+def test_no_row_is_read_for_a_load_that_cannot_write(
+    store_path: Path, is_loading: bool, keep_going: bool
+) -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        pytest.fail("a row is read")
+        yield {}
+
+    comptroller.open(store_path).close()
+    with comptroller.open(store_path, read_only=not is_loading) as svc:
+
+        def load() -> None:
+            with pytest.raises(errors.Unsupported if is_loading else errors.ReadOnly):
+                svc.load("claims", rows(), keep_going=keep_going)
+
+        while_writing(svc, load) if is_loading else load()
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_progress_includes_the_storing(operator: Service, tmp_path: Path, is_stream: bool) -> None:
+    operator.claims.put(short_line("claims"))
+    path = tmp_path / "lines.ndjson"
+    path.write_bytes(ndjson(short_line("claims", id=f"c-{number}") for number in range(80_000)))
+    size = path.stat().st_size
+    reports: list[tuple[int, int]] = []
+
+    def progress(done: int, _total: int | None, rows: int) -> None:
+        reports.append((done, rows))
+
+    source = io.BytesIO(path.read_bytes()) if is_stream else path
+    assert operator.load("claims", source, progress=progress).committed
+    assert reports == sorted(reports)
+    assert all(done <= size // 2 for done, rows in reports if rows == 0)
+    assert any(size // 2 < done < size for done, rows in reports if rows)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
+def test_short_lines_take_little_memory(tmp_path: Path) -> None:
+    """A parsed line takes some hundred bytes, whatever its text has."""
+    program = """
+import io, sys, comptroller
+with comptroller.open(sys.argv[1]) as svc:
+    svc.load("claims", io.BytesIO(b"{}\\n" * 1_000_000), dry_run=True)
+print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+"""
+    with store(tmp_path / "store.db"):
+        pass
+    command = [sys.executable, "-c", program, str(tmp_path / "store.db")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 250_000  # KiB

@@ -9,8 +9,7 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-// A prepared write waits longer for the writer, because its work would be lost.
-constexpr int waits_of_prepared = 10;
+constexpr int waits_of_patient = 10;
 
 class PreparedCopy final : public Preparation {
  public:
@@ -39,7 +38,7 @@ void Writer::write_bulk(const std::function<bool(Connection&)>& work, const Fill
   auto* const prepared = static_cast<PreparedCopy*>(filling.prepared);
   if (prepared == nullptr) Writing::refuse(*this);
   const Writing writing(*this, true);
-  run_alone(prepared == nullptr ? max_wait_ : waits_of_prepared * max_wait_, [&] {
+  run_alone(filling.is_patient ? waits_of_patient * max_wait_ : max_wait_, [&] {
     std::unique_ptr<PrivateCopy> made;
     PrivateCopy* copy = prepared == nullptr ? nullptr : prepared->copy.get();
     if (copy == nullptr || !copy->is_current()) {

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <numeric>
 #include <thread>
 
@@ -12,6 +14,8 @@
 
 namespace comptroller::db {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr int threads = 16;
 constexpr int writes_of_each = 200;
@@ -144,6 +148,35 @@ TEST_CASE("a bulk write is kept or undone as its work returns, while others writ
   });
   CHECK(count(*database) == 4 * 5 * 100 + 12 * 10);
   CHECK(database->commits().writes == 12 * 10);
+}
+
+TEST_CASE("a patient bulk write waits longer for the writer than other writes") {
+  const auto database = sqlite::open("", {.is_temporary = true, .max_wait = 100ms});
+  std::promise<void> has_begun;
+  std::promise<void> may_end;
+  std::jthread holding([&] {
+    database->write_bulk([&](Connection&) {
+      has_begun.set_value();
+      may_end.get_future().wait();
+      return false;
+    });
+  });
+  has_begun.get_future().wait();
+  const auto write = [&](bool is_patient) {
+    database->write_bulk(
+        [](Connection& connection) {
+          insert(connection, 1);
+          return true;
+        },
+        {.table = {}, .is_patient = is_patient});
+  };
+  CHECK_THROWS_WITH_AS(write(false), doctest::Contains("busy"), Error);
+  std::jthread ending([&] {
+    std::this_thread::sleep_for(200ms);  // more than max_wait
+    may_end.set_value();
+  });
+  CHECK_NOTHROW(write(true));
+  CHECK(count(*database) == 1);
 }
 
 TEST_CASE("readers of one snapshot see the same state during writes") {

@@ -53,6 +53,26 @@ TEST_CASE("lines that were parsed before are the lines of the parser") {
   CHECK(source.unknown_members().size() == 1);
 }
 
+TEST_CASE("lines of many batches are kept in order, from any of them") {
+  const Folder folder;
+  std::string many;
+  for (int line = 0; line < 9000; ++line) many += text;
+  TextInput all_of_it(many);
+  LineSource<Orchestration> expected(all_of_it, folder.path());
+  const std::string lines = rest(expected);
+  TextInput input(many);
+  LineSource<Orchestration> source(input, folder.path());
+  auto first = source.next({}, nothing);
+  source.keep(first);
+  source.next({}, nothing);
+  source.parse_rest(nothing);
+  const std::string remaining = rest(source);
+  CHECK(remaining.size() < lines.size());
+  CHECK(lines.ends_with(remaining));
+  source.rewind();
+  CHECK(rest(source) == lines);
+}
+
 TEST_CASE("a stream that is kept begins again at its first line") {
   const Folder folder;
   TextInput input(text);
