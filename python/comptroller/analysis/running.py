@@ -105,10 +105,10 @@ class Runner:
 
     def run(self, definition: Definition, given: Mapping[str, Any]) -> Report:
         """Runs a report; `given` has all of its parameters."""
-        request = ReportRequest(definition, given)
-        engine = given["engine"]
-        with self._turn, self._tables(engine) as tables, busy(f"running {definition.name}"):
-            return request.answer(tables)
+        with self._turn, self._tables(given["engine"]) as tables:
+            request = ReportRequest(definition, given)
+            with busy(f"running {definition.name}"):
+                return request.answer(tables)
 
     def _run_each(
         self, parts: Sequence[Part], bounds: Mapping[str, Since], engine: str | Engine | None

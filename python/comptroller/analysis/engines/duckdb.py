@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import MappingProxyType
@@ -27,25 +28,30 @@ class DuckDB:
     """Runs reports in a private in-memory DuckDB."""
 
     def __init__(self) -> None:
-        self._connection = duckdb.connect()
+        # Takes as long as the assembly of a statement, which can run meanwhile.
+        thread = ThreadPoolExecutor(1)
+        self._connecting = thread.submit(_connect)
+        thread.shutdown(wait=False)
         self._has_files = False  # of the caller, which may be invalid
         self._runs = 0  # since the claims were read
         self._repeated: frozenset[str] = frozenset()  # columns to convert
-        # GLOBAL, so that the setting also applies to cursors.
-        self._connection.execute("SET GLOBAL TimeZone = 'UTC'")
-        # Threads then append rows in any order, in half the time; the statements sort their rows.
-        self._connection.execute("SET GLOBAL preserve_insertion_order = false")
+
+    @property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        return self._connecting.result()
 
     def read(self, table: str, stream: Rows) -> None:
         """Copies a table, replacing an existing one."""
         if table == "claims":
             self._runs, self._repeated = 0, frozenset()
         with interruptible(duckdb):
-            self._connection.execute(f"DROP TABLE IF EXISTS {table}")
             self._connection.register("stream", stream)
             try:
                 rows = self._connection.table("stream")
-                _plain(rows, _enumerations(table)).create(table)
+                columns = _plain(rows, _enumerations(table))
+                self._connection.execute(
+                    f"CREATE OR REPLACE TABLE {table} AS SELECT {columns} FROM stream"
+                )
             finally:
                 self._connection.unregister("stream")
         if table == "claims":
@@ -57,7 +63,7 @@ class DuckDB:
         self._has_files = True
         with _refusing():
             rows = self._connection.read_parquet(place, hive_partitioning=False)
-            _plain(rows).create_view(table)
+            rows.project(_plain(rows)).create_view(table)
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
         """Runs a statement; returns its rows."""
@@ -91,6 +97,15 @@ class DuckDB:
                 run(f"ALTER TABLE claims ALTER {name} TYPE repeated")
 
 
+def _connect() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    # GLOBAL, so that the setting also applies to cursors.
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    # Threads then append rows in any order, in half the time; the statements sort their rows.
+    connection.execute("SET GLOBAL preserve_insertion_order = false")
+    return connection
+
+
 @contextmanager
 def _refusing() -> Iterator[None]:
     """Raises InvalidRequest for files that are missing, are not Parquet, or lack a column."""
@@ -119,8 +134,8 @@ def _enumerations(table: str) -> Mapping[str, Sequence[str]]:
 
 def _plain(
     relation: duckdb.DuckDBPyRelation, values: Mapping[str, Sequence[str]] = MappingProxyType({})
-) -> duckdb.DuckDBPyRelation:
-    """Casts columns with known values to enumerations, and times to timestamps without a zone.
+) -> str:
+    """Returns the columns: those with known values as enumerations, times without a zone.
 
     DuckDB truncates timestamps without a zone ten times as fast.
     """
@@ -130,4 +145,4 @@ def _plain(
             casts.append(f"{name}::ENUM({', '.join(map(plain.literal, values[name]))}) AS {name}")
         elif type.id == "timestamp with time zone":
             casts.append(f'make_timestamp(epoch_us("{name}")) AS "{name}"')
-    return relation.project(f"* REPLACE ({', '.join(casts)})" if casts else "*")
+    return f"* REPLACE ({', '.join(casts)})" if casts else "*"
