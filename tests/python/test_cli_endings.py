@@ -137,6 +137,9 @@ def test_ctrl_c_ends_a_query(
             if not query.startswith("SET "):
                 raise RuntimeError("Query interrupted")
 
+        def table(self, _name: str) -> None:
+            raise RuntimeError("Query interrupted")
+
     monkeypatch.setattr(duckdb, "connect", Interrupted)
     ended = run(*words)
     assert (ended.code, ended.err.strip()) == (130, "comptroller: interrupted")

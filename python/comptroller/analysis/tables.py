@@ -49,7 +49,8 @@ class Store:
     ) -> None:
         """Streams the rows into the engine."""
         given = {**filters, **ALL_ROWS.get(table, {})}
-        engine.read(table, self._resources[table].stream(columns, **given))
+        stream = self._resources[table].stream(columns, **given)
+        engine.read(table, stream.with_string_views())
 
 
 class Exports:

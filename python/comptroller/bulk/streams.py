@@ -129,12 +129,18 @@ class Stream(ArrowRows):
     def __arrow_c_schema__(self) -> object:
         return self._source.__arrow_c_schema__()
 
+    def with_string_views(self) -> Rows:
+        """Returns the rows with texts as views, which polars and DuckDB need not copy.
+
+        Keep the stream until they are read.
+        """
+        return self._source.with_string_views()
+
     def to_polars(self) -> polars.DataFrame:
         """Returns all rows as a polars frame. Raises MissingExtra without polars."""
         frames = require("polars", "to_polars()", "analysis")
         with reading(frames.exceptions.ComputeError):
-            # polars stores texts as views, so it need not copy them.
-            frame: polars.DataFrame = frames.DataFrame(self._source.with_string_views())
+            frame: polars.DataFrame = frames.DataFrame(self.with_string_views())
         return frame
 
     def __repr__(self) -> str:
