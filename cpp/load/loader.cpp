@@ -24,8 +24,8 @@ constexpr std::size_t max_batches_first = 32;
 constexpr std::size_t max_lines_first = 20'000;
 // A filling ends if its deferred lines have more bytes.
 constexpr std::size_t max_deferred_bytes = std::size_t{32} << 20U;
-// The assumed size of a stream whose first lines fill a table while the others are parsed.
-constexpr std::uint64_t bytes_of_stream = std::uint64_t{64} << 20U;
+// The assumed size of a stream, as a multiple of its first lines.
+constexpr std::uint64_t stream_to_first_lines = 8;
 // How long a commit of keep_going holds the write lock, plus the time of the lines that then run.
 // It never waits for input.
 constexpr std::chrono::milliseconds max_hold{50};
@@ -90,6 +90,7 @@ class Loader {
       return;
     }
     if (source_.is_stream()) {
+      is_consumed_ = true;
       if (fetch_first()) return;
       if (!may_fill()) return parse_rest();
       source_.keep(lines_);
@@ -126,7 +127,9 @@ class Loader {
   // Takes the lines of a new table without the writer. Returns false if the driver cannot.
   bool prepare() {
     if (!may_prepare_ || !may_fill()) return false;
-    filling_ = {Line::table, source_.size().value_or(bytes_of_stream)};
+    const std::uint64_t assumed = source_.bytes_read() * stream_to_first_lines;
+    filling_ = {Line::table, source_.size().value_or(assumed)};
+    filling_.is_patient = is_consumed_;
     prepared_ = service_.database()->prepare(filling_);
     if (!prepared_) return false;
     prepared_->connection().symbols().leave_gap(symbols_of_others);
@@ -147,7 +150,7 @@ class Loader {
   void write() {
     if (!prepared_ && may_fill()) filling_ = {Line::table, source_.size().value_or(0)};
     filling_.prepared = prepared_.get();
-    filling_.is_patient = prepared_ || source_.is_kept();  // the lines may be lost
+    filling_.is_patient = is_consumed_ || prepared_ || source_.is_kept();
     service_.database()->write_bulk(
         [&](db::Connection& connection) {
           write_part(connection);
@@ -268,8 +271,8 @@ class Loader {
 
   std::uint64_t bytes_done() const {
     const std::uint64_t parsed = source_.bytes_read();
-    const bool is_stored_too = is_in_parts() || (prepared_ && !source_.is_kept()) || is_at_end_;
-    return is_stored_too ? parsed : (parsed + std::min(bytes_taken_, parsed)) / 2;
+    if (is_in_parts() || is_at_end_) return parsed;
+    return (parsed + std::min(bytes_taken_, parsed)) / 2;
   }
 
   void check_interrupt() {
@@ -331,6 +334,7 @@ class Loader {
   std::unique_ptr<db::Preparation> prepared_;
   std::unique_ptr<service::Ingestion> ingestion_;
   bool is_outdated_ = false;
+  bool is_consumed_ = false;  // a failed load would lose the lines of a stream
   std::vector<ParsedLine<Line>> lines_;
   std::size_t position_ = 0;
   bool is_at_end_ = false;

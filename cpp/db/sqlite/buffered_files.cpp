@@ -29,12 +29,16 @@ struct Buffer {
   int failure = SQLITE_OK;  // of gathered writes
 };
 
+constexpr std::size_t frame_header_size = 24;
+
 // What this connection knows of a log (https://sqlite.org/walformat.html).
 struct LogContent {
   std::array<char, 32> header;
-  // The end of the log if it holds one transaction, of this connection; else 0.
+  // The end of the log if this connection began it with this transaction, or with one that it
+  // committed; else 0.
   Offset end;
   bool is_in_transaction;
+  bool is_committed;
 };
 
 // SQLite allocates this, followed by the file of the system's VFS.
@@ -105,8 +109,14 @@ void note(LogContent& content, const void* bytes, std::size_t size, Offset offse
     std::memcpy(content.header.data(), bytes, size);
     content.end = end;
     content.is_in_transaction = true;
-  } else {
-    content.end = content.is_in_transaction ? std::max(content.end, end) : 0;
+    content.is_committed = false;
+    return;
+  }
+  content.end = content.is_in_transaction ? std::max(content.end, end) : 0;
+  // The header of the frame that commits has the size of the database after its page number.
+  if (size == frame_header_size) {
+    constexpr std::array<char, 4> none{};
+    content.is_committed |= std::memcmp(static_cast<const char*>(bytes) + 4, none.data(), 4) != 0;
   }
 }
 
@@ -207,7 +217,12 @@ int lock_shared_memory(sqlite3_file* given, int offset, int count, int flags) {
   constexpr int write_lock = 0;
   File* const log = File::of(given).log;
   const bool is_unlocked = offset == write_lock && (flags & SQLITE_SHM_UNLOCK) != 0;
-  if (is_unlocked && log != nullptr) log->content.is_in_transaction = false;
+  if (is_unlocked && log != nullptr) {
+    LogContent& content = log->content;
+    content.is_in_transaction = false;
+    // Another connection may begin the log with the same header.
+    if (!content.is_committed) content.end = 0;
+  }
   return change_lock<&sqlite3_io_methods::xShmLock>(given, offset, count, flags);
 }
 

@@ -139,8 +139,11 @@ std::unique_ptr<PrivateCopy> PrivateCopy::make(SqliteConnection& live, const Fil
 
 // Copies the database. Returns false if the file is unusual.
 bool PrivateCopy::copy(SqliteConnection& live) {
-  // The log can then hold the adoption alone, whose checkpoint gathers its writes.
-  std::ignore = live.truncate_log();
+  // The log can then hold the adoption alone, whose checkpoint gathers its writes. To truncate an
+  // empty log would make the copies of other loads outdated.
+  std::error_code failure;
+  const auto log_size = std::filesystem::file_size(path_ + "-wal", failure);
+  if (!failure && log_size > 0) std::ignore = live.truncate_log();
   watch_ = std::make_unique<SqliteConnection>(path_, SQLITE_OPEN_READONLY);
   watch_->keep_log();
   version_ = watch_->read_number("PRAGMA data_version");

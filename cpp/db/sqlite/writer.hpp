@@ -77,6 +77,7 @@ class Writer {
   TaskQueue take_alone(Task& task);
   void run(const TaskQueue& batch, const Task& leader) noexcept;
   void run_one(Task& task, bool is_alone);
+  std::chrono::milliseconds max_wait(const Filling& filling) const;
   void run_alone(std::chrono::milliseconds max_wait, const std::function<void()>& work);
   void run_bulk(const std::function<bool(Connection&)>& work);
   void run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work);

@@ -9,8 +9,6 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr int waits_of_patient = 10;
-
 class PreparedCopy final : public Preparation {
  public:
   explicit PreparedCopy(const Writer& writer) : writing_(writer, true) {}
@@ -28,17 +26,22 @@ std::unique_ptr<Preparation> Writer::prepare(const Filling& filling) {
   if (!PrivateCopy::suits(filling)) return nullptr;
   Writing::refuse(*this);
   auto prepared = std::make_unique<PreparedCopy>(*this);
-  run_alone(max_wait_, [&] { prepared->copy = PrivateCopy::make(connection_, filling); });
+  run_alone(max_wait(filling), [&] { prepared->copy = PrivateCopy::make(connection_, filling); });
   if (!prepared->copy) return nullptr;
   prepared->copy->connection().set_interrupt(&interrupt_);
   return prepared;
+}
+
+std::chrono::milliseconds Writer::max_wait(const Filling& filling) const {
+  constexpr int waits_of_patient = 10;
+  return filling.is_patient ? waits_of_patient * max_wait_ : max_wait_;
 }
 
 void Writer::write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) {
   auto* const prepared = static_cast<PreparedCopy*>(filling.prepared);
   if (prepared == nullptr) Writing::refuse(*this);
   const Writing writing(*this, true);
-  run_alone(filling.is_patient ? waits_of_patient * max_wait_ : max_wait_, [&] {
+  run_alone(max_wait(filling), [&] {
     std::unique_ptr<PrivateCopy> made;
     PrivateCopy* copy = prepared == nullptr ? nullptr : prepared->copy.get();
     if (copy == nullptr || !copy->is_current()) {

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <filesystem>
 #include <random>
 
 #include "db/folder.hpp"
@@ -161,6 +162,35 @@ TEST_CASE("a checkpoint fails if a part of it cannot be written, and can be repe
     CHECK(content(alone) == content(*plain));
   }
   CHECK(refused > 50);
+}
+
+TEST_CASE("a checkpoint of transactions after one that was rolled back reports failures") {
+  const Folder folder;
+  const std::string path = folder / "a.db";
+  const auto plain = connect(path, nullptr);
+  plain->execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a)");
+  plain->execute("INSERT INTO t VALUES (1, zeroblob(20000))");
+  plain->truncate_log();
+  // Its frames stay in the file of the log, which the next transactions begin with equal bytes.
+  const auto buffered = connect(path, buffered_files());
+  buffered->execute("INSERT INTO t VALUES (9, 1)");
+  buffered->truncate_log();
+  buffered->execute("BEGIN; INSERT INTO t VALUES (100, zeroblob(2000000)); ROLLBACK");
+  plain->execute("INSERT INTO t VALUES (2, randomblob(40000))");
+  const auto reader = connect(path, nullptr);
+  reader->begin_snapshot();
+  content(*reader);
+  plain->execute("INSERT INTO t VALUES (3, randomblob(300000))");
+  {
+    FileLimit limit;
+    limit.set(std::filesystem::file_size(path) + 8192);
+    const int result = sqlite3_wal_checkpoint_v2(buffered->handle(), nullptr,
+                                                 SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    CHECK(result != SQLITE_OK);
+  }
+  reader->end_snapshot();
+  const auto fresh = connect(path, nullptr);
+  CHECK(text(*fresh, "PRAGMA integrity_check") == "ok");
 }
 
 TEST_CASE("a checkpoint after a later transaction of another connection writes both") {
