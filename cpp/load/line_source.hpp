@@ -46,7 +46,7 @@ class LineSource {
   std::optional<std::uint64_t> size() const { return is_parsed_ ? bytes_read() : input_.size(); }
   // Whether next() returns lines that were kept.
   bool is_kept() const { return reads_kept_; }
-  // Whether rewind() is not possible.
+  // Whether next() reads an input that cannot be read again.
   bool is_stream() const { return !input_.size() && !reads_kept_; }
 
   // Keeps the lines of a stream. `first` are the lines that next() has returned so far.
