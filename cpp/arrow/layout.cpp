@@ -74,7 +74,6 @@ Layout::Layout(std::string_view kind, const std::optional<std::vector<std::strin
     : audience_(audience) {
   store::visit_table(kind, [&]<Record R>() {
     using Shown = std::conditional_t<std::same_as<R, StoredIdentity>, Identity, R>;
-    table_ = R::table;
     columns_ = choose(columns_of<Shown>(audience), names);
     is_derived_ = std::ranges::any_of(columns_, &ShownColumn::is_derived);
     // If no column is derived, only the requested columns are read.

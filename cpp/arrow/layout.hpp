@@ -35,8 +35,6 @@ class Layout {
   // Returns a layout of the same columns with texts as views.
   Layout with_views() const;
 
-  std::string_view table() const { return table_; }
-
   // Sets the select list of a listing to the columns that `append` expects.
   void select(store::Listing& listing) const;
   // Returns a builder of a struct with one member per column.
@@ -50,7 +48,6 @@ class Layout {
   std::int64_t append_identities(Builder& batch, db::Query& query, db::Connection& connection,
                                  std::int64_t max_rows) const;
 
-  std::string_view table_;
   std::vector<ShownColumn> columns_;
   Audience audience_;
   bool has_views_ = false;

@@ -14,11 +14,6 @@ constexpr std::int64_t chunks_ahead_a_thread = 2;
 constexpr std::int64_t rows_between_checks =
     1024;  // checks of whether to stop, and of the size of the batch
 
-std::int64_t newest_key(db::Connection& connection, std::string_view table) {
-  db::Query query = connection.query("SELECT max(key) FROM " + std::string(table));
-  return query.step() ? query.column(0).integer : 0;
-}
-
 std::exception_ptr idleness() {
   return std::make_exception_ptr(Error(
       Code::unavailable, "the stream was idle for too long and has ended; open another stream"));
@@ -75,7 +70,7 @@ void TableReader::begin(std::unique_lock<std::mutex>& lock) {
   is_begun_ = true;
   const Limits& limits = table_.limits;
   const auto chunks = [&](db::Connection& connection) {
-    const std::int64_t newest = newest_key(connection, table_.layout->table());
+    const std::int64_t newest = table_.source.listing(connection).newest_key();
     return std::max<std::int64_t>(1, (newest + limits.keys_a_chunk - 1) / limits.keys_a_chunk);
   };
   const bool is_small = chunks(*table_.source.database->reader()) == 1;

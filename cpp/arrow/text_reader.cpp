@@ -10,7 +10,6 @@ namespace comptroller::arrow {
 namespace {
 
 constexpr std::int64_t rows_a_piece = 4'096;
-constexpr std::size_t pieces_ahead = 3;
 
 using Formatter = TextReader::Formatter;
 
@@ -70,19 +69,6 @@ Formatter make_formatter(const ArrowSchema& schema, const std::vector<TextColumn
 
 }  // namespace
 
-std::string SpareTexts::take() {
-  const std::lock_guard lock(mutex_);
-  if (texts_.empty()) return {};
-  std::string text = std::move(texts_.back());
-  texts_.pop_back();
-  return text;
-}
-
-void SpareTexts::give(std::string text) {
-  const std::lock_guard lock(mutex_);
-  if (texts_.size() < texts_.capacity()) texts_.push_back(std::move(text));
-}
-
 TextReader::TextReader(Owned<ArrowArrayStream> stream,
                        const std::function<Formatter(const ArrowSchema&)>& make)
     : stream_(std::move(stream)) {
@@ -98,13 +84,10 @@ TextReader::TextReader(Owned<ArrowArrayStream> stream, const std::vector<TextCol
         return make_formatter(schema, columns, format);
       }) {}
 
-std::optional<TextPiece> TextReader::next() {
-  while (pieces_.size() < pieces_ahead && begin_piece()) {
+std::optional<files::TextPiece> TextReader::next() {
+  while (!pieces_.is_full() && begin_piece()) {
   }
-  if (pieces_.empty()) return std::nullopt;
-  std::future<TextPiece> piece = std::move(pieces_.front());
-  pieces_.pop_front();
-  return piece.get();
+  return pieces_.next();
 }
 
 bool TextReader::begin_piece() {
@@ -118,11 +101,10 @@ bool TextReader::begin_piece() {
   }
   const std::int64_t begin = next_row_;
   next_row_ = std::min(begin + rows_a_piece, batch_->get()->length);
-  pieces_.push_back(std::async(std::launch::async, [this, batch = batch_, begin, end = next_row_] {
-    TextPiece piece(spares_, end - begin);
-    format_(piece.text, *batch->get(), begin, end);
-    return piece;
-  }));
+  pieces_.start([this, batch = batch_, begin, end = next_row_](std::string& out) {
+    format_(out, *batch->get(), begin, end);
+    return end - begin;
+  });
   return true;
 }
 

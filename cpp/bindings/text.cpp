@@ -18,7 +18,7 @@ namespace comptroller::bindings {
 
 namespace {
 
-using arrow::TextFormat, arrow::TextPiece, arrow::TextReader;
+using arrow::TextFormat, arrow::TextReader, files::TextPiece;
 
 // (name, whether the text may contain a formula, whether the text is JSON)
 using Column = std::tuple<std::string, bool, bool>;

@@ -78,7 +78,6 @@ bool leads_to(const std::string& path, int descriptor) {
 
 WholeFile::WholeFile(std::string path, Existing existing)
     : path_(std::move(path)), existing_(existing) {
-  buffer_.reserve(piece + piece / 4);
   if (path_ == "-") {
     open_direct(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     return;
@@ -131,18 +130,15 @@ WholeFile::~WholeFile() {
   close();
 }
 
-void WholeFile::flush() {
-  std::size_t written = 0;
-  while (written < buffer_.size()) {
-    const ssize_t count =
-        ::write(descriptor_, buffer_.data() + written, std::min(piece, buffer_.size() - written));
+void WholeFile::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
     if (count >= 0) {
-      written += static_cast<std::size_t>(count);
+      bytes.remove_prefix(static_cast<std::size_t>(count));
     } else if (errno != EINTR) {
       fail(errno);
     }
   }
-  buffer_.clear();
 }
 
 void WholeFile::synchronise() {
@@ -150,7 +146,6 @@ void WholeFile::synchronise() {
 }
 
 void WholeFile::commit() {
-  flush();
   if (is_direct_) return close();
   if (permissions_ && ::fchmod(descriptor_, *permissions_) != 0) fail(errno);
   synchronise();

@@ -3,9 +3,9 @@
 
 #include <sys/types.h>
 
-#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace comptroller::files {
 
@@ -22,7 +22,6 @@ bool leads_to(const std::string& path, int descriptor);
 // For one thread at a time.
 class WholeFile {
  public:
-  static constexpr std::size_t piece = std::size_t{1} << 20U;
   // What to do if a file of that name exists, now or on commit.
   enum class Existing { replace, refuse };
 
@@ -31,25 +30,19 @@ class WholeFile {
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
 
-  // Bytes that are not yet written; append to it.
-  std::string& buffer() { return buffer_; }
-  // Writes and empties the buffer if it holds at least one piece.
-  void flush_if_large() {
-    if (buffer_.size() >= piece) flush();
-  }
+  void write(std::string_view bytes);
   // Returns a path by which libraries may open the unfinished file. Not for "-", pipes and devices.
   const std::string& unfinished_path();
   // Whether the path still leads to the unfinished file.
   bool is_unfinished_path_ours() const { return leads_to(unfinished_path_, descriptor_); }
   // Waits until the data written so far is on disk.
   void synchronise();
-  // Writes the remaining bytes and makes the file durable under its name.
+  // Makes the file durable under its name.
   void commit();
 
  private:
   void open_direct(int descriptor);
   void open_unfinished(mode_t mode);
-  void flush();
   void close() noexcept;
   [[noreturn]] void fail(int reason);  // an errno value
 
@@ -59,7 +52,6 @@ class WholeFile {
   int descriptor_ = -1;
   bool is_direct_ = false;
   std::string unfinished_path_;  // empty while the unfinished file has no name
-  std::string buffer_;
 };
 
 }  // namespace comptroller::files

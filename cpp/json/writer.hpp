@@ -33,10 +33,10 @@ class JsonWriter {
  public:
   // Appends to the string.
   explicit JsonWriter(std::string& out, Audience audience = Audience::provider)
-      : out_(out), audience_(audience), at_(out.data() + out.size()), end_(at_) {}
+      : JsonWriter(out, audience, out.data() + out.size(), out.data() + out.size()) {}
   // Replaces the string, which is faster than to clear it first.
-  static JsonWriter replacing(std::string& out) {
-    return {out, out.data(), out.data() + out.size()};
+  static JsonWriter replacing(std::string& out, Audience audience = Audience::provider) {
+    return {out, audience, out.data(), out.data() + out.size()};
   }
   ~JsonWriter() {  // NOLINT(bugprone-exception-escape): it only shrinks the string
     out_.resize(static_cast<std::size_t>(at_ - out_.data()));
@@ -109,8 +109,8 @@ class JsonWriter {
   }
 
  private:
-  JsonWriter(std::string& out, char* at, char* end)
-      : out_(out), audience_(Audience::provider), at_(at), end_(end) {}
+  JsonWriter(std::string& out, Audience audience, char* at, char* end)
+      : out_(out), audience_(audience), at_(at), end_(end) {}
 
   template <class T>
   void write_value(const T& value) {

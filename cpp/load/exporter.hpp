@@ -13,7 +13,7 @@ struct ExportOptions {
   std::string kind;               // such as "claims" or "payout-groups"
   std::string path;               // "-": standard output
   std::string format = "ndjson";  // or "csv"
-  // Called every 10,000 rows. An exception ends the export without a file.
+  // Called often, by the thread of the caller. An exception ends the export without a file.
   std::function<void()> check_interrupt;
 };
 

@@ -265,6 +265,11 @@ std::optional<db::TableScan> Listing::table_scan(std::int64_t from, std::int64_t
   return scan;
 }
 
+std::int64_t Listing::newest_key() const {
+  db::Query newest = connection_.query("SELECT max(key) FROM " + std::string(table_));
+  return newest.step() ? newest.column(0).integer : 0;
+}
+
 db::Query Listing::scan(std::int64_t from, std::int64_t before) const {
   if (const auto scan = table_scan(from, before)) {
     if (auto rows = connection_.scan(*scan)) return std::move(*rows);

@@ -114,6 +114,8 @@ class Listing {
   // Returns the rows of a page; they must not outlive the listing.
   PageRows run(const PageQuery& page) const;
 
+  // Returns the key of the newest row of the table, whether or not it matches; 0 if there is none.
+  std::int64_t newest_key() const;
   // Returns all rows that match the filters and whose key is in [from, before), in order of keys.
   // Reads whole tables efficiently. Selects only the columns.
   db::Query scan(std::int64_t from, std::int64_t before) const;

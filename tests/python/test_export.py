@@ -72,6 +72,26 @@ def test_an_export_takes_the_filters_of_the_list(
         assert operator.export(kind, tmp_path / "rows", form, **filters) == len(expected)
 
 
+@pytest.mark.parametrize("customer", [None, "acme"])
+def test_a_long_export_has_all_rows_in_order_of_insertion(
+    operator: Service, tmp_path: Path, customer: str | None
+) -> None:
+    given = [
+        short_line("claims", id=f"claim-{9 * number % 20_011}", amount=f"{number}.50")
+        | ({"customer_id": "acme"} if number % 7 else {})
+        for number in range(20_011)
+    ]
+    loaded(operator, "claims", *given)
+    kept = [row for row in given if customer in (None, row.get("customer_id"))]
+    filters = {} if customer is None else {"customer_id": customer}
+    expected = [(row["id"], row["amount"]) for row in kept]
+    rows = exported(operator, "claims", tmp_path, **filters)
+    assert [(row["id"], row["amount"]) for row in rows] == expected
+    path = tmp_path / "claims.csv"
+    assert operator.export("claims", path, **filters) == len(expected)
+    assert [(row["id"], row["amount"]) for row in rows_of(path)] == expected
+
+
 def test_a_client_exports_its_own_records_without_a_customer(
     operator: Service, acme: Service, tmp_path: Path
 ) -> None:

@@ -143,7 +143,7 @@ std::string text_of(Stream& stream, TextFormat format, TextContent content = {})
   {
     const std::vector<TextColumn> columns(stream.columns.size(), {"x", content});
     TextReader reader(stream.begin(), columns, format);
-    while (const std::optional<TextPiece> piece = reader.next()) text += piece->text;
+    while (const std::optional<files::TextPiece> piece = reader.next()) text += piece->text;
   }
   CHECK(stream.open == 0);
   return text;

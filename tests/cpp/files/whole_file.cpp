@@ -19,6 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+const std::string large(std::size_t{3} << 20U, 'x');
+
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
@@ -39,8 +41,7 @@ std::string refusal(const std::string& path, const std::string& text = "new",
                     Code code = Code::unusable) {
   try {
     WholeFile file(path);
-    file.buffer() += text;
-    file.flush_if_large();
+    file.write(text);
     file.commit();
   } catch (const Error& error) {
     CHECK(error.code() == code);
@@ -54,12 +55,10 @@ TEST_CASE("a file gets its name when it is committed") {
   const std::string path = folder / "claims.csv";
   WholeFile file(path);
   std::string expected;
-  for (int row = 0; row < 300'000; ++row) {
+  for (int row = 0; row < 3'000; ++row) {
     const std::string line = "row " + std::to_string(row) + "\r\n";
     expected += line;
-    file.buffer() += line;
-    file.flush_if_large();
-    CHECK(file.buffer().size() < WholeFile::piece);
+    file.write(line);
   }
   CHECK_FALSE(fs::exists(path));
   file.commit();
@@ -79,8 +78,7 @@ TEST_CASE("an uncommitted file leaves nothing, and the existing file is unchange
   write_file(path, "old");
   {
     WholeFile file(path);
-    file.buffer().append(3 * WholeFile::piece, 'x');
-    file.flush_if_large();
+    file.write(large);
     CHECK(content(path) == "old");
   }
   CHECK(content(path) == "old");
@@ -119,10 +117,10 @@ TEST_CASE("two files written at once under one name: each is complete, and the l
   WholeFile first(path);
   WholeFile second(path);
   CHECK(first.unfinished_path() != second.unfinished_path());
-  first.buffer() = std::string(2 * WholeFile::piece, 'x');
-  second.buffer() = "second";
+  first.write(large);
+  second.write("second");
   first.commit();
-  CHECK(content(path).size() == 2 * WholeFile::piece);
+  CHECK(content(path) == large);
   second.commit();
   CHECK(content(path) == "second");
   CHECK(files_in(folder) == 1);
@@ -134,8 +132,8 @@ TEST_CASE("a file that must not replace another is refused at its start and on c
   constexpr auto refuse = WholeFile::Existing::refuse;
   WholeFile first(path, refuse);
   WholeFile second(path, refuse);
-  first.buffer() = "first";
-  second.buffer() = "second";
+  first.write("first");
+  second.write("second");
   first.commit();
   CHECK_THROWS_WITH(second.commit(), doctest::Contains("exists already"));
   CHECK_THROWS_WITH(WholeFile(path, refuse), doctest::Contains("exists already"));
@@ -207,8 +205,7 @@ TEST_CASE("a killed process leaves nothing of a file without a name") {
   const pid_t child = ::fork();
   if (child == 0) {
     WholeFile file(folder / "claims");
-    file.buffer().assign(2 * WholeFile::piece, 'x');
-    file.flush_if_large();
+    file.write(large);
     ::kill(::getpid(), SIGKILL);
   }
   int status = 0;
@@ -233,7 +230,7 @@ TEST_CASE("a full disk is unavailable, and a device is not replaced by a file") 
   if (!fs::exists("/dev/full")) return;
   CHECK(refusal("/dev/full", "x", Code::unavailable) ==
         "/dev/full cannot be written: No space left on device");
-  CHECK(refusal("/dev/full", std::string(2 * WholeFile::piece, 'x'), Code::unavailable) ==
+  CHECK(refusal("/dev/full", large, Code::unavailable) ==
         "/dev/full cannot be written: No space left on device");
   CHECK(fs::is_character_file("/dev/full"));
   CHECK_FALSE(fs::exists("/dev/full.part"));

@@ -1,0 +1,34 @@
+#include "files/text_pieces.hpp"
+
+namespace comptroller::files {
+
+std::string SpareTexts::take() {
+  const std::lock_guard lock(mutex_);
+  if (texts_.empty()) return {};
+  std::string text = std::move(texts_.back());
+  texts_.pop_back();
+  return text;
+}
+
+void SpareTexts::give(std::string text) {
+  const std::lock_guard lock(mutex_);
+  if (texts_.size() < texts_.capacity()) texts_.push_back(std::move(text));
+}
+
+void TextPieces::start(Formatter format) {
+  pieces_.push_back(
+      std::async(std::launch::async, [format = std::move(format), spares = spares_]() mutable {
+        TextPiece piece(std::move(spares));
+        piece.rows = format(piece.text);
+        return piece;
+      }));
+}
+
+std::optional<TextPiece> TextPieces::next() {
+  if (pieces_.empty()) return std::nullopt;
+  std::future<TextPiece> piece = std::move(pieces_.front());
+  pieces_.pop_front();
+  return piece.get();
+}
+
+}  // namespace comptroller::files
