@@ -52,7 +52,7 @@ void JsonWriter::write(std::string_view text) {
 }
 
 void JsonWriter::grow(std::size_t most) {
-  const auto used = static_cast<std::size_t>(at_ - out_.data());
+  const std::size_t used = size();
   out_.resize(used + std::max(most, usual_growth));
   at_ = out_.data() + used;
   end_ = out_.data() + out_.size();

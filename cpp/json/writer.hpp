@@ -39,10 +39,13 @@ class JsonWriter {
     return {out, audience, out.data(), out.data() + out.size()};
   }
   ~JsonWriter() {  // NOLINT(bugprone-exception-escape): it only shrinks the string
-    out_.resize(static_cast<std::size_t>(at_ - out_.data()));
+    out_.resize(size());
   }
   JsonWriter(const JsonWriter&) = delete;
   JsonWriter& operator=(const JsonWriter&) = delete;
+
+  // The number of bytes of the string so far.
+  std::size_t size() const { return static_cast<std::size_t>(at_ - out_.data()); }
 
   // Appends a piece of JSON unchanged.
   void put(std::string_view piece) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "files/text_pieces.hpp"
 #include "files/whole_file.hpp"
@@ -15,27 +16,87 @@ namespace comptroller::load {
 namespace {
 
 constexpr std::int64_t keys_a_piece = 4'096;
-constexpr std::size_t max_pieces = 4;  // being formatted at a time, each by its own connection
+constexpr std::size_t large_piece = std::size_t{4}
+                                    << 20U;  // bytes; only one more row may exceed it
+constexpr std::size_t max_connections = 4;
 
-// Replaces a text by the rows of R with keys in [from, before); returns their number.
+// Formats rows of R, read on a connection of its own. For one thread at a time.
 template <Record R>
-std::int64_t format_rows(std::string& out, db::Query rows, db::Symbols& symbols, Audience audience,
-                         bool is_csv) {
-  std::int64_t count = 0;
-  if (is_csv) {
-    out.clear();
-    for (; rows.step(); ++count) append_csv_row<R>(out, rows, symbols, audience);
+class RowFormatter {
+ public:
+  RowFormatter(db::Lease snapshot, const service::Scan& scan, bool is_csv)
+      : snapshot_(std::move(snapshot)),
+        listing_(scan.listing(*snapshot_)),
+        audience_(scan.audience),
+        is_csv_(is_csv) {
+    listing_.select(store::select_list<R>() + ", key");
+  }
+
+  std::int64_t newest_key() const { return listing_.newest_key(); }
+
+  // Begins the rows whose keys are in [from, before).
+  void begin(std::int64_t from, std::int64_t before) {
+    from_ = from;
+    before_ = before;
+  }
+  bool is_at_end() const { return from_ == before_; }
+
+  // Replaces a text by the next rows, until it is large; returns their number.
+  std::int64_t format(std::string& out) {
+    db::Query rows = listing_.scan(from_, before_);
+    if (is_csv_) {
+      out.clear();
+      return format(rows, [&] {
+        append_csv_row<R>(out, rows, snapshot_->symbols(), audience_);
+        return out.size();
+      });
+    }
+    auto json = json::JsonWriter::replacing(out, audience_);
+    return format(rows, [&] {
+      json.write_record<R>(store::Row{rows, snapshot_->symbols()});
+      json.put("\n");
+      return json.size();
+    });
+  }
+
+ private:
+  // `append` appends a row and returns the size of the text.
+  std::int64_t format(db::Query& rows, auto append) {
+    constexpr int key = R::fields::count;
+    std::int64_t count = 0;
+    while (rows.step()) {
+      ++count;
+      if (append() < large_piece) continue;
+      from_ = rows.column(key).integer + 1;
+      return count;
+    }
+    from_ = before_;
     return count;
   }
-  auto json = json::JsonWriter::replacing(out, audience);
-  for (; rows.step(); ++count) {
-    json.write_record<R>(store::Row{rows, symbols});
-    json.put("\n");
+
+  db::Lease snapshot_;
+  store::Listing listing_;
+  Audience audience_;
+  bool is_csv_;
+  std::int64_t from_ = 0;
+  std::int64_t before_ = 0;
+};
+
+// Returns formatters that read one snapshot: a single one for a small table.
+template <Record R>
+std::vector<RowFormatter<R>> make_formatters(db::Database& database, const service::Scan& scan,
+                                             bool is_csv) {
+  const bool is_small = scan.listing(*database.reader()).newest_key() < keys_a_piece;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<RowFormatter<R>> formatters;
+  for (db::Lease& snapshot :
+       database.readers_of_one_snapshot(is_small ? 1 : std::min(cores + 1, max_connections))) {
+    formatters.emplace_back(std::move(snapshot), scan, is_csv);
   }
-  return count;
+  return formatters;
 }
 
-// Writes the rows of R. Each connection formats one piece of consecutive keys at a time.
+// Writes the rows of R in pieces of consecutive keys, which the formatters take in turn.
 template <Record R>
 std::uint64_t write_rows(db::Database& database, const service::Scan& scan,
                          const ExportOptions& options) {
@@ -45,35 +106,35 @@ std::uint64_t write_rows(db::Database& database, const service::Scan& scan,
   if (is_csv) append_csv_header<R>(header, scan.audience);
   file.write(header);
 
-  const bool is_small = scan.listing(*database.reader()).newest_key() <= keys_a_piece;
-  const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
-  const auto snapshots =
-      database.readers_of_one_snapshot(is_small ? 1 : std::min(threads + 1, max_pieces));
-  std::vector<store::Listing> listings;
-  for (const db::Lease& snapshot : snapshots) {
-    listings.push_back(scan.listing(*snapshot));
-    listings.back().select(store::select_list<R>());
-  }
-  const std::int64_t newest = listings.front().newest_key();
-
-  std::uint64_t count = 0;
-  std::int64_t key = 0;
-  files::TextPieces pieces(snapshots.size());  // destroyed, and so awaited, before the snapshots
-  const auto start_piece = [&] {
-    const std::size_t turn = static_cast<std::size_t>(key / keys_a_piece) % snapshots.size();
-    pieces.start([&listing = listings[turn], &symbols = snapshots[turn]->symbols(), key, is_csv,
-                  audience = scan.audience](std::string& out) {
-      return format_rows<R>(out, listing.scan(key, key + keys_a_piece), symbols, audience, is_csv);
-    });
-    key += keys_a_piece;
+  std::vector<RowFormatter<R>> formatters = make_formatters<R>(database, scan, is_csv);
+  const std::int64_t newest = formatters.front().newest_key();
+  const auto formatter_of = [&](std::int64_t piece) -> RowFormatter<R>& {
+    return formatters[static_cast<std::size_t>(piece) % formatters.size()];
   };
-  while (true) {
-    while (key <= newest && !pieces.is_full()) start_piece();
-    const std::optional<files::TextPiece> piece = pieces.next();
-    if (!piece) break;
-    file.write(piece->text);
-    count += static_cast<std::uint64_t>(piece->rows);
+  std::uint64_t count = 0;
+  const auto write = [&](const files::TextPiece& piece) {
+    file.write(piece.text);
+    count += static_cast<std::uint64_t>(piece.rows);
     if (options.check_interrupt) options.check_interrupt();
+  };
+
+  files::TextPieces pieces(formatters.size());  // destroyed, and so awaited, before the formatters
+  std::int64_t started = 0;
+  for (std::int64_t written = 0;; ++written) {
+    while (!pieces.is_full() && started * keys_a_piece <= newest) {
+      RowFormatter<R>& formatter = formatter_of(started);
+      formatter.begin(started * keys_a_piece, (started + 1) * keys_a_piece);
+      pieces.start([&formatter](std::string& out) { return formatter.format(out); });
+      ++started;
+    }
+    std::optional<files::TextPiece> piece = pieces.next();
+    if (!piece) break;
+    write(*piece);
+    // Large rows: the rest of the piece, a part at a time, so that memory stays bounded.
+    for (RowFormatter<R>& formatter = formatter_of(written); !formatter.is_at_end();) {
+      piece->rows = formatter.format(piece->text);
+      write(*piece);
+    }
   }
   file.commit();
   return count;

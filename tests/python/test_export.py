@@ -92,6 +92,19 @@ def test_a_long_export_has_all_rows_in_order_of_insertion(
     assert [(row["id"], row["amount"]) for row in rows_of(path)] == expected
 
 
+def test_an_export_of_large_records_has_all_rows(operator: Service, tmp_path: Path) -> None:
+    large = {f"{key:02}": "\N{ROCKET}" * 512 for key in range(50)}  # 100 KiB
+    given = [short_line("identities", id=f"i{number}", metadata=large) for number in range(100)]
+    loaded(operator, "identities", *given)
+    rows = exported(operator, "identities", tmp_path)
+    assert [(row["id"], row["metadata"]) for row in rows] == [(row["id"], large) for row in given]
+    path = tmp_path / "identities.csv"
+    assert operator.export("identities", path) == len(given)
+    assert [(row["id"], json.loads(row["metadata"])) for row in rows_of(path)] == [
+        (row["id"], large) for row in given
+    ]
+
+
 def test_a_client_exports_its_own_records_without_a_customer(
     operator: Service, acme: Service, tmp_path: Path
 ) -> None:
