@@ -108,20 +108,22 @@ def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
     steps = _steps(report, places.select(*report.keys, "place"), notes)
     times = pl.concat([rules["value"], steps["value"], steps["to"]])
     x = alt.X("value:Q", **marks.durations(times, "submitted to confirmed, log scale"))
-    # Rows from top to bottom, in which bars reach from `place` to `top`.
     names = frames.names_of(named)
-    label = f"{json.dumps(names)}[floor(datum.value)]"
-    middles = [place + 0.5 for place in range(len(names))]
-    axis = alt.Axis(title=None, values=middles, labelExpr=label, grid=False, ticks=False)
-    scale = alt.Scale(domain=[0, len(names)], reverse=True, nice=False)
-    y = alt.Y("place:Q", scale=scale, axis=axis)
-    mark = alt.MarkDef("rect", color=GREY, opacity=0.6)
-    bars = drawn(steps, mark, x=x, x2="to:Q", y=y, y2="top:Q")
+    placed = {"x": x, "y": _places(names), "y2": "top:Q"}
+    bars = drawn(steps, alt.MarkDef("rect", color=GREY, opacity=0.6), **placed, x2="to:Q")
     width = alt.StrokeWidth("width:Q", scale=None, legend=None)
     colour = coloured("percentile", _PERCENTILES)
-    mark = alt.MarkDef("rule", opacity=1)
-    lines = drawn(rules, mark, x=x, y=y, y2="top:Q", color=colour, strokeWidth=width)
+    lines = drawn(rules, alt.MarkDef("rule", opacity=1), **placed, color=colour, strokeWidth=width)
     return alt.layer(bars, lines).properties(height=max(_MIN_HEIGHT, _ROW * len(names)))
+
+
+def _places(names: list[str]) -> alt.Y:
+    """Returns the axis of rows from top to bottom, in which bars reach from `place` to `top`."""
+    middles = [place + 0.5 for place in range(len(names))]
+    label = f"{json.dumps(names)}[floor(datum.value)]"
+    axis = alt.Axis(title=None, values=middles, labelExpr=label, grid=False, ticks=False)
+    scale = alt.Scale(domain=[0, len(names)], reverse=True, nice=False)
+    return alt.Y("place:Q", scale=scale, axis=axis)
 
 
 def _most_confirmed(
@@ -392,7 +394,8 @@ _MAX_POINTS = 2_000
 def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     """Draws the days outside the band by their distance from the median, in MADs.
 
-    If there are many, draws those with the largest scores, and up to a quarter without a score.
+    If there are many, draws those with the largest scores, and up to a quarter without a score;
+    more days without one fill the limit if there are few with one.
     """
     named = with_series(frame, frame.columns[: frame.columns.index("day")])
     has_score = pl.col("score").is_not_null()

@@ -12,17 +12,9 @@ from typing import Any
 import altair as alt
 import polars as pl
 
+from comptroller.analysis.plots import theme
 from comptroller.analysis.plots.frames import names_of, noted
-from comptroller.analysis.plots.theme import (
-    BLUE,
-    GREY,
-    NAMES,
-    PANEL,
-    SERIES,
-    STATUSES,
-    WIDTH,
-    Picture,
-)
+from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, Picture
 
 #: The maximum number of bars in a picture.
 MAX_BARS = 20
@@ -177,7 +169,7 @@ def _spanned(
 def colour_of(frame: pl.DataFrame) -> alt.Color:
     """Returns the colour encoding of the series, with a legend; statuses have fixed colours."""
     names = names_of(frame)
-    colours = dict(zip(names, [*SERIES, GREY], strict=False)) | STATUSES
+    colours = dict(zip(names, [*theme.SERIES, GREY], strict=False)) | theme.STATUSES
     return coloured("series", {name: colours.get(name, GREY) for name in names})
 
 
@@ -208,8 +200,8 @@ def volume_of(
     rows = summed.sort("start", "series").with_columns(place=pl.col("series").to_physical())
     shares = rows.group_by("series").agg(pl.col(measure).sum())[measure].to_list()
     if len(shares) > 1 and max(shares) > _DOMINATES * sum(shares):
-        dominates = f"one has {max(shares) / sum(shares):.1%}"
-        notes.append(f"{title}: {dominates}, so lines instead of a stack.")
+        largest = max(shares) / sum(shares)
+        notes.append(f"{title}: one has {largest:.1%}, so lines instead of a stack.")
         return lines(rows, measure, quantity(rows[measure], title, is_log=True), when)
     tops = rows.group_by("start").agg(pl.col(measure).sum())[measure]
     y = alt.Y(f"{measure}:Q", **quantity(tops, title, is_log=False))
@@ -232,7 +224,7 @@ def bars(frame: pl.DataFrame, measure: str, title: str, colour: str = BLUE) -> a
     summed = frame.group_by("series", maintain_order=True).agg(pl.col(measure).sum())
     x = alt.X(f"{measure}:Q", **quantity(summed[measure], title))
     chart = drawn(summed, alt.MarkDef("bar", color=colour), x=x, y=ROWS)
-    return chart.properties(width=WIDTH - NAMES)
+    return chart.properties(width=theme.WIDTH - theme.NAMES)
 
 
 def band(edge: float, **channels: Any) -> alt.Chart:

@@ -52,26 +52,21 @@ def finished(picture: Picture, theme: str, heading: Sequence[str]) -> Picture:
 
 
 def _configuration(ground: str, text: str, grid: str) -> dict[str, Any]:
-    labels = {"labelColor": text, "titleColor": text, "labelFontSize": 11}
-    labels["titleFontWeight"] = "normal"
     return {
         # ARIA attributes for each mark would double the file size; the report has the data as rows.
         "aria": False,
         "background": ground,
         "font": "Arial, 'Liberation Sans', Helvetica, sans-serif",
         "padding": 8,
-        "view": {"stroke": None, "continuousWidth": PANEL, "continuousHeight": 150, "step": 18},
-        "title": {
-            "color": text,
-            "subtitleColor": text,
-            "fontSize": 15,
-            "subtitleFontSize": 11,
-            "subtitlePadding": 4,
-            "offset": 10,
-            "limit": WIDTH - 20,
+        "style": {
+            "guide-label": {"fill": text, "fontSize": 11},
+            "guide-title": {"fill": text, "fontWeight": "normal"},
+            "group-title": {"fill": text, "fontSize": 15},
+            "group-subtitle": {"fill": text, "fontSize": 11},
         },
+        "view": {"stroke": None, "continuousWidth": PANEL, "continuousHeight": 150, "step": 18},
+        "title": {"subtitlePadding": 4, "offset": 10, "limit": WIDTH - 20},
         "axis": {
-            **labels,
             "domainColor": GREY,
             "tickColor": GREY,
             "gridColor": grid,
@@ -89,7 +84,7 @@ def _configuration(ground: str, text: str, grid: str) -> dict[str, Any]:
             "titleX": -6,
             "titleY": -4,
         },
-        "legend": {**labels, "orient": "bottom", "columns": 4, "columnPadding": 12},
+        "legend": {"orient": "bottom", "columns": 4, "columnPadding": 12},
         "text": {"color": text},
         "concat": {"spacing": 14},
     }
