@@ -411,7 +411,7 @@ def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     furthest = max(scored["score"].abs(), default=0) or edge or 1
     side = pl.when(pl.col("value") < pl.col("median")).then(-furthest).otherwise(furthest)
     placed = shown.with_columns(pl.col("score").fill_null(side), known=has_score)
-    days, x = marks.instants(placed, "day", "day (UTC)")
+    days, x = marks.with_times(placed, pl.col("day"), "1d", "day (UTC)")
     title = f"{report.given['measure']}, in MADs"
     scaled = marks.quantity([*days["score"], -edge, edge], title)
     y = alt.Y("score:Q", **scaled)
@@ -447,5 +447,5 @@ def orchestration_flow(frame: pl.DataFrame, report: Report, notes: list[str]) ->
 def history(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     """Draws the times of events, in a strip for each kind of event."""
     named = with_series(frame.drop_nulls("at"), ["record", "event"], most=MAX_BARS)
-    events, when = marks.instants(named, "at", "time (UTC)")
+    events, when = marks.with_times(named, pl.col("at"), "1d", "time (UTC)")
     return drawn(events, alt.MarkDef("tick", size=14, color=BLUE), x=when, y=ROWS)

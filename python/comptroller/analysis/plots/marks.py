@@ -143,27 +143,25 @@ def timeline(
             break
     if unit != period:
         notes.append(f"Drawn by {unit}: there are too many of each {period}.")
-    return _spanned(frame, start, _STEPS[unit], title.format(unit))
+    return with_times(frame, start, _STEPS[unit], title.format(unit))
 
 
-def instants(frame: pl.DataFrame, time: str, title: str) -> tuple[pl.DataFrame, alt.X]:
-    """Adds a time as the `start` of each row; returns also the time axis, a day longer."""
-    return _spanned(frame, pl.col(time), "1d", title)
-
-
-def _spanned(
+def with_times(
     frame: pl.DataFrame, start: pl.Expr, step: str, title: str
 ) -> tuple[pl.DataFrame, alt.X]:
-    """Adds the `start` of each row and the `end` a step later; labels some starts on the axis."""
+    """Adds the `start` of each row and the `end` a step later; returns also the time axis.
+
+    The axis has the dates of some starts, and ends with the last `end`.
+    """
     end = pl.min_horizontal(start.dt.offset_by(step), pl.lit(_LAST))
-    spanned = frame.with_columns(start=start, end=end)
-    starts, ends = (spanned[name].dt.epoch("ms").unique().sort() for name in ("start", "end"))
+    timed = frame.with_columns(start=start, end=end)
+    starts, ends = (timed[name].dt.epoch("ms").unique().sort() for name in ("start", "end"))
     domain = [starts[0], ends[-1]]
     values = starts.gather_every(math.ceil(len(starts) / _MAX_DATES)).to_list()
     label = _DATE if domain[1] - domain[0] > _MAX_DATES * _DAY_S * 1_000 else _TIME
     axis = alt.Axis(title=title, values=values, labelExpr=label, labelFlush=False, grid=False)
     scale = alt.Scale(type="utc", domain=domain, nice=False, padding=0)
-    return spanned, alt.X("start:T", scale=scale, axis=axis)
+    return timed, alt.X("start:T", scale=scale, axis=axis)
 
 
 def colour_of(frame: pl.DataFrame) -> alt.Color:
