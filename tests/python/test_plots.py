@@ -208,7 +208,7 @@ def test_counts_are_drawn_over_all_assets_and_amounts_by_asset(
     for number, asset in enumerate(("ETH", "RPL", "LDO", "ETH")):
         made = {"onchain_status": "PENDING", "amount": f"{10**number}", "asset_type": asset}
         load(operator, "claims", claim(**made))
-    for by in (("status",), ("status", "day"), ("status", "asset")):
+    for by in (("status",), ("status", "day"), ("status", "asset"), ("chain",), ("day",)):
         expected = json.dumps(operator.reports.claims_summary(by).plot().to_dict())
         for asset in ("ETH", "RPL", "LDO"):
             assert f"amount ({asset})" in expected

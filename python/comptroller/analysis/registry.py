@@ -1,8 +1,8 @@
-"""The definitions of all reports: title, question, keys, parameters, columns and drawing.
+"""The definitions of all reports: title, question, keys, parameters and columns.
 
 The methods of `svc.reports`, the commands, the stub and the tables of the documentation are
 generated from these entries; the SQL of each is `sql/<name>.sql`. To add a report, add that file,
-an entry, a drawing in `plots` and a test. This module must stay cheap to import.
+an entry, a function in `plots/drawings.py` and a test. This module must stay cheap to import.
 """
 
 from __future__ import annotations
@@ -102,7 +102,6 @@ class Definition(NamedTuple):
         question: the question that the report answers.
         formula: how the values are computed.
         columns: the columns of the result besides the keys.
-        drawing: the module and function of `plots` that draw the report.
         empty: the message for a result without rows.
         by: the default keys to group by; None for a report with fixed `keys`.
         among: the keys that `by` may name.
@@ -120,7 +119,6 @@ class Definition(NamedTuple):
     question: str
     formula: str
     columns: Mapping[str, Column]
-    drawing: str
     empty: str
     by: tuple[str, ...] | None = None
     among: tuple[str, ...] = CLAIM_KEYS
@@ -187,7 +185,6 @@ CLAIMS_SUMMARY = Definition(
         "failed": Column("count", "the number of FAILED claims"),
         "success_rate": Column("share", "confirmed / (confirmed + failed); null if both are 0"),
     },
-    drawing="claims.summary",
     empty="there are no claims.",
 )
 
@@ -209,7 +206,6 @@ CONFIRMATION_TIMES = Definition(
         "p90_seconds": Column("seconds", "the 90th percentile; null if never reached"),
         "p99_seconds": Column("seconds", "the 99th percentile; null if never reached"),
     },
-    drawing="waiting.times",
     also="confirmation_distribution",
     empty="no claim is SUBMITTED or CONFIRMED.",
 )
@@ -236,7 +232,6 @@ STUCK_CLAIMS = Definition(
         "age_seconds": Column("seconds", "its waiting time"),
         "threshold_seconds": Column("seconds", "the threshold of its chain"),
     },
-    drawing="waiting.stuck",
     empty="no claim waits longer than its chain's claims do.",
 )
 
@@ -259,7 +254,6 @@ FAILURES = Definition(
         "first_at": Column("time", "when the first failure was created"),
         "last_at": Column("time", "when the last failure was created"),
     },
-    drawing="claims.failures",
     empty="no claim has FAILED.",
 )
 
@@ -281,7 +275,6 @@ FAILING_SCHEDULES = Definition(
         "last_at": Column("time", "when the last failure was created"),
         "confirmed_at": Column("time", "when the last CONFIRMED claim was created; null if none"),
     },
-    drawing="claims.schedules",
     empty="no schedule fails.",
 )
 
@@ -308,7 +301,6 @@ RESTRICTIONS = Definition(
             "days", "the median duration of controls created in it; null if never reached"
         ),
     },
-    drawing="flows.restrictions",
     empty="no control was created.",
 )
 
@@ -339,7 +331,6 @@ GROUP_STATEMENT = Definition(
         "last_claim": Column("text", "the last of these claims; the greatest id of several"),
         "last_claim_at": Column("time", "when it was confirmed"),
     },
-    drawing="groups.statement",
     empty="nothing is known of this group.",
 )
 
@@ -375,7 +366,6 @@ RECONCILIATION = Definition(
             "flag", "whether the deviation is tolerated; false for claims on holdings of 0"
         ),
     },
-    drawing="groups.reconciliation",
     empty="nothing was claimed and nothing held.",
 )
 
@@ -396,7 +386,6 @@ COHORT = Definition(
         "groups": Column("count", "the number of groups that created a claim at that age"),
         "amount": Column("amount", "the exact sum of these claims, whatever their status"),
     },
-    drawing="groups.cohort",
     empty="there are no claims.",
 )
 
@@ -423,7 +412,6 @@ ANOMALIES = Definition(
         "mad": Column("amount", "the median distance from the median"),
         "score": Column("ratio", "(value - median) / mad; null if mad is 0"),
     },
-    drawing="flows.anomalies",
     empty="no day lies outside the band.",
 )
 
@@ -445,7 +433,6 @@ ORCHESTRATION_FLOW = Definition(
         "p50_seconds": Column("seconds", "the median duration; null unless the status is final"),
         "p90_seconds": Column("seconds", "the 90th percentile; null unless the status is final"),
     },
-    drawing="flows.orchestrations",
     empty="there are no orchestrations.",
 )
 
@@ -479,7 +466,6 @@ HISTORY = Definition(
         "actor": Column("text", "the client that created or lifted the control, or ``operator``"),
         "detail": Column("text", "the reason, the message, the transaction, the other record"),
     },
-    drawing="flows.history",
     empty="nothing happened in this time.",
 )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Sequence
-from importlib import import_module
 from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,8 +17,9 @@ import polars as pl
 import vl_convert
 from altair.utils.schemapi import debug_mode
 
+from comptroller.analysis.plots import drawings
 from comptroller.analysis.plots.marks import message
-from comptroller.analysis.plots.theme import Drawn, finished
+from comptroller.analysis.plots.theme import Picture, finished
 
 if TYPE_CHECKING:
     from comptroller.analysis.report import Report
@@ -48,27 +48,25 @@ def draw_svg(report: Report) -> Drawing | None:
     """
     if not len(report):
         return None
-    with debug_mode(False):
+    with debug_mode(False), alt.data_transformers.enable("default", max_rows=None):
         picture, notes = draw(report, "page")
-        with alt.data_transformers.enable("default"), alt.data_transformers.disable_max_rows():
-            spec = picture.to_dict(validate=False)
+        spec = picture.to_dict(validate=False)
     version = alt.SCHEMA_VERSION.rpartition(".")[0]
     svg = vl_convert.vegalite_to_svg(spec, vl_version=version)
     prefix = f"{zlib.crc32(svg.encode()):08x}-"
     return Drawing(_TAG.sub(lambda tag: _NAME.sub(rf"\g<1>{prefix}", tag[0]), svg), notes)
 
 
-def draw(report: Report, theme: str) -> Drawn:
+def draw(report: Report, theme: str) -> tuple[Picture, Sequence[str]]:
     """Draws a report; its notes are part of the picture, except for the theme `page`.
 
     Raises InvalidRequest for an unknown theme.
     """
-    if not len(report):
-        picture, notes = message(f"Nothing to show: {report.definition.empty}"), []
-    else:
-        module, name = report.definition.drawing.split(".")
-        drawing = getattr(import_module(f"{__name__}.{module}"), name)
+    notes: list[str] = []
+    if len(report):
         floats = report.to_polars().with_columns(pl.col(pl.Decimal).cast(pl.Float64))
-        picture, notes = drawing(floats, report)
+        picture = getattr(drawings, report.name)(floats, report, notes)
+    else:
+        picture = message(f"Nothing to show: {report.definition.empty}")
     heading = [] if theme == "page" else [report.title, report.over, *notes]
     return finished(picture, theme, heading), notes

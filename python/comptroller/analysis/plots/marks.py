@@ -1,34 +1,38 @@
-"""The elements of pictures: stacks and lines over time, rows of marks, and heat maps."""
+"""The elements of pictures: axes, stacks and lines over time, rows of marks, and heat maps."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from statistics import median
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots import scales
-from comptroller.analysis.plots.frames import names_of
-from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, SERIES, STATUSES, Picture
+from comptroller.analysis.plots import theme
+from comptroller.analysis.plots.frames import names_of, noted
+from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, Picture
 
 #: The maximum number of bars in a picture.
 MAX_BARS = 20
-#: The maximum number of rows for which lines have points, so that a single value is visible.
-_MAX_LINE_POINTS = 60
+#: The maximum number of periods that can be distinguished at 600 pixels.
+MAX_PERIODS = 180
+_STEPS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo"}
+_STEPS |= {"year": "1y", "decade": "10y", "century": "100y"}
+_LAST = datetime.max.replace(tzinfo=UTC)
 #: The axis with a row for each series.
 ROWS = alt.Y("series", title=None)
+#: The maximum number of rows for which lines have points, so that a single value is visible.
+_MAX_LINE_POINTS = 60
 #: The share of one series from which on the others would be invisible in a stack.
 _DOMINATES = 0.985
-#: Puts the title of an axis with row names above them, where a few rows also have room for it.
-LEFT = alt.Axis(
-    titleAngle=0,
-    titleAnchor="start",
-    titleBaseline="bottom",
-    titleY=-4,
-    titleAlign="right",
-    titleX=-6,
-)
+#: The ratio of the largest value to the median from which on the scale is logarithmic.
+_LOG_RATIO = 60
+#: The maximum number of powers of ten, ticks and dates on an axis.
+_MAX_POWERS, _MAX_TICKS, _MAX_DATES = 8, 5, 6
 #: A legend has four columns if all labels are this short, else two.
 _SHORT_LABEL_LENGTH = 12
 #: The width of a legend symbol in pixels.
@@ -36,6 +40,29 @@ _SYMBOL = 30
 #: The maximum number of columns of a heat map whose cells have room for text.
 _MAX_TEXT_COLUMNS = 14
 _INK = alt.expr("luminance(scale('color', datum.value)) > 0.22 ? '#000' : '#fff'")
+#: Labels with k, M, bn and tn; other SI prefixes are replaced by exponents.
+LABEL = (
+    "datum.value == 0 ? '0' : abs(datum.value) >= 1e15 || abs(datum.value) < 1e-3 "
+    "? format(datum.value, '~e') : abs(datum.value) < 1 ? format(datum.value, '~r') "
+    ": replace(replace(format(datum.value, '~s'), 'G', 'bn'), 'T', 'tn')"
+)
+#: Labels of dates, and of times except midnight.
+_DATE = "utcFormat(datum.value, '%Y-%m-%d')"
+_TIME = f"datum.value % 86400000 ? utcFormat(datum.value, '%m-%d %H:%M') : {_DATE}"
+_SHORTEST_S, _DAY_S = 0.001, 86_400
+#: The ticks on an axis of seconds, and their labels.
+_DURATIONS = {
+    number * seconds: f"{number:,} {unit}"
+    for unit, seconds, numbers in (
+        ("ms", _SHORTEST_S, (1, 10)),
+        ("s", 1, (0.1, 1, 10)),
+        ("min", 60, (1, 10)),
+        ("h", 3_600, (1, 6)),
+        ("d", _DAY_S, (1, 7, 30)),
+        ("y", 365 * _DAY_S, (1, 10, 100, 1_000)),
+    )
+    for number in numbers
+}
 
 
 def drawn(frame: pl.DataFrame, mark: alt.MarkDef, **channels: Any) -> alt.Chart:
@@ -46,10 +73,101 @@ def drawn(frame: pl.DataFrame, mark: alt.MarkDef, **channels: Any) -> alt.Chart:
     return chart
 
 
+def quantity(
+    values: Iterable[float | None], title: str, *, is_log: bool | None = None
+) -> dict[str, Any]:
+    """Returns a scale from zero and its axis; by default logarithmic if one value dwarfs others.
+
+    A linear axis of counts has at most one tick per integer.
+    """
+    known = [value for value in values if value is not None]
+    sizes = [abs(value) for value in known if value]
+    if not sizes:
+        return {"scale": alt.Scale(domain=[0, 1]), "axis": alt.Axis(title=title, values=[0])}
+    if not (is_skewed(sizes) if is_log is None else is_log):
+        span = max(0, *known) - min(0, *known)
+        ticks = min(_MAX_TICKS, span) if isinstance(span, int) else _MAX_TICKS
+        return {"axis": alt.Axis(title=title, tickCount=ticks, labelExpr=LABEL)}
+    high = math.ceil(math.log10(max(sizes)))
+    low = max(math.floor(math.log10(min(sizes))), high - _MAX_POWERS)
+    step = max(1, math.ceil((high - low) / _MAX_TICKS))
+    powers = [10.0**power for power in range(high, low - 1, -step)]
+    shown = [0, *powers, *(-power for power in powers if power < -10 * min(known))]
+    return {
+        "scale": alt.Scale(type="symlog", constant=10.0**low),
+        "axis": alt.Axis(title=f"{title}, log scale", values=shown, labelExpr=LABEL),
+    }
+
+
+def is_skewed(sizes: Sequence[float]) -> bool:
+    """Whether one size dwarfs the others, which would be invisible on a linear scale."""
+    return max(sizes) > _LOG_RATIO * median(sizes)
+
+
+def durations(values: pl.Series, title: str) -> dict[str, Any]:
+    """Returns a logarithmic scale of seconds and its axis, with ticks such as 1 min and 7 d.
+
+    Times below a millisecond are drawn as a millisecond, see `too_short`.
+    """
+    known = values.drop_nulls().to_list() or [1.0]
+    low = max((tick for tick in _DURATIONS if tick <= min(known)), default=_SHORTEST_S)
+    longest = max(*known, 10 * low)
+    high = min((tick for tick in _DURATIONS if tick >= longest), default=longest)
+    shown = {tick: text for tick, text in _DURATIONS.items() if low <= tick <= high}
+    labels = f"{json.dumps(shown)}[datum.value]"
+    return {
+        "scale": alt.Scale(type="log", domain=[low, high], nice=False, clamp=True),
+        "axis": alt.Axis(title=title, values=list(shown), labelExpr=labels),
+    }
+
+
+def too_short(values: pl.Series) -> list[str]:
+    """Returns a note on times below a millisecond, if there are any."""
+    negative = int((values < 0).sum())
+    note = f"Drawn as 1 ms: {{}} shorter times, {negative:,} of them negative."
+    return noted({note: int((values < _SHORTEST_S).sum())})
+
+
+def timeline(
+    frame: pl.DataFrame, period: str, title: str, notes: list[str]
+) -> tuple[pl.DataFrame, alt.X]:
+    """Adds the `start` and `end` of a period to each row; returns also the time axis.
+
+    Uses the shortest period of which there are at most `MAX_PERIODS`, and adds a note if that is
+    longer than `period`. The title has its name in place of `{}`. Does not aggregate rows.
+    """
+    units = list(_STEPS)
+    for unit in units[units.index(period) :]:
+        start = pl.col(period).dt.truncate(_STEPS[unit])
+        if frame.select(start.n_unique()).item() <= MAX_PERIODS:
+            break
+    if unit != period:
+        notes.append(f"Drawn by {unit}: there are too many of each {period}.")
+    return with_times(frame, start, _STEPS[unit], title.format(unit))
+
+
+def with_times(
+    frame: pl.DataFrame, start: pl.Expr, step: str, title: str
+) -> tuple[pl.DataFrame, alt.X]:
+    """Adds the `start` of each row and the `end` a step later; returns also the time axis.
+
+    The axis has the dates of some starts, and ends with the last `end`.
+    """
+    end = pl.min_horizontal(start.dt.offset_by(step), pl.lit(_LAST))
+    timed = frame.with_columns(start=start, end=end)
+    starts, ends = (timed[name].dt.epoch("ms").unique().sort() for name in ("start", "end"))
+    domain = [starts[0], ends[-1]]
+    values = starts.gather_every(math.ceil(len(starts) / _MAX_DATES)).to_list()
+    label = _DATE if domain[1] - domain[0] > _MAX_DATES * _DAY_S * 1_000 else _TIME
+    axis = alt.Axis(title=title, values=values, labelExpr=label, labelFlush=False, grid=False)
+    scale = alt.Scale(type="utc", domain=domain, nice=False, padding=0)
+    return timed, alt.X("start:T", scale=scale, axis=axis)
+
+
 def colour_of(frame: pl.DataFrame) -> alt.Color:
     """Returns the colour encoding of the series, with a legend; statuses have fixed colours."""
     names = names_of(frame)
-    colours = dict(zip(names, [*SERIES, GREY], strict=False)) | STATUSES
+    colours = dict(zip(names, [*theme.SERIES, GREY], strict=False)) | theme.STATUSES
     return coloured("series", {name: colours.get(name, GREY) for name in names})
 
 
@@ -72,30 +190,24 @@ def period_bars(
     return drawn(frame, mark, x=when, x2="end:T", y=y, **channels)
 
 
-def stack(frame: pl.DataFrame, measure: str, title: str, when: alt.X) -> alt.Chart:
-    """Draws the measure of the series stacked in their order, from `start` to `end`."""
-    places = frame.with_columns(place=pl.col("series").to_physical())
-    tops = frame.group_by("start").agg(pl.col(measure).sum())
-    y = alt.Y(f"{measure}:Q", axis=scales.counted(tops[measure], title))
-    colour = colour_of(frame)
-    # A stroke hides the gaps between adjacent bars.
-    stroke = alt.Stroke("series:N", scale=colour["scale"], legend=None)
-    stacked = period_bars(places, when, y, color=colour, stroke=stroke, order="place:Q")
-    return stacked.properties(height=190)
-
-
 def volume_of(
     frame: pl.DataFrame, measure: str, title: str, when: alt.X, notes: list[str]
 ) -> alt.Chart:
     """Draws the sums of a measure: a stack, or lines, with a note, if one series dwarfs others."""
     summed = frame.group_by("start", "end", "series").agg(pl.col(measure).sum())
-    counted = summed.sort("start", "series")
-    shares = counted.group_by("series").agg(pl.col(measure).sum())[measure]
-    total, largest = float(shares.sum()), float(shares.max() or 0)  # type: ignore[arg-type]
-    if len(shares) < 2 or largest <= _DOMINATES * total:
-        return stack(counted, measure, title, when)
-    notes.append(f"{title}: one has {largest / total:.1%}, so lines instead of a stack.")
-    return lines(counted, measure, scales.quantity(counted[measure], title, is_log=True), when)
+    rows = summed.sort("start", "series").with_columns(place=pl.col("series").to_physical())
+    shares = rows.group_by("series").agg(pl.col(measure).sum())[measure].to_list()
+    if len(shares) > 1 and max(shares) > _DOMINATES * sum(shares):
+        largest = max(shares) / sum(shares)
+        notes.append(f"{title}: one has {largest:.1%}, so lines instead of a stack.")
+        return lines(rows, measure, quantity(rows[measure], title, is_log=True), when)
+    tops = rows.group_by("start").agg(pl.col(measure).sum())[measure]
+    y = alt.Y(f"{measure}:Q", **quantity(tops, title, is_log=False))
+    colour = colour_of(rows)
+    # A stroke hides the gaps between adjacent bars.
+    stroke = alt.Stroke("series:N", scale=colour["scale"], legend=None)
+    stack = period_bars(rows, when, y, color=colour, stroke=stroke, order="place:Q")
+    return stack.properties(height=190)
 
 
 def lines(frame: pl.DataFrame, measure: str, scaled: Mapping[str, Any], when: alt.X) -> alt.Chart:
@@ -108,8 +220,9 @@ def lines(frame: pl.DataFrame, measure: str, scaled: Mapping[str, Any], when: al
 def bars(frame: pl.DataFrame, measure: str, title: str, colour: str = BLUE) -> alt.Chart:
     """Draws the sum of the measure of each series as a bar."""
     summed = frame.group_by("series", maintain_order=True).agg(pl.col(measure).sum())
-    x = alt.X(f"{measure}:Q", **scales.quantity(summed[measure], title))
-    return drawn(summed, alt.MarkDef("bar", color=colour), x=x, y=ROWS)
+    x = alt.X(f"{measure}:Q", **quantity(summed[measure], title))
+    chart = drawn(summed, alt.MarkDef("bar", color=colour), x=x, y=ROWS)
+    return chart.properties(width=theme.WIDTH - theme.NAMES)
 
 
 def band(edge: float, **channels: Any) -> alt.Chart:

@@ -11,8 +11,6 @@ from comptroller.display.html import printable
 from comptroller.errors import invalid
 
 Picture: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
-#: A picture, and notes on it.
-Drawn: TypeAlias = tuple[Picture, list[str]]
 
 #: In pixels: the width of a picture, of one panel of several (without its labels), and of row
 #: names. Vega measures text, fits a single panel into the picture, and truncates longer names.
@@ -54,36 +52,21 @@ def finished(picture: Picture, theme: str, heading: Sequence[str]) -> Picture:
 
 
 def _configuration(ground: str, text: str, grid: str) -> dict[str, Any]:
-    labels = {
-        "labelColor": text,
-        "titleColor": text,
-        "labelFontSize": 11,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-    }
     return {
         # ARIA attributes for each mark would double the file size; the report has the data as rows.
         "aria": False,
         "background": ground,
         "font": "Arial, 'Liberation Sans', Helvetica, sans-serif",
         "padding": 8,
-        "view": {
-            "stroke": None,
-            "continuousWidth": PANEL,
-            "continuousHeight": 150,
-            "discreteHeight": {"step": 18},
+        "style": {
+            "guide-label": {"fill": text, "fontSize": 11},
+            "guide-title": {"fill": text, "fontWeight": "normal"},
+            "group-title": {"fill": text, "fontSize": 15},
+            "group-subtitle": {"fill": text, "fontSize": 11},
         },
-        "title": {
-            "color": text,
-            "subtitleColor": text,
-            "fontSize": 15,
-            "subtitleFontSize": 11,
-            "subtitlePadding": 4,
-            "offset": 10,
-            "limit": WIDTH - 20,
-        },
+        "view": {"stroke": None, "continuousWidth": PANEL, "continuousHeight": 150, "step": 18},
+        "title": {"subtitlePadding": 4, "offset": 10, "limit": WIDTH - 20},
         "axis": {
-            **labels,
             "domainColor": GREY,
             "tickColor": GREY,
             "gridColor": grid,
@@ -92,7 +75,16 @@ def _configuration(ground: str, text: str, grid: str) -> dict[str, Any]:
             "labelSeparation": 6,
         },
         "axisY": {"titlePadding": 8},
-        "legend": {**labels, "orient": "bottom", "columns": 4, "columnPadding": 12},
-        "text": {"color": text, "fontSize": 11},
+        # The title of row names is above them, where a few rows also have room for it.
+        "axisYDiscrete": {
+            "titleAngle": 0,
+            "titleAnchor": "start",
+            "titleBaseline": "bottom",
+            "titleAlign": "right",
+            "titleX": -6,
+            "titleY": -4,
+        },
+        "legend": {"orient": "bottom", "columns": 4, "columnPadding": 12},
+        "text": {"color": text},
         "concat": {"spacing": 14},
     }

@@ -1,0 +1,451 @@
+"""The drawing of each report, which has the report's name and adds its notes to a list."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from comptroller.analysis.plots import frames, marks, theme
+from comptroller.analysis.plots.frames import by_asset, largest, noted, with_series
+from comptroller.analysis.plots.marks import MAX_BARS, ROWS, coloured, drawn, message
+from comptroller.analysis.plots.theme import BLUE, GREEN, GREY, ORANGE, VERMILLION, Picture
+from comptroller.analysis.registry import PERIODS, period_of
+from comptroller.display.numbers import percent, shortest, with_fraction
+
+if TYPE_CHECKING:
+    from comptroller.analysis.report import Report
+
+
+def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the volume over time, by status or by the other keys; bars if there is no period.
+
+    Adds success rates; or amounts, if the key `status` is given or no claim has ended yet.
+    """
+    period, keys = period_of(report.keys), _non_periods_of(report)
+    volume: Callable[[pl.DataFrame, str, str], alt.Chart] = marks.bars
+    if period is None:
+        named, by = with_series(frame, keys, "claims", MAX_BARS), ["series"]
+    else:
+        named = _by_status(frame) if "status" in keys else with_series(frame, keys, "claims")
+        named, when = marks.timeline(named, period, "created, by {} (UTC)", notes)
+        volume, by = partial(marks.volume_of, when=when, notes=notes), ["start", "series"]
+    panels = [volume(named, "claims", "claims")]
+    ended = pl.col("confirmed").sum() + pl.col("failed").sum()
+    rate = (pl.col("confirmed").sum() / ended).fill_nan(None)
+    rates = named.group_by(by).agg(rate=rate).sort(by)
+    known = rates.drop_nulls("rate")
+    if "status" in keys or not len(known):
+        for asset, some in by_asset(named, notes):
+            panels.append(volume(some, "amount", f"amount ({asset})"))
+    elif period is None:
+        percents = pl.col("rate").map_elements(percent, pl.String, skip_nulls=False)
+        return marks.beside(panels[0], rates.with_columns(text=percents), "success rate")
+    else:
+        panels.append(marks.lines(known, "rate", _rate_axis(known["rate"]), when))
+    return alt.vconcat(*panels)
+
+
+def _non_periods_of(report: Report) -> list[str]:
+    return [key for key in report.keys if key not in PERIODS]
+
+
+def _by_status(frame: pl.DataFrame) -> pl.DataFrame:
+    """Adds a series for each status, the known statuses first."""
+    named = with_series(frame, ["status"])
+    names = sorted(frames.names_of(named), key=lambda name: [*theme.STATUSES, name].index(name))
+    return named.with_columns(pl.col("series").cast(pl.String).cast(pl.Enum(names)))
+
+
+def _rate_axis(rates: pl.Series) -> dict[str, Any]:
+    """Returns an axis that begins at 0, 50 or 90 % and ends at 100 %."""
+    low = next(low for low in (0.9, 0.5, 0) if min(rates) >= low)
+    axis = alt.Axis(title="success rate", format="~%", values=[low, (low + 1) / 2, 1])
+    return {"axis": axis, "scale": alt.Scale(domain=[low, 1])}
+
+
+_PERCENTILES = {"p50": BLUE, "p90": ORANGE, "p99": VERMILLION}
+#: Narrower lines are drawn over wider ones, so that equal percentiles are all visible.
+_WIDTHS = {"p50": 4.5, "p90": 3, "p99": 1.5}
+#: The height of a distribution in pixels, and the minimum height of the picture.
+_ROW, _MIN_HEIGHT = 40, 80
+#: The share of the height that the highest bar of a distribution takes.
+_HIGHEST = 0.85
+#: The step of a millisecond or less, see registry.COLUMNS.
+_FIRST_STEP = -30
+
+
+def confirmation_times(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the distribution of each key with its percentiles, or percentiles over a period."""
+    frame = frame.rename(lambda name: name.removesuffix("_seconds"))
+    confirmed = frame.filter(pl.col("confirmed") > 0)
+    counts = {
+        "Still waiting, and counted as waiting: {}.": int(frame["waiting"].sum()),
+        "Rows without a p99, because too many claims wait: {}.": confirmed["p99"].null_count(),
+        "Not drawn: {} rows without a confirmed claim.": len(frame) - len(confirmed),
+    }
+    notes += noted(counts)
+    if not len(confirmed):
+        return message("No claim is confirmed yet.")
+    period = period_of(report.keys)
+    if period is None:
+        return _distributions(confirmed, report, notes)
+    return _percentiles(confirmed, report, period, notes)
+
+
+def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    named = _most_confirmed(frame, report.keys, MAX_BARS, notes)
+    places = named.with_columns(place=pl.col("series").to_physical().cast(pl.Int64) + 1)
+    percentiles = places.unpivot(list(_PERCENTILES), index="place", variable_name="percentile")
+    rules = percentiles.drop_nulls("value").with_columns(
+        top=pl.col("place") - _HIGHEST, width=pl.col("percentile").replace_strict(_WIDTHS)
+    )
+    notes += marks.too_short(rules["value"])
+    steps = _steps(report, places.select(*report.keys, "place"), notes)
+    times = pl.concat([rules["value"], steps["value"], steps["to"]])
+    x = alt.X("value:Q", **marks.durations(times, "submitted to confirmed, log scale"))
+    names = frames.names_of(named)
+    placed = {"x": x, "y": _places(names), "y2": "top:Q"}
+    bars = drawn(steps, alt.MarkDef("rect", color=GREY, opacity=0.6), **placed, x2="to:Q")
+    width = alt.StrokeWidth("width:Q", scale=None, legend=None)
+    colour = coloured("percentile", _PERCENTILES)
+    lines = drawn(rules, alt.MarkDef("rule", opacity=1), **placed, color=colour, strokeWidth=width)
+    return alt.layer(bars, lines).properties(height=max(_MIN_HEIGHT, _ROW * len(names)))
+
+
+def _places(names: list[str]) -> alt.Y:
+    """Returns the axis of rows from top to bottom, in which bars reach from `place` to `top`."""
+    middles = [place + 0.5 for place in range(len(names))]
+    label = f"{json.dumps(names)}[floor(datum.value)]"
+    axis = alt.Axis(title=None, values=middles, labelExpr=label, grid=False, ticks=False)
+    scale = alt.Scale(domain=[0, len(names)], reverse=True, nice=False)
+    return alt.Y("place:Q", scale=scale, axis=axis)
+
+
+def _most_confirmed(
+    frame: pl.DataFrame, keys: Sequence[str], most: int, notes: list[str]
+) -> pl.DataFrame:
+    """Keeps the series with the most confirmed claims; percentiles of others cannot be merged."""
+    heaviest, left = largest(frame, keys, most, "confirmed")
+    notes += noted({f"Shows the {most} with the most confirmed claims, not the {{}} others.": left})
+    shown = frame.join(heaviest, on=keys, how="semi", nulls_equal=True) if left else frame
+    return with_series(shown, keys, "confirmed", most)
+
+
+def _steps(report: Report, places: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Returns the bars of each distribution, scaled by its highest bar."""
+    if report.distribution is None:
+        return pl.DataFrame(schema=dict.fromkeys(("value", "to", "place", "top"), pl.Float64))
+    how: Any = {"on": report.keys, "nulls_equal": True} if report.keys else {"how": "cross"}
+    steps = report.distribution.join(places, **how)
+    notes.append("Grey: the number of claims by time, each row scaled by its maximum.")
+    first = steps.filter(pl.col("step") == _FIRST_STEP)
+    notes += noted({"Drawn at 1 ms: {} claims that took 1 ms or less.": int(first["claims"].sum())})
+    share = pl.col("claims") / pl.col("claims").max().over("place")
+    return steps.select(
+        "place",
+        value=10.0 ** (pl.col("step") / 10),
+        to=10.0 ** ((pl.col("step") + 1) / 10),
+        top=pl.col("place") - _HIGHEST * share,
+    )
+
+
+def _percentiles(frame: pl.DataFrame, report: Report, period: str, notes: list[str]) -> Picture:
+    latest = frame[period].unique().sort().tail(marks.MAX_PERIODS)
+    shown = frame.filter(pl.col(period) >= latest.min())
+    notes += noted({f"Shows the latest {len(latest)} {period}s.": len(frame) - len(shown)})
+    named = _most_confirmed(shown, _non_periods_of(report), len(theme.SERIES), notes)
+    notes += marks.too_short(pl.concat([named["p50"], named["p99"]]))
+    spanned, when = marks.timeline(named, period, "created, by {} (UTC)", notes)
+    panels = [
+        marks.lines(known, name, marks.durations(known[name], f"{name}, log scale"), when)
+        for name in ("p50", "p99")
+        if len(known := spanned.drop_nulls(name))
+    ]
+    if not panels:
+        return message("Too many claims wait, so no percentile is known.")
+    return alt.vconcat(*panels)
+
+
+_MAX_STUCK = 2_000
+_WAITING = {status: theme.STATUSES[status] for status in ("PENDING", "SUBMITTED")}
+
+
+def stuck_claims(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the age of each claim and the threshold of its chain, in a strip for each chain."""
+    named = with_series(frame, ["chain"], most=MAX_BARS)
+    claims = named.sort("age_seconds", descending=True).head(_MAX_STUCK)
+    left = len(frame) - len(claims)
+    notes += noted({f"Shows the oldest {_MAX_STUCK:,}; {{}} others are not drawn.": left})
+    limits = claims.unique(["chain", "threshold_seconds"], maintain_order=True)
+    ages = pl.concat([claims["age_seconds"], limits["threshold_seconds"]])
+    notes += [*marks.too_short(ages), "Red: the threshold of the chain."]
+    scaled = marks.durations(ages, "age, log scale")
+    age, limit = alt.X("age_seconds:Q", **scaled), alt.X("threshold_seconds:Q", **scaled)
+    counts = json.dumps(dict(named["series"].value_counts(sort=True).rows()))
+    labels = alt.Axis(labelExpr=f"datum.label + ': ' + format({counts}[datum.label], ',')")
+    rows = alt.Y("series", title=None, axis=labels)
+    thin = alt.MarkDef("tick", thickness=1.5, size=18, opacity=0.85)
+    thick = alt.MarkDef("tick", thickness=3, size=24, color=VERMILLION)
+    return alt.layer(
+        drawn(claims, thin, x=age, y=rows, color=coloured("status", _WAITING)),
+        drawn(limits, thick, x=limit, y=rows),
+    ).properties(height=alt.Step(30))
+
+
+_OUTCOMES = {"failed": VERMILLION, "made good later": GREEN}
+
+
+def failures(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the number of failures with each message, and how many were made good later."""
+    if others := [key for key in report.keys if key != "error_message"]:
+        notes.append(f"Added over every {' and '.join(others)}.")
+    renamed = frame.rename({"failures": "failed", "made_good": "made good later"})
+    named = with_series(renamed, ["error_message"], "failed", MAX_BARS)
+    summed = named.group_by("series", maintain_order=True).agg(pl.col(*_OUTCOMES).sum())
+    counted = summed.unpivot(index="series", variable_name="what", value_name="claims")
+    x = alt.X("claims:Q", stack=None, **marks.quantity(summed["failed"], "failed claims"))
+    bars = drawn(counted, alt.MarkDef("bar"), x=x, y=ROWS, color=coloured("what", _OUTCOMES))
+    return bars.encode(size=alt.condition("datum.what == 'failed'", alt.value(14), alt.value(6)))
+
+
+def failing_schedules(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the number of failed claims of each schedule since its last confirmed claim."""
+    named = with_series(frame, ["schedule"], "failures", MAX_BARS)
+    return marks.bars(named, "failures", "claims failed since the last confirmed", VERMILLION)
+
+
+_CONTROL = ("type", "set_by")
+
+
+def restrictions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the active controls by type and setter over time, and those created and lifted."""
+    period = period_of(report.keys)
+    if period is None:
+        named = with_series(frame, _CONTROL, "active", MAX_BARS)
+        return marks.bars(named, "active", "controls in force")
+    named = with_series(frame, _CONTROL, "created")
+    spanned, when = marks.timeline(named, period, "by {} (UTC)", notes)
+    # Each listed period has all active controls; of merged periods, the last one counts.
+    last = spanned.filter(pl.col(period) == pl.col(period).max().over("start"))
+    starts = spanned.select("start", "end").unique().sort("start")
+    until = starts.with_columns(end=pl.col("start").shift(-1).fill_null(pl.col("end")))
+    active = last.drop("end").join(until, on="start")
+    in_force = marks.volume_of(active, "active", "in force at the end", when, notes)
+    summed = spanned.group_by("start", "end", maintain_order=True).agg(
+        pl.col("created").sum(), lifted=-pl.col("lifted").sum()
+    )
+    changes = summed.unpivot(["created", "lifted"], index=["start", "end"])
+    y = alt.Y("value:Q", **marks.quantity(changes["value"], "made, lifted"))
+    return alt.vconcat(in_force, marks.period_bars(changes, when, y).properties(height=110))
+
+
+_AMOUNTS = ("opening_holdings", "claimed", "closing_holdings")
+_CHANGES = {"holdings down": ORANGE, "holdings up": BLUE}
+
+
+def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the daily holdings of each asset as a waterfall, and the claimed amounts below."""
+    panels: list[Picture] = []
+    for asset, exact in by_asset(report.to_polars(), notes):
+        (month,) = exact.filter(pl.col("day").is_null()).to_dicts()
+        opening, claimed, closing = (
+            "more than 20 digits" if amount is None else with_fraction(shortest(amount), 0)
+            for amount in map(month.get, _AMOUNTS)
+        )
+        last = month["last_claim_at"]
+        at = "none" if last is None else f"the last at {last:%Y-%m-%d %H:%M} UTC"
+        notes.append(f"{asset}: opening {opening}, closing {closing}.")
+        notes.append(f"Claimed {claimed} in {month['claims']:,} claims, {at}.")
+        days = exact.drop_nulls("day").with_columns(pl.col(_AMOUNTS).cast(pl.Float64))
+        panels += _holdings(days, asset, notes)
+    return alt.vconcat(*panels)
+
+
+def _holdings(frame: pl.DataFrame, asset: str, notes: list[str]) -> list[Picture]:
+    fell = pl.col("closing_holdings") < pl.col("opening_holdings")
+    down, up = map(pl.lit, _CHANGES)
+    changed = frame.with_columns(change=pl.when(fell).then(down).otherwise(up))
+    days, when = marks.timeline(changed, "day", "day (UTC)", notes)
+    axis = alt.Axis(title=f"holdings ({asset})", labelExpr=marks.LABEL)
+    scaled: dict[str, Any] = {"scale": alt.Scale(zero=False, nice=True), "axis": axis}
+    opening, closing = (alt.Y(f"{name}_holdings:Q", **scaled) for name in ("opening", "closing"))
+    span = {"x": when, "x2": "end:T"}
+    colour = coloured("change", _CHANGES)
+    box, line = alt.MarkDef("rect"), alt.MarkDef("rule", color=GREY, strokeWidth=2)
+    steps = drawn(days, box, **span, y=opening, y2="closing_holdings:Q", color=colour)
+    above = alt.layer(steps, drawn(days, line, **span, y=closing))
+    claimed = alt.Y("claimed:Q", **marks.quantity(days["claimed"], f"claimed ({asset})"))
+    below = marks.period_bars(days, when, claimed, GREEN)
+    return [above.properties(height=200), below.properties(height=100)]
+
+
+_MAX_GROUPS, _MAX_CROSSES, _MAX_NAMED = 4_000, 500, 2
+#: The position of groups without a deviation, as a multiple of the largest deviation.
+_BEYOND = 1.5
+#: The deviation from which on a note has a multiple of the median instead of a percentage.
+_TIMES = 10
+_TOLERANCE = {"within tolerance": BLUE, "beyond it": VERMILLION}
+_PERCENT = (
+    "abs(datum.value) < 10 ? format(datum.value, '~%') "
+    ": replace(format(datum.value * 100, '~s'), 'G', 'bn') + '%'"
+)
+
+
+def reconciliation(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the deviation of each group's rate, in a strip for each asset and ledger."""
+    compared = frame.drop_nulls("deviation").sort(pl.col("deviation").abs(), descending=True)
+    for row in compared.filter(~pl.col("within_tolerance")).head(_MAX_NAMED).to_dicts():
+        notes.append(f"Furthest: {_named(row)}, {_far(row['deviation'])}.")
+    tolerance = float(report.given.get("tolerance", 0))
+    near = compared.head(_MAX_GROUPS)
+    left = len(compared) - len(near)
+    notes += noted({f"Shows the furthest {_MAX_GROUPS:,} groups; {{}} others are not drawn.": left})
+    beyond = _without_deviation(frame, notes)
+    if tolerance:
+        notes.append("Grey: within the tolerance.")
+    if not len(near) + len(beyond):
+        return message("There are no two rates to compare.")
+    edge = _BEYOND * max(tolerance, *near["deviation"].abs(), 0) or 1.0
+    rows = pl.concat([near, beyond.with_columns(deviation=pl.lit(edge))])
+    shown = [*rows["deviation"], -tolerance, tolerance]
+    scaled = marks.quantity(shown, "deviation from the median rate")
+    scaled["axis"]["labelExpr"] = _PERCENT
+    inside, outside = map(pl.lit, _TOLERANCE)
+    within = pl.when("within_tolerance").then(inside).otherwise(outside)
+    named = with_series(rows, ["asset", "ledger"], most=MAX_BARS).with_columns(within=within)
+    x, y = alt.X("deviation:Q", **scaled), alt.Y("series:N", title=None)
+    colour = coloured("within", _TOLERANCE)
+    ticks = alt.MarkDef("tick", thickness=2, size=22, opacity=0.8)
+    crosses = alt.MarkDef("point", shape="cross", filled=True, size=70, opacity=1)
+    return alt.layer(
+        marks.band(tolerance, x=alt.X("low:Q", **scaled), x2="high:Q"),
+        drawn(named.head(len(near)), ticks, x=x, y=y, color=colour),
+        drawn(named.tail(len(beyond)), crosses, x=x, y=y, color=colour),
+    ).properties(height=alt.Step(32))
+
+
+def _without_deviation(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+    """Returns rows outside the tolerance without a deviation, and adds notes on all such rows."""
+    missing = frame.filter(pl.col("deviation").is_null())
+    rated = pl.col("annual_rate").is_not_null()
+    beyond = missing.filter(~pl.col("within_tolerance")).sort("claimed", descending=True)
+    for where, condition in (("holdings of 0", ~rated), ("a median rate of 0", rated)):
+        if len(some := beyond.filter(condition)):
+            most = ", ".join(map(_named, some.head(_MAX_NAMED).to_dicts()))
+            notes += [f"Crosses at the edge: {len(some):,} claimed on {where}.", f"Most: {most}."]
+    unmeasured = missing.filter(pl.col("within_tolerance").is_null())
+    reasons = {
+        "no rate, since no holdings are known, or none and no claims": unmeasured.filter(~rated),
+        "no median, since the asset or the ledger is unknown": unmeasured.filter(rated),
+        "a rate of 0, as the median is": missing.filter("within_tolerance"),
+    }
+    notes += noted({f"Not drawn: {{}} with {why}.": len(some) for why, some in reasons.items()})
+    if len(beyond) > _MAX_CROSSES:
+        notes.append(f"Shows {_MAX_CROSSES:,} crosses, those with the most claimed.")
+    return beyond.head(_MAX_CROSSES)
+
+
+def _named(row: dict[str, Any]) -> str:
+    return f"{frames.shortened(row['group'])} in {row['month']:%Y-%m}"
+
+
+def _far(deviation: float) -> str:
+    return f"{deviation:+.0%}" if deviation < _TIMES else f"{1 + deviation:,.3g} times the median"
+
+
+_MAX_MONTHS = 36
+
+
+def cohort(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the share of each month's groups that still claim, by months since the first."""
+    if frame["asset"].n_unique() > 1:
+        notes.append("A group that claims several assets counts once for each.")
+    counted = frame.group_by("month", "age_months", maintain_order=True).agg(pl.col("groups").sum())
+    months = counted["month"].unique().sort()
+    is_recent = pl.col("month") >= months.tail(_MAX_MONTHS).min()
+    shown = counted.filter(is_recent, pl.col("age_months") < _MAX_MONTHS)
+    if len(months) > _MAX_MONTHS:
+        notes.append(f"Shows the latest {_MAX_MONTHS} of {len(months)} months.")
+    elif len(shown) < len(counted):
+        notes.append(f"Shows the first {_MAX_MONTHS} months of each.")
+    first = pl.col("groups").filter(pl.col("age_months") == 0).first().over("month")
+    share = pl.col("groups") / first
+    whole = pl.format("{}%", (share * 100).round(0).cast(pl.Int64))
+    cells = shown.select(
+        column="age_months",
+        row=pl.format("{} ({})", pl.col("month").dt.strftime("%Y-%m"), first),
+        value=share,
+        text=pl.when(share.is_between(0, 0.01, closed="none")).then(pl.lit("<1%")).otherwise(whole),
+    )
+    x = alt.X("column:O", title="months since the first claim", axis=alt.Axis(labelAngle=0))
+    y = alt.Y("row:O", title="first claim")
+    scale = alt.Scale(scheme="cividis", domain=[0, 1])
+    return marks.heat(cells, x, y, scale, "groups that claim", "format(datum.value, '~%')")
+
+
+_MAX_POINTS = 2_000
+
+
+def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the days outside the band by their distance from the median, in MADs.
+
+    If there are many, draws those with the largest scores, and up to a quarter without a score;
+    more days without one fill the limit if there are few with one.
+    """
+    named = with_series(frame, frame.columns[: frame.columns.index("day")])
+    has_score = pl.col("score").is_not_null()
+    scored = named.filter(has_score).sort(pl.col("score").abs(), descending=True)
+    unscored = named.filter(~has_score).head(max(_MAX_POINTS // 4, _MAX_POINTS - len(scored)))
+    shown = pl.concat([scored.head(_MAX_POINTS - len(unscored)), unscored])
+    notes.append("How many MADs a day is from the median of its series; grey: the band.")
+    left = len(frame) - len(shown)
+    notes += noted({f"Shows the furthest {_MAX_POINTS:,} days; {{}} others are not drawn.": left})
+    crosses = "Crosses: {} days without a score, as their series hardly vary."
+    notes += noted({crosses: len(unscored)})
+    edge = float(report.given.get("band", 0))
+    furthest = max(scored["score"].abs(), default=0) or edge or 1
+    side = pl.when(pl.col("value") < pl.col("median")).then(-furthest).otherwise(furthest)
+    placed = shown.with_columns(pl.col("score").fill_null(side), known=has_score)
+    days, x = marks.with_times(placed, pl.col("day"), "1d", "day (UTC)")
+    title = f"{report.given['measure']}, in MADs"
+    scaled = marks.quantity([*days["score"], -edge, edge], title)
+    y = alt.Y("score:Q", **scaled)
+    shapes = alt.Scale(domain=[True, False], range=["circle", "cross"])
+    shape = alt.Shape("known:N", legend=None, scale=shapes)
+    mark = alt.MarkDef("point", filled=True, size=45, opacity=0.9)
+    points = drawn(days, mark, x=x, y=y, color=marks.colour_of(days), shape=shape)
+    return alt.layer(marks.band(edge, y=alt.Y("low:Q", **scaled), y2="high:Q"), points)
+
+
+_MAX_ASSETS = 10
+
+
+def orchestration_flow(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the number of orchestrations, and of failed ones, for each pair of assets."""
+    failed = frame.filter(pl.col("status").is_in(["FAILED", "REJECTED"]))
+    total, bad = (int(each["orchestrations"].sum()) for each in (frame, failed))
+    notes.append(f"{total:,} orchestrations, {bad:,} of them FAILED or REJECTED.")
+    for key, column in (("source_asset", "row"), ("destination_asset", "column")):
+        frame = with_series(frame, [key], "orchestrations", _MAX_ASSETS, column)
+    value = pl.col("orchestrations").sum()
+    thousands = pl.format("{}k", (value / 1000).round(0).cast(pl.Int64))
+    text = pl.when(value < 10_000).then(value.cast(pl.String)).otherwise(thousands)
+    cells = frame.group_by("row", "column", maintain_order=True).agg(value=value, text=text)
+    slanted = alt.Axis(labelAngle=-40, labelLimit=110, labelOverlap=False)
+    x, y = alt.X("column", title="to", axis=slanted), alt.Y("row", title="from")
+    scale = alt.Scale(type="linear", scheme="cividis", domainMin=0)
+    if marks.is_skewed(cells["value"].to_list()):
+        scale["type"] = "symlog"
+    return marks.heat(cells, x, y, scale, "orchestrations", marks.LABEL)
+
+
+def history(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the times of events, in a strip for each kind of event."""
+    named = with_series(frame.drop_nulls("at"), ["record", "event"], most=MAX_BARS)
+    events, when = marks.with_times(named, pl.col("at"), "1d", "time (UTC)")
+    return drawn(events, alt.MarkDef("tick", size=14, color=BLUE), x=when, y=ROWS)
