@@ -1,5 +1,7 @@
 #include "files/text_pieces.hpp"
 
+#include <system_error>
+
 namespace comptroller::files {
 
 std::string SpareTexts::take() {
@@ -16,12 +18,16 @@ void SpareTexts::give(std::string text) {
 }
 
 void TextPieces::start(Formatter format) {
-  pieces_.push_back(
-      std::async(std::launch::async, [format = std::move(format), spares = spares_]() mutable {
-        TextPiece piece(std::move(spares));
-        piece.rows = format(piece.text);
-        return piece;
-      }));
+  const auto work = [format = std::move(format), spares = spares_] {
+    TextPiece piece(spares);
+    piece.rows = format(piece.text);
+    return piece;
+  };
+  try {
+    pieces_.push_back(std::async(std::launch::async, work));
+  } catch (const std::system_error&) {
+    pieces_.push_back(std::async(std::launch::deferred, work));
+  }
 }
 
 std::optional<TextPiece> TextPieces::next() {

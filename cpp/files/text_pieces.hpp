@@ -60,6 +60,7 @@ class TextPieces {
   explicit TextPieces(std::size_t most) : most_(most) {}
 
   bool is_full() const { return pieces_.size() >= most_; }
+  // If no thread can be started, next() runs the formatter.
   void start(Formatter format);
   // Waits for the next piece; nullopt if none is left. Throws the exception of its formatter.
   std::optional<TextPiece> next();

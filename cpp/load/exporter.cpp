@@ -1,6 +1,7 @@
 #include "load/exporter.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <thread>
 #include <utility>
 
@@ -16,8 +17,9 @@ namespace comptroller::load {
 namespace {
 
 constexpr std::int64_t keys_a_piece = 4'096;
-constexpr std::size_t large_piece = std::size_t{4}
-                                    << 20U;  // bytes; only one more row may exceed it
+constexpr std::int64_t keys_of_small = 4 * keys_a_piece;  // read on one connection
+// In bytes; a piece ends after the row that reaches it.
+constexpr std::size_t large_piece = std::size_t{4} << 20U;
 constexpr std::size_t max_connections = 4;
 
 // Formats rows of R, read on a connection of its own. For one thread at a time.
@@ -32,7 +34,9 @@ class RowFormatter {
     listing_.select(store::select_list<R>() + ", key");
   }
 
-  std::int64_t newest_key() const { return listing_.newest_key(); }
+  std::optional<std::int64_t> first_key(std::int64_t from) const {
+    return listing_.first_key(from);
+  }
 
   // Begins the rows whose keys are in [from, before).
   void begin(std::int64_t from, std::int64_t before) {
@@ -86,7 +90,7 @@ class RowFormatter {
 template <Record R>
 std::vector<RowFormatter<R>> make_formatters(db::Database& database, const service::Scan& scan,
                                              bool is_csv) {
-  const bool is_small = scan.listing(*database.reader()).newest_key() < keys_a_piece;
+  const bool is_small = !scan.listing(*database.reader()).first_key(keys_of_small);
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<RowFormatter<R>> formatters;
   for (db::Lease& snapshot :
@@ -102,28 +106,33 @@ std::uint64_t write_rows(db::Database& database, const service::Scan& scan,
                          const ExportOptions& options) {
   const bool is_csv = options.format == "csv";
   files::WholeFile file(options.path);
+  std::vector<RowFormatter<R>> formatters = make_formatters<R>(database, scan, is_csv);
+  const auto formatter_of = [&](std::size_t piece) -> RowFormatter<R>& {
+    return formatters[piece % formatters.size()];
+  };
+
+  // It is written with the first rows, so that an early failure writes nothing to a pipe.
   std::string header;
   if (is_csv) append_csv_header<R>(header, scan.audience);
-  file.write(header);
-
-  std::vector<RowFormatter<R>> formatters = make_formatters<R>(database, scan, is_csv);
-  const std::int64_t newest = formatters.front().newest_key();
-  const auto formatter_of = [&](std::int64_t piece) -> RowFormatter<R>& {
-    return formatters[static_cast<std::size_t>(piece) % formatters.size()];
-  };
   std::uint64_t count = 0;
   const auto write = [&](const files::TextPiece& piece) {
+    file.write(std::exchange(header, {}));
     file.write(piece.text);
     count += static_cast<std::uint64_t>(piece.rows);
     if (options.check_interrupt) options.check_interrupt();
   };
 
   files::TextPieces pieces(formatters.size());  // destroyed, and so awaited, before the formatters
-  std::int64_t started = 0;
-  for (std::int64_t written = 0;; ++written) {
-    while (!pieces.is_full() && started * keys_a_piece <= newest) {
+  std::size_t started = 0;
+  constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
+  std::int64_t next_key = 0;
+  for (std::size_t written = 0;; ++written) {
+    while (!pieces.is_full() && next_key != end) {
       RowFormatter<R>& formatter = formatter_of(started);
-      formatter.begin(started * keys_a_piece, (started + 1) * keys_a_piece);
+      const std::int64_t from = formatter.first_key(next_key).value_or(end);
+      next_key = from < end - keys_a_piece ? from + keys_a_piece : end;
+      if (from == end) break;
+      formatter.begin(from, next_key);
       pieces.start([&formatter](std::string& out) { return formatter.format(out); });
       ++started;
     }
@@ -136,6 +145,7 @@ std::uint64_t write_rows(db::Database& database, const service::Scan& scan,
       write(*piece);
     }
   }
+  file.write(header);
   file.commit();
   return count;
 }

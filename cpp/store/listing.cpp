@@ -270,6 +270,13 @@ std::int64_t Listing::newest_key() const {
   return newest.step() ? newest.column(0).integer : 0;
 }
 
+std::optional<std::int64_t> Listing::first_key(std::int64_t from) const {
+  db::Query first = connection_.query("SELECT key FROM " + std::string(table_) +
+                                      " WHERE key >= ?1 ORDER BY key LIMIT 1");
+  first.bind(1, Value::of(from));
+  return first.step() ? std::optional(first.column(0).integer) : std::nullopt;
+}
+
 db::Query Listing::scan(std::int64_t from, std::int64_t before) const {
   if (const auto scan = table_scan(from, before)) {
     if (auto rows = connection_.scan(*scan)) return std::move(*rows);

@@ -114,8 +114,10 @@ class Listing {
   // Returns the rows of a page; they must not outlive the listing.
   PageRows run(const PageQuery& page) const;
 
-  // Returns the key of the newest row of the table, whether or not it matches; 0 if there is none.
+  // Return the key of the newest row of the table (0 if there is none), and of the first row with a
+  // key of at least `from`, whether or not the rows match.
   std::int64_t newest_key() const;
+  std::optional<std::int64_t> first_key(std::int64_t from) const;
   // Returns all rows that match the filters and whose key is in [from, before), in order of keys.
   // Reads whole tables efficiently. Selects only the columns.
   db::Query scan(std::int64_t from, std::int64_t before) const;

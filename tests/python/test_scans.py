@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, TypeVar
 import comptroller
 import pyarrow as pa
 import pytest
-from examples import KINDS
+from examples import KINDS, exported, loaded, short_line
 from lines import claim, load, solana
 from report_stores import fill
 
@@ -139,3 +140,30 @@ def test_a_list_reports_a_row_that_the_table_lacks(tmp_path: Path) -> None:
     path.write_bytes(damaged)
     with comptroller.open(path, read_only=True) as service, pytest.raises(comptroller.Unusable):
         list(service.claims.iter(limit=100))
+
+
+def _changed_claims(path: Path, statement: str) -> Path:
+    """Makes a store of three claims and changes it by SQL."""
+    with comptroller.open(path) as service:
+        loaded(service, "claims", *(short_line("claims", id=f"c{number}") for number in range(3)))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+    return path
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+def test_an_export_of_a_damaged_row_writes_nothing(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], form: str
+) -> None:
+    path = _changed_claims(tmp_path / "a.db", "UPDATE claims SET claim_type = 999999999")
+    with comptroller.open(path) as service, pytest.raises(comptroller.Unusable):
+        service.export("claims", "-", form)
+    assert capfdbinary.readouterr().out == b""
+
+
+@pytest.mark.parametrize("key", [10**9, 2**62, 2**63 - 2])
+def test_an_export_takes_no_time_for_absent_keys(tmp_path: Path, key: int) -> None:
+    path = _changed_claims(tmp_path / "a.db", f"UPDATE claims SET key = {key} WHERE key = 2")
+    with comptroller.open(path) as service:
+        rows = exported(service, "claims", tmp_path)
+    assert [row["id"] for row in rows] == ["c0", "c2", "c1"]
