@@ -4,10 +4,10 @@
 #include <sqlite3.h>
 
 #include <exception>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "db/database.hpp"
 #include "db/sqlite/interrupt.hpp"
@@ -27,10 +27,6 @@ namespace comptroller::db::sqlite {
 std::string immutable_uri(const std::string& path);
 // Returns the path as a URI of a file that only the caller uses, which SQLite opens without locks.
 std::string private_uri(const std::string& path);
-
-struct CloseConnection {
-  void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
-};
 
 class PrivateCopy;
 class TableFiller;
@@ -113,7 +109,7 @@ class SqliteConnection final : public Connection {
     std::optional<RowLookup> rows;  // nullopt if only SQL can evaluate the columns
   };
 
-  std::unique_ptr<sqlite3, CloseConnection> handle_;
+  std::unique_ptr<sqlite3, Release<sqlite3_close_v2>> handle_;
   StatementCache statements_;
   std::optional<bool> has_log_;  // whether pages can be read; see has_log()
   // The last commit before the snapshot, until its rows are first read by key; nullopt if only SQL
@@ -123,7 +119,7 @@ class SqliteConnection final : public Connection {
   std::optional<PageScan> page_scan_;
   std::unique_ptr<PageCache> page_cache_;
   bool is_cache_of_snapshot_ = false;
-  std::vector<std::unique_ptr<Lookup>> lookups_;
+  std::list<Lookup> lookups_;
   std::uint32_t schema_of_lookups_ = 0;
   std::string dropped_indexes_;          // statements that create them again
   PrivateCopy* private_copy_ = nullptr;  // the owner of this connection

@@ -9,7 +9,7 @@
 
 #include "db/database.hpp"
 #include "db/sqlite/pages.hpp"
-#include "db/sqlite/partial_statement.hpp"
+#include "db/sqlite/statement.hpp"
 #include "db/sqlite/table_format.hpp"
 
 namespace comptroller::db::sqlite {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <tuple>
@@ -68,27 +69,6 @@ std::unique_ptr<SqliteConnection> open_private(const std::string& path, const ch
   connection->execute("PRAGMA cache_size = -" + std::to_string(cache_kib));
   return connection;
 }
-
-// Makes the disk write a file while more is added to it, so that the fsync takes less time.
-class EarlyWriting {
- public:
-  explicit EarlyWriting(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~EarlyWriting() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  EarlyWriting(const EarlyWriting&) = delete;
-  EarlyWriting& operator=(const EarlyWriting&) = delete;
-
-  void begin() const {
-#ifdef SYNC_FILE_RANGE_WRITE
-    if (descriptor_ >= 0) ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
-#endif
-  }
-
- private:
-  int descriptor_;
-};
 
 bool is_switched_off() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): comptroller never changes the environment
@@ -286,11 +266,17 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
         "another program wrote to the store, or truncated its log, during the load; nothing was "
         "kept, try again");
   }
-  const EarlyWriting log(path_ + "-wal");
+  const std::unique_ptr<std::FILE, Release<std::fclose>> log(
+      std::fopen((path_ + "-wal").c_str(), "re"));
   for (int steps = 1; sqlite3_backup_remaining(backup.get()) > pages_a_step; ++steps) {
     live.check_interrupt();
     step(backup, pages_a_step, target);
-    if (steps % steps_between_writes == 0) log.begin();
+#ifdef SYNC_FILE_RANGE_WRITE
+    // The disk writes the log while more is added to it, so that the fsync takes less time.
+    if (log && steps % steps_between_writes == 0) {
+      ::sync_file_range(::fileno(log.get()), 0, 0, SYNC_FILE_RANGE_WRITE);
+    }
+#endif
   }
   while (verified.wait_for(std::chrono::milliseconds(10)) == std::future_status::timeout) {
     live.check_interrupt();

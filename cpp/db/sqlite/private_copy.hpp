@@ -19,8 +19,6 @@ inline constexpr const char* private_copy_suffix = "-filling";
 class PrivateCopy {
  public:
   ~PrivateCopy();
-  PrivateCopy(const PrivateCopy&) = delete;
-  PrivateCopy& operator=(const PrivateCopy&) = delete;
 
   // Whether `make` may succeed: there is a table to fill, the input is not small, and the
   // environment does not have COMPTROLLER_LOAD_BY_STATEMENTS=1.

@@ -6,7 +6,7 @@
 
 #include "db/sqlite/background.hpp"
 #include "db/sqlite/connection.hpp"
-#include "db/sqlite/partial_statement.hpp"
+#include "db/sqlite/statement.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {

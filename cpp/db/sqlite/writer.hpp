@@ -48,8 +48,6 @@ class Writer {
          const Interrupt& interrupt, std::chrono::milliseconds max_wait);
   // Ends the writes of write_later that have not begun.
   ~Writer();
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
 
   // See Database::write, write_later, prepare and write_bulk. Running work must not call these
   // functions; they throw unsupported.
