@@ -83,21 +83,18 @@ class Query {
 // Selects the rows of a table whose key is in [from, before) and that meet all conditions, in order
 // of key.
 struct TableScan {
-  struct AnyOf {
+  // The column has one of the values, or for a range, a value from the first until before the
+  // second.
+  struct Condition {
     std::string_view column;
     std::vector<std::int64_t> values;
-  };
-  struct Range {
-    std::string_view column;
-    std::int64_t from = 0;
-    std::int64_t before = 0;
+    bool is_range = false;
   };
   std::string_view table;
   std::vector<std::string_view> columns;
   std::int64_t from = 0;
   std::int64_t before = 0;
-  std::vector<AnyOf> conditions;
-  std::optional<Range> time;
+  std::vector<Condition> conditions;
 };
 
 // An INSERT of one row that does nothing if a unique value of the row is taken.
