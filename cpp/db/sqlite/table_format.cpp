@@ -15,24 +15,6 @@ constexpr std::size_t interior_header_size = 12;
 constexpr std::size_t leaf_header_size = 8;
 constexpr std::uint64_t max_record_size = 1'000'000'000;  // SQLite's own limit
 
-// Reads a variable-length integer and advances past it.
-std::uint64_t read_long_varint(const char*& at, const char* end) {
-  std::uint64_t number = 0;
-  for (int count = 1; at < end; ++count) {
-    const auto byte = static_cast<unsigned char>(*at++);
-    if (count == 9) return number << 8U | byte;
-    number = number << 7U | (byte & 0x7FU);
-    if (byte < 0x80) return number;
-  }
-  throw_damaged_page();
-}
-
-inline std::uint64_t read_varint(const char*& at, const char* end) {
-  // Most have one byte.
-  if (at < end && static_cast<unsigned char>(*at) < 0x80) return static_cast<unsigned char>(*at++);
-  return read_long_varint(at, end);
-}
-
 std::size_t size_of_type(std::uint64_t type) {
   constexpr std::array<std::size_t, 12> sizes{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
   if (type < sizes.size()) return sizes[type];
@@ -63,6 +45,17 @@ const char* cell_at(const TablePage& page, std::size_t header, std::size_t cell)
 
 void throw_damaged_page() {
   throw Error::damaged("a page of its file is not as SQLite writes it");
+}
+
+std::uint64_t read_long_varint(const char*& at, const char* end) {
+  std::uint64_t number = 0;
+  for (int count = 1; at < end; ++count) {
+    const auto byte = static_cast<unsigned char>(*at++);
+    if (count == 9) return number << 8U | byte;
+    number = number << 7U | (byte & 0x7FU);
+    if (byte < 0x80) return number;
+  }
+  throw_damaged_page();
 }
 
 std::optional<TableShape> TableShape::of(SqliteConnection& connection, std::string_view table) {

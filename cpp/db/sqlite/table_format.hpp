@@ -24,6 +24,14 @@ inline constexpr std::size_t max_levels = 20;  // of a b-tree
 // Throws the Error for a damaged store.
 [[noreturn]] void throw_damaged_page();
 
+// Reads a variable-length integer before `end` and advances past it.
+std::uint64_t read_long_varint(const char*& at, const char* end);
+inline std::uint64_t read_varint(const char*& at, const char* end) {
+  // Most have one byte.
+  if (at < end && static_cast<unsigned char>(*at) < 0x80) return static_cast<unsigned char>(*at++);
+  return read_long_varint(at, end);
+}
+
 // The columns of a table, and the first page of its b-tree.
 struct TableShape {
   std::vector<std::string> names;

@@ -83,24 +83,13 @@ PageAppender::PageAppender(int descriptor, NewPages& pages)
   buffer_.reserve(pages_a_run * page_size);
 }
 
-PageNumber PageAppender::next() {
+PageNumber PageAppender::append(const PageBytes& page) {
   if (run_.begin == run_.end) {
     flush();
-    run_ = following_.begin == 0 ? pages_.take() : std::exchange(following_, {});
+    run_ = pages_.take();
   }
-  return run_.begin;
-}
-
-PageNumber PageAppender::following() {
-  if (next() + 1 < run_.end) return run_.begin + 1;
-  if (following_.begin == 0) following_ = pages_.take();
-  return following_.begin;
-}
-
-void PageAppender::append(const PageBytes& page) {
-  next();
   buffer_.append(page.data(), page.size());
-  ++run_.begin;
+  return run_.begin++;
 }
 
 void PageAppender::replace(PageNumber page, const PageBytes& bytes) const {
@@ -116,7 +105,6 @@ void PageAppender::flush() {
 void PageAppender::finish() {
   flush();
   pages_.give_back(std::exchange(run_, {}));
-  pages_.give_back(std::exchange(following_, {}));
 }
 
 TreePage::TreePage(Kind kind) : kind_(kind) {
@@ -139,11 +127,8 @@ void TreePage::add(std::string_view cell) {
 
 std::string TreePage::take_last() {
   std::string cell(bytes_.data() + content_, last_size_);
-  std::memset(bytes_.data() + content_, 0, last_size_);
   content_ += last_size_;
   --cells_;
-  const std::size_t header = is_interior() ? interior_header : leaf_header;
-  write_number(bytes_.data() + header + 2 * cells_, 0, 2);
   return cell;
 }
 
@@ -174,18 +159,20 @@ const std::string& TreeWriter::cell_of(std::string_view head, std::string_view r
   return cell_.append(four_bytes(append_overflow(record.substr(local))));
 }
 
-// Writes overflow pages; returns the number of the first.
+// Writes overflow pages, the last one first, because each has the number of the next one; returns
+// the number of the first.
 PageNumber TreeWriter::append_overflow(std::string_view bytes) {
-  const PageNumber first = pages_.next();
+  PageNumber next = 0;
   while (!bytes.empty()) {
-    const std::string_view content = bytes.substr(0, overflow_content);
-    bytes.remove_prefix(content.size());
+    const std::size_t begin = (bytes.size() - 1) / overflow_content * overflow_content;
+    const std::string_view content = bytes.substr(begin);
     PageBytes page{};
+    write_number(page.data(), next, child_size);
     std::memcpy(page.data() + child_size, content.data(), content.size());
-    write_number(page.data(), bytes.empty() ? 0 : pages_.following(), child_size);
-    pages_.append(page);
+    next = pages_.append(page);
+    bytes.remove_suffix(content.size());
   }
-  return first;
+  return next;
 }
 
 void TreeWriter::add_row(std::int64_t key, std::string_view record) {
@@ -215,8 +202,7 @@ void TreeWriter::add_entry(std::string_view record) {
 }
 
 void TreeWriter::end_leaf(std::string divider) {
-  children_.push_back({pages_.next(), std::move(divider)});
-  pages_.append(leaf_.finish());
+  children_.push_back({pages_.append(leaf_.finish()), std::move(divider)});
   leaf_ = TreePage(kind_ == Kind::table ? TreePage::Kind::table_leaf : TreePage::Kind::index_leaf);
 }
 
@@ -258,8 +244,7 @@ std::vector<TreeWriter::Child> TreeWriter::write_level(const std::vector<Child>&
       pages_.replace(root, page.finish());
       return {};
     }
-    parents.push_back({pages_.next(), divider});
-    pages_.append(page.finish());
+    parents.push_back({pages_.append(page.finish()), divider});
   }
   return parents;
 }

@@ -47,11 +47,8 @@ class PageAppender {
  public:
   PageAppender(int descriptor, NewPages& pages);
 
-  // Returns the number that the next page will have.
-  PageNumber next();
-  // Returns the number that the page after the next one will have.
-  PageNumber following();
-  void append(const PageBytes& page);
+  // Returns the number of the page.
+  PageNumber append(const PageBytes& page);
   // Writes an existing page.
   void replace(PageNumber page, const PageBytes& bytes) const;
   // Writes the buffer, and returns the unused pages of the run.
@@ -62,9 +59,8 @@ class PageAppender {
 
   int descriptor_;
   NewPages& pages_;
-  PageRange run_;        // its unused pages
-  PageRange following_;  // the next run, if it has been allocated
-  std::string buffer_;   // the pages before `run_`
+  PageRange run_;       // its unused pages
+  std::string buffer_;  // the pages before `run_`
 };
 
 // A page of a b-tree that is being filled.
