@@ -12,6 +12,7 @@
 #include "db/sqlite/key_sorter.hpp"
 #include "db/sqlite/large_pages.hpp"
 #include "db/sqlite/record_format.hpp"
+#include "db/sqlite/table_format.hpp"
 #include "db/sqlite/tree_writer.hpp"
 
 namespace comptroller::db::sqlite {
@@ -59,14 +60,6 @@ class TableFiller {
   const std::vector<Index>& indexes() const { return indexes_; }
 
  private:
-  enum class Affinity : std::uint8_t { none, integer, text };
-  struct Column {
-    std::string name;
-    Affinity affinity = Affinity::none;
-    bool is_required = false;
-
-    friend bool operator==(const Column&, const Column&) = default;
-  };
   class Row;
   // A set of fingerprints with open addressing; 0 is a free slot.
   class Fingerprints {
@@ -95,9 +88,7 @@ class TableFiller {
                    const std::function<void()>& check_interrupt);
 
   std::string table_;
-  PageNumber root_ = 0;
-  std::vector<Column> columns_;
-  std::size_t key_column_ = 0;
+  TableShape shape_;
   std::size_t unique_column_ = 0;
   std::vector<Index> indexes_;
   std::vector<std::unique_ptr<KeySorter>> sorters_;  // of each index
