@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -13,7 +11,6 @@
 #include "db/sqlite/background.hpp"
 #include "db/sqlite/backup.hpp"
 #include "db/sqlite/buffered_files.hpp"
-#include "db/sqlite/file_header.hpp"
 #include "files/whole_file.hpp"
 #include "model/error.hpp"
 
@@ -27,28 +24,9 @@ constexpr int cache_kib = 16384;
 constexpr std::uint64_t rows_looked_up = 100;
 constexpr std::string_view is_not_null = " IS NOT NULL";
 
-[[noreturn]] void throw_unusable(int reason) {
-  throw Error::of_system(reason, "the private file of the load cannot be used");
-}
-
 [[noreturn]] void throw_unsound(const std::string& why) {
   throw Error(Code::internal, "the tables that were built are not sound: " + why +
                                   "; nothing was kept, load with COMPTROLLER_LOAD_BY_STATEMENTS=1");
-}
-
-std::uint32_t number_at(const std::string& header, std::size_t at) {
-  return read_number<std::uint32_t>(header.data() + at);
-}
-
-std::string read_header(int descriptor) {
-  std::string header(file_header_size, '\0');
-  const auto size = static_cast<std::int64_t>(file_header_size);
-  if (files::read_at(descriptor, header.data(), file_header_size, 0) != size) throw_unusable(EIO);
-  return header;
-}
-
-void write(int descriptor, std::string_view bytes, std::size_t at) {
-  if (const int failure = files::write_at(descriptor, bytes, at)) throw_unusable(failure);
 }
 
 // Throws if another file has the path of a connection.
@@ -131,35 +109,12 @@ bool PrivateCopy::copy(SqliteConnection& live) {
     const Backup backup = begin_backup(live, *connection_);
     while (step(backup, pages_a_step, live)) live.check_interrupt();
   }
-  if (!is_usual()) return false;
-  // Marks the copy as a file without a log.
-  write(descriptor_, std::string_view("\1\1", 2), write_version_at);
-  set_page_count(page_count());
+  NewPages pages(descriptor_);
+  if (!pages.is_usual()) return false;
+  pages.finish();
   connection_->set_private_copy(this);
   connection_->query("BEGIN").run();
   return true;
-}
-
-PageNumber PrivateCopy::page_count() const {
-  const std::string header = read_header(descriptor_);
-  if (number_at(header, change_counter_at) == number_at(header, valid_for_at)) {
-    return number_at(header, page_count_at);
-  }
-  throw Error(Code::internal, "the page count of the private file is not known");
-}
-
-// The change counter tells connections to discard their caches.
-void PrivateCopy::set_page_count(PageNumber pages) const {
-  const std::uint32_t change = number_at(read_header(descriptor_), change_counter_at) + 1;
-  write(descriptor_, four_bytes(change) + four_bytes(pages), change_counter_at);
-  write(descriptor_, four_bytes(change), valid_for_at);
-}
-
-bool PrivateCopy::is_usual() const {
-  const std::string header = read_header(descriptor_);
-  return read_number<std::uint16_t>(header.data() + page_size_at) == page_size &&
-         header[reserved_bytes_at] == 0 && number_at(header, schema_format_at) == 4 &&
-         number_at(header, largest_root_at) == 0 && number_at(header, encoding_at) == 1;
 }
 
 std::unique_ptr<TableFiller> PrivateCopy::start(std::string_view table) {
@@ -168,9 +123,9 @@ std::unique_ptr<TableFiller> PrivateCopy::start(std::string_view table) {
 
 void PrivateCopy::finish(std::unique_ptr<TableFiller> filler) {
   connection_->query("COMMIT").run();  // writes all its pages
-  NewPages pages(page_count());
-  filler->write(descriptor_, pages, [&] { connection_->check_interrupt(); });
-  set_page_count(pages.finish(descriptor_));
+  NewPages pages(descriptor_);
+  filler->write(pages, [&] { connection_->check_interrupt(); });
+  pages.finish();
   filled_ = std::move(filler);
   connection_->query("BEGIN").run();
 }

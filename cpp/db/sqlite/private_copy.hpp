@@ -46,9 +46,6 @@ class PrivateCopy {
   explicit PrivateCopy(std::string path) : path_(std::move(path)) {}
   bool open();
   bool copy(SqliteConnection& live);
-  bool is_usual() const;
-  PageNumber page_count() const;
-  void set_page_count(PageNumber pages) const;
   void verify();
   void verify_counts();
   void verify_order();

@@ -208,12 +208,11 @@ bool TableFiller::take_rows(TableFiller& other) {
   return true;
 }
 
-void TableFiller::write(int descriptor, NewPages& pages,
-                        const std::function<void()>& check_interrupt) {
+void TableFiller::write(NewPages& pages, const std::function<void()>& check_interrupt) {
   unique_values_ = {};
   std::atomic<std::size_t> next = 0;
   const auto write_trees = [&](const std::function<void()>& check) {
-    PageAppender appender(descriptor, pages);
+    PageAppender appender(pages);
     for (std::size_t tree = next++; tree <= indexes_.size(); tree = next++) {
       if (tree == 0) {
         write_rows(appender, check);

@@ -51,9 +51,9 @@ class TableFiller {
   // Takes all rows of a filler of the same table in another copy of the database, which gets no
   // more rows. Returns false if the tables differ.
   bool take_rows(TableFiller& other);
-  // Writes all trees, two at a time, into new pages of a file; their roots replace the empty roots.
+  // Writes all trees, two at a time, into new pages; their roots replace the empty roots.
   // The caller's thread calls `check_interrupt` regularly, which may throw.
-  void write(int descriptor, NewPages& pages, const std::function<void()>& check_interrupt);
+  void write(NewPages& pages, const std::function<void()>& check_interrupt);
 
   const std::string& table() const { return table_; }
   std::uint64_t rows() const { return rows_; }

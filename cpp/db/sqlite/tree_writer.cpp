@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "db/sqlite/file_header.hpp"
 #include "db/sqlite/record_format.hpp"
 #include "files/unnamed_file.hpp"
 #include "model/error.hpp"
@@ -29,12 +28,29 @@ constexpr std::size_t overflow_content = page_size - child_size;
   throw Error::of_system(reason, "the tables of the load cannot be written");
 }
 
-void write(int descriptor, std::string_view pages, PageNumber first) {
-  const std::uint64_t offset = std::uint64_t{first - 1} * page_size;
-  if (const int failure = files::write_at(descriptor, pages, offset)) throw_failure(failure);
+}  // namespace
+
+NewPages::NewPages(int descriptor) : descriptor_(descriptor) {
+  auto& bytes = header_.bytes;
+  if (files::read_at(descriptor, bytes.data(), bytes.size(), 0) != std::ssize(bytes)) {
+    throw_failure(EIO);
+  }
+  if (header_.number(change_counter_at) != header_.number(valid_for_at)) {
+    throw Error(Code::internal, "the page count of the private file is not known");
+  }
+  next_ = header_.number(page_count_at) + 1;
 }
 
-}  // namespace
+bool NewPages::is_usual() const {
+  return read_number<std::uint16_t>(header_.bytes.data() + page_size_at) == page_size &&
+         header_.bytes[reserved_bytes_at] == 0 && header_.number(schema_format_at) == 4 &&
+         header_.number(largest_root_at) == 0 && header_.number(encoding_at) == 1;
+}
+
+void NewPages::write(std::string_view pages, PageNumber first) const {
+  const std::uint64_t offset = std::uint64_t{first - 1} * page_size;
+  if (const int failure = files::write_at(descriptor_, pages, offset)) throw_failure(failure);
+}
 
 PageRange NewPages::take() {
   const std::lock_guard lock(mutex_);
@@ -57,29 +73,29 @@ void NewPages::give_back(PageRange unused) {
 
 // Writes the list pages: each has the number of the next one, the count of its pages, and their
 // numbers.
-PageNumber NewPages::finish(int descriptor) {
-  char header[file_header_size];
-  if (files::read_at(descriptor, header, sizeof header, 0) != std::ssize(header))
-    throw_failure(EIO);
-  auto first = read_number<PageNumber>(header + first_list_page_at);
-  auto count = read_number<PageNumber>(header + unused_pages_at);
+void NewPages::finish() {
+  PageNumber first = header_.number(first_list_page_at);
+  PageNumber count = header_.number(unused_pages_at);
   for (const PageRange& range : unused_) {
     std::string pages = four_bytes(first) + four_bytes(range.end - range.begin - 1);
     for (PageNumber page = range.begin + 1; page < range.end; ++page) pages += four_bytes(page);
     pages.resize((range.end - range.begin) * page_size);
-    write(descriptor, pages, range.begin);
+    write(pages, range.begin);
     first = range.begin;
     count += range.end - range.begin;
   }
-  const std::string list = four_bytes(first) + four_bytes(count);
-  if (const int failure = files::write_at(descriptor, list, first_list_page_at)) {
-    throw_failure(failure);
-  }
-  return next_ - 1 == lock_page ? next_ - 2 : next_ - 1;
+  header_.set(first_list_page_at, first);
+  header_.set(unused_pages_at, count);
+  header_.set(page_count_at, next_ - 1 == lock_page ? next_ - 2 : next_ - 1);
+  const std::uint32_t changes = header_.number(change_counter_at) + 1;
+  header_.set(change_counter_at, changes);
+  header_.set(valid_for_at, changes);
+  header_.bytes[write_version_at] = 1;  // the versions of a file without a log
+  header_.bytes[read_version_at] = 1;
+  write({header_.bytes.data(), header_.bytes.size()}, 1);
 }
 
-PageAppender::PageAppender(int descriptor, NewPages& pages)
-    : descriptor_(descriptor), pages_(pages) {
+PageAppender::PageAppender(NewPages& pages) : pages_(pages) {
   buffer_.reserve(pages_a_run * page_size);
 }
 
@@ -93,12 +109,12 @@ PageNumber PageAppender::append(const PageBytes& page) {
 }
 
 void PageAppender::replace(PageNumber page, const PageBytes& bytes) const {
-  write(descriptor_, std::string_view(bytes.data(), bytes.size()), page);
+  pages_.write({bytes.data(), bytes.size()}, page);
 }
 
 void PageAppender::flush() {
   if (buffer_.empty()) return;
-  write(descriptor_, buffer_, run_.begin - static_cast<PageNumber>(buffer_.size() / page_size));
+  pages_.write(buffer_, run_.begin - static_cast<PageNumber>(buffer_.size() / page_size));
   buffer_.clear();
 }
 
