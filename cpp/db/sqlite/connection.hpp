@@ -78,6 +78,7 @@ class SqliteConnection final : public Connection {
 
   // begin_filling fills tables of this copy from now on. It must outlive the connection.
   void set_private_copy(PrivateCopy* copy) { private_copy_ = copy; }
+  PrivateCopy* private_copy() const { return private_copy_; }
   // The running thread checks `interrupt`, and a statement ends with the exception that it throws.
   // By default statements are not interrupted. `interrupt` must outlive the connection.
   void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }

@@ -194,19 +194,13 @@ void PrivateCopy::verify_order() {
 int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
                        std::chrono::milliseconds max_wait) {
   connection_->query("COMMIT").run();
-  std::future<void> verified = run_in_background([this] {
+  const auto verify_all = [this] {
     verify();
     if (!filled_) return;
     verify_counts();
     verify_order();
-  });
-  const auto stop = [this](std::future<void>* future) {
-    while (future->valid() &&
-           future->wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout) {
-      sqlite3_interrupt(verifier_->handle());
-    }
   };
-  const std::unique_ptr<std::future<void>, decltype(stop)> stopped(&verified, stop);
+  WorkBeside verified(verify_all, [this] { sqlite3_interrupt(verifier_->handle()); });
   SqliteConnection target(path_, SQLITE_OPEN_READWRITE, buffered_files());
   target.set_interrupt(live.interrupt());
   target.keep_log();
@@ -233,10 +227,7 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
     }
 #endif
   }
-  while (verified.wait_for(std::chrono::milliseconds(10)) == std::future_status::timeout) {
-    live.check_interrupt();
-  }
-  verified.get();
+  verified.wait(std::chrono::milliseconds(10), [&] { live.check_interrupt(); });
   const int pages = sqlite3_backup_pagecount(backup.get());
   {
     const LockGuard guard(commit_lock, Clock::now() + max_wait);

@@ -224,18 +224,12 @@ void TableFiller::write(NewPages& pages, const std::function<void()>& check_inte
     appender.finish();
   };
   std::atomic<bool> is_stopped = false;
-  std::future<void> other = run_in_background([&] {
-    write_trees([&] {
-      if (is_stopped) throw Error(Code::unavailable, "the load was stopped");
-    });
-  });
-  const auto stop = [](std::atomic<bool>* flag) { *flag = true; };
-  const std::unique_ptr<std::atomic<bool>, decltype(stop)> stopped(&is_stopped, stop);
+  const auto check_stopped = [&] {
+    if (is_stopped) throw Error(Code::unavailable, "the load was stopped");
+  };
+  WorkBeside other([&] { write_trees(check_stopped); }, [&] { is_stopped = true; });
   write_trees(check_interrupt);
-  while (other.wait_for(std::chrono::milliseconds(10)) == std::future_status::timeout) {
-    check_interrupt();
-  }
-  other.get();
+  other.wait(std::chrono::milliseconds(10), check_interrupt);
 }
 
 void TableFiller::write_index(const Index& index, KeySorter& sorter, PageAppender& pages,

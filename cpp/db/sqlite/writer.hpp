@@ -71,7 +71,7 @@ class Writer {
   void write(const std::function<void(Connection&)>& work);
   void write_later(std::function<void(Connection&)> work,
                    std::function<void(std::exception_ptr)> done);
-  std::unique_ptr<Preparation> prepare(const Filling& filling);
+  Lease prepare(const Filling& filling);
   void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling);
   Commits commits() const;
 
