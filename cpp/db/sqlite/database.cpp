@@ -230,8 +230,8 @@ Health SqliteDatabase::health() {
   const Lease lease = reader();
   SqliteConnection& connection = sqlite(*lease);
   // An integrity check of SQLite 3.40 does not call the progress handler for seconds, but obeys
-  // sqlite3_interrupt.
-  const Uninterrupted scope(connection);
+  // sqlite3_interrupt, so this thread checks the interrupt.
+  connection.set_interrupt(nullptr);
   const auto check = [&] {
     Query query = connection.query("PRAGMA integrity_check");
     while (query.step()) {
