@@ -83,21 +83,18 @@ class Query {
 // Selects the rows of a table whose key is in [from, before) and that meet all conditions, in order
 // of key.
 struct TableScan {
-  struct AnyOf {
+  // The column has one of the values, or for a range, a value from the first until before the
+  // second.
+  struct Condition {
     std::string_view column;
     std::vector<std::int64_t> values;
-  };
-  struct Range {
-    std::string_view column;
-    std::int64_t from = 0;
-    std::int64_t before = 0;
+    bool is_range = false;
   };
   std::string_view table;
   std::vector<std::string_view> columns;
   std::int64_t from = 0;
   std::int64_t before = 0;
-  std::vector<AnyOf> conditions;
-  std::optional<Range> time;
+  std::vector<Condition> conditions;
 };
 
 // An INSERT of one row that does nothing if a unique value of the row is taken.
@@ -152,8 +149,8 @@ class Connection {
   // bulk write, which must call end_filling before it ends, or keeps nothing. Before end_filling,
   // statements may not see the inserted rows, or may lack the secondary indexes of the table.
   virtual void begin_filling(std::string_view table) = 0;
-  // Takes over the filling that was begun on the connection of a preparation; see
-  // Database::prepare. Returns false if it cannot; the connection must then keep nothing.
+  // Takes over the filling that was begun on the connection of Database::prepare. Returns false if
+  // it cannot; the connection must then keep nothing.
   virtual bool continue_filling(Connection& /*prepared*/) { return false; }
   // Afterwards all rows and indexes are in place.
   virtual void end_filling() = 0;
@@ -197,20 +194,12 @@ struct Health {
   std::vector<std::string> findings;  // the damage found
 };
 
-// The first part of a bulk write, which needs no writer. For the thread that began it.
-class Preparation {
- public:
-  virtual ~Preparation() = default;
-  // A private copy of the database, in a transaction.
-  virtual Connection& connection() = 0;
-};
-
 // The table that a bulk write fills, and how it begins.
 struct Filling {
-  std::string_view table;           // empty: none
-  std::uint64_t bytes = 0;          // approximate size of the input
-  Preparation* prepared = nullptr;  // the first part of the write, if it was prepared
-  bool is_patient = false;          // waits longer for other writers
+  std::string_view table;          // empty: none
+  std::uint64_t bytes = 0;         // approximate size of the input
+  Connection* prepared = nullptr;  // of Database::prepare, if the write was prepared
+  bool is_patient = false;         // waits longer for other writers
 };
 
 // Counts of committed writes, without bulk writes.
@@ -248,13 +237,14 @@ class Database {
                            std::function<void(std::exception_ptr)> done) = 0;
 
   // Begins a bulk write on a private copy, so that other writes continue while it begins to fill
-  // the table. Returns nullptr if the driver cannot. This thread must not write before the
-  // preparation ends, except by write_bulk.
-  virtual std::unique_ptr<Preparation> prepare(const Filling& filling) = 0;
+  // the table. Lends a connection to the copy, in a transaction, for this thread; null if the
+  // driver cannot. This thread must not write before it returns the connection, except by
+  // write_bulk.
+  virtual Lease prepare(const Filling& filling) = 0;
 
   // Runs a bulk write, alone in its transaction and without a limit on its duration. `work` returns
   // whether to keep its changes. A driver may choose how to fill the table of `filling` if it is
-  // empty. The connection of a prepared write is that of the preparation, unless there were other
+  // empty. The connection of a prepared write is that of `prepare`, unless there were other
   // writes since; a later state of the database must then continue the filling.
   virtual void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) = 0;
   void write_bulk(const std::function<bool(Connection&)>& work) { write_bulk(work, {}); }

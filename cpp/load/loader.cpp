@@ -132,9 +132,9 @@ class Loader {
     filling_.is_patient = is_consumed_;
     prepared_ = service_.database()->prepare(filling_);
     if (!prepared_) return false;
-    prepared_->connection().symbols().leave_gap(symbols_of_others);
-    begin_filling(prepared_->connection());
-    begin(prepared_->connection());
+    prepared_->symbols().leave_gap(symbols_of_others);
+    begin_filling(*prepared_);
+    begin(*prepared_);
     take_lines(Clock::time_point::max());
     return true;
   }
@@ -169,7 +169,7 @@ class Loader {
     if (!prepared_) {
       begin_filling(connection);
       begin(connection);
-    } else if (&connection != &prepared_->connection() && !continue_on(connection)) {
+    } else if (&connection != prepared_.get() && !continue_on(connection)) {
       is_outdated_ = true;
       return;
     }
@@ -193,7 +193,7 @@ class Loader {
   // Moves what was prepared to a later state of the database. Returns false if it cannot, or if the
   // state does not allow the same lines.
   bool continue_on(db::Connection& connection) {
-    db::Connection& before = prepared_->connection();
+    db::Connection& before = *prepared_;
     if (!connection.symbols().add_new(before.symbols())) return false;
     store::defer_operator_indexes(connection);
     store::add_customers_of(connection, before);
@@ -331,7 +331,7 @@ class Loader {
   const LoadOptions& options_;
   bool may_prepare_;
   db::Filling filling_;
-  std::unique_ptr<db::Preparation> prepared_;
+  db::Lease prepared_;
   std::unique_ptr<service::Ingestion> ingestion_;
   bool is_outdated_ = false;
   bool is_consumed_ = false;  // a failed load would lose the lines of a stream

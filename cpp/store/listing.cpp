@@ -240,7 +240,7 @@ std::optional<Merge> Listing::merge_by_prefix(const Prefix& prefix, const PageQu
 
 std::optional<db::TableScan> Listing::table_scan(std::int64_t from, std::int64_t before) const {
   if (!conditions_.empty()) return std::nullopt;
-  db::TableScan scan{table_, db::split_select_list(columns_), from, before, {}, {}};
+  db::TableScan scan{table_, db::split_select_list(columns_), from, before, {}};
   const auto add = [&](std::string_view column, const std::vector<Value>& values) {
     std::vector<std::int64_t> numbers;
     for (const Value& value : values) {
@@ -261,7 +261,9 @@ std::optional<db::TableScan> Listing::table_scan(std::int64_t from, std::int64_t
       return std::nullopt;
     }
   }
-  if (range_ != TimeRange{}) scan.time = {by_time_.time, range_.from, range_.before};
+  if (range_ != TimeRange{}) {
+    scan.conditions.push_back({by_time_.time, {range_.from, range_.before}, true});
+  }
   return scan;
 }
 

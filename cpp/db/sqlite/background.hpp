@@ -1,7 +1,10 @@
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <future>
 #include <system_error>
+#include <utility>
 
 namespace comptroller::db::sqlite {
 
@@ -15,5 +18,32 @@ std::future<void> run_in_background(Work work) {
     return std::async(std::launch::deferred, work);
   }
 }
+
+// Work in a thread of its own, which is stopped if the caller's part fails. For one thread.
+class WorkBeside {
+ public:
+  // `stop` makes the work end soon. It is called repeatedly, because it may have no effect before
+  // the work begins.
+  WorkBeside(const std::function<void()>& work, std::function<void()> stop)
+      : stop_(std::move(stop)), done_(run_in_background(work)) {}
+  ~WorkBeside() {
+    constexpr std::chrono::milliseconds pause{1};
+    while (done_.valid() && done_.wait_for(pause) == std::future_status::timeout) stop_();
+  }
+
+  // Returns when the work has ended, or throws its exception. Meanwhile it calls `check`, which may
+  // throw, at once and after each pause.
+  void wait(std::chrono::milliseconds pause, const std::function<void()>& check) {
+    for (std::chrono::milliseconds next{0}; done_.wait_for(next) == std::future_status::timeout;
+         next = pause) {
+      check();
+    }
+    done_.get();
+  }
+
+ private:
+  std::function<void()> stop_;
+  std::future<void> done_;
+};
 
 }  // namespace comptroller::db::sqlite

@@ -8,10 +8,7 @@
 
 namespace comptroller::db::sqlite {
 
-struct FinishBackup {
-  void operator()(sqlite3_backup* backup) const { sqlite3_backup_finish(backup); }
-};
-using Backup = std::unique_ptr<sqlite3_backup, FinishBackup>;
+using Backup = std::unique_ptr<sqlite3_backup, Release<sqlite3_backup_finish>>;
 
 inline constexpr int pages_a_step = 256;  // 1 MiB
 

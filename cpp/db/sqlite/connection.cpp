@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <thread>
 #include <utility>
 
+#include "db/sqlite/private_copy.hpp"
 #include "db/sqlite/table_filler.hpp"
 #include "model/error.hpp"
 
@@ -123,14 +125,8 @@ int SqliteConnection::on_busy(void* connection, int count) noexcept {
 
 void SqliteConnection::check_interrupt() {
   if (interrupt_ == nullptr) return;
-  const auto now = Clock::now();
-  // The callback may wait for other threads, so a new statement is not interrupted at once. A
-  // sequence of short statements counts as one long statement.
-  const bool has_just_begun = queries_ != checked_queries_ && now - called_ >= check_interval;
-  checked_queries_ = queries_;
-  called_ = now;
-  if (has_just_begun) checked_ = now;
   interrupt_->check_open();
+  const auto now = Clock::now();
   if (now >= deadline_) {
     throw Error(Code::unavailable, "the write took too long and was undone; try again later");
   }
@@ -152,12 +148,14 @@ void SqliteConnection::forget_snapshot() noexcept {
 
 void SqliteConnection::end_snapshot() noexcept {
   forget_snapshot();
-  const Uninterrupted scope(*this);
+  // A COMMIT that succeeded must not be reported as interrupted.
+  const Interrupt* const interrupt = std::exchange(interrupt_, nullptr);
   try {
     query("COMMIT").run();
   } catch (const std::exception&) {  // the transaction only read
     roll_back();
   }
+  interrupt_ = interrupt;
 }
 
 void SqliteConnection::roll_back() noexcept {
@@ -217,24 +215,69 @@ std::optional<Query> SqliteConnection::rows_by_key(std::string_view table,
     if (!is_cache_of_snapshot_) return std::nullopt;
   }
   // The pages of one row must stay in memory while its values are in use.
-  const auto is_in_use = [](const auto& each) { return each->rows && each->rows->is_in_use(); };
+  const auto is_in_use = [](const auto& each) { return each.rows && each.rows->is_in_use(); };
   if (std::ranges::any_of(lookups_, is_in_use)) return std::nullopt;
   if (schema_of_lookups_ != page_cache_->schema_version() || lookups_.size() == max_lookups) {
     lookups_.clear();
     schema_of_lookups_ = page_cache_->schema_version();
   }
   auto found = std::ranges::find_if(
-      lookups_, [&](const auto& each) { return each->columns == columns && each->table == table; });
+      lookups_, [&](const auto& each) { return each.columns == columns && each.table == table; });
   if (found == lookups_.end()) {
-    auto rows = RowLookup::make(*this, *page_cache_, table, columns);
-    lookups_.push_back(std::make_unique<Lookup>(
-        Lookup{std::string(table), std::string(columns), std::move(rows)}));
-    found = std::prev(lookups_.end());
+    found = lookups_.insert(found, {std::string(table), std::string(columns),
+                                    RowLookup::make(*this, *page_cache_, table, columns)});
   }
-  auto& rows = (*found)->rows;
-  if (!rows) return std::nullopt;
-  rows->use();
-  return Query(*rows);
+  if (!found->rows) return std::nullopt;
+  found->rows->use();
+  return Query(*found->rows);
+}
+
+std::vector<Insertion> SqliteConnection::insert_new(const InsertStatement& statement,
+                                                    std::size_t rows, const BindRow& bind) {
+  if (filler_ && filler_->fills(statement.table)) return filler_->insert(statement, rows, bind);
+  return Connection::insert_new(statement, rows, bind);
+}
+
+// Fills an empty table of a private copy by writing its b-trees. Otherwise the indexes are built
+// after the table is filled, which is faster than updating them row by row.
+void SqliteConnection::begin_filling(std::string_view table) {
+  if (private_copy_ != nullptr) filler_ = private_copy_->start(table);
+  if (filler_) return;
+  if (query("SELECT 1 FROM " + std::string(table) + " LIMIT 1").step()) return;
+  std::string drops;
+  {
+    // Indexes without SQL belong to UNIQUE constraints of the table, by which records are found.
+    Query indexes = query(
+        "SELECT group_concat('DROP INDEX ' || name, ';'), group_concat(sql, ';') FROM sqlite_schema"
+        " WHERE type = 'index' AND tbl_name = $table AND sql IS NOT NULL");
+    indexes.bind("$table", Value::of(table)).step();
+    drops = indexes.column(0).bytes;
+    dropped_indexes_.append(indexes.column(1).bytes).append(";");
+  }
+  execute(drops);
+}
+
+bool SqliteConnection::continue_filling(Connection& prepared) {
+  TableFiller* const before = static_cast<SqliteConnection&>(prepared).filler_.get();
+  if (private_copy_ == nullptr || before == nullptr) return false;
+  filler_ = private_copy_->start(before->table());
+  return filler_ && filler_->take_rows(*before);
+}
+
+void SqliteConnection::end_filling() {
+  if (filler_) return private_copy_->finish(std::move(filler_));
+  if (dropped_indexes_.empty()) return;
+  // A small sorter often hands its rows to another thread. A sorter as large as the cache would
+  // sort at the end, on one thread.
+  const std::string cache =
+      "PRAGMA cache_size = " + std::to_string(read_number("PRAGMA cache_size"));
+  const auto restore = [&](SqliteConnection* connection) {
+    sqlite3_exec(connection->handle(), cache.c_str(), nullptr, nullptr, nullptr);
+  };
+  const std::unique_ptr<SqliteConnection, decltype(restore)> restored(this, restore);
+  execute("PRAGMA cache_size = -8192");
+  execute(dropped_indexes_);
+  dropped_indexes_.clear();
 }
 
 }  // namespace comptroller::db::sqlite

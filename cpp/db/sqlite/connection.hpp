@@ -4,10 +4,10 @@
 #include <sqlite3.h>
 
 #include <exception>
+#include <list>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "db/database.hpp"
 #include "db/sqlite/interrupt.hpp"
@@ -28,10 +28,6 @@ std::string immutable_uri(const std::string& path);
 // Returns the path as a URI of a file that only the caller uses, which SQLite opens without locks.
 std::string private_uri(const std::string& path);
 
-struct CloseConnection {
-  void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
-};
-
 class PrivateCopy;
 class TableFiller;
 
@@ -41,10 +37,7 @@ class SqliteConnection final : public Connection {
   SqliteConnection(const std::string& path, int flags, const char* vfs = nullptr);
   ~SqliteConnection() override;
 
-  Query query(std::string_view sql) override {
-    ++queries_;
-    return Query(statements_.take(*this, sql));
-  }
+  Query query(std::string_view sql) override { return Query(statements_.take(*this, sql)); }
   std::optional<Query> scan(const TableScan& scan) override;
   std::optional<Query> rows_by_key(std::string_view table, std::string_view columns) override;
   void execute(const std::string& sql) override;
@@ -82,9 +75,14 @@ class SqliteConnection final : public Connection {
 
   // begin_filling fills tables of this copy from now on. It must outlive the connection.
   void set_private_copy(PrivateCopy* copy) { private_copy_ = copy; }
+  PrivateCopy* private_copy() const { return private_copy_; }
   // The running thread checks `interrupt`, and a statement ends with the exception that it throws.
-  // By default statements are not interrupted. `interrupt` must outlive the connection.
-  void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
+  // By default statements are not interrupted. `interrupt` must outlive the connection. Its
+  // callback may wait for other threads, so it is first called after check_interval.
+  void set_interrupt(const Interrupt* interrupt) {
+    interrupt_ = interrupt;
+    checked_ = Clock::now();
+  }
   const Interrupt* interrupt() const { return interrupt_; }
   // No lock of another program is awaited after the deadline, and a statement that can be
   // interrupted then ends with unavailable.
@@ -113,7 +111,7 @@ class SqliteConnection final : public Connection {
     std::optional<RowLookup> rows;  // nullopt if only SQL can evaluate the columns
   };
 
-  std::unique_ptr<sqlite3, CloseConnection> handle_;
+  std::unique_ptr<sqlite3, Release<sqlite3_close_v2>> handle_;
   StatementCache statements_;
   std::optional<bool> has_log_;  // whether pages can be read; see has_log()
   // The last commit before the snapshot, until its rows are first read by key; nullopt if only SQL
@@ -123,7 +121,7 @@ class SqliteConnection final : public Connection {
   std::optional<PageScan> page_scan_;
   std::unique_ptr<PageCache> page_cache_;
   bool is_cache_of_snapshot_ = false;
-  std::vector<std::unique_ptr<Lookup>> lookups_;
+  std::list<Lookup> lookups_;
   std::uint32_t schema_of_lookups_ = 0;
   std::string dropped_indexes_;          // statements that create them again
   PrivateCopy* private_copy_ = nullptr;  // the owner of this connection
@@ -131,28 +129,8 @@ class SqliteConnection final : public Connection {
   const Interrupt* interrupt_ = nullptr;
   Deadline deadline_ = Deadline::max();
   Deadline busy_until_{};
-  std::exception_ptr thrown_;  // by a callback; thrown again after SQLite returned
-  unsigned queries_ = 0;
-  unsigned checked_queries_ = 0;  // queries_ at the last callback
-  Clock::time_point called_{};    // the last callback
-  Clock::time_point checked_{};   // the last call of interrupt_
-};
-
-// Prevents interruption of a connection until the end of the scope: a COMMIT that succeeded must
-// not be reported as interrupted.
-class Uninterrupted {
- public:
-  explicit Uninterrupted(SqliteConnection& connection)
-      : connection_(connection), interrupt_(connection.interrupt()) {
-    connection_.set_interrupt(nullptr);
-  }
-  ~Uninterrupted() { connection_.set_interrupt(interrupt_); }
-  Uninterrupted(const Uninterrupted&) = delete;
-  Uninterrupted& operator=(const Uninterrupted&) = delete;
-
- private:
-  SqliteConnection& connection_;
-  const Interrupt* interrupt_;
+  std::exception_ptr thrown_;    // by a callback; thrown again after SQLite returned
+  Clock::time_point checked_{};  // the last call of the callback of interrupt_
 };
 
 }  // namespace comptroller::db::sqlite

@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <system_error>
 
+#include "db/sqlite/background.hpp"
 #include "db/sqlite/backup.hpp"
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/lock_file.hpp"
@@ -58,9 +58,7 @@ class SqliteDatabase final : public Database {
                    std::function<void(std::exception_ptr)> done) override {
     writer().write_later(std::move(work), std::move(done));
   }
-  std::unique_ptr<Preparation> prepare(const Filling& filling) override {
-    return writer().prepare(filling);
-  }
+  Lease prepare(const Filling& filling) override { return writer().prepare(filling); }
   void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) override {
     writer().write_bulk(work, filling);
   }
@@ -228,39 +226,22 @@ std::vector<std::string> mapped_copies() {
   return {paths.begin(), paths.end()};
 }
 
-// Runs `work` on another thread, and interrupts it if the connection's interrupt throws on this
-// thread. An integrity check of SQLite 3.40 does not call the progress handler for seconds, but
-// obeys sqlite3_interrupt.
-void run_interruptibly(SqliteConnection& connection, const std::function<void()>& work) {
-  const Interrupt& interrupt = *connection.interrupt();
-  const Uninterrupted scope(connection);
-  std::exception_ptr interrupted;
-  std::future<void> done = std::async(std::launch::async, work);
-  std::chrono::milliseconds pause{0};
-  while (done.wait_for(pause) == std::future_status::timeout) {
-    try {
-      if (!interrupted) interrupt.check();
-    } catch (...) {
-      interrupted = std::current_exception();
-    }
-    // Repeated, because it has no effect before the statement begins.
-    if (interrupted) sqlite3_interrupt(connection.handle());
-    pause = interrupted ? std::chrono::milliseconds(1) : check_interval;
-  }
-  if (interrupted) std::rethrow_exception(interrupted);
-  done.get();
-}
-
 Health SqliteDatabase::health() {
   Health health{std::string("SQLite ") + sqlite3_libversion(), mapped_copies(), {}};
   const Lease lease = reader();
-  run_interruptibly(sqlite(*lease), [&] {
-    Query query = lease->query("PRAGMA integrity_check");
+  SqliteConnection& connection = sqlite(*lease);
+  // An integrity check of SQLite 3.40 does not call the progress handler for seconds, but obeys
+  // sqlite3_interrupt, so this thread checks the interrupt.
+  connection.set_interrupt(nullptr);
+  const auto check = [&] {
+    Query query = connection.query("PRAGMA integrity_check");
     while (query.step()) {
       const std::string_view finding = query.column(0).bytes;
       if (finding != "ok") health.findings.emplace_back(finding);
     }
-  });
+  };
+  WorkBeside checking(check, [&] { sqlite3_interrupt(connection.handle()); });
+  checking.wait(check_interval, [&] { interrupt_.check(); });
   return health;
 }
 

@@ -2,6 +2,7 @@
 // numbers are big-endian.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,8 +12,9 @@ namespace comptroller::db::sqlite {
 inline constexpr std::size_t file_header_size = 100;
 
 // The offsets of its members.
-inline constexpr std::size_t page_size_at = 16;      // 1: 65536
-inline constexpr std::size_t write_version_at = 18;  // the read version follows
+inline constexpr std::size_t page_size_at = 16;  // 1: 65536
+inline constexpr std::size_t write_version_at = 18;
+inline constexpr std::size_t read_version_at = 19;
 inline constexpr std::size_t reserved_bytes_at = 20;
 inline constexpr std::size_t change_counter_at = 24;
 inline constexpr std::size_t page_count_at = 28;
@@ -44,5 +46,16 @@ inline std::string four_bytes(std::uint32_t number) {
   write_number(bytes.data(), number, bytes.size());
   return bytes;
 }
+
+struct FileHeader {
+  std::array<char, file_header_size> bytes{};
+
+  std::uint32_t number(std::size_t at) const {
+    return read_number<std::uint32_t>(bytes.data() + at);
+  }
+  void set(std::size_t at, std::uint32_t number) {
+    write_number(bytes.data() + at, number, sizeof number);
+  }
+};
 
 }  // namespace comptroller::db::sqlite

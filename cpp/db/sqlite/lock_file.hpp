@@ -25,8 +25,6 @@ class LockFile {
   // locking is a no-op until another process has created the file.
   LockFile(std::string path, Purpose purpose, bool is_optional);
   ~LockFile();
-  LockFile(const LockFile&) = delete;
-  LockFile& operator=(const LockFile&) = delete;
 
  private:
   friend class LockGuard;

@@ -32,16 +32,11 @@ std::optional<PageScan> PageScan::make(SqliteConnection& connection, Pages& page
     columns.push_back(*column);
   }
   std::vector<Condition> conditions;
-  for (const TableScan::AnyOf& any_of : scan.conditions) {
-    const auto column = position(any_of.column);
+  for (const auto& [name, values, is_range] : scan.conditions) {
+    const auto column = position(name);
     if (!column) return std::nullopt;
-    conditions.push_back({*column, false, any_of.values});
-    std::ranges::sort(conditions.back().values);
-  }
-  if (scan.time) {
-    const auto column = position(scan.time->column);
-    if (!column) return std::nullopt;
-    conditions.push_back({*column, true, {scan.time->from, scan.time->before}});
+    conditions.push_back({*column, values, is_range});
+    if (!is_range) std::ranges::sort(conditions.back().values);
   }
   PageScan rows(connection, pages,
                 RecordReader(count, shape->key, [&pages](auto&&... of) { pages.read(of...); }));

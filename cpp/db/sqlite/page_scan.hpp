@@ -9,7 +9,7 @@
 
 #include "db/database.hpp"
 #include "db/sqlite/pages.hpp"
-#include "db/sqlite/partial_statement.hpp"
+#include "db/sqlite/statement.hpp"
 #include "db/sqlite/table_format.hpp"
 
 namespace comptroller::db::sqlite {
@@ -32,8 +32,8 @@ class PageScan final : public PartialStatement {
  private:
   struct Condition {
     std::size_t column = 0;
-    bool is_range = false;             // from the first value until before the second
     std::vector<std::int64_t> values;  // in order
+    bool is_range = false;
   };
   // A page whose subtree has the keys in (after, last].
   struct Child {

@@ -3,8 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <tuple>
@@ -12,7 +11,6 @@
 #include "db/sqlite/background.hpp"
 #include "db/sqlite/backup.hpp"
 #include "db/sqlite/buffered_files.hpp"
-#include "db/sqlite/file_header.hpp"
 #include "files/whole_file.hpp"
 #include "model/error.hpp"
 
@@ -26,28 +24,9 @@ constexpr int cache_kib = 16384;
 constexpr std::uint64_t rows_looked_up = 100;
 constexpr std::string_view is_not_null = " IS NOT NULL";
 
-[[noreturn]] void throw_unusable(int reason) {
-  throw Error::of_system(reason, "the private file of the load cannot be used");
-}
-
 [[noreturn]] void throw_unsound(const std::string& why) {
   throw Error(Code::internal, "the tables that were built are not sound: " + why +
                                   "; nothing was kept, load with COMPTROLLER_LOAD_BY_STATEMENTS=1");
-}
-
-std::uint32_t number_at(const std::string& header, std::size_t at) {
-  return read_number<std::uint32_t>(header.data() + at);
-}
-
-std::string read_header(int descriptor) {
-  std::string header(file_header_size, '\0');
-  const auto size = static_cast<std::int64_t>(file_header_size);
-  if (files::read_at(descriptor, header.data(), file_header_size, 0) != size) throw_unusable(EIO);
-  return header;
-}
-
-void write(int descriptor, std::string_view bytes, std::size_t at) {
-  if (const int failure = files::write_at(descriptor, bytes, at)) throw_unusable(failure);
 }
 
 // Throws if another file has the path of a connection.
@@ -68,27 +47,6 @@ std::unique_ptr<SqliteConnection> open_private(const std::string& path, const ch
   connection->execute("PRAGMA cache_size = -" + std::to_string(cache_kib));
   return connection;
 }
-
-// Makes the disk write a file while more is added to it, so that the fsync takes less time.
-class EarlyWriting {
- public:
-  explicit EarlyWriting(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  ~EarlyWriting() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  EarlyWriting(const EarlyWriting&) = delete;
-  EarlyWriting& operator=(const EarlyWriting&) = delete;
-
-  void begin() const {
-#ifdef SYNC_FILE_RANGE_WRITE
-    if (descriptor_ >= 0) ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
-#endif
-  }
-
- private:
-  int descriptor_;
-};
 
 bool is_switched_off() {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): comptroller never changes the environment
@@ -151,35 +109,12 @@ bool PrivateCopy::copy(SqliteConnection& live) {
     const Backup backup = begin_backup(live, *connection_);
     while (step(backup, pages_a_step, live)) live.check_interrupt();
   }
-  if (!is_usual()) return false;
-  // Marks the copy as a file without a log.
-  write(descriptor_, std::string_view("\1\1", 2), write_version_at);
-  set_page_count(page_count());
+  NewPages pages(descriptor_);
+  if (!pages.is_usual()) return false;
+  pages.finish();
   connection_->set_private_copy(this);
   connection_->query("BEGIN").run();
   return true;
-}
-
-PageNumber PrivateCopy::page_count() const {
-  const std::string header = read_header(descriptor_);
-  if (number_at(header, change_counter_at) == number_at(header, valid_for_at)) {
-    return number_at(header, page_count_at);
-  }
-  throw Error(Code::internal, "the page count of the private file is not known");
-}
-
-// The change counter tells connections to discard their caches.
-void PrivateCopy::set_page_count(PageNumber pages) const {
-  const std::uint32_t change = number_at(read_header(descriptor_), change_counter_at) + 1;
-  write(descriptor_, four_bytes(change) + four_bytes(pages), change_counter_at);
-  write(descriptor_, four_bytes(change), valid_for_at);
-}
-
-bool PrivateCopy::is_usual() const {
-  const std::string header = read_header(descriptor_);
-  return read_number<std::uint16_t>(header.data() + page_size_at) == page_size &&
-         header[reserved_bytes_at] == 0 && number_at(header, schema_format_at) == 4 &&
-         number_at(header, largest_root_at) == 0 && number_at(header, encoding_at) == 1;
 }
 
 std::unique_ptr<TableFiller> PrivateCopy::start(std::string_view table) {
@@ -188,9 +123,9 @@ std::unique_ptr<TableFiller> PrivateCopy::start(std::string_view table) {
 
 void PrivateCopy::finish(std::unique_ptr<TableFiller> filler) {
   connection_->query("COMMIT").run();  // writes all its pages
-  NewPages pages(page_count());
-  filler->write(descriptor_, pages, [&] { connection_->check_interrupt(); });
-  set_page_count(pages.finish(descriptor_));
+  NewPages pages(descriptor_);
+  filler->write(pages, [&] { connection_->check_interrupt(); });
+  pages.finish();
   filled_ = std::move(filler);
   connection_->query("BEGIN").run();
 }
@@ -259,19 +194,13 @@ void PrivateCopy::verify_order() {
 int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
                        std::chrono::milliseconds max_wait) {
   connection_->query("COMMIT").run();
-  std::future<void> verified = run_in_background([this] {
+  const auto verify_all = [this] {
     verify();
     if (!filled_) return;
     verify_counts();
     verify_order();
-  });
-  const auto stop = [this](std::future<void>* future) {
-    while (future->valid() &&
-           future->wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout) {
-      sqlite3_interrupt(verifier_->handle());
-    }
   };
-  const std::unique_ptr<std::future<void>, decltype(stop)> stopped(&verified, stop);
+  WorkBeside verified(verify_all, [this] { sqlite3_interrupt(verifier_->handle()); });
   SqliteConnection target(path_, SQLITE_OPEN_READWRITE, buffered_files());
   target.set_interrupt(live.interrupt());
   target.keep_log();
@@ -286,16 +215,19 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
         "another program wrote to the store, or truncated its log, during the load; nothing was "
         "kept, try again");
   }
-  const EarlyWriting log(path_ + "-wal");
+  const std::unique_ptr<std::FILE, Release<std::fclose>> log(
+      std::fopen((path_ + "-wal").c_str(), "re"));
   for (int steps = 1; sqlite3_backup_remaining(backup.get()) > pages_a_step; ++steps) {
     live.check_interrupt();
     step(backup, pages_a_step, target);
-    if (steps % steps_between_writes == 0) log.begin();
+#ifdef SYNC_FILE_RANGE_WRITE
+    // The disk writes the log while more is added to it, so that the fsync takes less time.
+    if (log && steps % steps_between_writes == 0) {
+      ::sync_file_range(::fileno(log.get()), 0, 0, SYNC_FILE_RANGE_WRITE);
+    }
+#endif
   }
-  while (verified.wait_for(std::chrono::milliseconds(10)) == std::future_status::timeout) {
-    live.check_interrupt();
-  }
-  verified.get();
+  verified.wait(std::chrono::milliseconds(10), [&] { live.check_interrupt(); });
   const int pages = sqlite3_backup_pagecount(backup.get());
   {
     const LockGuard guard(commit_lock, Clock::now() + max_wait);

@@ -19,8 +19,6 @@ inline constexpr const char* private_copy_suffix = "-filling";
 class PrivateCopy {
  public:
   ~PrivateCopy();
-  PrivateCopy(const PrivateCopy&) = delete;
-  PrivateCopy& operator=(const PrivateCopy&) = delete;
 
   // Whether `make` may succeed: there is a table to fill, the input is not small, and the
   // environment does not have COMPTROLLER_LOAD_BY_STATEMENTS=1.
@@ -48,9 +46,6 @@ class PrivateCopy {
   explicit PrivateCopy(std::string path) : path_(std::move(path)) {}
   bool open();
   bool copy(SqliteConnection& live);
-  bool is_usual() const;
-  PageNumber page_count() const;
-  void set_page_count(PageNumber pages) const;
   void verify();
   void verify_counts();
   void verify_order();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "db/sqlite/record_format.hpp"
+#include "db/sqlite/table_format.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -28,7 +29,7 @@ bool RecordFile::Cursor::next() {
   if (left() < max_varint_size) fill(max_varint_size);
   if (left() == 0) return false;
   const char* at = buffer_.data() + at_;
-  const auto size = static_cast<std::size_t>(take_varint(at));
+  const auto size = static_cast<std::size_t>(read_varint(at, at + left()));
   at_ = static_cast<std::size_t>(at - buffer_.data());
   if (left() < size) fill(size);
   record_ = std::string_view(buffer_).substr(at_, size);

@@ -53,9 +53,7 @@ Serial serial_of(const Value& value) {
 }
 
 std::size_t varint_length(std::uint64_t value) {
-  if (value < 0x80) return 1;
-  if (value >> 56U != 0) return max_varint_size;
-  return (static_cast<std::size_t>(std::bit_width(value)) + 6) / 7;
+  return (static_cast<std::size_t>(std::bit_width(value | 1U)) + 6) / 7;
 }
 
 }  // namespace
@@ -65,35 +63,19 @@ char* put_varint(char* out, std::uint64_t value) {
     *out = static_cast<char>(value);
     return out + 1;
   }
-  const std::size_t length = varint_length(value);
-  std::size_t last = length - 1;
-  if (length == max_varint_size) {  // its last byte has eight bits
-    out[last--] = static_cast<char>(value);
-    value >>= 8U;
-    out[last] = static_cast<char>(value | 0x80U);
-  } else {
-    out[last] = static_cast<char>(value & 0x7FU);
-  }
+  std::size_t last = varint_length(value) - 1;
+  char* const end = out + last + 1;
+  out[last] = static_cast<char>(value & 0x7FU);
   while (last-- > 0) {
     value >>= 7U;
     out[last] = static_cast<char>(value | 0x80U);
   }
-  return out + length;
+  return end;
 }
 
 void append_varint(std::string& out, std::uint64_t value) {
   char bytes[max_varint_size];
   out.append(bytes, put_varint(bytes, value));
-}
-
-std::uint64_t take_varint(const char*& at) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 1; i < max_varint_size; ++i) {
-    const auto byte = static_cast<unsigned char>(*at++);
-    value = value << 7U | (byte & 0x7FU);
-    if (byte < 0x80) return value;
-  }
-  return value << 8U | static_cast<unsigned char>(*at++);
 }
 
 void append_record(std::string& out, std::span<const Value> values) {
@@ -158,7 +140,7 @@ char* put_key(char* out, const Value& value) {
 }
 
 std::span<const Value> KeyReader::read(std::string_view key) {
-  std::size_t count = 0;
+  values_.clear();
   unescaped_.clear();
   unescaped_.reserve(key.size());  // so that views of it remain valid
   const char* at = key.data();
@@ -166,28 +148,28 @@ std::span<const Value> KeyReader::read(std::string_view key) {
   while (at != end) {
     const auto tag = static_cast<unsigned char>(*at++);
     if (tag == null_tag) {
-      next(count) = Value::null();
+      values_.push_back(Value::null());
     } else if (tag == text_tag) {
-      next(count) = Value::of(read_bytes(at, end).bytes);
+      values_.push_back(Value::of(read_bytes(at, end)));
     } else if (tag == blob_tag) {
-      next(count) = Value::blob(read_bytes(at, end).bytes);
+      values_.push_back(Value::blob(read_bytes(at, end)));
     } else {
       const bool is_negative = tag < integer_tag;
       const int size = is_negative ? integer_tag - 1 - tag : tag - integer_tag;
       std::uint64_t bits = is_negative ? ~std::uint64_t{0} : 0;
       for (int i = 0; i < size; ++i) bits = bits << 8U | static_cast<unsigned char>(*at++);
-      next(count) = Value::of(static_cast<std::int64_t>(bits));
+      values_.push_back(Value::of(static_cast<std::int64_t>(bits)));
     }
   }
-  return std::span<const Value>(values_).first(count);
+  return values_;
 }
 
-Value KeyReader::read_bytes(const char*& at, const char* end) {
+std::string_view KeyReader::read_bytes(const char*& at, const char* end) {
   const std::string_view rest(at, static_cast<std::size_t>(end - at));
   std::size_t zero = rest.find('\0');
   if (rest[zero + 1] == '\0') {
     at += zero + 2;
-    return Value::blob(rest.substr(0, zero));
+    return rest.substr(0, zero);
   }
   const std::size_t begin = unescaped_.size();
   std::size_t from = 0;
@@ -197,7 +179,7 @@ Value KeyReader::read_bytes(const char*& at, const char* end) {
   }
   unescaped_.append(rest.substr(from, zero - from));
   at += zero + 2;
-  return Value::blob(std::string_view(unescaped_).substr(begin));
+  return std::string_view(unescaped_).substr(begin);
 }
 
 }  // namespace comptroller::db::sqlite

@@ -13,7 +13,9 @@
 
 namespace comptroller::db::sqlite {
 
-inline constexpr std::size_t max_varint_size = 9;
+// The size of a varint of SQLite's format is up to 9 bytes, but sizes, types of values and keys of
+// loaded rows are less than 2^56.
+inline constexpr std::size_t max_varint_size = 8;
 
 // Returns a number that has its bytes in the opposite order in memory if this machine is
 // little-endian. It converts from and to big-endian order.
@@ -21,11 +23,9 @@ inline std::uint64_t big_endian(std::uint64_t number) {
   return std::endian::native == std::endian::little ? __builtin_bswap64(number) : number;
 }
 
-// Writes a varint; returns the end of its bytes.
+// Writes a varint less than 2^56; returns the end of its bytes.
 char* put_varint(char* out, std::uint64_t value);
 void append_varint(std::string& out, std::uint64_t value);
-// Reads a varint written by put_varint and advances `at` past it.
-std::uint64_t take_varint(const char*& at);
 
 void append_record(std::string& out, std::span<const Value> values);
 
@@ -43,12 +43,7 @@ class KeyReader {
   std::span<const Value> read(std::string_view key);
 
  private:
-  Value read_bytes(const char*& at, const char* end);
-
-  Value& next(std::size_t& count) {
-    if (count == values_.size()) values_.emplace_back();
-    return values_[count++];
-  }
+  std::string_view read_bytes(const char*& at, const char* end);
 
   std::vector<Value> values_;
   std::string unescaped_;  // the bytes of values that contain a zero

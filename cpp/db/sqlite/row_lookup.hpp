@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "db/sqlite/page_cache.hpp"
-#include "db/sqlite/partial_statement.hpp"
+#include "db/sqlite/statement.hpp"
 #include "db/sqlite/table_format.hpp"
 
 namespace comptroller::db::sqlite {

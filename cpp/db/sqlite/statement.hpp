@@ -1,18 +1,27 @@
-// Prepared statements of one SQLite connection, cached by their text.
+// The statements of one SQLite connection: prepared statements, cached by their text, and
+// statements without SQL.
 #pragma once
 
 #include <sqlite3.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "db/database.hpp"
+#include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
 
 class SqliteConnection;
+
+// Releases an object of a C library with the library's function.
+template <auto function>
+struct Release {
+  void operator()(auto* object) const { function(object); }
+};
 
 // Must not outlive its connection.
 class SqliteStatement final : public Statement {
@@ -36,13 +45,31 @@ class SqliteStatement final : public Statement {
   std::uint64_t last_use() const { return last_use_; }
 
  private:
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-  };
   SqliteConnection& connection_;
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::unique_ptr<sqlite3_stmt, Release<sqlite3_finalize>> statement_;
   bool is_in_use_ = false;
   std::uint64_t last_use_ = 0;
+};
+
+// A statement that runs without SQL, and refuses the calls that it does not override.
+class PartialStatement : public Statement {
+ public:
+  void bind(int, const Value&) override { refuse(); }
+  void bind(std::string_view, const Value&) override { refuse(); }
+  bool step() override { refuse(); }
+  std::int64_t run() override { refuse(); }
+  std::optional<std::int64_t> insert() override { refuse(); }
+  int column_count() const override { refuse(); }
+  Value column(int) override { refuse(); }
+  void reset() override { is_in_use_ = false; }
+
+  void use() { is_in_use_ = true; }
+  bool is_in_use() const { return is_in_use_; }
+
+ private:
+  [[noreturn]] static void refuse() { throw Error(Code::internal, "a statement without SQL"); }
+
+  bool is_in_use_ = false;
 };
 
 // Evicts idle statements, the least recently used first. Large statements are evicted before

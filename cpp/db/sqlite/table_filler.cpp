@@ -6,7 +6,7 @@
 
 #include "db/sqlite/background.hpp"
 #include "db/sqlite/connection.hpp"
-#include "db/sqlite/partial_statement.hpp"
+#include "db/sqlite/statement.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
@@ -82,43 +82,18 @@ std::unique_ptr<TableFiller> TableFiller::make(SqliteConnection& connection, std
 
 // This and the next function return false if the table has an unusual feature.
 bool TableFiller::read_columns(SqliteConnection& connection) {
-  {
-    Query triggers = connection.query(
-        "SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = $table LIMIT 1");
-    if (triggers.bind("$table", Value::of(table_)).step()) return false;
-  }
-  {
-    Query table = connection.query(
-        "SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = $table"
-        " AND sql NOT LIKE '%CHECK%' AND sql NOT LIKE '%GENERATED%'"
-        " AND sql NOT LIKE '%AUTOINCREMENT%' AND sql NOT LIKE '%WITHOUT%ROWID%'"
-        " AND sql NOT LIKE '%) STRICT%'");
-    if (!table.bind("$table", Value::of(table_)).step()) return false;
-    root_ = static_cast<PageNumber>(table.column(0).integer);
-  }
-  Query columns = connection.query(
-      "SELECT name, type, \"notnull\", pk, dflt_value FROM pragma_table_xinfo($table) ORDER BY "
-      "cid");
-  columns.bind("$table", Value::of(table_));
-  std::size_t keys = 0;
-  while (columns.step()) {
-    Column column{std::string(columns.column(0).bytes), Affinity::none,
-                  columns.column(2).integer != 0};
-    const std::string_view type = columns.column(1).bytes;
-    if (type == "INTEGER") column.affinity = Affinity::integer;
-    if (type == "TEXT") column.affinity = Affinity::text;
-    if ((!type.empty() && column.affinity == Affinity::none) || !columns.column(4).is_null()) {
-      return false;
-    }
-    if (columns.column(3).integer != 0) {
-      if (column.affinity != Affinity::integer) return false;
-      ++keys;
-      key_column_ = columns_.size();
-    }
-    columns_.push_back(std::move(column));
-  }
-  row_.resize(columns_.size());
-  return keys == 1;
+  Query unusual = connection.query(
+      "SELECT 1 FROM sqlite_schema WHERE tbl_name = $table AND (type = 'trigger' OR type = 'table'"
+      " AND (sql LIKE '%CHECK%' OR sql LIKE '%GENERATED%' OR sql LIKE '%AUTOINCREMENT%'"
+      " OR sql LIKE '%WITHOUT%ROWID%' OR sql LIKE '%) STRICT%'))");
+  if (unusual.bind("$table", Value::of(table_)).step()) return false;
+  auto shape = TableShape::of(connection, table_);
+  if (!shape) return false;
+  shape_ = std::move(*shape);
+  row_.resize(shape_.columns.size());
+  return std::ranges::none_of(shape_.columns, [](const TableShape::Column& column) {
+    return column.affinity == TableShape::Affinity::other || column.has_default;
+  });
 }
 
 bool TableFiller::read_indexes(SqliteConnection& connection, const std::string& folder) {
@@ -134,9 +109,8 @@ bool TableFiller::read_indexes(SqliteConnection& connection, const std::string& 
     index.root = static_cast<PageNumber>(indexes.column(3).integer);
     if (indexes.column(2).integer != 0) {
       index.required_name = required_column(indexes.column(4).bytes);
-      const auto column = std::ranges::find(columns_, index.required_name, &Column::name);
-      if (column == columns_.end()) return false;
-      index.required = static_cast<std::size_t>(column - columns_.begin());
+      index.required = shape_.find(index.required_name);
+      if (!index.required) return false;
     }
     Query columns = connection.query(
         "SELECT cid, \"desc\", coll FROM pragma_index_xinfo($index) WHERE key ORDER BY seqno");
@@ -147,7 +121,7 @@ bool TableFiller::read_indexes(SqliteConnection& connection, const std::string& 
         return false;
       }
       index.columns.push_back(static_cast<std::size_t>(position));
-      index.names.push_back(columns_[index.columns.back()].name);
+      index.names.push_back(shape_.columns[index.columns.back()].name);
     }
     if (indexes.column(1).integer != 0) {
       if (index.columns.size() != 1 || index.required || ++unique > 1) return false;
@@ -163,9 +137,9 @@ std::vector<Insertion> TableFiller::insert(const InsertStatement& statement, std
                                            const Connection::BindRow& bind) {
   std::vector<std::size_t> places;
   for (const std::string_view name : statement.columns) {
-    const auto column = std::ranges::find(columns_, name, &Column::name);
-    if (column == columns_.end()) throw Error(Code::internal, "a filled table lacks a column");
-    places.push_back(static_cast<std::size_t>(column - columns_.begin()));
+    const auto column = shape_.find(name);
+    if (!column) throw Error(Code::internal, "a filled table lacks a column");
+    places.push_back(*column);
   }
   Row values(row_, places);
   std::vector<Insertion> results(rows, Insertion::deferred);
@@ -188,12 +162,13 @@ std::vector<Insertion> TableFiller::insert(const InsertStatement& statement, std
 
 // Whether SQLite would store the values of the current row without conversion.
 bool TableFiller::is_plain() const {
-  const auto is_stored_as_it_is = [](const Value& value, const Column& column) {
+  using enum TableShape::Affinity;
+  const auto is_stored_as_it_is = [](const Value& value, const TableShape::Column& column) {
     if (value.is_null()) return !column.is_required;
-    if (column.affinity == Affinity::integer) return value.kind == Value::Kind::integer;
-    return column.affinity == Affinity::none || value.kind == Value::Kind::text;
+    if (column.affinity == integer) return value.kind == Value::Kind::integer;
+    return column.affinity == none || value.kind == Value::Kind::text;
   };
-  return row_[key_column_].is_null() && std::ranges::equal(row_, columns_, is_stored_as_it_is);
+  return row_[shape_.key].is_null() && std::ranges::equal(row_, shape_.columns, is_stored_as_it_is);
 }
 
 // Returns the fingerprint of the current row's unique value; nullopt if only SQLite can compare it.
@@ -222,7 +197,7 @@ void TableFiller::add() {
 }
 
 bool TableFiller::take_rows(TableFiller& other) {
-  if (table_ != other.table_ || columns_ != other.columns_ ||
+  if (table_ != other.table_ || shape_.columns != other.shape_.columns ||
       !std::ranges::equal(indexes_, other.indexes_, &Index::has_entries_of)) {
     return false;
   }
@@ -233,12 +208,11 @@ bool TableFiller::take_rows(TableFiller& other) {
   return true;
 }
 
-void TableFiller::write(int descriptor, NewPages& pages,
-                        const std::function<void()>& check_interrupt) {
+void TableFiller::write(NewPages& pages, const std::function<void()>& check_interrupt) {
   unique_values_ = {};
   std::atomic<std::size_t> next = 0;
   const auto write_trees = [&](const std::function<void()>& check) {
-    PageAppender appender(descriptor, pages);
+    PageAppender appender(pages);
     for (std::size_t tree = next++; tree <= indexes_.size(); tree = next++) {
       if (tree == 0) {
         write_rows(appender, check);
@@ -250,18 +224,12 @@ void TableFiller::write(int descriptor, NewPages& pages,
     appender.finish();
   };
   std::atomic<bool> is_stopped = false;
-  std::future<void> other = run_in_background([&] {
-    write_trees([&] {
-      if (is_stopped) throw Error(Code::unavailable, "the load was stopped");
-    });
-  });
-  const auto stop = [](std::atomic<bool>* flag) { *flag = true; };
-  const std::unique_ptr<std::atomic<bool>, decltype(stop)> stopped(&is_stopped, stop);
+  const auto check_stopped = [&] {
+    if (is_stopped) throw Error(Code::unavailable, "the load was stopped");
+  };
+  WorkBeside other([&] { write_trees(check_stopped); }, [&] { is_stopped = true; });
   write_trees(check_interrupt);
-  while (other.wait_for(std::chrono::milliseconds(10)) == std::future_status::timeout) {
-    check_interrupt();
-  }
-  other.get();
+  other.wait(std::chrono::milliseconds(10), check_interrupt);
 }
 
 void TableFiller::write_index(const Index& index, KeySorter& sorter, PageAppender& pages,
@@ -293,7 +261,7 @@ void TableFiller::write_rows(PageAppender& pages, const std::function<void()>& c
     if (key % rows_between_checks == 0) check_interrupt();
   }
   records_.reset();
-  tree.finish(root_);
+  tree.finish(shape_.root);
 }
 
 }  // namespace comptroller::db::sqlite

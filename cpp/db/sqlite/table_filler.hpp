@@ -12,6 +12,7 @@
 #include "db/sqlite/key_sorter.hpp"
 #include "db/sqlite/large_pages.hpp"
 #include "db/sqlite/record_format.hpp"
+#include "db/sqlite/table_format.hpp"
 #include "db/sqlite/tree_writer.hpp"
 
 namespace comptroller::db::sqlite {
@@ -50,23 +51,15 @@ class TableFiller {
   // Takes all rows of a filler of the same table in another copy of the database, which gets no
   // more rows. Returns false if the tables differ.
   bool take_rows(TableFiller& other);
-  // Writes all trees, two at a time, into new pages of a file; their roots replace the empty roots.
+  // Writes all trees, two at a time, into new pages; their roots replace the empty roots.
   // The caller's thread calls `check_interrupt` regularly, which may throw.
-  void write(int descriptor, NewPages& pages, const std::function<void()>& check_interrupt);
+  void write(NewPages& pages, const std::function<void()>& check_interrupt);
 
   const std::string& table() const { return table_; }
   std::uint64_t rows() const { return rows_; }
   const std::vector<Index>& indexes() const { return indexes_; }
 
  private:
-  enum class Affinity : std::uint8_t { none, integer, text };
-  struct Column {
-    std::string name;
-    Affinity affinity = Affinity::none;
-    bool is_required = false;
-
-    friend bool operator==(const Column&, const Column&) = default;
-  };
   class Row;
   // A set of fingerprints with open addressing; 0 is a free slot.
   class Fingerprints {
@@ -95,9 +88,7 @@ class TableFiller {
                    const std::function<void()>& check_interrupt);
 
   std::string table_;
-  PageNumber root_ = 0;
-  std::vector<Column> columns_;
-  std::size_t key_column_ = 0;
+  TableShape shape_;
   std::size_t unique_column_ = 0;
   std::vector<Index> indexes_;
   std::vector<std::unique_ptr<KeySorter>> sorters_;  // of each index

@@ -15,22 +15,11 @@ constexpr std::size_t interior_header_size = 12;
 constexpr std::size_t leaf_header_size = 8;
 constexpr std::uint64_t max_record_size = 1'000'000'000;  // SQLite's own limit
 
-// Reads a variable-length integer and advances past it.
-std::uint64_t read_long_varint(const char*& at, const char* end) {
-  std::uint64_t number = 0;
-  for (int count = 1; at < end; ++count) {
-    const auto byte = static_cast<unsigned char>(*at++);
-    if (count == 9) return number << 8U | byte;
-    number = number << 7U | (byte & 0x7FU);
-    if (byte < 0x80) return number;
-  }
-  throw_damaged_page();
-}
-
-inline std::uint64_t read_varint(const char*& at, const char* end) {
-  // Most have one byte.
-  if (at < end && static_cast<unsigned char>(*at) < 0x80) return static_cast<unsigned char>(*at++);
-  return read_long_varint(at, end);
+TableShape::Affinity affinity_of(std::string_view type) {
+  using enum TableShape::Affinity;
+  if (type == "INTEGER") return integer;
+  if (type == "TEXT") return text;
+  return type.empty() ? none : other;
 }
 
 std::size_t size_of_type(std::uint64_t type) {
@@ -65,17 +54,35 @@ void throw_damaged_page() {
   throw Error::damaged("a page of its file is not as SQLite writes it");
 }
 
+std::uint64_t read_long_varint(const char*& at, const char* end) {
+  std::uint64_t number = 0;
+  for (int count = 1; at < end; ++count) {
+    const auto byte = static_cast<unsigned char>(*at++);
+    if (count == 9) return number << 8U | byte;
+    number = number << 7U | (byte & 0x7FU);
+    if (byte < 0x80) return number;
+  }
+  throw_damaged_page();
+}
+
 std::optional<TableShape> TableShape::of(SqliteConnection& connection, std::string_view table) {
   TableShape shape;
   db::Query columns = connection.query(
-      "SELECT name, dflt_value IS NOT NULL, pk, hidden FROM pragma_table_xinfo(?)");
+      "SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk, hidden"
+      " FROM pragma_table_xinfo(?)");
   columns.bind(1, Value::of(table));
+  std::size_t keys = 0;
   while (columns.step()) {
-    if (columns.column(3).integer != 0) return std::nullopt;
-    if (columns.column(2).integer != 0) shape.key = shape.names.size();
-    shape.names.emplace_back(columns.column(0).bytes);
-    shape.has_default.push_back(columns.column(1).integer != 0);
+    const Affinity affinity = affinity_of(columns.column(1).bytes);
+    if (columns.column(5).integer != 0) return std::nullopt;
+    if (columns.column(4).integer != 0) {
+      if (affinity != Affinity::integer || ++keys > 1) return std::nullopt;
+      shape.key = shape.columns.size();
+    }
+    shape.columns.push_back({std::string(columns.column(0).bytes), affinity,
+                             columns.column(2).integer != 0, columns.column(3).integer != 0});
   }
+  if (keys == 0) return std::nullopt;
   db::Query root =
       connection.query("SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?");
   if (!root.bind(1, Value::of(table)).step()) return std::nullopt;
@@ -85,10 +92,9 @@ std::optional<TableShape> TableShape::of(SqliteConnection& connection, std::stri
 }
 
 std::optional<std::size_t> TableShape::find(std::string_view name) const {
-  const auto found = std::ranges::find(names, name);
-  const auto index = static_cast<std::size_t>(found - names.begin());
-  if (found == names.end() || has_default[index]) return std::nullopt;
-  return index;
+  const auto found = std::ranges::find(columns, name, &Column::name);
+  if (found == columns.end() || found->has_default) return std::nullopt;
+  return static_cast<std::size_t>(found - columns.begin());
 }
 
 bool TablePage::is_leaf() const {

@@ -24,14 +24,31 @@ inline constexpr std::size_t max_levels = 20;  // of a b-tree
 // Throws the Error for a damaged store.
 [[noreturn]] void throw_damaged_page();
 
+// Reads a variable-length integer before `end` and advances past it.
+std::uint64_t read_long_varint(const char*& at, const char* end);
+inline std::uint64_t read_varint(const char*& at, const char* end) {
+  // Most have one byte.
+  if (at < end && static_cast<unsigned char>(*at) < 0x80) return static_cast<unsigned char>(*at++);
+  return read_long_varint(at, end);
+}
+
 // The columns of a table, and the first page of its b-tree.
 struct TableShape {
-  std::vector<std::string> names;
-  std::vector<bool> has_default;
+  enum class Affinity : std::uint8_t { none, integer, text, other };
+  struct Column {
+    std::string name;
+    Affinity affinity = Affinity::none;
+    bool is_required = false;
+    bool has_default = false;
+
+    friend bool operator==(const Column&, const Column&) = default;
+  };
+  std::vector<Column> columns;
   std::size_t key = 0;  // the column that is the key
   std::uint32_t root = 0;
 
-  // Returns nullopt if the table does not exist, or has a generated column.
+  // Returns nullopt if the table does not exist, has a generated column, or has no INTEGER PRIMARY
+  // KEY.
   static std::optional<TableShape> of(SqliteConnection& connection, std::string_view table);
   // Returns the position of a column; nullopt if only SQL can evaluate it. That is an expression,
   // and a column with a default, which the records written before the column do not contain.

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "db/sqlite/file_header.hpp"
 #include "db/sqlite/record_format.hpp"
 #include "files/unnamed_file.hpp"
 #include "model/error.hpp"
@@ -29,12 +28,29 @@ constexpr std::size_t overflow_content = page_size - child_size;
   throw Error::of_system(reason, "the tables of the load cannot be written");
 }
 
-void write(int descriptor, std::string_view pages, PageNumber first) {
-  const std::uint64_t offset = std::uint64_t{first - 1} * page_size;
-  if (const int failure = files::write_at(descriptor, pages, offset)) throw_failure(failure);
+}  // namespace
+
+NewPages::NewPages(int descriptor) : descriptor_(descriptor) {
+  auto& bytes = header_.bytes;
+  if (files::read_at(descriptor, bytes.data(), bytes.size(), 0) != std::ssize(bytes)) {
+    throw_failure(EIO);
+  }
+  if (header_.number(change_counter_at) != header_.number(valid_for_at)) {
+    throw Error(Code::internal, "the page count of the private file is not known");
+  }
+  next_ = header_.number(page_count_at) + 1;
 }
 
-}  // namespace
+bool NewPages::is_usual() const {
+  return read_number<std::uint16_t>(header_.bytes.data() + page_size_at) == page_size &&
+         header_.bytes[reserved_bytes_at] == 0 && header_.number(schema_format_at) == 4 &&
+         header_.number(largest_root_at) == 0 && header_.number(encoding_at) == 1;
+}
+
+void NewPages::write(std::string_view pages, PageNumber first) const {
+  const std::uint64_t offset = std::uint64_t{first - 1} * page_size;
+  if (const int failure = files::write_at(descriptor_, pages, offset)) throw_failure(failure);
+}
 
 PageRange NewPages::take() {
   const std::lock_guard lock(mutex_);
@@ -57,66 +73,54 @@ void NewPages::give_back(PageRange unused) {
 
 // Writes the list pages: each has the number of the next one, the count of its pages, and their
 // numbers.
-PageNumber NewPages::finish(int descriptor) {
-  char header[file_header_size];
-  if (files::read_at(descriptor, header, sizeof header, 0) != std::ssize(header))
-    throw_failure(EIO);
-  auto first = read_number<PageNumber>(header + first_list_page_at);
-  auto count = read_number<PageNumber>(header + unused_pages_at);
+void NewPages::finish() {
+  PageNumber first = header_.number(first_list_page_at);
+  PageNumber count = header_.number(unused_pages_at);
   for (const PageRange& range : unused_) {
     std::string pages = four_bytes(first) + four_bytes(range.end - range.begin - 1);
     for (PageNumber page = range.begin + 1; page < range.end; ++page) pages += four_bytes(page);
     pages.resize((range.end - range.begin) * page_size);
-    write(descriptor, pages, range.begin);
+    write(pages, range.begin);
     first = range.begin;
     count += range.end - range.begin;
   }
-  const std::string list = four_bytes(first) + four_bytes(count);
-  if (const int failure = files::write_at(descriptor, list, first_list_page_at)) {
-    throw_failure(failure);
-  }
-  return next_ - 1 == lock_page ? next_ - 2 : next_ - 1;
+  header_.set(first_list_page_at, first);
+  header_.set(unused_pages_at, count);
+  header_.set(page_count_at, next_ - 1 == lock_page ? next_ - 2 : next_ - 1);
+  const std::uint32_t changes = header_.number(change_counter_at) + 1;
+  header_.set(change_counter_at, changes);
+  header_.set(valid_for_at, changes);
+  header_.bytes[write_version_at] = 1;  // the versions of a file without a log
+  header_.bytes[read_version_at] = 1;
+  write({header_.bytes.data(), header_.bytes.size()}, 1);
 }
 
-PageAppender::PageAppender(int descriptor, NewPages& pages)
-    : descriptor_(descriptor), pages_(pages) {
+PageAppender::PageAppender(NewPages& pages) : pages_(pages) {
   buffer_.reserve(pages_a_run * page_size);
 }
 
-PageNumber PageAppender::next() {
+PageNumber PageAppender::append(const PageBytes& page) {
   if (run_.begin == run_.end) {
     flush();
-    run_ = following_.begin == 0 ? pages_.take() : std::exchange(following_, {});
+    run_ = pages_.take();
   }
-  return run_.begin;
-}
-
-PageNumber PageAppender::following() {
-  if (next() + 1 < run_.end) return run_.begin + 1;
-  if (following_.begin == 0) following_ = pages_.take();
-  return following_.begin;
-}
-
-void PageAppender::append(const PageBytes& page) {
-  next();
   buffer_.append(page.data(), page.size());
-  ++run_.begin;
+  return run_.begin++;
 }
 
 void PageAppender::replace(PageNumber page, const PageBytes& bytes) const {
-  write(descriptor_, std::string_view(bytes.data(), bytes.size()), page);
+  pages_.write({bytes.data(), bytes.size()}, page);
 }
 
 void PageAppender::flush() {
   if (buffer_.empty()) return;
-  write(descriptor_, buffer_, run_.begin - static_cast<PageNumber>(buffer_.size() / page_size));
+  pages_.write(buffer_, run_.begin - static_cast<PageNumber>(buffer_.size() / page_size));
   buffer_.clear();
 }
 
 void PageAppender::finish() {
   flush();
   pages_.give_back(std::exchange(run_, {}));
-  pages_.give_back(std::exchange(following_, {}));
 }
 
 TreePage::TreePage(Kind kind) : kind_(kind) {
@@ -139,11 +143,8 @@ void TreePage::add(std::string_view cell) {
 
 std::string TreePage::take_last() {
   std::string cell(bytes_.data() + content_, last_size_);
-  std::memset(bytes_.data() + content_, 0, last_size_);
   content_ += last_size_;
   --cells_;
-  const std::size_t header = is_interior() ? interior_header : leaf_header;
-  write_number(bytes_.data() + header + 2 * cells_, 0, 2);
   return cell;
 }
 
@@ -174,18 +175,20 @@ const std::string& TreeWriter::cell_of(std::string_view head, std::string_view r
   return cell_.append(four_bytes(append_overflow(record.substr(local))));
 }
 
-// Writes overflow pages; returns the number of the first.
+// Writes overflow pages, the last one first, because each has the number of the next one; returns
+// the number of the first.
 PageNumber TreeWriter::append_overflow(std::string_view bytes) {
-  const PageNumber first = pages_.next();
+  PageNumber next = 0;
   while (!bytes.empty()) {
-    const std::string_view content = bytes.substr(0, overflow_content);
-    bytes.remove_prefix(content.size());
+    const std::size_t begin = (bytes.size() - 1) / overflow_content * overflow_content;
+    const std::string_view content = bytes.substr(begin);
     PageBytes page{};
+    write_number(page.data(), next, child_size);
     std::memcpy(page.data() + child_size, content.data(), content.size());
-    write_number(page.data(), bytes.empty() ? 0 : pages_.following(), child_size);
-    pages_.append(page);
+    next = pages_.append(page);
+    bytes.remove_suffix(content.size());
   }
-  return first;
+  return next;
 }
 
 void TreeWriter::add_row(std::int64_t key, std::string_view record) {
@@ -215,8 +218,7 @@ void TreeWriter::add_entry(std::string_view record) {
 }
 
 void TreeWriter::end_leaf(std::string divider) {
-  children_.push_back({pages_.next(), std::move(divider)});
-  pages_.append(leaf_.finish());
+  children_.push_back({pages_.append(leaf_.finish()), std::move(divider)});
   leaf_ = TreePage(kind_ == Kind::table ? TreePage::Kind::table_leaf : TreePage::Kind::index_leaf);
 }
 
@@ -258,8 +260,7 @@ std::vector<TreeWriter::Child> TreeWriter::write_level(const std::vector<Child>&
       pages_.replace(root, page.finish());
       return {};
     }
-    parents.push_back({pages_.next(), divider});
-    pages_.append(page.finish());
+    parents.push_back({pages_.append(page.finish()), divider});
   }
   return parents;
 }

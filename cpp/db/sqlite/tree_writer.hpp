@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "db/sqlite/file_header.hpp"
+
 namespace comptroller::db::sqlite {
 
 inline constexpr std::size_t page_size = 4096;
@@ -26,32 +28,37 @@ struct PageRange {
 // that are written at the same time are stored in long pieces. Safe for many threads.
 class NewPages {
  public:
-  // `last` is the number of the last page of the file.
-  explicit NewPages(PageNumber last) : next_(last + 1) {}
+  // Reads the file's header. The descriptor must outlive this object.
+  explicit NewPages(int descriptor);
 
+  // Whether the file has the format that is written here: pages of 4 KiB without reserved bytes,
+  // UTF-8, no auto_vacuum.
+  bool is_usual() const;
   PageRange take();
   // Returns the unused pages of a run.
   void give_back(PageRange unused);
-  // Call it after all runs were returned. Adds the unused pages to the file's list of unused pages.
-  // Returns the number of the last page.
-  PageNumber finish(int descriptor);
+  // Writes pages from `first` on.
+  void write(std::string_view pages, PageNumber first) const;
+  // Call it after all runs were returned. Adds the unused pages to the file's list of unused pages,
+  // and writes the header of a file without a log. Its change counter tells connections to discard
+  // their caches.
+  void finish();
 
  private:
+  int descriptor_;
+  FileHeader header_;
   std::mutex mutex_;
-  PageNumber next_;
+  PageNumber next_ = 0;
   std::vector<PageRange> unused_;  // in order
 };
 
-// Writes new pages of a database file. The descriptor must outlive this object. For one thread.
+// Writes new pages of a database file. For one thread.
 class PageAppender {
  public:
-  PageAppender(int descriptor, NewPages& pages);
+  explicit PageAppender(NewPages& pages);
 
-  // Returns the number that the next page will have.
-  PageNumber next();
-  // Returns the number that the page after the next one will have.
-  PageNumber following();
-  void append(const PageBytes& page);
+  // Returns the number of the page.
+  PageNumber append(const PageBytes& page);
   // Writes an existing page.
   void replace(PageNumber page, const PageBytes& bytes) const;
   // Writes the buffer, and returns the unused pages of the run.
@@ -60,11 +67,9 @@ class PageAppender {
  private:
   void flush();
 
-  int descriptor_;
   NewPages& pages_;
-  PageRange run_;        // its unused pages
-  PageRange following_;  // the next run, if it has been allocated
-  std::string buffer_;   // the pages before `run_`
+  PageRange run_;       // its unused pages
+  std::string buffer_;  // the pages before `run_`
 };
 
 // A page of a b-tree that is being filled.

@@ -4,6 +4,8 @@
 #include <bit>
 #include <csignal>
 #include <memory>
+#include <tuple>
+#include <utility>
 
 #include "model/error.hpp"
 
@@ -67,7 +69,7 @@ Writer::~Writer() {
 void Writer::wait_for_turn(Task& task, std::chrono::milliseconds max_wait) {
   task.deadline = Clock::now() + max_wait;
   std::unique_lock lock(mutex_);
-  queue_.push(task);
+  queue_.push_back(&task);
   if (!is_led_) {
     is_led_ = true;
     task.state = Task::State::leading;
@@ -75,7 +77,7 @@ void Writer::wait_for_turn(Task& task, std::chrono::milliseconds max_wait) {
   while (task.state == Task::State::queued) {
     const auto now = Clock::now();
     if (now >= task.deadline) {
-      queue_.remove(task);
+      queue_.remove(&task);
       throw_busy();
     }
     const bool is_notified =
@@ -95,9 +97,9 @@ void Writer::check_interrupt(Task& task, std::unique_lock<std::mutex>& lock) {
   } catch (...) {
     lock.lock();
     if (task.state == Task::State::leading) {
-      queue_.remove(task);
+      queue_.remove(&task);
       pass_leadership();
-    } else if (!queue_.remove(task)) {
+    } else if (queue_.remove(&task) == 0) {
       task.turn.wait(lock, [&] { return task.state == Task::State::done; });
     }
     throw;
@@ -105,17 +107,18 @@ void Writer::check_interrupt(Task& task, std::unique_lock<std::mutex>& lock) {
 }
 
 // Ends the turn of the leading thread, and reports the outcomes of the tasks that it ran.
-void Writer::stop_leading(TaskQueue finished) noexcept {
-  TaskQueue later;
+void Writer::stop_leading(Tasks finished) noexcept {
+  Tasks later;
   {
     const std::lock_guard lock(mutex_);
-    while (!finished.is_empty()) {
-      Task& task = finished.pop();
+    while (!finished.empty()) {
+      Task& task = *finished.front();
       task.state = Task::State::done;
       if (task.done) {
-        later.push(task);
+        later.splice(later.end(), finished, finished.begin());
       } else {
         task.turn.notify_one();  // its thread may destroy it when the mutex is free
+        finished.pop_front();
       }
     }
     pass_leadership();
@@ -125,16 +128,16 @@ void Writer::stop_leading(TaskQueue finished) noexcept {
 
 // Makes the first task in the queue the leader. Called with the mutex held.
 void Writer::pass_leadership() noexcept {
-  is_led_ = !queue_.is_empty();
+  is_led_ = !queue_.empty();
   if (!is_led_) return;
-  Task& first = *queue_.first();
+  Task& first = *queue_.front();
   first.state = Task::State::leading;
   (first.done ? later_turn_ : first.turn).notify_one();
 }
 
-void Writer::report(TaskQueue later) noexcept {
-  while (!later.is_empty()) {
-    const std::unique_ptr<Task> task(&later.pop());
+void Writer::report(const Tasks& later) noexcept {
+  for (Task* const each : later) {
+    const std::unique_ptr<Task> task(each);
     task->done(task->failure);
   }
 }
@@ -157,9 +160,9 @@ void Writer::write_later(std::function<void(Connection&)> work,
   task->deadline = Clock::now() + max_wait_;
   const std::lock_guard lock(mutex_);
   if (!later_thread_.joinable()) later_thread_ = std::thread([this] { run_later(); });
-  const bool has_waiting = has_later_;
-  has_later_ = true;
-  queue_.push(*task.release());  // NOLINT(bugprone-unused-return-value): the queue owns it
+  queue_.push_back(task.get());
+  std::ignore = task.release();  // the queue owns it
+  const bool has_waiting = std::exchange(has_later_, true);
   if (!is_led_) return pass_leadership();
   if (!has_waiting) later_turn_.notify_one();  // the thread must now watch deadlines
 }
@@ -171,8 +174,7 @@ void Writer::run_later() noexcept {
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's own threads handle signals
   const Writing writing(*this);
   const auto leads = [&] {
-    return !queue_.is_empty() && queue_.first()->done &&
-           queue_.first()->state == Task::State::leading;
+    return !queue_.empty() && queue_.front()->done && queue_.front()->state == Task::State::leading;
   };
   std::unique_lock lock(mutex_);
   while (true) {
@@ -183,13 +185,13 @@ void Writer::run_later() noexcept {
       later_turn_.wait(lock, [&] { return has_later_ || is_called(); });
     }
     if (leads() && !is_ending_) {
-      Task& task = *queue_.first();
+      Task& task = *queue_.front();
       lock.unlock();
       lead(task);
       lock.lock();
     }
-    TaskQueue overdue = take_overdue();
-    if (overdue.is_empty() && is_ending_) return;
+    const Tasks overdue = take_overdue();
+    if (overdue.empty() && is_ending_) return;
     lock.unlock();
     report(overdue);
     lock.lock();
@@ -197,30 +199,30 @@ void Writer::run_later() noexcept {
 }
 
 // Removes the writes of write_later that will not run from the queue. Called with the mutex held.
-TaskQueue Writer::take_overdue() noexcept {
-  TaskQueue overdue;
+Tasks Writer::take_overdue() noexcept {
+  Tasks overdue;
   has_later_ = false;
   const auto now = Clock::now();
-  for (Task *each = queue_.first(), *next = nullptr; each != nullptr; each = next) {
-    next = each->next;
-    if (!each->done) continue;
+  for (auto next = queue_.begin(); next != queue_.end();) {
+    const auto place = next++;
+    Task& task = **place;
+    if (!task.done) continue;
     try {
       if (is_ending_) throw Error(Code::closed, "the service is closed");
       interrupt_.check_open();
-      if (now >= each->deadline && each->state == Task::State::queued) throw_busy();
+      if (now >= task.deadline && task.state == Task::State::queued) throw_busy();
       has_later_ = true;
     } catch (...) {
-      each->failure = std::current_exception();
-      queue_.remove(*each);
-      if (each->state == Task::State::leading) pass_leadership();
-      overdue.push(*each);
+      task.failure = std::current_exception();
+      overdue.splice(overdue.end(), queue_, place);
+      if (task.state == Task::State::leading) pass_leadership();
     }
   }
   return overdue;
 }
 
 void Writer::lead(Task& task) noexcept {
-  TaskQueue batch;
+  Tasks batch;
   try {
     const LockGuard guard(write_lock_, task.deadline, &interrupt_);
     batch = take_batch();
@@ -229,38 +231,34 @@ void Writer::lead(Task& task) noexcept {
     task.failure = std::current_exception();  // only this task failed to get the lock
     batch = take_alone(task);
   }
-  stop_leading(batch);
+  stop_leading(std::move(batch));
 }
 
-TaskQueue Writer::take_batch() {
+Tasks Writer::take_batch() {
   const std::lock_guard lock(mutex_);
-  TaskQueue batch;
-  for (std::size_t size = 0; size < max_batch_size && !queue_.is_empty(); ++size) {
-    if (!queue_.first()->work) break;
-    Task& task = queue_.pop();
-    task.state = Task::State::running;
-    batch.push(task);
+  Tasks batch;
+  while (batch.size() < max_batch_size && !queue_.empty() && queue_.front()->work) {
+    queue_.front()->state = Task::State::running;
+    batch.splice(batch.end(), queue_, queue_.begin());
   }
   return batch;
 }
 
-TaskQueue Writer::take_alone(Task& task) {
+Tasks Writer::take_alone(const Task& task) {
   const std::lock_guard lock(mutex_);
-  queue_.remove(task);
-  TaskQueue batch;
-  batch.push(task);
+  Tasks batch;
+  batch.splice(batch.end(), queue_, std::ranges::find(queue_, &task));
   return batch;
 }
 
-void Writer::run(const TaskQueue& batch, const Task& leader) noexcept {
-  Task* const first = batch.first();
+void Writer::run(const Tasks& batch, const Task& leader) noexcept {
   try {
     // The leader is the first task in the queue, so its deadline is the earliest.
     connection_.set_deadline(leader.deadline);
     begin();
     bool has_succeeded = false;
-    for (Task* task = first; task != nullptr; task = task->next) {
-      run_one(*task, first->next == nullptr);
+    for (Task* const task : batch) {
+      run_one(*task, batch.size() == 1);
       has_succeeded = has_succeeded || !task->failure;
     }
     if (!has_succeeded) return undo();
@@ -269,7 +267,7 @@ void Writer::run(const TaskQueue& batch, const Task& leader) noexcept {
     checkpoint_if_due();
   } catch (...) {
     undo();
-    for (Task* task = first; task != nullptr; task = task->next) {
+    for (Task* const task : batch) {
       if (!task->failure) task->failure = std::current_exception();
     }
   }
@@ -307,11 +305,9 @@ void Writer::commit(Deadline deadline) {
 }
 
 // Counts the writes of a batch that was committed.
-void Writer::count(const TaskQueue& batch) noexcept {
-  std::uint64_t writes = 0;
-  for (const Task* task = batch.first(); task != nullptr; task = task->next) {
-    if (!task->failure) ++writes;
-  }
+void Writer::count(const Tasks& batch) noexcept {
+  const auto writes = static_cast<std::uint64_t>(
+      std::ranges::count_if(batch, [](const Task* task) { return !task->failure; }));
   const std::lock_guard lock(mutex_);
   ++commits_.by_size[static_cast<std::size_t>(std::bit_width(writes - 1))];
   commits_.writes += writes;

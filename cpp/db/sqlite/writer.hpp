@@ -5,15 +5,16 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/lock_file.hpp"
-#include "db/sqlite/task_queue.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -38,6 +39,22 @@ class Writing {
   const Writing* before_;
 };
 
+// A queued write. It is on the stack of the thread that waits for it, or on the heap if it has
+// `done`. The writer's mutex guards it; while the task is running, only the leader uses it.
+struct Task {
+  enum class State : std::uint8_t { queued, leading, running, done };
+
+  std::function<void(Connection&)> work;         // empty: a bulk write
+  std::function<void(std::exception_ptr)> done;  // empty: a thread waits for the task
+  Deadline deadline;  // for all waits together: for its turn, for locks and for other programs
+  State state = State::queued;
+  std::exception_ptr failure;
+  std::condition_variable turn;
+};
+
+// Moving tasks between lists with splice does not allocate.
+using Tasks = std::list<Task*>;
+
 // Safe for many threads. A write is reported as done only after its transaction was committed, even
 // if memory runs out: between taking a task from the queue and reporting its outcome, only the work
 // of the task allocates, and its failure is the outcome.
@@ -48,15 +65,13 @@ class Writer {
          const Interrupt& interrupt, std::chrono::milliseconds max_wait);
   // Ends the writes of write_later that have not begun.
   ~Writer();
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
 
   // See Database::write, write_later, prepare and write_bulk. Running work must not call these
   // functions; they throw unsupported.
   void write(const std::function<void(Connection&)>& work);
   void write_later(std::function<void(Connection&)> work,
                    std::function<void(std::exception_ptr)> done);
-  std::unique_ptr<Preparation> prepare(const Filling& filling);
+  Lease prepare(const Filling& filling);
   void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling);
   Commits commits() const;
 
@@ -68,14 +83,14 @@ class Writer {
   void wait_for_turn(Task& task, std::chrono::milliseconds max_wait);
   void check_interrupt(Task& task, std::unique_lock<std::mutex>& lock);
   void lead(Task& task) noexcept;
-  void stop_leading(TaskQueue finished) noexcept;
+  void stop_leading(Tasks finished) noexcept;
   void pass_leadership() noexcept;
-  static void report(TaskQueue later) noexcept;
+  static void report(const Tasks& later) noexcept;
   void run_later() noexcept;
-  TaskQueue take_overdue() noexcept;
-  TaskQueue take_batch();
-  TaskQueue take_alone(Task& task);
-  void run(const TaskQueue& batch, const Task& leader) noexcept;
+  Tasks take_overdue() noexcept;
+  Tasks take_batch();
+  Tasks take_alone(const Task& task);
+  void run(const Tasks& batch, const Task& leader) noexcept;
   void run_one(Task& task, bool is_alone);
   std::chrono::milliseconds max_wait(const Filling& filling) const;
   void run_alone(std::chrono::milliseconds max_wait, const std::function<void()>& work);
@@ -83,7 +98,7 @@ class Writer {
   void run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work);
   void begin();
   void commit(Deadline deadline);
-  void count(const TaskQueue& batch) noexcept;
+  void count(const Tasks& batch) noexcept;
   void undo() noexcept;
   void checkpoint_if_due() noexcept;
 
@@ -96,7 +111,7 @@ class Writer {
 
   mutable std::mutex mutex_;
   Commits commits_;
-  TaskQueue queue_;
+  Tasks queue_;
   bool is_led_ = false;
   bool has_later_ = false;  // whether writes of write_later may be queued
   bool is_ending_ = false;

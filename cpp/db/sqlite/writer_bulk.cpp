@@ -1,4 +1,5 @@
 // The writer's bulk writes, in the database itself or in a private copy of it.
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -7,29 +8,19 @@
 
 namespace comptroller::db::sqlite {
 
-namespace {
-
-class PreparedCopy final : public Preparation {
- public:
-  explicit PreparedCopy(const Writer& writer) : writing_(writer, true) {}
-  Connection& connection() override { return copy->connection(); }
-
-  std::unique_ptr<PrivateCopy> copy;
-
- private:
-  Writing writing_;
-};
-
-}  // namespace
-
-std::unique_ptr<Preparation> Writer::prepare(const Filling& filling) {
-  if (!PrivateCopy::suits(filling)) return nullptr;
+Lease Writer::prepare(const Filling& filling) {
+  if (!PrivateCopy::suits(filling)) return {};
   Writing::refuse(*this);
-  auto prepared = std::make_unique<PreparedCopy>(*this);
-  run_alone(max_wait(filling), [&] { prepared->copy = PrivateCopy::make(connection_, filling); });
-  if (!prepared->copy) return nullptr;
-  prepared->copy->connection().set_interrupt(&interrupt_);
-  return prepared;
+  auto writing = std::make_shared<const Writing>(*this, true);
+  std::shared_ptr<PrivateCopy> copy;
+  run_alone(max_wait(filling), [&] { copy = PrivateCopy::make(connection_, filling); });
+  if (!copy) return {};
+  SqliteConnection& connection = copy->connection();
+  connection.set_interrupt(&interrupt_);
+  return {&connection, [copy = std::move(copy), writing = std::move(writing)](Connection*) mutable {
+            copy.reset();
+            writing.reset();
+          }};
 }
 
 std::chrono::milliseconds Writer::max_wait(const Filling& filling) const {
@@ -38,12 +29,12 @@ std::chrono::milliseconds Writer::max_wait(const Filling& filling) const {
 }
 
 void Writer::write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) {
-  auto* const prepared = static_cast<PreparedCopy*>(filling.prepared);
+  auto* const prepared = static_cast<SqliteConnection*>(filling.prepared);
   if (prepared == nullptr) Writing::refuse(*this);
   const Writing writing(*this, true);
   run_alone(max_wait(filling), [&] {
     std::unique_ptr<PrivateCopy> made;
-    PrivateCopy* copy = prepared == nullptr ? nullptr : prepared->copy.get();
+    PrivateCopy* copy = prepared == nullptr ? nullptr : prepared->private_copy();
     if (copy == nullptr || !copy->is_current()) {
       made = PrivateCopy::make(connection_, filling);
       copy = made.get();

@@ -43,18 +43,17 @@ TEST_CASE("a scan reads a range of keys, and filters") {
     REQUIRE(query);
     return rows_of(std::move(*query), all_columns.size());
   };
-  using AnyOf = TableScan::AnyOf;
+  using Conditions = std::vector<TableScan::Condition>;
   for (int round = 0; round < 50; ++round) {
     const std::int64_t from = static_cast<std::int64_t>(random() % 4000) - 100;
     const std::int64_t before = from + static_cast<std::int64_t>(random() % 300);
     CHECK(rows(from, before) ==
           reader.by_sql("key >= " + std::to_string(from) + " AND key < " + std::to_string(before)));
   }
-  CHECK(rows(1, everything, std::vector<AnyOf>{{"number", {3, 1}}}) ==
+  CHECK(rows(1, everything, Conditions{{"number", {3, 1}}}) ==
         reader.by_sql("key >= 1 AND number IN (1, 3)"));
-  CHECK(rows(1, everything, std::vector<AnyOf>{{"number", {}}}).empty());
-  CHECK(rows(1, 2000, std::vector<AnyOf>{{"number", {2}}},
-             std::optional(TableScan::Range{"key", 100, 900})) ==
+  CHECK(rows(1, everything, Conditions{{"number", {}}}).empty());
+  CHECK(rows(1, 2000, Conditions{{"number", {2}}, {"key", {100, 900}, true}}) ==
         reader.by_sql("key >= 100 AND key < 900 AND number = 2"));
 }
 
@@ -66,8 +65,7 @@ TEST_CASE("tables that only SQL can evaluate are not scanned") {
   connection.execute("ALTER TABLE things ADD COLUMN d DEFAULT 5; ALTER TABLE things ADD COLUMN e");
   const auto is_scanned = [&](const std::string& file, std::vector<std::string_view> columns) {
     Reader reader(file);
-    return reader.connection.scan({"things", std::move(columns), 0, everything, {}, {}})
-        .has_value();
+    return reader.connection.scan({"things", std::move(columns), 0, everything, {}}).has_value();
   };
   CHECK(is_scanned(path, {"key", "e"}));
   CHECK_FALSE(is_scanned(path, {"key", "d"}));
@@ -81,7 +79,7 @@ TEST_CASE("tables that only SQL can evaluate are not scanned") {
   }
   {
     sqlite::SqliteConnection without_snapshot(path, SQLITE_OPEN_READONLY);
-    CHECK_FALSE(without_snapshot.scan({"things", {"key"}, 0, everything, {}, {}}));
+    CHECK_FALSE(without_snapshot.scan({"things", {"key"}, 0, everything, {}}));
   }
   {
     sqlite::SqliteConnection with_sql(path, SQLITE_OPEN_READONLY);

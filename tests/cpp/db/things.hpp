@@ -58,9 +58,8 @@ struct Reader {
   ~Reader() { connection.end_snapshot(); }
 
   std::optional<Query> scan(std::int64_t from = least, std::int64_t before = everything,
-                            std::vector<TableScan::AnyOf> conditions = {},
-                            std::optional<TableScan::Range> time = {}) {
-    return connection.scan({"things", all_columns, from, before, std::move(conditions), time});
+                            std::vector<TableScan::Condition> conditions = {}) {
+    return connection.scan({"things", all_columns, from, before, std::move(conditions)});
   }
   std::vector<std::string> by_pages() {
     auto rows = scan();

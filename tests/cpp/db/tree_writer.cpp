@@ -10,6 +10,7 @@
 
 #include "db/folder.hpp"
 #include "db/sqlite/connection.hpp"
+#include "db/sqlite/file_header.hpp"
 #include "db/sqlite/key_sorter.hpp"
 #include "db/sqlite/record_format.hpp"
 #include "files/unnamed_file.hpp"
@@ -51,18 +52,16 @@ void check_tables(const std::vector<Row>& rows) {
   const std::string path = folder / "trees.db";
   PageNumber table_root = 0;
   PageNumber index_root = 0;
-  PageNumber pages_before = 0;
   {
     SqliteConnection made(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
     made.execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a, b); CREATE INDEX i ON t (b, a)");
     table_root = static_cast<PageNumber>(number(made, "SELECT rootpage FROM sqlite_schema"));
     index_root = static_cast<PageNumber>(
         number(made, "SELECT rootpage FROM sqlite_schema WHERE type = 'index'"));
-    pages_before = static_cast<PageNumber>(number(made, "PRAGMA page_count"));
   }
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  NewPages new_pages(pages_before);
-  PageAppender pages(descriptor, new_pages);
+  NewPages new_pages(descriptor);
+  PageAppender pages(new_pages);
   TreeWriter table(TreeWriter::Kind::table, pages);
   KeySorter sorter(folder.path());
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -74,7 +73,7 @@ void check_tables(const std::vector<Row>& rows) {
                key_of(Value::of(static_cast<std::int64_t>(i) + 1)));
   }
   if (!rows.empty()) table.finish(table_root);
-  PageAppender index_pages(descriptor, new_pages);
+  PageAppender index_pages(new_pages);
   TreeWriter index(TreeWriter::Kind::index, index_pages);
   KeyReader reader;
   sorter.visit_sorted([&](std::string_view key) {
@@ -85,10 +84,7 @@ void check_tables(const std::vector<Row>& rows) {
   if (!rows.empty()) index.finish(index_root);
   pages.finish();
   index_pages.finish();
-  const PageNumber count = new_pages.finish(descriptor);
-  std::string bytes(4, '\0');
-  for (std::size_t i = 0; i < 4; ++i) bytes[i] = static_cast<char>(count >> (24 - 8 * i));
-  REQUIRE(files::write_at(descriptor, bytes, 28) == 0);
+  new_pages.finish();
   ::close(descriptor);
 
   SqliteConnection connection(path, SQLITE_OPEN_READWRITE);
@@ -157,8 +153,13 @@ TEST_CASE("integers of any size are stored and ordered as by SQLite") {
 
 TEST_CASE("pages are allocated once, without the page used for locks") {
   constexpr PageNumber lock_page = (1U << 30U) / page_size + 1;
+  const Folder folder;
+  const int descriptor = ::open((folder / "header").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   for (PageNumber last = lock_page - 130; last <= lock_page; ++last) {
-    NewPages pages(last);
+    std::string header(file_header_size, '\0');
+    write_number(header.data() + page_count_at, last, sizeof last);
+    REQUIRE(files::write_at(descriptor, header, 0) == 0);
+    NewPages pages(descriptor);
     PageNumber behind = last;
     for (int i = 0; i < 5; ++i) {
       const PageRange range = pages.take();
@@ -168,6 +169,7 @@ TEST_CASE("pages are allocated once, without the page used for locks") {
       behind = range.end - 1;
     }
   }
+  ::close(descriptor);
 }
 
 TEST_CASE("keys sort like the values of an index, even if they do not fit into memory") {
