@@ -149,20 +149,15 @@ std::uint64_t export_rows(const Store& store, const Principal& principal, std::s
       [&] { return load::export_rows(*store.service(), principal, options, filters); });
 }
 
-// An Arrow table that can be read any number of times, by many threads.
-struct ArrowSource {
-  arrow::Table table;
-};
-
-ArrowSource stream(const Store& store, const Principal& principal, const std::string& kind,
-                   const std::optional<std::vector<std::string>>& columns,
-                   const Parameters& parameters) {
+arrow::Table stream(const Store& store, const Principal& principal, const std::string& kind,
+                    const std::optional<std::vector<std::string>>& columns,
+                    const Parameters& parameters) {
   const std::shared_ptr<Service> service = store.service();
   const service::Scan scan = service::scan(*service, principal, kind, to_parameters(parameters),
                                            service::Purpose::analysis);
   arrow::RowSource source{
       {service, service->database().get()}, scan.listing, [service] { service->check_usable(); }};
-  return {arrow::make_table(kind, columns, scan.audience, std::move(source))};
+  return arrow::make_table(kind, columns, scan.audience, std::move(source));
 }
 
 // Releases a stream, which joins its threads, or a schema, unless a consumer moved it out.
@@ -187,18 +182,14 @@ py::capsule to_capsule(const char* name, Fill fill) {
   return capsule;
 }
 
-py::capsule arrow_stream(const ArrowSource& source, const py::object&) {
+py::capsule arrow_stream(const arrow::Table& table, const py::object&) {
   return to_capsule<ArrowArrayStream>("arrow_array_stream",
-                                      [&](ArrowArrayStream* out) { source.table.open(out); });
+                                      [&](ArrowArrayStream* out) { table.open(out); });
 }
 
-py::capsule arrow_schema(const ArrowSource& source) {
+py::capsule arrow_schema(const arrow::Table& table) {
   return to_capsule<ArrowSchema>("arrow_schema",
-                                 [&](ArrowSchema* out) { source.table.export_schema(out); });
-}
-
-ArrowSource with_string_views(const ArrowSource& source) {
-  return {source.table.with_views()};
+                                 [&](ArrowSchema* out) { table.export_schema(out); });
 }
 
 }  // namespace
@@ -211,10 +202,10 @@ void bind_store(py::module_& module) {
            .def_readonly("client_id", &Principal::client_id)
            .def_readonly("scopes", &Principal::scopes));
 
-  seal(py::class_<ArrowSource>(module, "ArrowSource", py::is_final())
+  seal(py::class_<arrow::Table>(module, "ArrowSource", py::is_final())
            .def("__arrow_c_stream__", &arrow_stream, py::arg("requested_schema") = py::none())
            .def("__arrow_c_schema__", &arrow_schema)
-           .def("with_string_views", &with_string_views, py::keep_alive<0, 1>()));
+           .def("with_string_views", &arrow::Table::with_views, py::keep_alive<0, 1>()));
 
   using py::arg;
   seal(py::class_<Store>(module, "Store", py::is_final())
