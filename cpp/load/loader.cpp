@@ -197,7 +197,7 @@ class Loader {
     if (!connection.symbols().add_new(before.symbols())) return false;
     store::defer_operator_indexes(connection);
     store::add_customers_of(connection, before);
-    ingestion_ = std::make_unique<service::Ingestion>(connection, std::move(*ingestion_));
+    ingestion_->continue_on(connection);
     return connection.continue_filling(before) && ingestion_->is_current();
   }
 
