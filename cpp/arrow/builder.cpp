@@ -106,18 +106,6 @@ void Builder::append_null() {
   validity_.push_bit(length_++, false);
 }
 
-Builder Builder::with_views() && {
-  Column column = std::move(column_);
-  if (column.layout == BufferLayout::text) {
-    column.layout = BufferLayout::view;
-    column.format = "vu";
-  }
-  std::vector<Builder> children;
-  children.reserve(children_.size());
-  for (Builder& child : children_) children.push_back(std::move(child).with_views());
-  return Builder(std::move(column), std::move(children));
-}
-
 std::size_t Builder::size() const {
   std::size_t size = values_.size() + places_.size();
   for (const Builder& child : children_) size += child.size();

@@ -12,7 +12,8 @@
 
 namespace comptroller::arrow {
 
-// The buffers of an Arrow type.
+// The buffers of an Arrow type. A view has 16 bytes: a short text, or the size, first bytes and
+// position of a longer text.
 enum class BufferLayout : std::uint8_t { number, boolean, text, view, list, record };
 
 // The name and type of a column.
@@ -85,9 +86,6 @@ class Builder {
   std::span<Builder> children() { return children_; }
   Builder& elements() { return children_.front(); }
   std::int64_t length() const { return length_; }
-  // Returns a builder for the same columns, without rows, with texts as views (utf8_view). A view
-  // has 16 bytes: a short text, or the size, first bytes and position of a longer text.
-  Builder with_views() &&;
   // The approximate number of bytes that it holds.
   std::size_t size() const;
 

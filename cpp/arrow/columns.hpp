@@ -13,21 +13,26 @@
 
 namespace comptroller::arrow {
 
+struct ColumnOptions {
+  Audience audience;
+  bool has_views = false;  // texts as views (utf8_view)
+};
+
 template <class V>
-Builder make_column(std::string name, bool is_nullable, Audience audience);
+Builder make_column(std::string name, bool is_nullable, ColumnOptions options);
 
 template <class T>
-Builder make_builder(std::string_view name, Audience audience) {
-  return make_column<View<bare<T>>>(std::string(name), is_optional<T>, audience);
+Builder make_builder(std::string_view name, ColumnOptions options) {
+  return make_column<View<bare<T>>>(std::string(name), is_optional<T>, options);
 }
 
 // Makes a struct of the fields that the audience may see.
 template <Record R>
-std::vector<Builder> make_members(Audience audience) {
+std::vector<Builder> make_members(ColumnOptions options) {
   std::vector<Builder> members;
   for_each_field<R>([&]<class F>() {
     using T = typename F::Type;
-    if (is_shown<bare<T>>(audience)) members.push_back(make_builder<T>(F::name, audience));
+    if (is_shown<bare<T>>(options.audience)) members.push_back(make_builder<T>(F::name, options));
   });
   return members;
 }
@@ -35,13 +40,14 @@ std::vector<Builder> make_members(Audience audience) {
 // Makes the column of each kind of view. Elements of lists, and keys and values of maps, are never
 // null.
 template <class V>
-Builder make_column(std::string name, bool is_nullable, Audience audience) {
+Builder make_column(std::string name, bool is_nullable, ColumnOptions options) {
   const auto column = [&](std::string_view format, BufferLayout layout, std::size_t width = 0) {
     return Column{std::move(name), format, layout, is_nullable, width};
   };
   std::vector<Builder> children;
   if constexpr (std::same_as<V, std::string_view>) {
-    return Builder(column("u", BufferLayout::text));
+    return Builder(options.has_views ? column("vu", BufferLayout::view)
+                                     : column("u", BufferLayout::text));
   } else if constexpr (std::same_as<V, Decimal>) {
     return Builder(column("d:38,18", BufferLayout::number, sizeof(Int128)));
   } else if constexpr (std::same_as<V, Timestamp>) {
@@ -53,21 +59,21 @@ Builder make_column(std::string name, bool is_nullable, Audience audience) {
     codes.dictionary = enum_texts<V>;
     return Builder(std::move(codes));
   } else if constexpr (is_optional<V>) {
-    return make_column<typename V::value_type>(std::move(name), true, audience);
+    return make_column<typename V::value_type>(std::move(name), true, options);
   } else if constexpr (Pairs<V>) {
     std::vector<Builder> pair;
-    pair.push_back(make_column<std::string_view>("key", false, audience));
-    pair.push_back(make_column<std::string_view>("value", false, audience));
+    pair.push_back(make_column<std::string_view>("key", false, options));
+    pair.push_back(make_column<std::string_view>("value", false, options));
     children.emplace_back(Column{"entries", "+s", BufferLayout::record}, std::move(pair));
     return Builder(column("+m", BufferLayout::list), std::move(children));
   } else if constexpr (List<V>) {
     // Elements of lists are plain text, even if they are values of a closed set.
     using Element = View<std::ranges::range_value_t<V>>;
     using Item = std::conditional_t<ClosedSet<Element>, std::string_view, Element>;
-    children.push_back(make_column<Item>("item", false, audience));
+    children.push_back(make_column<Item>("item", false, options));
     return Builder(column("+l", BufferLayout::list), std::move(children));
   } else {
-    return Builder(column("+s", BufferLayout::record), make_members<V>(audience));
+    return Builder(column("+s", BufferLayout::record), make_members<V>(options));
   }
 }
 

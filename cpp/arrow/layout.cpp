@@ -19,8 +19,8 @@ std::vector<ShownColumn> columns_of(Audience audience) {
     using T = typename F::Type;
     if (!is_shown<bare<T>>(audience)) return;
     ShownColumn column{.name = F::name, .is_computed = is_computed<bare<T>>};
-    column.make = [](std::string_view name, Audience whose) {
-      return make_builder<T>(name, whose);
+    column.make = [](std::string_view name, ColumnOptions options) {
+      return make_builder<T>(name, options);
     };
     if constexpr (std::same_as<R, Identity>) {
       column.is_derived = std::ranges::find(field_names<StoredIdentity>, F::name) ==
@@ -81,12 +81,6 @@ Layout::Layout(std::string_view kind, const std::optional<std::vector<std::strin
   });
 }
 
-Layout Layout::with_views() const {
-  Layout viewed = *this;
-  viewed.has_views_ = true;
-  return viewed;
-}
-
 void Layout::select(store::Listing& listing) const {
   if (is_derived_) {
     listing.select(store::select_list<StoredIdentity>() + ", key");
@@ -102,12 +96,13 @@ void Layout::select(store::Listing& listing) const {
   listing.select(std::move(list));
 }
 
-Builder Layout::make_batch() const {
+Builder Layout::make_batch(bool has_views) const {
   std::vector<Builder> members;
   members.reserve(columns_.size());
-  for (const ShownColumn& column : columns_) members.push_back(column.make(column.name, audience_));
-  Builder batch({.name = "", .format = "+s", .layout = BufferLayout::record}, std::move(members));
-  return has_views_ ? std::move(batch).with_views() : std::move(batch);
+  for (const ShownColumn& column : columns_) {
+    members.push_back(column.make(column.name, {audience_, has_views}));
+  }
+  return Builder({.name = "", .format = "+s", .layout = BufferLayout::record}, std::move(members));
 }
 
 void Layout::append_row(Builder& batch, const Row& row) const {

@@ -23,7 +23,7 @@ struct ShownColumn {
   std::string_view name;
   bool is_computed = false;  // an expression instead of a column of the table
   bool is_derived = false;   // computed from the active controls of an identity
-  Builder (*make)(std::string_view name, Audience audience) = nullptr;
+  Builder (*make)(std::string_view name, ColumnOptions options) = nullptr;
   void (*append)(Builder& builder, int index, const Row& row) = nullptr;
 };
 
@@ -32,13 +32,11 @@ class Layout {
  public:
   Layout(std::string_view kind, const std::optional<std::vector<std::string>>& names,
          Audience audience);
-  // Returns a layout of the same columns with texts as views.
-  Layout with_views() const;
 
   // Sets the select list of a listing to the columns that `append` expects.
   void select(store::Listing& listing) const;
-  // Returns a builder of a struct with one member per column.
-  Builder make_batch() const;
+  // Returns a builder of a struct with one member per column; texts are views if `has_views`.
+  Builder make_batch(bool has_views) const;
   // Appends at most `max_rows` rows of a statement of such a listing; returns the number of rows.
   std::int64_t append(Builder& batch, db::Query& query, db::Connection& connection,
                       std::int64_t max_rows) const;
@@ -50,7 +48,6 @@ class Layout {
 
   std::vector<ShownColumn> columns_;
   Audience audience_;
-  bool has_views_ = false;
   bool is_derived_ = false;  // rows have the columns of StoredIdentity and the key
 };
 

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <utility>
 
-#include "model/amount.hpp"
 #include "model/error.hpp"
 #include "model/timestamp.hpp"
 
@@ -26,16 +25,44 @@ std::string_view bytes_of(const ArrowArray& array, std::int64_t number, std::int
           static_cast<std::size_t>(length)};
 }
 
+Int128 lower_half(const void* values, std::int64_t index) {
+  return value_at<Int128>(values, 2 * index);
+}
+
+template <class T>
+Int128 number(const void* values, std::int64_t index) {
+  return value_at<T>(values, index);
+}
+
+std::string_view name_of(const ArrowSchema& schema) {
+  return schema.name == nullptr ? "" : schema.name;
+}
+
+// Returns the text before the value of a member.
+std::string opening_of(std::string_view name) {
+  std::string opening;
+  json::JsonWriter(opening).write(name);
+  return opening += ':';
+}
+
 }  // namespace
 
-LineValues::LineValues(const ArrowSchema& schema, std::string path, bool is_amount)
-    : path_(std::move(path)),
-      name_(schema.name == nullptr ? "" : schema.name),
-      is_amount_(is_amount) {
+LineValues::LineValues(const ArrowSchema& schema, std::string path, Use use)
+    : path_(std::move(path)), opening_(opening_of(name_of(schema))), use_(use) {
   read_format(schema);
   if (schema.dictionary != nullptr && kind_ == Kind::integer) {
     kind_ = Kind::dictionary;
-    children_.emplace_back(*schema.dictionary, path_, is_amount);
+    children_.emplace_back(*schema.dictionary, path_, use);
+  }
+  if (use == Use::omitted) kind_ = Kind::unset;
+}
+
+LineValues::LineValues(const ArrowSchema& stream,
+                       const std::function<Use(std::string_view name)>& use_of)
+    : kind_(Kind::record) {
+  for (std::int64_t i = 0; i < stream.n_children; ++i) {
+    const std::string_view name = name_of(*stream.children[i]);
+    children_.emplace_back(*stream.children[i], std::string(name), use_of(name));
   }
 }
 
@@ -47,16 +74,17 @@ void LineValues::refuse(std::string why) {
 void LineValues::read_format(const ArrowSchema& schema) {
   const std::string_view format = schema.format;
   constexpr std::string_view integers = "cCsSiIlL";
+  constexpr std::array read_integers{
+      &number<std::int8_t>,  &number<std::uint8_t>,  &number<std::int16_t>, &number<std::uint16_t>,
+      &number<std::int32_t>, &number<std::uint32_t>, &number<std::int64_t>, &number<std::uint64_t>};
   if (format == "n") {
     kind_ = Kind::unset;
     has_bitmap_ = false;
   } else if (format == "b") {
     kind_ = Kind::boolean;
   } else if (format.size() == 1 && integers.find(format) != std::string_view::npos) {
-    const auto place = static_cast<int>(integers.find(format));
     kind_ = Kind::integer;
-    width_ = 1 << (place / 2);
-    is_signed_ = place % 2 == 0;
+    read_number_ = read_integers[integers.find(format)];
   } else if (format == "u" || format == "U" || format == "vu") {
     kind_ = Kind::text;
     layout_ = format == "u" ? Layout::narrow : format == "U" ? Layout::wide : Layout::narrow_view;
@@ -88,9 +116,13 @@ void LineValues::read_decimal(std::string_view format) {
   auto at = std::from_chars(format.data(), end, precision).ptr;
   if (at != end) at = std::from_chars(at + 1, end, scale_).ptr;
   if (at != end) std::from_chars(at + 1, end, bits);
-  width_ = bits / 8;
-  const bool is_known = bits == 32 || bits == 64 || bits == 128 || bits == 256;
-  if (!is_known || scale_ > max_scale || scale_ < -max_scale) {
+  has_upper_half_ = bits == 256;
+  read_number_ = bits == 32        ? &number<std::int32_t>
+                 : bits == 64      ? &number<std::int64_t>
+                 : bits == 128     ? &number<Int128>
+                 : has_upper_half_ ? &lower_half
+                                   : nullptr;
+  if (read_number_ == nullptr || scale_ > max_scale || scale_ < -max_scale) {
     refuse("has decimals of an unusual size; cast it to decimal(38, 18)");
   }
 }
@@ -110,7 +142,7 @@ void LineValues::read_nested(const ArrowSchema& schema) {
   } else if (format.starts_with("+w:")) {
     kind_ = Kind::list;
     layout_ = Layout::fixed;
-    std::from_chars(format.data() + 3, format.data() + format.size(), width_);
+    std::from_chars(format.data() + 3, format.data() + format.size(), items_a_list_);
   } else {
     has_bitmap_ = false;  // unions and run-end encoded arrays
     return refuse("has the Arrow type \"" + std::string(format) + "\"; give a struct or a list");
@@ -127,24 +159,26 @@ void LineValues::read_nested(const ArrowSchema& schema) {
 bool LineValues::is_pairs() const {
   const LineValues& item = children_.front();
   if (item.kind_ == Kind::record) {
-    return item.children_.size() == 2 && item.children_[0].name_ == "key" &&
-           item.children_[1].name_ == "value";
+    return item.children_.size() == 2 && item.children_[0].opening_ == R"("key":)" &&
+           item.children_[1].opening_ == R"("value":)";
   }
   return item.kind_ == Kind::list && item.children_.front().kind_ == Kind::text;
 }
 
 void LineValues::write(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) const {
+  if (use_ == Use::counted) return out.put("0");
   if (!is_set(array, row)) return out.put("null");
   const std::int64_t index = array.offset + row;
   switch (kind_) {
     case Kind::unset:
       return out.put("null");
-    case Kind::boolean: {
-      const auto bits = value_at<unsigned char>(array.buffers[1], index / 8);
-      return out.write((bits >> static_cast<unsigned>(index % 8) & 1U) != 0);
+    case Kind::boolean:
+      return out.write(bit_at(array.buffers[1], index));
+    case Kind::integer: {
+      DecimalBuffer buffer{};
+      const std::string_view text = format_scaled(number_at(array, index), 0, buffer);
+      return use_ == Use::amount ? out.write(text) : out.put(text);
     }
-    case Kind::integer:
-      return write_integer(out, array, index);
     case Kind::decimal:
       return write_decimal(out, array, index);
     case Kind::text:
@@ -152,7 +186,7 @@ void LineValues::write(json::JsonWriter& out, const ArrowArray& array, std::int6
     case Kind::timestamp:
       return write_timestamp(out, value_at<std::int64_t>(array.buffers[1], index));
     case Kind::dictionary:
-      return children_.front().write(out, *array.dictionary, integer_at(array, index));
+      return children_.front().write(out, *array.dictionary, code_at(array, index));
     case Kind::list:
       return write_list(out, array, index);
     case Kind::record:
@@ -164,49 +198,12 @@ void LineValues::write(json::JsonWriter& out, const ArrowArray& array, std::int6
   }
 }
 
-// An unsigned 64-bit integer keeps its bits.
-std::int64_t LineValues::integer_at(const ArrowArray& array, std::int64_t index) const {
-  const void* const values = array.buffers[1];
-  switch (width_) {
-    case 1:
-      return is_signed_ ? value_at<std::int8_t>(values, index)
-                        : std::int64_t{value_at<std::uint8_t>(values, index)};
-    case 2:
-      return is_signed_ ? value_at<std::int16_t>(values, index)
-                        : std::int64_t{value_at<std::uint16_t>(values, index)};
-    case 4:
-      return is_signed_ ? value_at<std::int32_t>(values, index)
-                        : std::int64_t{value_at<std::uint32_t>(values, index)};
-    default:
-      return value_at<std::int64_t>(values, index);
-  }
-}
-
-void LineValues::write_integer(json::JsonWriter& out, const ArrowArray& array,
-                               std::int64_t index) const {
-  constexpr std::size_t max_digits = 20;
-  std::array<char, max_digits> digits{};
-  const std::int64_t value = integer_at(array, index);
-  const auto written =
-      is_signed_ ? std::to_chars(digits.begin(), digits.end(), value)
-                 : std::to_chars(digits.begin(), digits.end(), static_cast<std::uint64_t>(value));
-  const std::string_view text(digits.begin(), written.ptr);
-  is_amount_ ? out.write(text) : out.put(text);
-}
-
 void LineValues::write_decimal(json::JsonWriter& out, const ArrowArray& array,
                                std::int64_t index) const {
-  const void* const values = array.buffers[1];
-  Int128 value = 0;
-  if (width_ == 4) {
-    value = value_at<std::int32_t>(values, index);
-  } else if (width_ == 8) {
-    value = value_at<std::int64_t>(values, index);
-  } else if (width_ == 16) {
-    value = value_at<Int128>(values, index);
-  } else {
-    value = value_at<Int128>(values, 2 * index);
-    if (value_at<Int128>(values, 2 * index + 1) != (value < 0 ? -1 : 0)) return out.write(too_long);
+  const Int128 value = number_at(array, index);
+  if (has_upper_half_ &&
+      value_at<Int128>(array.buffers[1], 2 * index + 1) != (value < 0 ? -1 : 0)) {
+    return out.write(too_long);
   }
   DecimalBuffer buffer{};
   if (scale_ >= 0) {
@@ -246,7 +243,7 @@ std::string_view LineValues::text_at(const ArrowArray& array, std::int64_t index
 
 // Returns the items of a list, or the bytes of a text that is not a view.
 LineValues::Range LineValues::range_at(const ArrowArray& array, std::int64_t index) const {
-  if (layout_ == Layout::fixed) return {index * width_, (index + 1) * width_};
+  if (layout_ == Layout::fixed) return {index * items_a_list_, (index + 1) * items_a_list_};
   const void* const offsets = array.buffers[1];
   switch (layout_) {
     case Layout::wide:
@@ -282,8 +279,7 @@ void LineValues::write_record(json::JsonWriter& out, const ArrowArray& array,
     const ArrowArray& member = *array.children[i];
     if (!children_[i].is_set(member, index)) continue;
     out.put(std::exchange(before, ","));
-    out.write(std::string_view(children_[i].name_));
-    out.put(":");
+    out.put(children_[i].opening_);
     children_[i].write(out, member, index);
   }
   out.put(before == "{" ? "{}" : "}");

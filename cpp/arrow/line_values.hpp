@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "arrow/abi.hpp"
 #include "json/writer.hpp"
+#include "model/amount.hpp"
 
 namespace comptroller::arrow {
 
@@ -20,29 +22,52 @@ T value_at(const void* values, std::int64_t index) {
   return value;
 }
 
+inline bool bit_at(const void* bits, std::int64_t index) {
+  const auto byte = value_at<unsigned char>(bits, index / 8);
+  return (byte >> static_cast<unsigned>(index % 8) & 1U) != 0;
+}
+
+// What a line contains of a column.
+enum class Use : std::uint8_t {
+  value,
+  amount,   // its values; integers as text
+  counted,  // 0 in place of each value, whatever its type
+  omitted,
+};
+
 // Writes the cells of a column, or of a member inside one, as JSON. Decimals are exact text.
 // Timestamps are RFC 3339 in UTC, truncated after six fraction digits. Dictionaries are written as
 // their values. Maps, and lists of pairs, which libraries make of maps, are objects. Unset members
 // of records are omitted. Immutable.
 class LineValues {
  public:
-  // `path` names the column in error messages. Integers are written as text if they are amounts.
-  LineValues(const ArrowSchema& schema, std::string path, bool is_amount = false);
+  // `path` names the column in error messages.
+  LineValues(const ArrowSchema& schema, std::string path, Use use = Use::value);
+  // The rows of a stream, as records; `use_of` is called once for each column.
+  LineValues(const ArrowSchema& stream, const std::function<Use(std::string_view name)>& use_of);
 
   // Rows are counted from the array's own offset.
   bool is_set(const ArrowArray& array, std::int64_t row) const {
     if (kind_ == Kind::unset) return false;
     const std::int64_t index = array.offset + row;
-    if (has_bitmap_ && array.buffers[0] != nullptr) {
-      const auto bits = value_at<unsigned char>(array.buffers[0], index / 8);
-      if ((bits >> static_cast<unsigned>(index % 8) & 1U) == 0) return false;
+    if (has_bitmap_ && array.buffers[0] != nullptr && !bit_at(array.buffers[0], index)) {
+      return false;
     }
     if (kind_ != Kind::dictionary) return true;
-    return children_.front().is_set(*array.dictionary, integer_at(array, index));
+    return children_.front().is_set(*array.dictionary, code_at(array, index));
   }
   // Writes a value, null if it is unset. Throws invalid_request, which names the column, for a type
   // whose values have no exact meaning as a member: a float, a timestamp without a zone, bytes.
   void write(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) const;
+  // Writes the record at an index of the buffers, even if its own validity is unset.
+  void write_record(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
+
+  // Return the value at an index of the buffers. A number is an integer, or a decimal without its
+  // scale; of a decimal of 256 bits it is the lower half.
+  Int128 number_at(const ArrowArray& array, std::int64_t index) const {
+    return read_number_(array.buffers[1], index);
+  }
+  std::string_view text_at(const ArrowArray& array, std::int64_t index) const;
 
  private:
   enum class Kind : std::uint8_t {
@@ -70,25 +95,25 @@ class LineValues {
   void refuse(std::string why);
   bool is_pairs() const;
 
-  std::int64_t integer_at(const ArrowArray& array, std::int64_t index) const;
-  std::string_view text_at(const ArrowArray& array, std::int64_t index) const;
+  std::int64_t code_at(const ArrowArray& array, std::int64_t index) const {
+    return static_cast<std::int64_t>(number_at(array, index));
+  }
   Range range_at(const ArrowArray& array, std::int64_t index) const;
-  void write_integer(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
   void write_decimal(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
   void write_timestamp(json::JsonWriter& out, std::int64_t ticks) const;
   void write_list(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
-  void write_record(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
   void write_map(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
 
   std::string path_;
-  std::string name_;
+  std::string opening_;  // of a member: its name and a colon
+  Use use_ = Use::value;
   Kind kind_ = Kind::refused;
   Layout layout_ = Layout::narrow;  // of a text or a list
   bool has_bitmap_ = true;          // of validity
-  bool is_amount_ = false;
-  bool is_signed_ = true;            // of an integer type
-  int width_ = 8;                    // bytes of an integer or a decimal; items of a fixed-size list
+  Int128 (*read_number_)(const void* values, std::int64_t index) = nullptr;
+  bool has_upper_half_ = false;      // of a decimal of 256 bits
   int scale_ = 0;                    // of a decimal
+  int items_a_list_ = 0;             // of a fixed-size list
   std::int64_t ticks_a_second_ = 0;  // of a timestamp
   std::string refusal_;
   std::vector<LineValues> children_;  // of a dictionary: its values

@@ -67,12 +67,8 @@ void release(ArrowArrayStream* stream) {
 
 }  // namespace
 
-Table Table::with_views() const {
-  return {std::make_shared<const Layout>(layout->with_views()), source, limits};
-}
-
 void Table::export_schema(ArrowSchema* out) const {
-  layout->make_batch().describe().give(out);
+  layout->make_batch(has_views).describe().give(out);
 }
 
 void Table::open(ArrowArrayStream* out) const {

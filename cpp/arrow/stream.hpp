@@ -43,15 +43,16 @@ struct Limits {
   std::chrono::milliseconds max_idle_time = std::chrono::minutes(10);
 };
 
-// Records of one kind with the requested columns.
+// Records of one kind with the requested columns. It can be read any number of times, by many
+// threads.
 struct Table {
   std::shared_ptr<const Layout> layout;
   RowSource source;
   Limits limits;
+  bool has_views = false;  // texts as views (utf8_view)
 
-  // Returns a table of the same rows with texts as views (utf8_view), which some readers import
-  // without a copy.
-  Table with_views() const;
+  // Returns a table of the same rows with texts as views, which some readers import without a copy.
+  Table with_views() const { return {layout, source, limits, true}; }
   void export_schema(ArrowSchema* out) const;
   // Opens an independent stream, which may outlive the table. It reads one snapshot, taken at its
   // first get_next. Any thread may use it, one at a time. Throws the errors of RowSource::check.

@@ -22,7 +22,6 @@ TextCells::TextCells(const ArrowSchema& schema, TextContent content)
     kind_ = Kind::timestamp;
     has_zone_ = format != "tsu:";
   } else if (format.starts_with("d:") && format.ends_with(",128")) {
-    kind_ = Kind::decimal;
     std::from_chars(format.data() + format.find(',') + 1, format.data() + format.size(), scale_);
   } else {
     throw Error::invalid("columns",
@@ -54,22 +53,13 @@ void TextCells::write_json(json::JsonWriter& out, const ArrowArray& array, std::
 
 std::string_view TextCells::text_of(const ArrowArray& array, std::int64_t row) {
   const std::int64_t index = array.offset + row;
-  const void* const values = array.buffers[1];
   switch (kind_) {
-    case Kind::integer: {
-      const auto value = value_at<std::int64_t>(values, index);
-      return {buffer_.data(), std::to_chars(buffer_.begin(), buffer_.end(), value).ptr};
-    }
-    case Kind::decimal:
-      return format_scaled(value_at<Int128>(values, index), scale_, buffer_);
+    case Kind::number:
+      return format_scaled(values_.number_at(array, index), scale_, buffer_);
     case Kind::timestamp:
-      return timestamp_text(value_at<std::int64_t>(values, index));
-    case Kind::text: {
-      const auto begin = value_at<std::int64_t>(values, index);
-      const auto end = value_at<std::int64_t>(values, index + 1);
-      return {static_cast<const char*>(array.buffers[2]) + begin,
-              static_cast<std::size_t>(end - begin)};
-    }
+      return timestamp_text(value_at<std::int64_t>(array.buffers[1], index));
+    case Kind::text:
+      return values_.text_at(array, index);
     case Kind::list: {
       list_.clear();
       json::JsonWriter list(list_);

@@ -1,7 +1,6 @@
 // Writes cells of Arrow arrays as CSV and JSON text.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,18 +29,18 @@ class TextCells {
   void write_json(json::JsonWriter& out, const ArrowArray& array, std::int64_t row);
 
  private:
-  enum class Kind : std::uint8_t { integer, decimal, timestamp, text, list };
+  enum class Kind : std::uint8_t { number, timestamp, text, list };
 
   // Returns the text of a value that is set; valid until the next call.
   std::string_view text_of(const ArrowArray& array, std::int64_t row);
   std::string_view timestamp_text(std::int64_t microseconds);
 
   LineValues values_;
-  Kind kind_ = Kind::integer;
+  Kind kind_ = Kind::number;
   TextContent content_;
   std::size_t scale_ = 0;  // of a decimal
   bool has_zone_ = false;  // of a timestamp
-  std::array<char, 41> buffer_{};
+  DecimalBuffer buffer_{};
   std::string list_;
 };
 

@@ -111,7 +111,7 @@ py::tuple call(const Store& store, const Principal& principal, std::string opera
   return py::make_tuple(py::bytes(answer.body), answer.is_replay);
 }
 
-// Loads a file. Calls `account` with the result, also if an exception ends the load.
+// Loads a file. `account` is LoadOptions::account.
 void load(const Store& store, const Principal& principal, const std::string& kind,
           const py::object& source, bool are_rows, std::optional<std::string> customer_id,
           bool keep_going, bool dry_run, std::optional<std::uint64_t> total_bytes,
@@ -124,45 +124,36 @@ void load(const Store& store, const Principal& principal, const std::string& kin
   } else {
     input = std::make_unique<PythonInput>(source, are_rows);
   }
-  load::LoadOptions options{kind, std::move(customer_id), keep_going, dry_run, {}, &handle_signals};
+  load::LoadOptions options{kind, std::move(customer_id), keep_going, dry_run};
+  options.check_interrupt = &handle_signals;
+  options.account = [&](const std::string& result) {
+    const py::gil_scoped_acquire acquire;
+    account(py::bytes(result));
+  };
   if (!progress.is_none()) {
     options.progress = [&](std::uint64_t bytes, std::uint64_t rows) {
       const py::gil_scoped_acquire acquire;
       progress(bytes, total_bytes, rows);
     };
   }
-  try {
-    const load::Result result =
-        interruptibly([&] { return load::load(*store.service(), principal, *input, options); });
-    account(py::bytes(load::to_json(result)));
-  } catch (const load::Interrupted& interrupted) {
-    account(py::bytes(load::to_json(interrupted.result)));
-    std::rethrow_exception(interrupted.cause);
-  }
+  interruptibly([&] { load::load(*store.service(), principal, *input, options); });
 }
 
 std::uint64_t export_rows(const Store& store, const Principal& principal, std::string kind,
                           std::string path, std::string format, const Parameters& parameters) {
   load::ExportOptions options{std::move(kind), std::move(path), std::move(format), &handle_signals};
-  const std::vector<service::Parameter> filters = to_parameters(parameters);
-  return interruptibly(
-      [&] { return load::export_rows(*store.service(), principal, options, filters); });
+  return load::export_rows(*store.service(), principal, options, to_parameters(parameters));
 }
 
-// An Arrow table that can be read any number of times, by many threads.
-struct ArrowSource {
-  arrow::Table table;
-};
-
-ArrowSource stream(const Store& store, const Principal& principal, const std::string& kind,
-                   const std::optional<std::vector<std::string>>& columns,
-                   const Parameters& parameters) {
+arrow::Table stream(const Store& store, const Principal& principal, const std::string& kind,
+                    const std::optional<std::vector<std::string>>& columns,
+                    const Parameters& parameters) {
   const std::shared_ptr<Service> service = store.service();
   const service::Scan scan = service::scan(*service, principal, kind, to_parameters(parameters),
                                            service::Purpose::analysis);
   arrow::RowSource source{
       {service, service->database().get()}, scan.listing, [service] { service->check_usable(); }};
-  return {arrow::make_table(kind, columns, scan.audience, std::move(source))};
+  return arrow::make_table(kind, columns, scan.audience, std::move(source));
 }
 
 // Releases a stream, which joins its threads, or a schema, unless a consumer moved it out.
@@ -187,18 +178,14 @@ py::capsule to_capsule(const char* name, Fill fill) {
   return capsule;
 }
 
-py::capsule arrow_stream(const ArrowSource& source, const py::object&) {
+py::capsule arrow_stream(const arrow::Table& table, const py::object&) {
   return to_capsule<ArrowArrayStream>("arrow_array_stream",
-                                      [&](ArrowArrayStream* out) { source.table.open(out); });
+                                      [&](ArrowArrayStream* out) { table.open(out); });
 }
 
-py::capsule arrow_schema(const ArrowSource& source) {
+py::capsule arrow_schema(const arrow::Table& table) {
   return to_capsule<ArrowSchema>("arrow_schema",
-                                 [&](ArrowSchema* out) { source.table.export_schema(out); });
-}
-
-ArrowSource with_string_views(const ArrowSource& source) {
-  return {source.table.with_views()};
+                                 [&](ArrowSchema* out) { table.export_schema(out); });
 }
 
 }  // namespace
@@ -211,10 +198,10 @@ void bind_store(py::module_& module) {
            .def_readonly("client_id", &Principal::client_id)
            .def_readonly("scopes", &Principal::scopes));
 
-  seal(py::class_<ArrowSource>(module, "ArrowSource", py::is_final())
+  seal(py::class_<arrow::Table>(module, "ArrowSource", py::is_final())
            .def("__arrow_c_stream__", &arrow_stream, py::arg("requested_schema") = py::none())
            .def("__arrow_c_schema__", &arrow_schema)
-           .def("with_string_views", &with_string_views, py::keep_alive<0, 1>()));
+           .def("with_string_views", &arrow::Table::with_views, py::keep_alive<0, 1>()));
 
   using py::arg;
   seal(py::class_<Store>(module, "Store", py::is_final())
@@ -226,23 +213,23 @@ void bind_store(py::module_& module) {
                 arg("are_rows"), arg("customer_id"), arg("keep_going"), arg("dry_run"),
                 arg("total_bytes"), arg("progress"), arg("account"))
            .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
-                arg("parameters"))
+                arg("parameters"), py::call_guard<InterruptibleCall>())
            .def(
                "owns",
                [](const Store& store, const std::string& path) {
                  return store.service()->database()->owns(path);
                },
                arg("path"), py::call_guard<py::gil_scoped_release>())
-           .def("version",
-                [](const Store& store) {
-                  return interruptibly([&] { return store.service()->database()->version(); });
-                })
-           .def("commits",
-                [](const Store& store) {
-                  const db::Commits commits =
-                      interruptibly([&] { return store.service()->database()->commits(); });
-                  return py::make_tuple(commits.by_size, commits.writes);
-                })
+           .def(
+               "version", [](const Store& store) { return store.service()->database()->version(); },
+               py::call_guard<InterruptibleCall>())
+           .def(
+               "commits",
+               [](const Store& store) {
+                 const db::Commits commits = store.service()->database()->commits();
+                 return std::pair(commits.by_size, commits.writes);
+               },
+               py::call_guard<InterruptibleCall>())
            .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"),
                 py::keep_alive<0, 1>())  // an open stream keeps its store open
            .def(

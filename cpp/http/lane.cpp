@@ -3,7 +3,6 @@
 #include <sodium.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "model/error.hpp"
 #include "model/timestamp.hpp"
@@ -69,12 +68,6 @@ Lane::Lane(LaneOptions options) : options_(std::move(options)) {
   }
 }
 
-std::size_t Lane::HashOfDigest::operator()(const Digest& digest) const {
-  std::size_t hash = 0;
-  std::memcpy(&hash, digest.data(), sizeof hash);
-  return hash;
-}
-
 std::shared_ptr<const Lane::Caller> Lane::find_caller(std::string_view token, Timestamp now) const {
   const auto found = callers_.find(digest_of(token));
   if (found == callers_.end() || found->second->until <= now) return nullptr;
@@ -133,11 +126,24 @@ std::optional<Response> Lane::read(const std::shared_ptr<service::Service>& serv
     return std::nullopt;
   }
   try {
-    std::string body = snapshot_.read(service, accepted->caller->principal, accepted->call);
+    if (service_ != service) {
+      end_reads();
+      connection_ = service->database()->reader();
+      snapshot_.emplace(*connection_);
+      service_ = service;
+    }
+    std::string body = service->read(accepted->caller->principal, accepted->call, *connection_);
     return respond(*accepted, {std::move(body), false});
   } catch (const std::exception&) {
+    end_reads();
     return std::nullopt;  // the application repeats the read and reports the error
   }
+}
+
+void Lane::end_reads() noexcept {
+  snapshot_.reset();
+  connection_.reset();
+  service_.reset();
 }
 
 std::optional<Lane::Ticket> Lane::submit(service::Service& service, service::DeferredWrites& writes,

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +18,6 @@
 #include "http/request.hpp"
 #include "http/template.hpp"
 #include "service/deferred_writes.hpp"
-#include "service/shared_snapshot.hpp"
 
 namespace comptroller::http {
 
@@ -69,7 +69,7 @@ class Lane {
   // receives requests that arrived after that.
   std::optional<Response> read(const std::shared_ptr<service::Service>& service,
                                std::string_view bytes);
-  void end_reads() { snapshot_.end(); }
+  void end_reads() noexcept;
 
   // Queues a write; `finish` returns its answer after `writes` completed it. Returns nullopt if the
   // application must handle the request.
@@ -96,9 +96,6 @@ class Lane {
  private:
   using Clock = std::chrono::steady_clock;
   using Digest = std::array<unsigned char, 32>;
-  struct HashOfDigest {
-    std::size_t operator()(const Digest& digest) const;
-  };
   struct Caller {
     Principal principal;
     std::string client;
@@ -122,10 +119,14 @@ class Lane {
   std::string make_request_id();
 
   LaneOptions options_;
-  std::unordered_map<std::string, std::size_t> fixed_;  // by method, space and path
-  std::unordered_map<Digest, std::shared_ptr<const Caller>, HashOfDigest> callers_;
+  std::unordered_map<std::string, std::size_t> fixed_;       // by method, space and path
+  std::map<Digest, std::shared_ptr<const Caller>> callers_;  // by the digest of their token
   std::unordered_map<Ticket, Accepted> writes_;
-  service::SharedSnapshot snapshot_;
+  // The snapshot of the reads, which saves each read the file locks of a snapshot of its own. Keeps
+  // the service alive. Destroyed in reverse order.
+  std::shared_ptr<service::Service> service_;
+  db::Lease connection_;
+  std::optional<db::Snapshot> snapshot_;
   std::string default_headers_;
   std::string log_;
   std::vector<Counts> counts_;

@@ -1,6 +1,7 @@
 // A strict parser of complete HTTP/1.1 requests.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -14,7 +15,9 @@ struct Request {
   std::string_view token;  // of `Authorization: Bearer`
   std::optional<std::string_view> idempotency_key;
   bool has_accept_encoding = false;
-  std::string_view body;  // JSON, if its Content-Type is given
+  bool is_json = false;  // the Content-Type
+  std::optional<std::size_t> content_length;
+  std::string_view body;
 };
 
 // Parses bytes that are exactly one request with the same meaning for every reader of RFC 9112.

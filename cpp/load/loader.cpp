@@ -55,7 +55,8 @@ class Loader {
         if (!before.committed) throw;
         rejections_.resize(listed_before);
         before.rejections = std::move(rejections_);
-        throw Interrupted(std::current_exception(), before);
+        if (options_.account) options_.account(json::to_text(before));
+        throw;
       }
       service_.resume_background_work();
     } while (!is_at_end_ && !is_outdated_);
@@ -197,7 +198,7 @@ class Loader {
     if (!connection.symbols().add_new(before.symbols())) return false;
     store::defer_operator_indexes(connection);
     store::add_customers_of(connection, before);
-    ingestion_ = std::make_unique<service::Ingestion>(connection, std::move(*ingestion_));
+    ingestion_->continue_on(connection);
     return connection.continue_filling(before) && ingestion_->is_current();
   }
 
@@ -373,11 +374,8 @@ Result load(service::Service& service, const Principal& principal, Input& input,
     using Line = std::conditional_t<std::same_as<R, StoredIdentity>, IdentityLine, R>;
     result = load_lines<Line>(service, principal, input, options);
   });
+  if (options.account) options.account(json::to_text(result));
   return result;
-}
-
-std::string to_json(const Result& result) {
-  return json::to_text(result);
 }
 
 }  // namespace comptroller::load

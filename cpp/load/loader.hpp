@@ -2,7 +2,6 @@
 // nothing.
 #pragma once
 
-#include <exception>
 #include <functional>
 #include <optional>
 #include <string>
@@ -24,9 +23,12 @@ struct LoadOptions {
   bool dry_run = false;                    // commits nothing; the result is that of a load
   // Called with the bytes and rows done so far. An exception ends the load. Without
   // keep_going, half of a line's bytes are done when it is parsed.
-  std::function<void(std::uint64_t bytes, std::uint64_t rows)> progress;
+  std::function<void(std::uint64_t bytes, std::uint64_t rows)> progress = {};
   // Called as often as progress, and before each commit. An exception ends the load.
-  std::function<void()> check_interrupt;
+  std::function<void()> check_interrupt = {};
+  // Called with the result as JSON: at the end, and before an exception that ends a load with
+  // keep_going after a commit, which then is the result of the committed lines.
+  std::function<void(const std::string& result)> account = {};
 };
 
 struct Rejection {
@@ -55,23 +57,10 @@ struct Result {
                          &Result::unknown_members, &Result::rejections>;
 };
 
-// Thrown if `cause` ended a load with keep_going after a commit; `result` accounts for the
-// committed lines.
-struct Interrupted : std::exception {
-  Interrupted(std::exception_ptr why, Result committed)
-      : cause(std::move(why)), result(std::move(committed)) {}
-
-  std::exception_ptr cause;
-  Result result;
-};
-
 // Reads the input to its end. Invalid lines are rejections in the result, not exceptions. Throws
 // insufficient_scope (for a client), invalid_request (an unknown kind), unavailable (a failure of
-// disk or input, which undoes the transaction) and the exceptions of the functions in `options`;
-// after a commit, inside an Interrupted.
+// disk or input, which undoes the transaction) and the exceptions of the functions in `options`.
 Result load(service::Service& service, const Principal& principal, Input& input,
             const LoadOptions& options);
-
-std::string to_json(const Result& result);
 
 }  // namespace comptroller::load

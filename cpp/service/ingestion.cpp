@@ -38,16 +38,6 @@ store::Stored<R> stored_record(db::Connection& connection, const R& line) {
 
 }  // namespace
 
-Ingestion::Ingestion(db::Connection& connection, Ingestion before)
-    : connection_(connection),
-      principal_(before.principal_),
-      customer_(std::move(before.customer_)),
-      now_(before.now_),
-      make_id_(std::move(before.make_id_)),
-      groups_(std::move(before.groups_)),
-      has_forgotten_groups_(before.has_forgotten_groups_),
-      last_customer_(std::move(before.last_customer_)) {}
-
 bool Ingestion::is_current() {
   return !has_forgotten_groups_ && std::ranges::all_of(groups_, [&](const auto& group) {
     return store::group_facts(connection_, group.first) == group.second.facts;
@@ -256,7 +246,7 @@ Outcome Ingestion::take_line(RewardAddress& line) {
 }
 
 Ingestion::Group& Ingestion::group(const GroupId& id) {
-  const std::int64_t symbol = connection_.symbols().intern(id.value);
+  const std::int64_t symbol = connection_.get().symbols().intern(id.value);
   const auto known = groups_.find(symbol);
   if (known != groups_.end()) return known->second;
   if (groups_.size() >= max_cached_groups) {
@@ -268,7 +258,7 @@ Ingestion::Group& Ingestion::group(const GroupId& id) {
 }
 
 void Ingestion::check_customer(const store::GroupFacts& group, std::string_view customer) {
-  if (!group.is_known || group.customer == connection_.symbols().find(customer)) return;
+  if (!group.is_known || group.customer == connection_.get().symbols().find(customer)) return;
   throw Error(Code::already_exists, "the payout group belongs to another customer");
 }
 

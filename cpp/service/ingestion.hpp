@@ -2,6 +2,7 @@
 // Loads and the operations that put one record use it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,7 +42,7 @@ class Ingestion {
         make_id_(std::move(make_id)) {}
 
   // Continues on a connection to a later state of the database, before `finish`.
-  Ingestion(db::Connection& connection, Ingestion before);
+  void continue_on(db::Connection& connection) { connection_ = connection; }
   // Whether the lines that were taken are valid in the present state of the database.
   bool is_current();
 
@@ -95,7 +96,7 @@ class Ingestion {
   void note(const Claim& claim, std::optional<Timestamp> Group::* latest);
   bool adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line);
 
-  db::Connection& connection_;
+  std::reference_wrapper<db::Connection> connection_;
   const Principal& principal_;
   std::optional<std::string> customer_;
   Timestamp now_;

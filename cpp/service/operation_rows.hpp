@@ -123,15 +123,7 @@ std::string handle(Service& service, const Principal& principal, const Operation
 }
 
 template <auto Handler, RequestSource source>
-std::string run_read(Service& service, const Principal& principal, const Operation& operation,
-                     const Call& call, db::Connection& snapshot) {
-  const auto request = read_request<RequestOf<Handler>, source>(call);
-  return handle<Handler>(service, principal, operation, request, snapshot);
-}
-
-template <auto Handler, RequestSource source>
-PreparedWrite prepare_write(const Operation& operation, const Principal& principal,
-                            const Call& call) {
+PreparedCall prepare(const Operation& operation, const Principal& principal, const Call& call) {
   auto request = read_request<RequestOf<Handler>, source>(call);
   std::string canonical = call.idempotency_key ? canonical_text(request, principal) : "";
   return {std::move(canonical),
@@ -220,17 +212,13 @@ Operation make_row(const Endpoints& resource, std::string_view scope,
                       .is_list = Types::is_page,
                       .request_source = source,
                       .request = type_name<Request>(),
-                      .answer = type_name<typename Types::Answered>()};
+                      .answer = type_name<typename Types::Answered>(),
+                      .prepare = &prepare<Handler, source>};
   row.route.remove_prefix(std::min(operation.method.size() + 1, row.route.size()));
   for (const std::string& prefix : prefixes) {
     operation.paths.push_back(prefix + resource.path + std::string(row.route));
   }
-  if constexpr (has_body(source)) {
-    operation.body_envelope = envelope_of<Request>;
-    operation.prepare = &prepare_write<Handler, source>;
-  } else {
-    operation.read = &run_read<Handler, source>;
-  }
+  if constexpr (has_body(source)) operation.body_envelope = envelope_of<Request>;
   if constexpr (Types::is_page) {
     operation.is_short_page = &is_short_page<Request>;
   } else {

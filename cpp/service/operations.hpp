@@ -25,11 +25,8 @@ constexpr bool has_body(RequestSource source) {
 }
 
 struct Operation;
-// Runs a read in a snapshot and returns its answer.
-using Read = std::string(Service&, const Principal&, const Operation&, const Call&,
-                         db::Connection&);
 using IsShortPage = bool(const Principal&, std::span<const Parameter>);
-using Prepare = PreparedWrite(const Operation&, const Principal&, const Call&);
+using Prepare = PreparedCall(const Operation&, const Principal&, const Call&);
 
 // An error code of an operation, and when the operation throws it. Invalid members and missing
 // scopes are not listed, because any operation may have them.
@@ -58,10 +55,9 @@ struct Operation {
   bool is_bounded = false;
   bool is_list = false;
   RequestSource request_source{};
-  std::string_view request = {};         // the type name of its request
-  std::string_view answer = {};          // the type name of its answer, or of the items of a page
-  Read* read = nullptr;                  // of a read
-  Prepare* prepare = nullptr;            // of a write
+  std::string_view request = {};  // the type name of its request
+  std::string_view answer = {};   // the type name of its answer, or of the items of a page
+  Prepare* prepare = nullptr;
   IsShortPage* is_short_page = nullptr;  // of a list
 
   using fields = Members<&Operation::name, &Operation::scope, &Operation::method, &Operation::paths,

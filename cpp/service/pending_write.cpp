@@ -5,23 +5,21 @@
 
 namespace comptroller::service {
 
-KeysInFlight::Reservation::Reservation(KeysInFlight& all, Key key) : all_(all) {
-  const std::lock_guard guard(all.mutex_);
-  const auto [inserted, is_new] = all.keys_.insert(std::move(key));
-  if (!is_new) {
-    throw Error(Code::idempotency_in_flight, "a request with this key is still running");
-  }
-  key_ = inserted;
+KeysInFlight::Reservation KeysInFlight::reserve(Key key) {
+  const std::lock_guard guard(mutex_);
+  const auto [reserved, is_new] = keys_.insert(std::move(key));
+  if (is_new) return {&*reserved, {this}};
+  throw Error(Code::idempotency_in_flight, "a request with this key is still running");
 }
 
-KeysInFlight::Reservation::~Reservation() {
-  const std::lock_guard guard(all_.mutex_);
-  all_.keys_.erase(key_);
+void KeysInFlight::Release::operator()(const Key* key) const {
+  const std::lock_guard guard(all->mutex_);
+  all->keys_.erase(all->keys_.find(*key));
 }
 
 namespace {
 
-PreparedWrite prepare(const Operation& operation, const Principal& principal, const Call& call) {
+PreparedCall prepare(const Operation& operation, const Principal& principal, const Call& call) {
   if (operation.is_write) return operation.prepare(operation, principal, call);
   throw Error::invalid("operation", operation.name + " does not write");
 }
@@ -34,9 +32,8 @@ PendingWrite::PendingWrite(Service& service, Principal principal, const Operatio
       principal_(std::move(principal)),
       prepared_(prepare(operation, principal_, call)) {
   if (!call.idempotency_key) return;
-  reservation_.emplace(
-      service.keys_in_flight(),
-      KeysInFlight::Key{principal_.customer.value_or(""), operation.name, *call.idempotency_key});
+  reservation_ = service.keys_in_flight().reserve(
+      {principal_.customer.value_or(""), operation.name, *call.idempotency_key});
 }
 
 void PendingWrite::run(db::Connection& connection) {
@@ -44,7 +41,7 @@ void PendingWrite::run(db::Connection& connection) {
     answer_ = {prepared_.run(service_, principal_, connection), false};
     return;
   }
-  const store::IdempotencyKey& key = reservation_->key();
+  const store::IdempotencyKey& key = *reservation_;
   const Seal seal_of_request = seal(Secret{}, prepared_.canonical_request);
   const std::string fingerprint(reinterpret_cast<const char*>(seal_of_request.data()),
                                 seal_of_request.size());

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -27,29 +27,24 @@ class KeysInFlight {
  public:
   using Key = store::IdempotencyKey;
 
-  // Holds a key for its lifetime. The constructor throws idempotency_in_flight if the key is held.
-  class Reservation {
-   public:
-    Reservation(KeysInFlight& all, Key key);
-    ~Reservation();
-    Reservation(const Reservation&) = delete;
-    Reservation& operator=(const Reservation&) = delete;
-    const Key& key() const { return *key_; }
-
-   private:
-    KeysInFlight& all_;
-    std::set<Key>::iterator key_;
+  struct Release {
+    KeysInFlight* all;
+    void operator()(const Key* key) const;
   };
+  using Reservation = std::unique_ptr<const Key, Release>;
+
+  // Reserves a key; throws idempotency_in_flight if it is reserved.
+  Reservation reserve(Key key);
 
  private:
   std::mutex mutex_;
   std::set<Key> keys_;
 };
 
-// A write operation whose request has been read.
-struct PreparedWrite {
+// A call whose request has been read.
+struct PreparedCall {
   std::string canonical_request;  // see canonical_text; only if the call has an idempotency key
-  // Runs the write and returns its answer.
+  // Runs the operation and returns its answer.
   std::function<std::string(Service&, const Principal&, db::Connection&)> run;
 };
 
@@ -69,8 +64,8 @@ class PendingWrite {
  private:
   Service& service_;
   Principal principal_;
-  PreparedWrite prepared_;
-  std::optional<KeysInFlight::Reservation> reservation_;
+  PreparedCall prepared_;
+  KeysInFlight::Reservation reservation_;
   Answer answer_;
 };
 

@@ -175,7 +175,8 @@ Answer Service::call(const Principal& principal, const Call& call) {
   if (!operation.is_write) {
     const db::Lease connection = database_->reader();
     const db::Snapshot snapshot(*connection);
-    return {operation.read(*this, principal, operation, call, *connection), false};
+    return {operation.prepare(operation, principal, call).run(*this, principal, *connection),
+            false};
   }
   PendingWrite write(*this, principal, operation, call);
   database_->write([&](db::Connection& connection) { write.run(connection); });
@@ -185,7 +186,7 @@ Answer Service::call(const Principal& principal, const Call& call) {
 std::string Service::read(const Principal& principal, const Call& call, db::Connection& snapshot) {
   const Operation& operation = admit(principal, call);
   if (operation.is_write) throw Error(Code::internal, call.operation + " is a write");
-  return operation.read(*this, principal, operation, call, snapshot);
+  return operation.prepare(operation, principal, call).run(*this, principal, snapshot);
 }
 
 }  // namespace comptroller::service
