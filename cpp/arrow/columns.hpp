@@ -110,7 +110,7 @@ void append(Builder& builder, const std::optional<V>& view, Audience audience) {
 }
 template <class T>
 void append_element(Builder& builder, const T& element, Audience audience) {
-  append(builder, Scalar<T>::view(element), audience);
+  append(builder, view_of(element), audience);
 }
 template <ClosedSet E>
 void append_element(Builder& builder, const E& element, Audience) {
@@ -140,7 +140,7 @@ void append(Builder& builder, const R& record, Audience audience) {
 }
 template <class T>
 void append(Builder& builder, const JsonText<T>& document, Audience audience) {
-  append(builder, Scalar<T>::view(json::read_stored<T>(document.text)), audience);
+  append(builder, view_of(json::read_stored<T>(document.text)), audience);
 }
 // A compact JSON array of strings without escapes is split in place, because no string contains a
 // quote.

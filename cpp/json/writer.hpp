@@ -78,13 +78,13 @@ class JsonWriter {
     put("null");
   }
   void write(const List auto& values) {
-    write_children("[]", values, [&](const auto& value) { write_value(value); });
+    write_children("[]", values, [&](const auto& value) { write(view_of(value)); });
   }
   void write(const Pairs auto& pairs) {
     write_children("{}", pairs, [&](const auto& pair) {
       write(std::string_view(pair.first));
       put(":");
-      write_value(pair.second);
+      write(view_of(pair.second));
     });
   }
   template <Record R>
@@ -112,10 +112,6 @@ class JsonWriter {
   JsonWriter(std::string& out, Audience audience, char* at, char* end)
       : out_(out), audience_(audience), at_(at), end_(end) {}
 
-  template <class T>
-  void write_value(const T& value) {
-    write(Scalar<T>::view(value));
-  }
   // Writes values between brackets, separated by commas.
   void write_children(std::string_view brackets, const auto& children, auto write_child) {
     put(brackets.substr(0, 1));

@@ -179,15 +179,6 @@ struct Scalar {
     if (!value) return std::nullopt;
     return T{*std::move(value)};
   }
-  static decltype(auto) view(const T& value) {
-    if constexpr (requires { value.view(); }) {
-      return value.view();
-    } else if constexpr (requires { std::string_view(value.value); }) {
-      return std::string_view(value.value);
-    } else {
-      return std::as_const(value);
-    }
-  }
 };
 
 template <>
@@ -199,7 +190,6 @@ struct Scalar<bool> {
     if (text != "true" && text != "false") return std::nullopt;
     return text == "true";
   }
-  static bool view(bool value) { return value; }
 };
 
 template <ClosedSet E>
@@ -208,27 +198,34 @@ struct Scalar<E> {
   static std::string kind() { return std::string(type_name<E>()); }
   static std::string expectation() { return "one of " + comma_separated(enum_texts<E>); }
   static std::optional<E> parse(std::string_view text) { return find_enum<E>(text); }
-  static E view(E value) { return value; }
 };
 
 template <class T>
 struct Scalar<std::vector<T>> {
   static constexpr StorageClass storage = StorageClass::addresses;  // the only list that is stored
   static std::string kind() { return Scalar<T>::kind() + "[]"; }
-  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): the view refers to `values`
-  static const std::vector<T>& view(const std::vector<T>& values) { return values; }
 };
 
 template <Record R>
 struct Scalar<R> {
   static constexpr StorageClass storage = StorageClass::document;
   static std::string kind() { return std::string(type_name<R>()); }
-  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): the view refers to `record`
-  static const R& view(const R& record) { return record; }
 };
 
+// Returns the view of a value, which may refer to the value: that of a scalar class, otherwise the
+// value itself.
 template <class T>
-using View = std::remove_cvref_t<decltype(Scalar<T>::view(std::declval<const T&>()))>;
+decltype(auto) view_of(const T& value) {
+  if constexpr (requires { value.view(); }) {
+    return value.view();
+  } else if constexpr (requires { std::string_view(value.value); }) {
+    return std::string_view(value.value);
+  } else {
+    return std::as_const(value);
+  }
+}
+template <class T>
+using View = std::remove_cvref_t<decltype(view_of(std::declval<const T&>()))>;
 
 template <class T>
 concept Parsed = requires(std::string_view text) { Scalar<T>::parse(text); };
@@ -256,7 +253,7 @@ struct MemberValue {
   const T* value;
 
   bool is_unset() const { return value == nullptr; }
-  void visit(auto&& act) const { act(Scalar<T>::view(*value)); }
+  void visit(auto&& act) const { act(view_of(*value)); }
 };
 
 // A record as a source of field values; store::Row is the other source.

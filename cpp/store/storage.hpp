@@ -166,7 +166,7 @@ struct Column<T, StorageClass::document> {
 
 template <class T>
 Value BoundValues::of(const T& value) {
-  return Column<T>::bind(Scalar<T>::view(value), *this);
+  return Column<T>::bind(view_of(value), *this);
 }
 
 }  // namespace comptroller::store
