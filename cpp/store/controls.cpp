@@ -13,10 +13,6 @@ namespace {
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t unsettled = std::numeric_limits<std::int64_t>::min();
 
-Value code_of(ClosedSet auto word) {
-  return Value::of(static_cast<std::int64_t>(word));
-}
-
 // A position among the controls of one identity, type and setter. In the order (created_at, key)
 // covered_until never decreases.
 struct Place {
