@@ -52,8 +52,6 @@ Builder make_column(std::string name, bool is_nullable, Audience audience) {
     Column codes = column("c", BufferLayout::number, sizeof(std::int8_t));
     codes.dictionary = enum_texts<V>;
     return Builder(std::move(codes));
-  } else if constexpr (is_optional<V>) {
-    return make_column<typename V::value_type>(std::move(name), true, audience);
   } else if constexpr (Pairs<V>) {
     std::vector<Builder> pair;
     pair.push_back(make_column<std::string_view>("key", false, audience));
@@ -103,10 +101,6 @@ void append(Builder& builder, std::same_as<bool> auto flag, Audience) {
 }
 void append(Builder& builder, ClosedSet auto value, Audience) {
   builder.append_number(static_cast<std::int8_t>(value));
-}
-template <class V>
-void append(Builder& builder, const std::optional<V>& view, Audience audience) {
-  view ? append(builder, *view, audience) : builder.append_null();
 }
 template <class T>
 void append_element(Builder& builder, const T& element, Audience audience) {

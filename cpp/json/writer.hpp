@@ -72,11 +72,6 @@ class JsonWriter {
   void write(const JsonText<T>& document) {
     put(document.checked());
   }
-  template <class V>
-  void write(const std::optional<V>& view) {
-    if (view) return write(*view);
-    put("null");
-  }
   void write(const List auto& values) {
     write_children("[]", values, [&](const auto& value) { write(view_of(value)); });
   }
@@ -100,7 +95,7 @@ class JsonWriter {
       using T = bare<typename F::Type>;
       if (!is_shown<T>(audience_)) return;
       const auto field = source.template field<F, I>();
-      if (field.is_unset() && !shows_null<T>) return;
+      if (field.is_unset() && !shows_null<F>) return;
       put_name<F>();
       if (field.is_unset()) return put("null");
       field.visit([&](const auto& view) { write(view); });

@@ -3,8 +3,8 @@
 //
 // A view is a light value that every output format can write: a text (std::string_view), a Packed
 // text, a Decimal, a Timestamp, a member of a closed set, a bool, a number, JsonText, a list,
-// pairs, a record, or an optional of these; an empty optional is written as null. A new scalar type
-// is a class with these static members, which it may inherit from another scalar:
+// pairs, or a record. A new scalar type is a class with these static members, which it may inherit
+// from another scalar:
 //
 //   kind, storage             required for fields of stored records
 //   parse, expectation        required for values that are read from text
@@ -72,17 +72,6 @@ struct UpdatedAt : Timestamp {
   static UpdatedAt default_of(const R& record) {
     return {record.created_at};
   }
-};
-
-// A time that is null until its event happens. Unlike an optional field it is always written.
-struct NullableTimestamp {
-  static constexpr std::string_view kind = "timestamp?";
-  static constexpr StorageClass storage = StorageClass::timestamp;
-
-  std::optional<Timestamp> value;
-
-  std::optional<Timestamp> view() const { return value; }
-  friend bool operator==(const NullableTimestamp&, const NullableTimestamp&) = default;
 };
 
 // A balance of the table `balances`, looked up on request.
@@ -238,9 +227,6 @@ inline constexpr bool names_customer = requires { T::names_customer; };
 // Whether a request or a line must have the member.
 template <class T>
 inline constexpr bool is_required = !is_optional<T> && !is_array<T>;
-// Whether an unset member is written as null instead of being left out.
-template <class T>
-inline constexpr bool shows_null = is_optional<View<T>>;
 template <class T>
 constexpr bool is_shown(Audience audience) {
   if constexpr (requires { T::shown_to; }) return audience == T::shown_to;

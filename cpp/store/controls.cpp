@@ -27,7 +27,7 @@ constexpr const char* of_place =
     " FROM controls WHERE identity_key = ?1 AND type = ?2 AND set_by = ?3";
 
 std::int64_t end_of(const Control& control) {
-  const std::optional<Timestamp>& deleted = control.deleted_at.value;
+  const std::optional<Timestamp>& deleted = control.deleted_at;
   return deleted ? deleted->microseconds : never;
 }
 

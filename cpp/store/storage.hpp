@@ -124,9 +124,7 @@ struct Column<T, StorageClass::timestamp> {
   static void read(const Value& value, db::Symbols&, auto&& visit) {
     visit(require_time(value.integer));
   }
-  static Value bind(const std::optional<Timestamp>& time, BoundValues&) {
-    return time ? Value::of(time->microseconds) : Value::null();
-  }
+  static Value bind(Timestamp time, BoundValues&) { return Value::of(time.microseconds); }
 };
 
 template <class E>

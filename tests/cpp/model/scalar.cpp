@@ -40,7 +40,6 @@ TEST_CASE("values without a text form cannot be parsed") {
   CHECK_FALSE(Parsed<Metadata>);
   CHECK_FALSE(Parsed<Transfer>);
   CHECK_FALSE(Parsed<Addresses>);
-  CHECK_FALSE(Parsed<NullableTimestamp>);
 }
 
 TEST_CASE("the traits of a field follow from its type") {
@@ -55,8 +54,6 @@ TEST_CASE("the traits of a field follow from its type") {
   CHECK_FALSE(is_completed_by_load<Timestamp>);
   CHECK(is_computed<SnapshotBalance>);
   CHECK_FALSE(is_computed<NonNegativeAmount>);
-  CHECK(shows_null<NullableTimestamp>);
-  CHECK_FALSE(shows_null<Timestamp>);
 }
 
 TEST_CASE("a stored document must have both of its brackets") {
