@@ -58,8 +58,6 @@ Builder make_column(std::string name, bool is_nullable, ColumnOptions options) {
     Column codes = column("c", BufferLayout::number, sizeof(std::int8_t));
     codes.dictionary = enum_texts<V>;
     return Builder(std::move(codes));
-  } else if constexpr (is_optional<V>) {
-    return make_column<typename V::value_type>(std::move(name), true, options);
   } else if constexpr (Pairs<V>) {
     std::vector<Builder> pair;
     pair.push_back(make_column<std::string_view>("key", false, options));
@@ -110,13 +108,9 @@ void append(Builder& builder, std::same_as<bool> auto flag, Audience) {
 void append(Builder& builder, ClosedSet auto value, Audience) {
   builder.append_number(static_cast<std::int8_t>(value));
 }
-template <class V>
-void append(Builder& builder, const std::optional<V>& view, Audience audience) {
-  view ? append(builder, *view, audience) : builder.append_null();
-}
 template <class T>
 void append_element(Builder& builder, const T& element, Audience audience) {
-  append(builder, Scalar<T>::view(element), audience);
+  append(builder, view_of(element), audience);
 }
 template <ClosedSet E>
 void append_element(Builder& builder, const E& element, Audience) {
@@ -146,7 +140,7 @@ void append(Builder& builder, const R& record, Audience audience) {
 }
 template <class T>
 void append(Builder& builder, const JsonText<T>& document, Audience audience) {
-  append(builder, Scalar<T>::view(json::read_stored<T>(document.text)), audience);
+  append(builder, view_of(json::read_stored<T>(document.text)), audience);
 }
 // A compact JSON array of strings without escapes is split in place, because no string contains a
 // quote.

@@ -88,6 +88,7 @@ class RecordReader {
       if constexpr (is_computed<bare<T>>) {
         refuse_duplicates(value);
       } else if constexpr (is_optional<T>) {
+        if (shows_null<F> && value.is_null()) return;
         read_value(F::name, value, (record.*F::member).emplace());
       } else {
         read_value(F::name, value, record.*F::member);
@@ -109,11 +110,6 @@ class RecordReader {
 
   void read_value(std::string_view name, const simdjson::dom::element& value, bool& into) {
     if (value.get_bool().get(into) != simdjson::SUCCESS) refuse(name, "must be true or false");
-  }
-
-  void read_value(std::string_view name, const simdjson::dom::element& value,
-                  NullableTimestamp& into) {
-    if (!value.is_null()) read_value(name, value, into.value.emplace());
   }
 
   template <class T>
@@ -167,7 +163,7 @@ class RecordReader {
       if (seen[I]) return;
       if constexpr (requires { T::default_of(record); }) {
         record.*F::member = T::default_of(record);
-      } else if constexpr (is_required<T> && !shows_null<T> && !is_completed_by_load<T>) {
+      } else if constexpr (is_required<T> && !is_completed_by_load<T>) {
         if (!is_given(F::name)) refuse(F::name, "is required");
       }
     });

@@ -75,19 +75,14 @@ class JsonWriter {
   void write(const JsonText<T>& document) {
     put(document.checked());
   }
-  template <class V>
-  void write(const std::optional<V>& view) {
-    if (view) return write(*view);
-    put("null");
-  }
   void write(const List auto& values) {
-    write_children("[]", values, [&](const auto& value) { write_value(value); });
+    write_children("[]", values, [&](const auto& value) { write(view_of(value)); });
   }
   void write(const Pairs auto& pairs) {
     write_children("{}", pairs, [&](const auto& pair) {
       write(std::string_view(pair.first));
       put(":");
-      write_value(pair.second);
+      write(view_of(pair.second));
     });
   }
   template <Record R>
@@ -103,7 +98,7 @@ class JsonWriter {
       using T = bare<typename F::Type>;
       if (!is_shown<T>(audience_)) return;
       const auto field = source.template field<F, I>();
-      if (field.is_unset() && !shows_null<T>) return;
+      if (field.is_unset() && !shows_null<F>) return;
       put_name<F>();
       if (field.is_unset()) return put("null");
       field.visit([&](const auto& view) { write(view); });
@@ -115,10 +110,6 @@ class JsonWriter {
   JsonWriter(std::string& out, Audience audience, char* at, char* end)
       : out_(out), audience_(audience), at_(at), end_(end) {}
 
-  template <class T>
-  void write_value(const T& value) {
-    write(Scalar<T>::view(value));
-  }
   // Writes values between brackets, separated by commas.
   void write_children(std::string_view brackets, const auto& children, auto write_child) {
     put(brackets.substr(0, 1));

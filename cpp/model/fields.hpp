@@ -58,6 +58,14 @@ struct Fields {
 template <auto... Member>
 using Members = Fields<Field<Member>...>;
 
+// A field that is written as null while it is unset, instead of being left out, and read from null.
+template <class F>
+struct Nullable : F {
+  static constexpr bool shows_null = true;
+};
+template <class F>
+inline constexpr bool shows_null = requires { F::shows_null; };
+
 // Flags of a field in the API description.
 template <class F>
 struct Deprecated : F {  // another field or operation replaces it

@@ -12,7 +12,6 @@ namespace comptroller {
 // Rows of equal time are sorted by the key, which SQLite appends to every index, unless `key` names
 // another column.
 struct Index {
-  std::string_view name;                        // empty: the index of a UNIQUE constraint
   std::string_view columns;                     // separated by ", "
   std::string_view where = std::string_view();  // of a partial index
   std::string_view table = std::string_view();  // empty: the listed table
@@ -20,10 +19,30 @@ struct Index {
   std::string_view key = "key";
 };
 
+namespace detail {
+template <Literal... Parts>
+inline constexpr auto joined = [] {
+  std::array<char, (Parts.view().size() + ...)> text{};
+  auto end = text.begin();
+  ((end = std::ranges::copy(Parts.view(), end).out), ...);
+  return text;
+}();
+template <Literal... Parts>
+inline constexpr std::string_view join{joined<Parts...>.data(), joined<Parts...>.size()};
+}  // namespace detail
+
+// The usual indexes of a list: the customer, the columns of a filter, the time. The second has no
+// rows without a value.
+template <Literal Columns>
+inline constexpr Index of_customer{detail::join<"customer_id, ", Columns, ", created_at">};
+template <Literal Column>
+inline constexpr Index sparse_of_customer{of_customer<Column>.columns,
+                                          detail::join<Column, " IS NOT NULL">};
+
 // Selects rows whose column equals the value or one of the values; the column stores a T. If the
 // index has a closed-set column between this column and the time, the list enumerates the values of
 // the closed set.
-template <Literal Column, class T, const Index& By>
+template <Literal Column, class T, const Index& By = of_customer<Column>>
 struct Equals {
   static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
 };
@@ -33,7 +52,7 @@ template <class... F>
 struct AnyOf {};
 
 // Selects rows whose text column begins with the value.
-template <Literal Column, const Index& By>
+template <Literal Column, const Index& By = of_customer<Column>>
 struct BeginsWith {
   static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
 };

@@ -1,5 +1,5 @@
-// Converts lower-case hexadecimal digits to bytes and back. Inline because most calls have a
-// constant length and pages write ids and hashes for every row.
+// Converts lower-case hexadecimal digits to bytes and back, 16 bytes at once. Inline because most
+// calls have a constant length and pages write ids and hashes for every row.
 #pragma once
 
 #include <array>
@@ -12,19 +12,8 @@ namespace comptroller {
 
 namespace detail {
 
-inline constexpr std::string_view hexadecimal_digits = "0123456789abcdef";
-
-// The value of each digit; 0xff for other characters.
-inline constexpr std::array<std::uint8_t, 256> hexadecimal_values = [] {
-  std::array<std::uint8_t, 256> values{};
-  values.fill(0xff);
-  for (std::uint8_t i = 0; i < 16; ++i) {
-    values[static_cast<unsigned char>(hexadecimal_digits[i])] = i;
-  }
-  return values;
-}();
-
-using Block [[gnu::vector_size(16)]] = unsigned char;
+inline constexpr std::size_t block_size = 16;
+using Block [[gnu::vector_size(block_size)]] = unsigned char;
 
 // Reads 32 digits into 16 bytes at once; returns false if a character is not 0-9a-f.
 inline bool read_block(const char* digits, char* out) {
@@ -72,35 +61,25 @@ inline void write_block(const char* bytes, char* out) {
 
 }  // namespace detail
 
-// Reads 2 * `bytes` digits into `out`. Returns false if a character is not 0-9a-f; `out` is then
-// unspecified.
+// The last block may overlap the block before it, so that no byte needs a loop of its own.
+
+// Reads 2 * `bytes` digits into `out`; `bytes` is at least 16. Returns false if a character is not
+// 0-9a-f; `out` is then unspecified.
 inline bool read_lower_hexadecimal(const char* digits, std::size_t bytes, char* out) {
-  constexpr std::size_t block = sizeof(detail::Block);
-  if (bytes >= block) {
-    for (std::size_t i = 0; i + block < bytes; i += block) {
-      if (!detail::read_block(digits + 2 * i, out + i)) return false;
-    }
-    // The last block may overlap the one before it.
-    return detail::read_block(digits + 2 * (bytes - block), out + bytes - block);
+  for (std::size_t i = 0; i + detail::block_size < bytes; i += detail::block_size) {
+    if (!detail::read_block(digits + 2 * i, out + i)) return false;
   }
-  unsigned seen = 0;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    const unsigned high = detail::hexadecimal_values[static_cast<unsigned char>(digits[2 * i])];
-    const unsigned low = detail::hexadecimal_values[static_cast<unsigned char>(digits[2 * i + 1])];
-    seen |= high | low;
-    out[i] = static_cast<char>((high << 4U) | low);
-  }
-  return seen < 16;
+  const std::size_t last = bytes - detail::block_size;
+  return detail::read_block(digits + 2 * last, out + last);
 }
 
-// Writes 2 * `count` digits.
-inline void write_hexadecimal(const char* bytes, std::size_t count, char* out) {
-  for (; count >= 16; count -= 16, bytes += 16, out += 32) detail::write_block(bytes, out);
-  for (std::size_t i = 0; i < count; ++i) {
-    const unsigned byte = static_cast<unsigned char>(bytes[i]);
-    out[2 * i] = detail::hexadecimal_digits[byte / 16];
-    out[2 * i + 1] = detail::hexadecimal_digits[byte % 16];
+// Writes 2 * `bytes` digits of `in`; `bytes` is at least 16.
+inline void write_hexadecimal(const char* in, std::size_t bytes, char* out) {
+  for (std::size_t i = 0; i + detail::block_size < bytes; i += detail::block_size) {
+    detail::write_block(in + i, out + 2 * i);
   }
+  const std::size_t last = bytes - detail::block_size;
+  detail::write_block(in + last, out + 2 * last);
 }
 
 // Reads a text of "0x" and 2 * `bytes` digits; returns false for any other text.

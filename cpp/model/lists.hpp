@@ -46,24 +46,20 @@ struct CreatedAtBounds {
 template <auto Member, Literal Doc, class Selects>
 using FilterBy = Field<Member, Doc, "", Selects>;
 
-inline constexpr Index by_id{"", "id"};
+inline constexpr Index by_id{"id"};
 
 struct ListIdentities : OfCustomer, CreatedAtBounds, Paging {
   std::vector<ControlType> control_types;
   std::vector<Word> control_reason_codes;
   std::optional<Label> ref_id;
 
-  static constexpr Index by_time{"identities_by_customer", "customer_id, created_at"};
-  static constexpr Index by_ref_id{"identities_by_ref_id", "customer_id, ref_id, created_at",
-                                   "ref_id IS NOT NULL"};
-  static constexpr Index by_control_type{
-      "identities_by_control_type", "customer_id, type, identity_created_at, identity_key",
-      "deleted_at IS NULL",         "controls",
-      "identity_created_at",        "identity_key"};
+  static constexpr Index by_time{"customer_id, created_at"};
+  static constexpr Index by_control_type{"customer_id, type, identity_created_at, identity_key",
+                                         "deleted_at IS NULL", "controls", "identity_created_at",
+                                         "identity_key"};
   static constexpr Index by_reason_code{
-      "identities_by_reason_code", "customer_id, reason_code, identity_created_at, identity_key",
-      "deleted_at IS NULL",        "controls",
-      "identity_created_at",       "identity_key"};
+      "customer_id, reason_code, identity_created_at, identity_key", "deleted_at IS NULL",
+      "controls", "identity_created_at", "identity_key"};
   using fields =
       Concatenate<FilterBy<&ListIdentities::control_types,
                            "only identities with an active control of one of these types",
@@ -72,7 +68,7 @@ struct ListIdentities : OfCustomer, CreatedAtBounds, Paging {
                            "only identities with an active control of one of these reason codes",
                            Equals<"reason_code", Word, by_reason_code>>,
                   FilterBy<&ListIdentities::ref_id, "only identities with this reference id",
-                           Equals<"ref_id", Label, by_ref_id>>,
+                           Equals<"ref_id", Label, sparse_of_customer<"ref_id">>>,
                   OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
 };
 
@@ -86,16 +82,8 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
 
   // Every index contains this expression, so that a list of active controls skips deleted controls.
   static constexpr std::string_view is_active = "(deleted_at IS NULL)";
-  static constexpr Index by_time{"controls_by_customer",
-                                 "customer_id, (deleted_at IS NULL), created_at"};
-  static constexpr Index by_identity{"controls_by_identity",
-                                     "identity_key, (deleted_at IS NULL), created_at"};
-  static constexpr Index by_type{"controls_by_type",
-                                 "customer_id, type, (deleted_at IS NULL), created_at"};
-  static constexpr Index by_set_by{"controls_by_set_by",
-                                   "customer_id, set_by, (deleted_at IS NULL), created_at"};
-  static constexpr Index by_reason_code{
-      "controls_by_reason_code", "customer_id, reason_code, (deleted_at IS NULL), created_at"};
+  static constexpr Index by_time = of_customer<"(deleted_at IS NULL)">;
+  static constexpr Index by_identity{"identity_key, (deleted_at IS NULL), created_at"};
   using fields = Concatenate<
       FilterBy<&ListControls::identity_id, "only controls of this identity",
                Equals<"identity_key", KeyOf<StoredIdentity>, by_identity>>,
@@ -103,11 +91,11 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
                Continues>,
       FilterBy<&ListControls::active_at, "only controls active at this time", Narrows>,
       FilterBy<&ListControls::type, "only controls of one of these types",
-               Equals<"type", ControlType, by_type>>,
+               Equals<"type", ControlType, of_customer<"type, (deleted_at IS NULL)">>>,
       FilterBy<&ListControls::set_by, "only controls set by one of these setters",
-               Equals<"set_by", SetBy, by_set_by>>,
+               Equals<"set_by", SetBy, of_customer<"set_by, (deleted_at IS NULL)">>>,
       FilterBy<&ListControls::reason_code, "only controls with one of these reason codes",
-               Equals<"reason_code", Word, by_reason_code>>,
+               Equals<"reason_code", Word, of_customer<"reason_code, (deleted_at IS NULL)">>>,
       OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
 };
 
@@ -116,42 +104,27 @@ struct ListOrchestrations : OfCustomer, CreatedAtBounds, Paging {
   std::vector<Label> source_asset, destination_asset, ref_id;
   std::vector<Word> status;
 
-  static constexpr Index by_time{"orchestrations_by_customer", "customer_id, created_at"};
-  static constexpr Index by_rule{"orchestrations_by_rule",
-                                 "customer_id, orchestration_rule_id, created_at",
-                                 "orchestration_rule_id IS NOT NULL"};
-  static constexpr Index by_source_asset{"orchestrations_by_source_asset",
-                                         "customer_id, source_asset, created_at"};
-  static constexpr Index by_destination_asset{"orchestrations_by_destination_asset",
-                                              "customer_id, destination_asset, created_at"};
-  static constexpr Index by_status{"orchestrations_by_status", "customer_id, status, created_at"};
-  static constexpr Index by_profile{
-      "orchestrations_by_profile", "customer_id, profile_id, created_at", "profile_id IS NOT NULL"};
-  static constexpr Index by_destination_profile{"orchestrations_by_destination_profile",
-                                                "customer_id, destination_profile_id, created_at",
-                                                "destination_profile_id IS NOT NULL"};
-  static constexpr Index by_ref_id{"orchestrations_by_ref_id", "customer_id, ref_id, created_at",
-                                   "ref_id IS NOT NULL"};
+  static constexpr Index by_time{"customer_id, created_at"};
   using fields = Concatenate<
       FilterBy<&ListOrchestrations::orchestration_rule_id,
                "only orchestrations initiated by one of these rules",
-               Equals<"orchestration_rule_id", Id, by_rule>>,
+               Equals<"orchestration_rule_id", Id, sparse_of_customer<"orchestration_rule_id">>>,
       FilterBy<&ListOrchestrations::source_asset,
-               "only orchestrations with one of these source assets",
-               Equals<"source_asset", Term, by_source_asset>>,
+               "only orchestrations with one of these source assets", Equals<"source_asset", Term>>,
       FilterBy<&ListOrchestrations::destination_asset,
                "only orchestrations with one of these destination assets",
-               Equals<"destination_asset", Term, by_destination_asset>>,
+               Equals<"destination_asset", Term>>,
       FilterBy<&ListOrchestrations::status, "only orchestrations with one of these statuses",
-               Equals<"status", Word, by_status>>,
+               Equals<"status", Word>>,
       FilterBy<&ListOrchestrations::orchestration_id, "only orchestrations with one of these ids",
                Equals<"id", Id, by_id>>,
       FilterBy<&ListOrchestrations::profile_id,
                "only orchestrations that belong, or move value, to one of these profiles",
-               AnyOf<Equals<"profile_id", Id, by_profile>,
-                     Equals<"destination_profile_id", Id, by_destination_profile>>>,
+               AnyOf<Equals<"profile_id", Id, sparse_of_customer<"profile_id">>,
+                     Equals<"destination_profile_id", Id,
+                            sparse_of_customer<"destination_profile_id">>>>,
       FilterBy<&ListOrchestrations::ref_id, "only orchestrations with one of these reference ids",
-               Equals<"ref_id", Label, by_ref_id>>,
+               Equals<"ref_id", Label, sparse_of_customer<"ref_id">>>,
       OfCustomer::fields, CreatedAtBounds::fields, Paging::fields>;
 };
 
@@ -162,33 +135,21 @@ struct ListPayoutGroups : OfCustomer, Paging {
   std::vector<Word> onchain_status;
   std::optional<Name> name_prefix;
 
-  static constexpr Index by_time{"payout_groups_by_customer", "customer_id, created_at"};
-  static constexpr Index by_ledger{"payout_groups_by_ledger", "customer_id, ledger, created_at"};
-  static constexpr Index by_asset_type{"payout_groups_by_asset_type",
-                                       "customer_id, asset_type, created_at"};
-  static constexpr Index by_jurisdiction{"payout_groups_by_jurisdiction",
-                                         "customer_id, jurisdiction, created_at"};
-  static constexpr Index by_claimer{"payout_groups_by_claimer",
-                                    "customer_id, claimer_address, created_at"};
-  static constexpr Index by_status{"payout_groups_by_status",
-                                   "customer_id, onchain_status, created_at"};
-  static constexpr Index by_name{"payout_groups_by_name", "customer_id, name, created_at"};
+  static constexpr Index by_time{"customer_id, created_at"};
   using fields = Concatenate<
       FilterBy<&ListPayoutGroups::id, "only the group with this id", Equals<"id", GroupId, by_id>>,
-      FilterBy<&ListPayoutGroups::ledger, "only groups on this ledger",
-               Equals<"ledger", Ledger, by_ledger>>,
+      FilterBy<&ListPayoutGroups::ledger, "only groups on this ledger", Equals<"ledger", Ledger>>,
       FilterBy<&ListPayoutGroups::asset_type, "only groups paid in this asset",
-               Equals<"asset_type", Term, by_asset_type>>,
+               Equals<"asset_type", Term>>,
       FilterBy<&ListPayoutGroups::jurisdiction, "only groups in this jurisdiction",
-               Equals<"jurisdiction", Term, by_jurisdiction>>,
+               Equals<"jurisdiction", Term>>,
       FilterBy<&ListPayoutGroups::claimer_address,
                "only groups with this claimer_address; case matters on SOLANA only",
-               Equals<"claimer_address", Label, by_claimer>>,
+               Equals<"claimer_address", Label>>,
       FilterBy<&ListPayoutGroups::onchain_status, "only groups with one of these statuses",
-               Equals<"onchain_status", Word, by_status>>,
+               Equals<"onchain_status", Word>>,
       FilterBy<&ListPayoutGroups::name_prefix,
-               "only groups whose name begins with this text; case matters",
-               BeginsWith<"name", by_name>>,
+               "only groups whose name begins with this text; case matters", BeginsWith<"name">>,
       OfCustomer::fields, Paging::fields>;
 };
 
@@ -200,14 +161,12 @@ struct ListRewardAddresses : OfCustomer, Paging {
   std::optional<bool> include_balance;
   std::optional<Timestamp> balance_timestamp;
 
-  static constexpr Index by_time{"reward_addresses_by_customer", "customer_id, created_at"};
-  static constexpr Index by_ledger{"reward_addresses_by_ledger", "customer_id, ledger, created_at"};
-  static constexpr Index by_address{"", "ledger, address"};
-  static constexpr Index by_group{"reward_addresses_by_group", "payout_group_id, created_at",
-                                  "payout_group_id IS NOT NULL"};
+  static constexpr Index by_time{"customer_id, created_at"};
+  static constexpr Index by_address{"ledger, address"};
+  static constexpr Index by_group{"payout_group_id, created_at", "payout_group_id IS NOT NULL"};
   using fields = Concatenate<
       FilterBy<&ListRewardAddresses::ledger, "only addresses on this ledger",
-               Equals<"ledger", Ledger, by_ledger>>,
+               Equals<"ledger", Ledger>>,
       FilterBy<&ListRewardAddresses::address, "only this address; case matters on SOLANA only",
                Equals<"address", Label, by_address>>,
       FilterBy<&ListRewardAddresses::id, "only the address with this id",
@@ -224,8 +183,8 @@ struct ListRewardAddresses : OfCustomer, Paging {
 struct ListBalances : Paging {
   std::optional<Uuid> address_id;
 
-  static constexpr Index by_time{.name = "balances_by_time", .columns = "at", .time = "at"};
-  static constexpr Index by_address{.name = "", .columns = "address_id, at", .time = "at"};
+  static constexpr Index by_time{.columns = "at", .time = "at"};
+  static constexpr Index by_address{.columns = "address_id, at", .time = "at"};
   using fields =
       Concatenate<FilterBy<&ListBalances::address_id, "only balances of this reward address",
                            Equals<"address_id", Uuid, by_address>>,
@@ -240,20 +199,16 @@ struct ListClaims : OfCustomer, Paging {
   std::optional<Id> id;
 
   // Three indexes contain the status, so that claims of a rare status are found among many rows.
-  static constexpr Index by_time{"claims_by_customer", "customer_id, created_at"};
-  static constexpr Index by_group{"claims_by_group", "payout_group_id, onchain_status, created_at"};
-  static constexpr Index by_status{"claims_by_status", "customer_id, onchain_status, created_at"};
-  static constexpr Index by_chain{"claims_by_chain",
-                                  "customer_id, blockchain, onchain_status, created_at"};
-  static constexpr Index by_jurisdiction{"claims_by_jurisdiction",
-                                         "customer_id, jurisdiction, onchain_status, created_at"};
+  static constexpr Index by_time{"customer_id, created_at"};
+  static constexpr Index by_group{"payout_group_id, onchain_status, created_at"};
+  static constexpr Index by_jurisdiction = of_customer<"jurisdiction, onchain_status">;
   using fields =
       Concatenate<FilterBy<&ListClaims::payout_group_id, "only claims of this payout group",
                            Equals<"payout_group_id", GroupId, by_group>>,
                   FilterBy<&ListClaims::statuses, "only claims with one of these statuses",
-                           Equals<"onchain_status", ClaimStatus, by_status>>,
+                           Equals<"onchain_status", ClaimStatus>>,
                   FilterBy<&ListClaims::chain, "only claims on this blockchain",
-                           Equals<"blockchain", Term, by_chain>>,
+                           Equals<"blockchain", Term, of_customer<"blockchain, onchain_status">>>,
                   FilterBy<&ListClaims::jurisdiction,
                            "only claims whose payout group is now in this jurisdiction",
                            Equals<"jurisdiction", Term, by_jurisdiction>>,

@@ -26,7 +26,7 @@ struct Control {
   bool is_overridable = false;
   std::optional<Word> reason_code;
   Timestamp created_at;
-  NullableTimestamp deleted_at;
+  std::optional<Timestamp> deleted_at;
   std::optional<Label> created_by, deleted_by;
   std::optional<Note> reason, deletion_reason;
   std::optional<OwnerId> customer_id;
@@ -39,7 +39,7 @@ struct Control {
       Field<&Control::reason_code, "coded reason">,
       Field<&Control::reason, "reason in prose, at most 1024 characters">,
       Field<&Control::created_at, "when it came into force">,
-      Field<&Control::deleted_at, "when it was lifted; null while it is active">,
+      Nullable<Field<&Control::deleted_at, "when it was lifted; null while it is active">>,
       Field<&Control::identity_id, "the identity it restricts">,
       Field<&Control::created_by, "id of the client that created it, or `operator`">,
       Field<&Control::deleted_by, "id of the client that deleted it, or `operator`">,

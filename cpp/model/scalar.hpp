@@ -3,8 +3,8 @@
 //
 // A view is a light value that every output format can write: a text (std::string_view), a Packed
 // text, a Decimal, a Timestamp, a member of a closed set, a bool, a number, JsonText, a list,
-// pairs, a record, or an optional of these; an empty optional is written as null. A new scalar type
-// is a class with these static members, which it may inherit from another scalar:
+// pairs, or a record. A new scalar type is a class with these static members, which it may inherit
+// from another scalar:
 //
 //   kind, storage             required for fields of stored records
 //   parse, expectation        required for values that are read from text
@@ -72,17 +72,6 @@ struct UpdatedAt : Timestamp {
   static UpdatedAt default_of(const R& record) {
     return {record.created_at};
   }
-};
-
-// A time that is null until its event happens. Unlike an optional field it is always written.
-struct NullableTimestamp {
-  static constexpr std::string_view kind = "timestamp?";
-  static constexpr StorageClass storage = StorageClass::timestamp;
-
-  std::optional<Timestamp> value;
-
-  std::optional<Timestamp> view() const { return value; }
-  friend bool operator==(const NullableTimestamp&, const NullableTimestamp&) = default;
 };
 
 // A balance of the table `balances`, looked up on request.
@@ -179,15 +168,6 @@ struct Scalar {
     if (!value) return std::nullopt;
     return T{*std::move(value)};
   }
-  static decltype(auto) view(const T& value) {
-    if constexpr (requires { value.view(); }) {
-      return value.view();
-    } else if constexpr (requires { std::string_view(value.value); }) {
-      return std::string_view(value.value);
-    } else {
-      return std::as_const(value);
-    }
-  }
 };
 
 template <>
@@ -199,7 +179,6 @@ struct Scalar<bool> {
     if (text != "true" && text != "false") return std::nullopt;
     return text == "true";
   }
-  static bool view(bool value) { return value; }
 };
 
 template <ClosedSet E>
@@ -208,27 +187,34 @@ struct Scalar<E> {
   static std::string kind() { return std::string(type_name<E>()); }
   static std::string expectation() { return "one of " + comma_separated(enum_texts<E>); }
   static std::optional<E> parse(std::string_view text) { return find_enum<E>(text); }
-  static E view(E value) { return value; }
 };
 
 template <class T>
 struct Scalar<std::vector<T>> {
   static constexpr StorageClass storage = StorageClass::addresses;  // the only list that is stored
   static std::string kind() { return Scalar<T>::kind() + "[]"; }
-  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): the view refers to `values`
-  static const std::vector<T>& view(const std::vector<T>& values) { return values; }
 };
 
 template <Record R>
 struct Scalar<R> {
   static constexpr StorageClass storage = StorageClass::document;
   static std::string kind() { return std::string(type_name<R>()); }
-  // NOLINTNEXTLINE(bugprone-return-const-ref-from-parameter): the view refers to `record`
-  static const R& view(const R& record) { return record; }
 };
 
+// Returns the view of a value, which may refer to the value: that of a scalar class, otherwise the
+// value itself.
 template <class T>
-using View = std::remove_cvref_t<decltype(Scalar<T>::view(std::declval<const T&>()))>;
+decltype(auto) view_of(const T& value) {
+  if constexpr (requires { value.view(); }) {
+    return value.view();
+  } else if constexpr (requires { std::string_view(value.value); }) {
+    return std::string_view(value.value);
+  } else {
+    return std::as_const(value);
+  }
+}
+template <class T>
+using View = std::remove_cvref_t<decltype(view_of(std::declval<const T&>()))>;
 
 template <class T>
 concept Parsed = requires(std::string_view text) { Scalar<T>::parse(text); };
@@ -241,9 +227,6 @@ inline constexpr bool names_customer = requires { T::names_customer; };
 // Whether a request or a line must have the member.
 template <class T>
 inline constexpr bool is_required = !is_optional<T> && !is_array<T>;
-// Whether an unset member is written as null instead of being left out.
-template <class T>
-inline constexpr bool shows_null = is_optional<View<T>>;
 template <class T>
 constexpr bool is_shown(Audience audience) {
   if constexpr (requires { T::shown_to; }) return audience == T::shown_to;
@@ -256,7 +239,7 @@ struct MemberValue {
   const T* value;
 
   bool is_unset() const { return value == nullptr; }
-  void visit(auto&& act) const { act(Scalar<T>::view(*value)); }
+  void visit(auto&& act) const { act(view_of(*value)); }
 };
 
 // A record as a source of field values; store::Row is the other source.

@@ -120,15 +120,15 @@ Control create_control(const CreateControl& request, std::span<const Control> ac
 
 Control delete_control(Control control, std::optional<Note> reason, const Principal& principal,
                        Timestamp now) {
-  if (control.deleted_at.value) {
+  if (control.deleted_at) {
     throw Error(Code::already_deleted,
-                "the control was deleted at " + to_string(*control.deleted_at.value));
+                "the control was deleted at " + to_string(*control.deleted_at));
   }
   if (!control.is_overridable && !principal.is_operator()) {
     throw Error(Code::control_not_overridable,
                 "the control is not overridable: only the operator can delete it");
   }
-  control.deleted_at.value = now;
+  control.deleted_at = now;
   control.deleted_by = Label{principal.actor()};
   control.deletion_reason = std::move(reason);
   return control;
@@ -151,7 +151,7 @@ LegacyChange write_legacy_flags(const LegacyFlags& flags, const Id& identity_id,
       change.created.push_back(make_legacy_control(flag, identity_id, principal, now, make_id));
     } else if (!*given && control != nullptr) {
       Control& deleted = change.deleted.emplace_back(*control);
-      deleted.deleted_at.value = now;
+      deleted.deleted_at = now;
       deleted.deleted_by = Label{principal.actor()};
     }
   }

@@ -73,7 +73,7 @@ std::optional<Control> merge(const Control& stored, const Control& line) {
   lifted.deleted_at = line.deleted_at;
   lifted.deleted_by = line.deleted_by;
   lifted.deletion_reason = line.deletion_reason;
-  if (stored.deleted_at.value || !line.deleted_at.value || !same_content(lifted, line)) {
+  if (stored.deleted_at || !line.deleted_at || !same_content(lifted, line)) {
     throw differs("with other content; a stored control changes only once, when it is deleted");
   }
   return lifted;

@@ -93,7 +93,7 @@ Control control_at(const Setting& setting, std::uint64_t index) {
   control.identity_id = identity_at(identities, identity).id;
   control.created_by = Label{by_client ? random.favour(clients) : "operator"};
   if (deleted_us < activity_ends_us && random.chance(by_client ? 450 : 300)) {
-    control.deleted_at.value = timestamp(deleted_us);
+    control.deleted_at = timestamp(deleted_us);
     control.deleted_by = Label{by_client ? random.any(clients) : "operator"};
     control.deletion_reason =
         Note{by_client ? random.any(client_reversals) : random.any(provider_reversals)};

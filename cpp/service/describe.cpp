@@ -82,9 +82,9 @@ template <class F, Use use>
 FieldDescription describe_field() {
   using T = bare<typename F::Type>;
   FieldDescription field;
-  field.type = Scalar<T>::kind();
-  field.required =
-      use == Use::answer ? !is_optional<typename F::Type> : is_required<typename F::Type>;
+  field.type = Scalar<T>::kind() + (shows_null<F> ? "?" : "");
+  field.required = use == Use::answer ? !is_optional<typename F::Type> || shows_null<F>
+                                      : is_required<typename F::Type>;
   if constexpr (requires { T::minimum_length; }) field.min_length = T::minimum_length;
   if constexpr (requires { T::maximum_length; }) field.max_length = T::maximum_length;
   field.index_ranges = ranges_a_value<typename F::Filter>;

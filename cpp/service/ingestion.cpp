@@ -174,7 +174,7 @@ Outcome Ingestion::take_line(Control& line) {
   if (identity->record.customer_id.value != customer_of(line)) {
     throw Error(Code::already_exists, "the identity belongs to another customer");
   }
-  if (!line.deleted_at.value) {
+  if (!line.deleted_at) {
     if (const auto active =
             store::active_control(connection_, identity->key, line.type, line.set_by)) {
       if (!rules::is_legacy_control(*active)) {

@@ -69,9 +69,6 @@ inline void assign(Amount& member, Decimal number) {
 inline void assign(Timestamp& member, Timestamp time) {
   member.microseconds = time.microseconds;
 }
-inline void assign(NullableTimestamp& member, Timestamp time) {
-  member.value = time;
-}
 template <class T>
   requires ClosedSet<T> || std::same_as<T, bool>
 void assign(T& member, T value) {

@@ -13,10 +13,6 @@ namespace {
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t unsettled = std::numeric_limits<std::int64_t>::min();
 
-Value code_of(ClosedSet auto word) {
-  return Value::of(static_cast<std::int64_t>(word));
-}
-
 // A position among the controls of one identity, type and setter. In the order (created_at, key)
 // covered_until never decreases.
 struct Place {
@@ -31,7 +27,7 @@ constexpr const char* of_place =
     " FROM controls WHERE identity_key = ?1 AND type = ?2 AND set_by = ?3";
 
 std::int64_t end_of(const Control& control) {
-  const std::optional<Timestamp>& deleted = control.deleted_at.value;
+  const std::optional<Timestamp>& deleted = control.deleted_at;
   return deleted ? deleted->microseconds : never;
 }
 

@@ -4,14 +4,6 @@
 
 namespace comptroller::store {
 
-namespace {
-
-Value code_of(Provenance provenance) {
-  return Value::of(static_cast<std::int64_t>(provenance));
-}
-
-}  // namespace
-
 Listing controls_listing(db::Connection& connection, const ListControls& request,
                          Ownership ownership) {
   auto listing = make_listing<Control>(connection, request, std::move(ownership));

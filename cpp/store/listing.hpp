@@ -98,7 +98,7 @@ class Listing {
       const auto key = connection_.symbols().find(value.value);
       return key ? std::optional(Value::of(*key)) : std::nullopt;
     } else {
-      const Value stored = Column<T>::bind(Scalar<Given>::view(value), parameters_);
+      const Value stored = Column<T>::bind(view_of(value), parameters_);
       return stored.kind == Value::Kind::text ? parameters_.own(stored.bytes) : stored;
     }
   }

@@ -61,8 +61,9 @@ void make_operator_indexes(db::Connection& connection, std::int64_t max_rows) {
   for (const std::string_view table : tables) {
     if (read_number(connection, "SELECT max(key) FROM " + std::string(table)) > max_rows) return;
   }
+  int number = 0;
   for_each_customer_index([&](std::string_view table, const Index& index) {
-    std::string sql = "CREATE INDEX " + std::string(index.name) + "_of_all ON ";
+    std::string sql = "CREATE INDEX list_" + std::to_string(++number) + "_of_all ON ";
     sql.append(table).append(" (").append(index.columns.substr(customer_prefix.size())).append(")");
     if (!index.where.empty()) sql.append(" WHERE ").append(index.where);
     connection.execute(sql);

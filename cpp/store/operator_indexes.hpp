@@ -1,6 +1,6 @@
 // The indexes of an operator's lists over many customers. Each index of a list that begins with the
-// customer has a counterpart without it, named "<index>_of_all". A store with at most 16 customers
-// does not need them, because a list merges the rows of each customer.
+// customer has a counterpart without it, named "list_<number>_of_all". A store with at most 16
+// customers does not need them, because a list merges the rows of each customer.
 #pragma once
 
 #include <limits>

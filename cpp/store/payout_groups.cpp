@@ -1,5 +1,7 @@
 #include "store/payout_groups.hpp"
 
+#include <algorithm>
+
 #include "model/error.hpp"
 #include "store/jurisdiction_changes.hpp"
 
@@ -27,9 +29,7 @@ void check_ledger_agrees(db::Connection& connection, std::int64_t group, Ledger 
   db::Query query = connection.query(
       "SELECT ledger FROM reward_addresses WHERE payout_group_id = $group AND ledger <> $ledger"
       " LIMIT 1");
-  query.bind("$group", Value::of(group))
-      .bind("$ledger", Value::of(static_cast<std::int64_t>(ledger)));
-  if (!query.step()) return;
+  if (!query.bind("$group", Value::of(group)).bind("$ledger", code_of(ledger)).step()) return;
   throw Error::field(Code::ledger_mismatch, "ledger",
                      "addresses attributed to this group are on " +
                          std::string(enum_text(static_cast<Ledger>(query.column(0).integer))));
@@ -48,12 +48,6 @@ Value nullable(const std::optional<Timestamp>& time) {
   return time ? Value::of(time->microseconds) : Value::null();
 }
 
-void raise(PayoutGroup& group, const std::optional<Timestamp>& confirmed_at) {
-  if (confirmed_at && (!group.last_claim_all_at || *group.last_claim_all_at < *confirmed_at)) {
-    group.last_claim_all_at = confirmed_at;
-  }
-}
-
 }  // namespace
 
 void insert_payout_group(db::Connection& connection, PayoutGroup group) {
@@ -63,7 +57,7 @@ void insert_payout_group(db::Connection& connection, PayoutGroup group) {
     check_claims_agree(connection, *named, connection.symbols().intern(customer_of(group)));
     check_ledger_agrees(connection, *named, group.ledger);
     confirmed_at = read_time(connection, latest_claim_all, *named);
-    raise(group, confirmed_at);
+    group.last_claim_all_at = std::max(group.last_claim_all_at, confirmed_at);
   }
   insert(connection, group, {{"claim_all_confirmed_at", nullable(confirmed_at)}});
   if (named && group.jurisdiction) begin_jurisdiction_change(connection, *named);
@@ -79,9 +73,10 @@ bool update_payout_group(db::Connection& connection, const Stored<PayoutGroup>& 
 }
 
 void raise_to_claims(db::Connection& connection, PayoutGroup& group) {
-  raise(group,
-        read_time(connection, "SELECT claim_all_confirmed_at FROM payout_groups WHERE id = ?1",
-                  connection.symbols().find(group.id.value).value_or(0)));
+  const auto confirmed_at =
+      read_time(connection, "SELECT claim_all_confirmed_at FROM payout_groups WHERE id = ?1",
+                connection.symbols().find(group.id.value).value_or(0));
+  group.last_claim_all_at = std::max(group.last_claim_all_at, confirmed_at);
 }
 
 void raise_last_claim_all(db::Connection& connection, std::int64_t group, Timestamp at) {

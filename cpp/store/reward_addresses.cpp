@@ -14,9 +14,8 @@ Listing reward_addresses_listing(db::Connection& connection, const ListRewardAdd
 
 std::optional<Stored<RewardAddress>> find_address(db::Connection& connection, Ledger ledger,
                                                   std::string_view canonical) {
-  const auto code = static_cast<std::int64_t>(ledger);
   return find_where<RewardAddress>(
-      connection, {"ledger = ? AND address = ?", {Value::of(code), Value::of(canonical)}});
+      connection, {"ledger = ? AND address = ?", {code_of(ledger), Value::of(canonical)}});
 }
 
 std::optional<Balance> find_balance(db::Connection& connection, const Uuid& address_id,

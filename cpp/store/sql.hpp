@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "db/database.hpp"
@@ -16,6 +17,13 @@ using db::Value;
 // live until the statement is reset.
 db::Query bound_query(db::Connection& connection, const std::string& text,
                       const std::vector<Value>& values);
+
+// The stored value of an enumerator.
+template <class E>
+  requires std::is_enum_v<E>
+Value code_of(E value) {
+  return Value::of(static_cast<std::int64_t>(value));
+}
 
 inline Value nullable(std::optional<std::int64_t> number) {
   return number ? Value::of(*number) : Value::null();

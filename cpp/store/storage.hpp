@@ -124,9 +124,7 @@ struct Column<T, StorageClass::timestamp> {
   static void read(const Value& value, db::Symbols&, auto&& visit) {
     visit(require_time(value.integer));
   }
-  static Value bind(const std::optional<Timestamp>& time, BoundValues&) {
-    return time ? Value::of(time->microseconds) : Value::null();
-  }
+  static Value bind(Timestamp time, BoundValues&) { return Value::of(time.microseconds); }
 };
 
 template <class E>
@@ -166,7 +164,7 @@ struct Column<T, StorageClass::document> {
 
 template <class T>
 Value BoundValues::of(const T& value) {
-  return Column<T>::bind(Scalar<T>::view(value), *this);
+  return Column<T>::bind(view_of(value), *this);
 }
 
 }  // namespace comptroller::store

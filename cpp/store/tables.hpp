@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model/error.hpp"
-#include "model/records.hpp"
+#include "model/lists.hpp"
 #include "model/wording.hpp"
 
 namespace comptroller::store {
@@ -15,13 +15,7 @@ namespace comptroller::store {
 // Calls `visitor.operator()<R>()` for each record type that has a table.
 template <class Visitor>
 void for_each_table(Visitor&& visitor) {
-  visitor.template operator()<StoredIdentity>();
-  visitor.template operator()<Control>();
-  visitor.template operator()<Orchestration>();
-  visitor.template operator()<PayoutGroup>();
-  visitor.template operator()<RewardAddress>();
-  visitor.template operator()<Balance>();
-  visitor.template operator()<Claim>();
+  for_each_list([&]<class R, class Request>() { visitor.template operator()<R>(); });
 }
 
 // Calls `visitor.operator()<R>()` for the record type of this name, in which dashes may replace

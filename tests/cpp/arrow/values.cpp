@@ -266,7 +266,7 @@ TEST_CASE("an identity shows the values derived from its active controls") {
     store::insert_control(connection, owned_by_default(control), {key, identity});
     control.id = Id{"lifted"};
     control.type = ControlType::frozen;
-    control.deleted_at.value = Timestamp{9};
+    control.deleted_at = Timestamp{9};
     store::insert_control(connection, owned_by_default(control), {key, identity});
   });
   const RowSource identities = source_of(database, [](db::Connection& connection) {

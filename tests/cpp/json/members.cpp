@@ -103,8 +103,8 @@ TEST_CASE("null is accepted only for members that can be null") {
   }
   const std::string control = R"({"id":"c","type":"CLOSED","set_by":"CLIENT","identity_id":"i",)"
                               R"("is_overridable":true,"created_at":"2026-01-01T00:00:00Z",)";
-  CHECK_FALSE(read<Control>(control + R"("deleted_at":null})").deleted_at.value.has_value());
-  CHECK(read<Control>(control + R"("deleted_at":"2026-01-02T00:00:00Z"})").deleted_at.value);
+  CHECK_FALSE(read<Control>(control + R"("deleted_at":null})").deleted_at.has_value());
+  CHECK(read<Control>(control + R"("deleted_at":"2026-01-02T00:00:00Z"})").deleted_at);
   CHECK(refused_fields(refused<Control>(control + R"("deleted_at":false})")) ==
         Fields{"deleted_at"});
 }

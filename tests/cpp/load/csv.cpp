@@ -152,7 +152,7 @@ TEST_CASE("a control: closed sets are text, null is an empty cell") {
   control.identity_id = Id{"i1"};
   CHECK(row_of(control, Audience::client) ==
         "c1,DORMANT,PROVIDER,true,,\"away, again\",1970-01-01T00:00:00.000000Z,,i1,,,\r\n");
-  control.deleted_at.value = control.created_at;
+  control.deleted_at = control.created_at;
   CHECK(row_of(control, Audience::client) ==
         "c1,DORMANT,PROVIDER,true,,\"away, again\",1970-01-01T00:00:00.000000Z,"
         "1970-01-01T00:00:00.000000Z,i1,,,\r\n");

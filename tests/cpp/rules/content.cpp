@@ -15,8 +15,6 @@ T value_of(bool second) {
   } else if constexpr (ClosedSet<T>) {
     // A closed set of one value has no second value; the member is then unset.
     return static_cast<T>(enum_texts<T>.size() > 1 && second ? 1 : 0);
-  } else if constexpr (std::same_as<T, NullableTimestamp>) {
-    return second ? NullableTimestamp{Timestamp{5}} : NullableTimestamp{};
   } else if constexpr (std::derived_from<T, Timestamp>) {
     return T{second ? 2 : 1};
   } else if constexpr (std::same_as<T, Metadata>) {

@@ -37,7 +37,7 @@ TEST_CASE("clients and the operator create controls within their rights") {
     CHECK(created.reason_code == Word{"TEST"});
     CHECK(created.reason == Note{"because"});
     CHECK(created.created_at == instant);
-    CHECK_FALSE(created.deleted_at.value.has_value());
+    CHECK_FALSE(created.deleted_at.has_value());
     CHECK(created.created_by == Label{principal.actor()});
     CHECK_FALSE(created.deleted_by.has_value());
     CHECK_FALSE(created.deletion_reason.has_value());
@@ -61,7 +61,7 @@ TEST_CASE("clients and the operator delete controls within their rights, and the
     CAPTURE(row.shown());
     Control control = control_of(row.text("type") + "/" + row.text("set_by"), "target");
     control.is_overridable = row.flag("is_overridable");
-    if (row.flag("deleted")) control.deleted_at.value = earlier_moment;
+    if (row.flag("deleted")) control.deleted_at = earlier_moment;
     const Principal principal = principal_of(row.text("who"));
     std::vector<Control> left = controls_of(row.texts("others"));
     Control deleted = control;
@@ -69,7 +69,7 @@ TEST_CASE("clients and the operator delete controls within their rights, and the
         code_of([&] { deleted = delete_control(control, Note{"over"}, principal, instant); });
     CHECK(code == row.code());
     if (code.empty()) {
-      CHECK(deleted.deleted_at.value == instant);
+      CHECK(deleted.deleted_at == instant);
       CHECK(deleted.deleted_by == Label{principal.actor()});
       CHECK(deleted.deletion_reason == Note{"over"});
       deleted.deleted_at = control.deleted_at;

@@ -39,7 +39,7 @@ void check_made(const Control& control, const Principal& principal) {
 std::vector<Control> apply(std::vector<Control> active, const LegacyChange& change,
                            const Principal& principal) {
   for (const Control& deleted : change.deleted) {
-    CHECK(deleted.deleted_at.value == instant);
+    CHECK(deleted.deleted_at == instant);
     CHECK(deleted.deleted_by == Label{principal.actor()});
     CHECK(std::erase_if(active, [&](const Control& c) { return c.id == deleted.id; }) == 1);
   }

@@ -88,7 +88,7 @@ TEST_CASE("a stored control changes once, when it is deleted") {
   CHECK_FALSE(merge(stored, stored).has_value());
 
   Control lifted = stored;
-  lifted.deleted_at.value = instant;
+  lifted.deleted_at = instant;
   lifted.deleted_by = Label{"operator"};
   lifted.deletion_reason = Note{"over"};
   const auto merged = merge(stored, lifted);
@@ -99,10 +99,10 @@ TEST_CASE("a stored control changes once, when it is deleted") {
   Control other = stored;
   other.reason = Note{"other"};
   CHECK(code_of([&] { merge(stored, other); }) == "already-exists");
-  other.deleted_at.value = instant;
+  other.deleted_at = instant;
   CHECK(code_of([&] { merge(stored, other); }) == "already-exists");
   Control later = lifted;
-  later.deleted_at.value = later_moment;
+  later.deleted_at = later_moment;
   CHECK(code_of([&] { merge(lifted, later); }) == "already-exists");
   CHECK(code_of([&] { merge(lifted, stored); }) == "already-exists");
 }

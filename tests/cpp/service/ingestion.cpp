@@ -123,7 +123,7 @@ TEST_CASE_FIXTURE(Loaded, "a loaded control replaces one that a boolean created"
   CHECK(take(control("d", "i", ControlType::sell_only)) == "already-exists");
   CHECK(take(control("e", "i", ControlType::sell_only, SetBy::provider)).empty());
   Control past = control("f", "i", ControlType::sell_only);
-  past.deleted_at.value = start;
+  past.deleted_at = start;
   CHECK(take(past).empty());
   CHECK(is_sound());
 }
@@ -147,7 +147,7 @@ TEST_CASE_FIXTURE(Loaded, "a control creates an implied identity until its own l
 TEST_CASE_FIXTURE(Loaded, "a line can delete a stored control once") {
   take(control("c", "i", ControlType::closed));
   Control line = control("c", "i", ControlType::closed);
-  line.deleted_at.value = now;
+  line.deleted_at = now;
   line.deleted_by = Label{"acme-app"};
   CHECK(take(line).empty());
   CHECK(outcome == Outcome::updated);

@@ -87,7 +87,7 @@ class FileGenerator {
     line.type = pick(2) == 0 ? ControlType::sell_only : ControlType::closed;
     line.set_by = pick(2) == 0 ? SetBy::client : SetBy::provider;
     line.is_overridable = pick(2) == 0;
-    if (!often()) line.deleted_at.value = time();
+    if (!often()) line.deleted_at = time();
     return line;
   }
   Orchestration orchestration() {

@@ -110,7 +110,7 @@ struct History : ServiceFixture {
       control.set_by = SetBy::client;
       control.reason_code = Word{"REQUEST"};
       control.created_at = Timestamp{start.microseconds + i * seconds_apart * 1'000'000};
-      if (i < count - 1) control.deleted_at.value = Timestamp{control.created_at.microseconds + 1};
+      if (i < count - 1) control.deleted_at = Timestamp{control.created_at.microseconds + 1};
     }
     store_records(*this, controls);
     now.microseconds += 100'000LL * 1'000'000;

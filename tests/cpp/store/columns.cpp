@@ -20,10 +20,7 @@ void fill(E& value, bool second) {
   value = static_cast<E>(second && enum_texts<E>.size() > 1 ? 1 : 0);
 }
 void fill(Timestamp& value, bool second) {
-  value = second ? earliest_timestamp : Timestamp{1'234'567};
-}
-void fill(NullableTimestamp& value, bool second) {
-  if (second) value.value = latest_timestamp;
+  value = second ? earliest_timestamp : latest_timestamp;
 }
 void fill(Amount& value, bool second) {
   value.text = second ? "-0012.50" : "7";

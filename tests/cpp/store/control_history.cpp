@@ -20,7 +20,7 @@ constexpr std::int64_t second = 1'000'000;
 
 // A control is in force from created_at (included) to deleted_at (excluded).
 bool is_active_at(const Control& control, Timestamp time) {
-  const std::optional<Timestamp>& deleted = control.deleted_at.value;
+  const std::optional<Timestamp>& deleted = control.deleted_at;
   return control.created_at <= time && (!deleted || time < *deleted);
 }
 
@@ -41,7 +41,7 @@ struct Histories : ServiceFixture {
     control.is_overridable = true;
     control.created_at = any_time();
     // An active control may be refused. The order of a control's times is not validated.
-    if (below(4) > 0) control.deleted_at.value = any_time();
+    if (below(4) > 0) control.deleted_at = any_time();
     if (below(3) == 0) control.reason_code = Word{"LEGACY_USER_DISABLED"};
     return control;
   }
@@ -126,7 +126,7 @@ TEST_CASE("all controls in force at a time determine what an identity could do")
         case 3:
           if (!loaded.empty()) {
             Control again = loaded[fixture.below(loaded.size())];
-            again.deleted_at.value = fixture.any_time();
+            again.deleted_at = fixture.any_time();
             fixture.load(again);
           }
           break;
@@ -193,7 +193,7 @@ TEST_CASE_FIXTURE(
       control.type = static_cast<ControlType>(number % 4);
       control.set_by = static_cast<SetBy>(number / 4 % 2);
       control.created_at = {service::start.microseconds - (200'000 - number) * second};
-      control.deleted_at.value = {control.created_at.microseconds + second};
+      control.deleted_at = {control.created_at.microseconds + second};
       insert_control(connection, control, *identity);
     }
     return true;

@@ -79,7 +79,7 @@ struct Store : ServiceFixture {
     record.created_at = time;
     // The last controls are deleted as well, so that a list of active controls must find older
     // ones.
-    if (i > 200) record.deleted_at.value = Timestamp{time.microseconds + 1};
+    if (i > 200) record.deleted_at = Timestamp{time.microseconds + 1};
     return record;
   }
   static Orchestration orchestration(int i, const std::string& customer, Timestamp time) {

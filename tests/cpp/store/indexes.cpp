@@ -17,7 +17,7 @@ std::string normalised(std::string_view text) {
   return out;
 }
 
-// Returns the definitions of the indexes of a table; an index of a UNIQUE constraint as "(a,b)".
+// Returns the columns and conditions of the indexes of a table as "(a,b)WHERE...".
 std::vector<std::string> definitions(db::Connection& connection, const std::string& table) {
   std::vector<std::string> found;
   std::vector<std::string> constraints;
@@ -30,7 +30,7 @@ std::vector<std::string> definitions(db::Connection& connection, const std::stri
       if (sql.is_null()) {
         constraints.emplace_back(query.column(0).bytes);
       } else {
-        found.push_back(normalised(sql.bytes));
+        found.push_back(normalised(sql.bytes.substr(sql.bytes.find('('))));
       }
     }
   }
@@ -67,19 +67,16 @@ TEST_CASE("every filter of every list has the index that it declares") {
     for_each_index<Request>([&](const Index& index) {
       const std::string table(index.table.empty() ? R::table : index.table);
       const std::vector<std::string> known = definitions(*connection, table);
-      const auto definition = [&](const std::string& name, std::string_view columns) {
-        if (name.empty()) return "(" + normalised(columns) + ")";
-        std::string sql =
-            "CREATE INDEX " + name + " ON " + table + "(" + std::string(columns) + ")";
+      const auto definition = [&](std::string_view columns) {
+        std::string sql = "(" + std::string(columns) + ")";
         if (!index.where.empty()) sql += " WHERE " + std::string(index.where);
         return normalised(sql);
       };
-      CAPTURE(index.name);
+      CAPTURE(table);
       CAPTURE(index.columns);
-      CHECK(std::ranges::count(known, definition(std::string(index.name), index.columns)) == 1);
+      CHECK(std::ranges::count(known, definition(index.columns)) == 1);
       if (!index.columns.starts_with("customer_id, ")) return;
-      CHECK(std::ranges::count(known, definition(std::string(index.name) + "_of_all",
-                                                 index.columns.substr(13))) == 1);
+      CHECK(std::ranges::count(known, definition(index.columns.substr(13))) == 1);
     });
   });
 }

@@ -42,7 +42,7 @@ std::vector<Control> random_controls(Dice& dice, const std::vector<IdentityLine>
       record.reason_code = dice.maybe<Word>(reasons);
       record.created_at = dice.instant();
       if (dice.chance(40) || !standing.emplace(record.type, record.set_by).second) {
-        record.deleted_at.value = std::max(record.created_at, dice.instant());
+        record.deleted_at = std::max(record.created_at, dice.instant());
       }
       records.push_back(std::move(record));
     }
@@ -61,13 +61,13 @@ struct Restricted : ServiceFixture {
     store_records(*this, identities);
     store_records(*this, controls);
     for (const Control& control : controls) {
-      if (!control.deleted_at.value) active[control.identity_id.value].push_back(&control);
+      if (!control.deleted_at) active[control.identity_id.value].push_back(&control);
     }
   }
 
   void check_controls(Filter<Control> filter, const Caller& caller, bool shows_deleted = true) {
     if (!shows_deleted) {
-      filter.conditions.emplace_back([](const Control& c) { return !c.deleted_at.value; });
+      filter.conditions.emplace_back([](const Control& c) { return !c.deleted_at; });
     } else {
       filter.parameters.push_back({"include_deleted", "true"});
     }
@@ -154,8 +154,7 @@ TEST_CASE_FIXTURE(Restricted, "controls: those in force at a time, deleted since
       const Timestamp at{instant.microseconds + off};
       Filter<Control> filter;
       filter.condition("active_at", to_string(at), [at](const Control& control) {
-        return control.created_at <= at &&
-               (!control.deleted_at.value || at < *control.deleted_at.value);
+        return control.created_at <= at && (!control.deleted_at || at < *control.deleted_at);
       });
       if (dice.chance(30)) filter.among("type", some(types), of(&Control::type));
       check_filter<Control>(*this, "controls.list", controls, filter, anyone());
