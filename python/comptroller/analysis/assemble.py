@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property, lru_cache
-from importlib.resources import files
 from typing import Any
 
 from sqlglot import exp, parse_one
@@ -32,12 +31,12 @@ from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
 
-from comptroller.analysis.registry import COLUMNS, PARAMETER_TYPES, PERIODS, TABLES, UNITS
+from comptroller.analysis.parameters import KINDS
+from comptroller.analysis.registry import PERIODS, REPORTS, SQL, TABLES, UNITS, columns_of, read
 from comptroller.description import members
 
 #: The schema name of the tables of the store in the files.
 STORE = "main"
-_SQL = files("comptroller.analysis") / "sql"
 _AGGREGATES = {
     "total": "sum({x})",
     "approximate_total": "sum({x})",
@@ -117,7 +116,7 @@ def assemble(
     _expand_keys(tree, keys)
     _expand_aggregates(tree, is_wide)
     types = {key: UNITS["time" if key in PERIODS else "text"] for key in keys}
-    types |= {name: UNITS[column.unit] for name, column in COLUMNS[file].items()}
+    types |= {name: UNITS[column.unit] for name, column in columns_of(file).items()}
     # sqlglot's qualify() would also run other steps, which have no effect here.
     whole = qualify_columns(qualify_tables(_declared(tree, types), dialect=DuckDB), _schema())
     pushdown_projections(whole)
@@ -136,8 +135,7 @@ def _bound(file: str, absent: frozenset[str]) -> exp.Query:
 
 def parse(file: str) -> exp.Query:
     """Parses a file, without its comments."""
-    text = (_SQL / f"{file}.sql").read_text(encoding="utf-8")
-    tree = parse_one(text, read=DuckDB)
+    tree = parse_one(read(file), read=DuckDB)
     assert isinstance(tree, exp.Query)
     for node in tree.walk():
         node.pop_comments()
@@ -146,7 +144,16 @@ def parse(file: str) -> exp.Query:
 
 @cache
 def _shared() -> frozenset[str]:
-    return frozenset(path.name.removesuffix(".sql") for path in (_SQL / "tables").iterdir())
+    return frozenset(path.name.removesuffix(".sql") for path in (SQL / "tables").iterdir())
+
+
+@cache
+def _parameter_types() -> Mapping[str, str]:
+    return {
+        name: KINDS[each.kind].sql
+        for definition in REPORTS.values()
+        for name, each in definition.takes.items()
+    }
 
 
 @cache
@@ -248,7 +255,7 @@ def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
             test.replace(exp.convert(test.this.name in absent))
     for place in list(tree.find_all(exp.Placeholder)):
         value = exp.null() if place.name in absent else place.copy()
-        place.replace(exp.cast(value, PARAMETER_TYPES[place.name], dialect=DuckDB))
+        place.replace(exp.cast(value, _parameter_types()[place.name], dialect=DuckDB))
     for where in list(tree.find_all(exp.Where)):
         if where.find(exp.Boolean):
             where.set("this", simplify(where.this))

@@ -1,4 +1,4 @@
-"""Validation of the arguments of reports, and their conversion to SQL parameters."""
+"""The parameters of reports: their types, and the validation and conversion of arguments."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from comptroller import arguments
 from comptroller._core import microseconds
-from comptroller.analysis.registry import Parameter
 from comptroller.errors import Error, invalid, make, shorten
 
 #: A time: RFC 3339 text, an aware datetime; or a date, also as text, which means midnight UTC.
@@ -23,15 +22,41 @@ _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DECIMALS = 6
 
 
+class Parameter(NamedTuple):
+    """A parameter of a report besides its keys.
+
+    `kind` is a key of KINDS; `choices` are the values of the kinds ``choice`` and ``engine``.
+    """
+
+    kind: str
+    meaning: str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    is_required: bool = False
+
+    @property
+    def annotation(self) -> str:
+        """The Python type of the argument."""
+        return "str" if self.is_required else KINDS[self.kind].annotation
+
+
+class Kind(NamedTuple):
+    """A kind of parameters: the Python type of the argument, the SQL type, and the conversion."""
+
+    annotation: str
+    sql: str = "VARCHAR"
+    read: Callable[[str, Any], Any] = arguments.text
+
+
 def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the values to bind, None for an omitted one. Raises InvalidRequest."""
     bound: dict[str, Any] = {}
     for name, each in parameters.items():
         if each.kind == "choice":
             bound[name] = arguments.choice(name, given[name], each.choices)
-        elif each.kind in _READERS:
-            is_omitted = given[name] is None and each.is_optional
-            bound[name] = None if is_omitted else _READERS[each.kind](name, given[name])
+        elif each.kind != "engine":
+            is_omitted = given[name] is None and each.default is None and not each.is_required
+            bound[name] = None if is_omitted else KINDS[each.kind].read(name, given[name])
     since, until = bound["since"], bound["until"]
     if since is not None and until is not None and until < since:
         raise invalid("until", f"must not be before since, which is {given['since']}")
@@ -110,12 +135,25 @@ def _id(name: str, given: object) -> str:
     return named.lower() if _UUID.fullmatch(named.lower()) else named  # UUIDs are stored lower case
 
 
-_READERS: Mapping[str, Callable[[str, Any], Any]] = {
-    "time": _time,
-    "month": _month,
-    "number": _number,
-    "share": _share,
-    "count": _count,
-    "group": _group,
-    "id": _id,
+KINDS = {
+    "time": Kind("Since", "TIMESTAMP", _time),
+    "month": Kind("str | None", "TIMESTAMP", _month),
+    "number": Kind("float", "DOUBLE", _number),
+    "share": Kind("float", "DECIMAL(7, 6)", _share),
+    "count": Kind("int", "BIGINT", _count),
+    "group": Kind("str", read=_group),
+    "id": Kind("str", read=_id),
+    "choice": Kind("str"),
+    "engine": Kind("str | Engine | None"),
+}
+ENGINES = ("duckdb", "spark")
+#: The parameters of every report.
+SHARED = {
+    "since": Parameter("time", "only records created at this time or later"),
+    "until": Parameter("time", "only records created before this time"),
+    "engine": Parameter(
+        "engine",
+        "the engine that runs the SQL: duckdb (the default), spark, or an Engine",
+        choices=ENGINES,
+    ),
 }

@@ -7,7 +7,8 @@ from inspect import Signature
 from pathlib import Path
 from textwrap import fill, indent
 
-from comptroller.analysis.registry import REPORTS, Definition, Parameter
+from comptroller.analysis.parameters import Parameter
+from comptroller.analysis.registry import REPORTS, Definition
 
 _WIDTH = 92
 
@@ -21,7 +22,7 @@ def signature(definition: Definition) -> Signature:
     for name, each in definition.takes.items():
         kind = Argument.POSITIONAL_OR_KEYWORD if name in own else Argument.KEYWORD_ONLY
         default = Argument.empty if each.is_required else each.default
-        arguments.append(_argument(name, each.types.python, default, kind))
+        arguments.append(_argument(name, each.annotation, default, kind))
     return Signature(arguments, return_annotation="Report")
 
 
@@ -40,7 +41,7 @@ def docstring(definition: Definition) -> str:
         lines.append(_listed(name, described(each)))
     lines += ["", "Columns:"]
     if definition.by is not None:
-        more = ("asset",) if definition.has_amounts else definition.own
+        more = ("asset",) if definition.has_amounts else definition.keys
         lines.append(_listed("keys", ", ".join([_KEYS, *more])))
     for name, column in definition.columns.items():
         lines.append(_listed(name, f"{column.meaning} ({column.unit})"))

@@ -21,7 +21,8 @@ from comptroller.errors import Error
 
 if TYPE_CHECKING:
     from comptroller.analysis.overview import Overview
-    from comptroller.analysis.registry import Definition, Parameter
+    from comptroller.analysis.parameters import Parameter
+    from comptroller.analysis.registry import Definition
     from comptroller.analysis.report import Report
 
 _SHOWN_ROWS = 40

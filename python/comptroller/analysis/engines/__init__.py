@@ -7,7 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from comptroller.analysis.registry import ENGINES, TABLES
+from comptroller.analysis.parameters import ENGINES
+from comptroller.analysis.registry import TABLES
 from comptroller.bulk.streams import Rows
 from comptroller.errors import invalid, require
 

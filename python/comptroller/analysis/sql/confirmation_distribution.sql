@@ -1,4 +1,7 @@
 -- The number of claims by time to confirmation, in ten steps for each power of ten of seconds.
+--
+-- step (count): floor(10 x log10(seconds)); -30 for a millisecond or less
+-- claims (count): the number of claims with a time in this step
 WITH timed AS (
   SELECT keys, date_diff('microsecond', submitted_at, confirmed_at) AS took
   FROM claims
