@@ -23,9 +23,9 @@ _DECIMALS = 6
 
 
 class Parameter(NamedTuple):
-    """A parameter of a report besides its keys.
+    """A parameter of a report.
 
-    `kind` is a key of KINDS; `choices` are the values of the kinds ``choice`` and ``engine``.
+    `kind` is a key of KINDS; `choices` are the values of ``choice``, ``engine`` and ``keys``.
     """
 
     kind: str
@@ -54,6 +54,8 @@ def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dic
     for name, each in parameters.items():
         if each.kind == "choice":
             bound[name] = arguments.choice(name, given[name], each.choices)
+        elif each.kind == "keys":
+            bound[name] = arguments.choices(name, given[name], each.choices)
         elif each.kind != "engine":
             is_omitted = given[name] is None and each.default is None and not each.is_required
             bound[name] = None if is_omitted else KINDS[each.kind].read(name, given[name])
@@ -144,6 +146,7 @@ KINDS = {
     "group": Kind("str", read=_group),
     "id": Kind("str", read=_id),
     "choice": Kind("str"),
+    "keys": Kind("Sequence[str]"),
     "engine": Kind("str | Engine | None"),
 }
 ENGINES = ("duckdb", "spark")

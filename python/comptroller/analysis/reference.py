@@ -7,7 +7,7 @@ from inspect import Signature
 from pathlib import Path
 from textwrap import fill, indent
 
-from comptroller.analysis.parameters import Parameter
+from comptroller.analysis.parameters import SHARED, Parameter
 from comptroller.analysis.registry import REPORTS, Definition
 
 _WIDTH = 92
@@ -16,29 +16,17 @@ _WIDTH = 92
 def signature(definition: Definition) -> Signature:
     """Returns the signature of a report's method: its own parameters, then the shared ones."""
     arguments = [Argument("self", Argument.POSITIONAL_OR_KEYWORD)]
-    if definition.by is not None:
-        arguments.append(_argument("by", "Sequence[str]", definition.by))
-    own = definition.parameters
     for name, each in definition.takes.items():
-        kind = Argument.POSITIONAL_OR_KEYWORD if name in own else Argument.KEYWORD_ONLY
+        kind = Argument.KEYWORD_ONLY if name in SHARED else Argument.POSITIONAL_OR_KEYWORD
         default = Argument.empty if each.is_required else each.default
-        arguments.append(_argument(name, each.annotation, default, kind))
+        arguments.append(Argument(name, kind, default=default, annotation=each.annotation))
     return Signature(arguments, return_annotation="Report")
-
-
-def _argument(name: str, type: str, default: object, kind: object = None) -> Argument:
-    kinds = kind or Argument.POSITIONAL_OR_KEYWORD
-    return Argument(name, kinds, default=default, annotation=type)  # type: ignore[arg-type]
 
 
 def docstring(definition: Definition) -> str:
     """Returns the docstring of a report's method: the question, the arguments, the columns."""
     lines = [definition.question, "", fill(definition.formula, _WIDTH), "", "Args:"]
-    if definition.by is not None:
-        among = ", ".join(definition.among)
-        lines.append(_listed("by", f"the keys to group by, from {among}"))
-    for name, each in definition.takes.items():
-        lines.append(_listed(name, described(each)))
+    lines += [_listed(name, described(each)) for name, each in definition.takes.items()]
     lines += ["", "Columns:"]
     if definition.by is not None:
         more = ("asset",) if definition.has_amounts else definition.keys
@@ -65,11 +53,8 @@ def stub() -> str:
     """Returns the stub of :mod:`.reports`, for type checkers and editors."""
     methods = []
     for definition in REPORTS.values():
-        own = [
-            _written(each)
-            for each in signature(definition).parameters.values()
-            if each.kind is not Argument.KEYWORD_ONLY
-        ]
+        arguments = signature(definition).parameters.values()
+        own = [_written(each) for each in arguments if each.name not in SHARED]
         taken = "".join(f"        {each},\n" for each in [*own, "**bounds: Unpack[Bounds]"])
         methods.append(
             f"    def {definition.name}(\n{taken}    ) -> Report:\n"
@@ -107,7 +92,7 @@ def table() -> str:
     """Returns the reports as a Markdown table for the documentation."""
     rows = []
     for definition in REPORTS.values():
-        names = ", ".join([*(["by"] if definition.by is not None else []), *definition.parameters])
+        names = ", ".join(name for name in definition.takes if name not in SHARED)
         rows.append(f"| `{definition.name}({names})` | {definition.question} |\n")
     return "| Report | Answers |\n|---|---|\n" + "".join(rows)
 

@@ -100,13 +100,17 @@ class Definition(NamedTuple):
 
     @property
     def takes(self) -> Mapping[str, Parameter]:
-        """All parameters, including the bounds and the engine of every report."""
-        return {**self.parameters, **SHARED}
+        """All parameters, including `by`, and the bounds and the engine of every report."""
+        if self.by is None:
+            return {**self.parameters, **SHARED}
+        meaning = f"the keys to group by, from {', '.join(self.among)}"
+        by = Parameter("keys", meaning, self.by, self.among)
+        return {"by": by, **self.parameters, **SHARED}
 
     @property
     def defaults(self) -> dict[str, Any]:
         """The arguments of a report that is run without any."""
-        return {"by": self.by, **{name: each.default for name, each in self.takes.items()}}
+        return {name: each.default for name, each in self.takes.items()}
 
     @property
     def has_amounts(self) -> bool:

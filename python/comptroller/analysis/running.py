@@ -8,7 +8,6 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
-from comptroller import arguments
 from comptroller.analysis import engines, parameters
 from comptroller.analysis.assemble import assemble
 from comptroller.analysis.engines import Engine
@@ -16,7 +15,7 @@ from comptroller.analysis.overview import EVERY, PARTS, Overview, Part, overview
 from comptroller.analysis.parameters import Since
 from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.analysis.report import Report
-from comptroller.analysis.tables import Reads, Tables, TableSource
+from comptroller.analysis.tables import Exports, Reads, Store, Tables
 from comptroller.display.progress import busy
 from comptroller.errors import Error, Forbidden, InvalidRequest, invalid, make
 
@@ -29,18 +28,16 @@ class ReportRequest:
         self.given = given
         self.identity = (definition.name, *given.items())
         self._values = parameters.values(definition.takes, given)
-        self.by: tuple[str, ...] = ()
-        if definition.by is not None:
-            self.by = arguments.choices("by", given["by"], definition.among)
-        periods = [key for key in self.by if key in PERIODS]
+        self._by: tuple[str, ...] = self._values.get("by", ())
+        periods = [key for key in self._by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
             raise invalid("by", "several periods; at most one is accepted")
         absent = frozenset(name for name, value in self._values.items() if value is None)
-        keys = definition.all_keys(self.by, self._values)
+        keys = definition.all_keys(self._by, self._values)
         self._assembled = partial(assemble, definition.name, keys, absent)
         self._statements = [self._assembled()]
         if definition.also is not None and not periods:
-            self._statements.append(assemble(definition.also, self.by, absent))
+            self._statements.append(assemble(definition.also, self._by, absent))
         #: The columns that the report reads from each table.
         self.reads = _joined(each.reads for each in self._statements)
 
@@ -80,7 +77,7 @@ class ReportRequest:
             ReportRequest(definition, whole).answer(tables)
         return Report(
             definition,
-            self.by if definition.by is not None else definition.keys,
+            self._by if definition.by is not None else definition.keys,
             rows,
             self.given,
             partial(engine.sql, statement, self._values),
@@ -95,7 +92,7 @@ class Runner:
     `engine` is the default engine. Tables that DuckDB has read stay in memory until `close`.
     """
 
-    def __init__(self, source: TableSource, engine: str | Engine = "duckdb") -> None:
+    def __init__(self, source: Store | Exports, engine: str | Engine = "duckdb") -> None:
         self._source = source
         self._engine = engine
         self._cached: Tables | None = None
@@ -122,9 +119,11 @@ class Runner:
             for part in parts
         ]
         reads = _joined(request.reads for request in requests)
+        for request in requests:
+            request.reads = {table: reads[table] for table in request.reads}
         done: dict[tuple[Any, ...], Report | Error] = {}
         running = busy("running the reports")
-        with self._tables(engine) as tables, tables.reading_once(reads), running:
+        with self._tables(engine) as tables, running:
             for request in requests:
                 if request.identity not in done:
                     done[request.identity] = _answer(request, tables)
@@ -184,6 +183,7 @@ class Runner:
         if tables is None:
             tables = Tables(engines.engine(chosen), self._source)
         try:
+            tables.drop_outdated()
             yield tables
         finally:
             with self._lock:

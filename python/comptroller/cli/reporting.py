@@ -77,20 +77,12 @@ class Reports(click.Group):
 def _command(definition: Definition) -> click.Command:
     from comptroller.analysis.reference import described
 
-    options: list[click.Parameter] = []
-    if definition.by is not None:
-        help_text = f"Keys to group by: {', '.join(definition.among)}; '' for no key."
-        default = ",".join(definition.by)
-        by = click.Option(
-            ["--by"], type=By(definition.among), default=default, show_default=True, help=help_text
-        )
-        by.metavar = "KEY[,KEY]"
-        options.append(by)
-    for name, each in definition.takes.items():
-        options.append(_option(name, each, described(each)))
     command = click.Command(
         definition.name.replace("_", "-"),
-        params=options,
+        params=[
+            _by(each) if each.kind == "keys" else _option(name, each, described(each))
+            for name, each in definition.takes.items()
+        ],
         callback=lambda **given: _report(definition, **given),
         help=f"{definition.question}\n\n{definition.formula}",
         short_help=definition.question,
@@ -98,6 +90,18 @@ def _command(definition: Definition) -> click.Command:
     for add in (_shared, click.option("--sql", is_flag=True, help="Print the executed SQL.")):
         command = add(command)
     return command
+
+
+def _by(keys: Parameter) -> click.Parameter:
+    help_text = f"Keys to group by: {', '.join(keys.choices)}; '' for no key."
+    return click.Option(
+        ["--by"],
+        type=By(keys.choices),
+        metavar="KEY[,KEY]",
+        default=",".join(keys.default),
+        show_default=True,
+        help=help_text,
+    )
 
 
 def _option(name: str, parameter: Parameter, text: str) -> click.Parameter:
