@@ -65,7 +65,6 @@ _WIDE = {
         CASE WHEN count({{x}}) = count(*) THEN {_UNITS}::DOUBLE + {_FRACTIONS}::DOUBLE END
     """,
 }
-_TYPES = {"amount": "DECIMAL(38, 18)", "timestamp": "TIMESTAMP", "boolean": "BOOLEAN"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,15 +157,9 @@ def _parameter_types() -> Mapping[str, str]:
 
 @cache
 def _schema() -> MappingSchema:
-    tables = {
-        table: {name: _sql_type(member["type"]) for name, member in members(table).items()}
-        for table in TABLES
-    }
+    # The optimizer needs the names of the columns, not their types.
+    tables = {table: dict.fromkeys(members(table), "VARCHAR") for table in TABLES}
     return MappingSchema({STORE: tables}, dialect=DuckDB)
-
-
-def _sql_type(type: str) -> str:
-    return "VARCHAR[]" if type.endswith("[]") else _TYPES.get(type, "VARCHAR")
 
 
 def _ctes(query: exp.Query, absent: frozenset[str], known: set[str]) -> Iterator[exp.CTE]:
@@ -190,34 +183,28 @@ def _ctes(query: exp.Query, absent: frozenset[str], known: set[str]) -> Iterator
 
 def _expand_keys(tree: exp.Query, keys: tuple[str, ...]) -> None:
     """Replaces ``keys``, ``kinds`` and ``periods`` by the keys; removes clauses without a key."""
-    parts = {
+    names = {
         "keys": keys,
-        "kinds": tuple(key for key in keys if key not in PERIODS),
-        "periods": tuple(key for key in keys if key in PERIODS),
+        "kinds": [key for key in keys if key not in PERIODS],
+        "periods": [key for key in keys if key in PERIODS],
     }
-
-    def columns(placeholder: exp.Expression) -> list[exp.Expression]:
-        names = parts[placeholder.name]
-        return [exp.column(identifier(name), table=placeholder.args.get("table")) for name in names]
-
-    def expanded(item: Any) -> list[Any]:
-        if isinstance(item, exp.Column) and item.name in parts:
-            return columns(item)
-        if isinstance(item, exp.Ordered) and item.this.name in parts:
-            return [exp.Ordered(this=each, nulls_first=False) for each in columns(item.this)]
-        return [item]
-
-    for same in list(tree.find_all(exp.NullSafeEQ)):
-        if same.this.name in parts:
-            pairs = zip(columns(same.this), columns(same.expression), strict=True)
+    for column in list(tree.find_all(exp.Column)):
+        if column.name not in names:
+            continue
+        table, parent = column.args.get("table"), column.parent
+        columns = [exp.column(identifier(name), table=table) for name in names[column.name]]
+        if isinstance(parent, exp.Ordered):
+            parent.replace([exp.Ordered(this=each, nulls_first=False) for each in columns])
+        elif not isinstance(parent, exp.NullSafeEQ):
+            column.replace(columns)
+        elif column is parent.this:
+            others = [exp.column(each.this, parent.expression.table) for each in columns]
+            pairs = zip(columns, others, strict=True)
             equal = [exp.NullSafeEQ(this=one, expression=other) for one, other in pairs]
-            same.replace(exp.and_(*equal) if equal else exp.true())
-    for node in list(tree.walk()):
-        for clause, items in list(node.args.items()):
-            if isinstance(items, list):
-                node.set(clause, [each for item in items for each in expanded(item)])
-        if isinstance(node, exp.Group | exp.Order) and not node.expressions:
-            node.pop()
+            parent.replace(exp.and_(*equal) if equal else exp.true())
+    for clause in list(tree.find_all(exp.Group, exp.Order)):
+        if not clause.expressions:
+            clause.pop()
 
 
 def identifier(name: str) -> exp.Identifier:

@@ -65,14 +65,6 @@ def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dic
     return bound
 
 
-def time_text(name: str, given: Since) -> str | None:
-    """Returns a time or date as RFC 3339 text; other text is returned unchanged."""
-    if given is None:
-        return None
-    text = given.isoformat() if type(given) is date else arguments.text(name, given)
-    return f"{text}T00:00:00Z" if len(text) == len("2026-01-31") else text
-
-
 def unknown(subject: str, named: str) -> Error:
     """Returns NotFound for a subject of a report that does not exist."""
     what = {"group": "payout group", "id": "claim, identity, payout group or address"}[subject]
@@ -80,8 +72,9 @@ def unknown(subject: str, named: str) -> Error:
 
 
 def _time(name: str, given: Since) -> datetime:
-    text = time_text(name, given)
-    since_epoch = None if text is None else microseconds(text)
+    text = given.isoformat() if type(given) is date else arguments.text(name, given)
+    is_date = len(text) == len("2026-01-31")
+    since_epoch = microseconds(f"{text}T00:00:00Z" if is_date else text)
     if since_epoch is None:
         form = "2026-01-31, or a time with its offset from UTC, such as 2026-01-31T12:00:00Z"
         raise invalid(name, f"must be a date such as {form}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -46,11 +47,13 @@ class ReportRequest:
 
         A history has none, because its bounds apply to events after the creation of a claim.
         """
+        if self.definition.is_lenient:
+            return {}
         bounds = {"since": "start_time", "until": "end_time"}
         filters = {
-            bounds[name]: parameters.time_text(name, self.given[name])
+            bounds[name]: self._values[name].replace(tzinfo=UTC)
             for name in bounds
-            if self.given[name] is not None and not self.definition.is_lenient
+            if self._values[name] is not None
         }
         if "group" in self._values:
             filters["payout_group_id"] = self._values["group"]
