@@ -16,17 +16,13 @@
 -- amount (amount): its amount
 -- age_seconds (seconds): its waiting time
 -- threshold_seconds (seconds): the threshold of its chain
-WITH confirmed AS (
-  SELECT chain, date_diff('microsecond', submitted_at, confirmed_at) AS took
-  FROM claims
-  WHERE status = 'CONFIRMED' AND submitted_at IS NOT NULL AND confirmed_at IS NOT NULL
-), ranked AS (
+WITH ranked AS (
   SELECT
     chain,
     took,
     count(*) OVER (PARTITION BY chain) AS claims,
     row_number() OVER (PARTITION BY chain ORDER BY took) AS place
-  FROM confirmed
+  FROM confirmed_claims
 ), thresholds AS (
   -- by nearest rank
   SELECT chain, min(took) FILTER (WHERE place >= $percentile * claims) AS threshold
