@@ -39,6 +39,12 @@ class Parameter(NamedTuple):
         """The Python type of the argument."""
         return "str" if self.is_required else KINDS[self.kind].annotation
 
+    @property
+    def description(self) -> str:
+        """The meaning, and the values of a choice."""
+        choices = f": {' or '.join(self.choices)}" if self.kind == "choice" else ""
+        return self.meaning + choices
+
 
 class Kind(NamedTuple):
     """A kind of parameters: the Python type of the argument, the SQL type, and the conversion."""

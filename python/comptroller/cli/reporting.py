@@ -75,12 +75,10 @@ class Reports(click.Group):
 
 
 def _command(definition: Definition) -> click.Command:
-    from comptroller.analysis.reference import described
-
     command = click.Command(
         definition.name.replace("_", "-"),
         params=[
-            _by(each) if each.kind == "keys" else _option(name, each, described(each))
+            _by(each) if each.kind == "keys" else _option(name, each)
             for name, each in definition.takes.items()
         ],
         callback=lambda **given: _report(definition, **given),
@@ -104,8 +102,8 @@ def _by(keys: Parameter) -> click.Parameter:
     )
 
 
-def _option(name: str, parameter: Parameter, text: str) -> click.Parameter:
-    kind = parameter.kind
+def _option(name: str, parameter: Parameter) -> click.Parameter:
+    kind, text = parameter.kind, parameter.description
     if kind == "id":
         return click.Argument([name], help=f"{text[0].upper()}{text[1:]}.")
     choices = click.Choice(parameter.choices) if parameter.choices else None

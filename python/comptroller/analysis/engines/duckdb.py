@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -34,7 +34,7 @@ class DuckDB:
         thread.shutdown(wait=False)
         self._has_files = False  # of the caller, which may be invalid
         self._runs = 0  # since the claims were read
-        self._repeated: frozenset[str] = frozenset()  # columns to convert
+        self._repeated: Collection[str] = ()  # columns to convert
 
     @property
     def _connection(self) -> duckdb.DuckDBPyConnection:
@@ -42,8 +42,6 @@ class DuckDB:
 
     def read(self, table: str, stream: Rows) -> None:
         """Copies a table, replacing an existing one."""
-        if table == "claims":
-            self._runs, self._repeated = 0, frozenset()
         with interruptible(duckdb):
             self._connection.register("stream", stream)
             try:
@@ -55,7 +53,7 @@ class DuckDB:
             finally:
                 self._connection.unregister("stream")
         if table == "claims":
-            self._repeated = _REPEATED.intersection(rows.columns)
+            self._runs, self._repeated = 0, _REPEATED.intersection(rows.columns)
 
     def scan(self, table: str, path: str) -> None:
         """Defines a table as a Parquet file, or as all Parquet files of a folder."""
