@@ -47,24 +47,24 @@ class Parameter(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A kind of parameters: the Python type of the argument, the SQL type, and the conversion."""
+    """A kind of parameters: the Python type of the argument, the SQL type, and the conversion.
+
+    The conversion takes the name, the argument, and the choices if there are any.
+    """
 
     annotation: str
     sql: str = "VARCHAR"
-    read: Callable[[str, Any], Any] = arguments.text
+    read: Callable[..., Any] = arguments.text
 
 
 def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the values to bind, None for an omitted one. Raises InvalidRequest."""
     bound: dict[str, Any] = {}
     for name, each in parameters.items():
-        if each.kind == "choice":
-            bound[name] = arguments.choice(name, given[name], each.choices)
-        elif each.kind == "keys":
-            bound[name] = arguments.choices(name, given[name], each.choices)
-        elif each.kind != "engine":
-            is_omitted = given[name] is None and each.default is None and not each.is_required
-            bound[name] = None if is_omitted else KINDS[each.kind].read(name, given[name])
+        value, choices = given[name], [each.choices] if each.choices else []
+        is_omitted = value is None and each.default is None and not each.is_required
+        if each.kind != "engine":
+            bound[name] = None if is_omitted else KINDS[each.kind].read(name, value, *choices)
     since, until = bound["since"], bound["until"]
     if since is not None and until is not None and until < since:
         raise invalid("until", f"must not be before since, which is {given['since']}")
@@ -144,8 +144,8 @@ KINDS = {
     "count": Kind("int", "BIGINT", _count),
     "group": Kind("str", read=_group),
     "id": Kind("str", read=_id),
-    "choice": Kind("str"),
-    "keys": Kind("Sequence[str]"),
+    "choice": Kind("str", read=arguments.choice),
+    "keys": Kind("Sequence[str]", read=arguments.choices),
     "engine": Kind("str | Engine | None"),
 }
 ENGINES = ("duckdb", "spark")

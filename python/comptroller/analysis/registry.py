@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from comptroller.analysis.parameters import SHARED, Parameter
 from comptroller.values import KINDS
@@ -149,63 +149,42 @@ def parameters_of(file: str) -> Mapping[str, Parameter]:
     return found
 
 
-_Described: TypeAlias = tuple[
-    str, str, str, str, str, Mapping[str, Parameter], Mapping[str, Column]
-]
-
-
-def _described(name: str) -> _Described:
-    """Returns the name of a report, and what its SQL file says of it."""
+def _report(name: str, drawing: str) -> Definition:
+    """Returns the definition in the comment of an SQL file, without keys."""
     texts = _TEXTS.match(read(name))
     assert texts is not None
     title, question, empty, formula = texts.groups()
-    formula = " ".join(formula.replace("-- ", "").split("\n")).rstrip()
-    return name, title, question, empty, formula, parameters_of(name), columns_of(name)
+    formula = " ".join(line.removeprefix("-- ") for line in formula.splitlines())
+    described = parameters_of(name), columns_of(name)
+    return Definition(name, title, question, empty, formula, *described, drawing)
 
 
 #: The definitions by name, in the order of the documentation.
 REPORTS: Mapping[str, Definition] = {
     each.name: each
     for each in (
-        Definition(*_described("claims_summary"), drawing="claims.summary", by=("chain", "day")),
-        Definition(
-            *_described("confirmation_times"),
-            drawing="waiting.times",
-            by=("chain",),
-            also="confirmation_distribution",
+        _report("claims_summary", "claims.summary")._replace(by=("chain", "day")),
+        _report("confirmation_times", "waiting.times")._replace(
+            by=("chain",), also="confirmation_distribution"
         ),
-        Definition(*_described("stuck_claims"), drawing="waiting.stuck"),
-        Definition(*_described("failures"), drawing="claims.failures", by=("chain",)),
-        Definition(*_described("failing_schedules"), drawing="claims.schedules"),
-        Definition(
-            *_described("restrictions"),
-            drawing="flows.restrictions",
+        _report("stuck_claims", "waiting.stuck"),
+        _report("failures", "claims.failures")._replace(by=("chain",)),
+        _report("failing_schedules", "claims.schedules"),
+        _report("restrictions", "flows.restrictions")._replace(
             by=("month",),
             among=("customer", *PERIODS),
             keys=("type", "set_by", "reason_code"),
             has_one_period=True,
         ),
-        Definition(
-            *_described("group_statement"),
-            drawing="groups.statement",
-            keys=("day",),
-            subject="group",
+        _report("group_statement", "groups.statement")._replace(keys=("day",), subject="group"),
+        _report("reconciliation", "groups.reconciliation")._replace(keys=("group", "month")),
+        _report("cohort", "groups.cohort")._replace(keys=("month", "age_months")),
+        _report("anomalies", "flows.anomalies")._replace(
+            by=("chain",), among=tuple(key for key in CLAIM_KEYS if key not in PERIODS)
         ),
-        Definition(
-            *_described("reconciliation"), drawing="groups.reconciliation", keys=("group", "month")
+        _report("orchestration_flow", "flows.orchestrations")._replace(
+            keys=("source_asset", "destination_asset", "status")
         ),
-        Definition(*_described("cohort"), drawing="groups.cohort", keys=("month", "age_months")),
-        Definition(
-            *_described("anomalies"),
-            drawing="flows.anomalies",
-            by=("chain",),
-            among=tuple(key for key in CLAIM_KEYS if key not in PERIODS),
-        ),
-        Definition(
-            *_described("orchestration_flow"),
-            drawing="flows.orchestrations",
-            keys=("source_asset", "destination_asset", "status"),
-        ),
-        Definition(*_described("history"), drawing="flows.history", subject="id", is_lenient=True),
+        _report("history", "flows.history")._replace(subject="id", is_lenient=True),
     )
 }
