@@ -95,11 +95,7 @@ class Statement:
 
 @lru_cache(maxsize=256)
 def assemble(
-    file: str,
-    keys: tuple[str, ...],
-    absent: frozenset[str],
-    *,
-    is_wide: bool = False,
+    file: str, keys: tuple[str, ...], absent: frozenset[str], *, is_wide: bool = False
 ) -> Statement:
     """Returns the statement of a file.
 
@@ -111,13 +107,15 @@ def assemble(
             times as long.
     """
     tree = _bound(file, absent).copy()
-    tree.set("with_", exp.With(expressions=list(_ctes(tree, absent, set()))))
-    _expand_keys(tree, keys)
-    _expand_aggregates(tree, is_wide)
+    ctes = list(_ctes(tree, absent, set()))
     types = {key: UNITS["time" if key in PERIODS else "text"] for key in keys}
     types |= {name: UNITS[column.unit] for name, column in columns_of(file).items()}
+    whole = _declared(tree, types)
+    whole.set("with_", exp.With(expressions=[*ctes, *whole.ctes]))
+    _expand_keys(whole, keys)
+    _expand_aggregates(whole, is_wide)
     # sqlglot's qualify() would also run other steps, which have no effect here.
-    whole = qualify_columns(qualify_tables(_declared(tree, types), dialect=DuckDB), _schema())
+    whole = qualify_columns(qualify_tables(whole, dialect=DuckDB), _schema())
     pushdown_projections(whole)
     _drop_unread_joins(whole)
     eliminate_ctes(whole)
@@ -252,17 +250,15 @@ def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
 
 def _declared(tree: exp.Query, types: Mapping[str, str]) -> exp.Query:
     """Wraps a query to cast its columns to the declared types; keeps its order."""
-    order, ctes = tree.args.get("order"), tree.args["with_"]
+    order = tree.args.get("order")
     tree.set("order", None)
-    tree.set("with_", None)
     casts = [
         exp.alias_(exp.cast(exp.column(identifier(name)), type, dialect=DuckDB), identifier(name))
         for name, type in types.items()
     ]
-    answer = exp.select(*casts).from_("answer")
-    answer.set("with_", ctes)
+    answer = exp.select(*casts).from_("answer").with_("answer", as_=tree, copy=False)
     answer.set("order", order)
-    return answer.with_("answer", as_=tree, copy=False)
+    return answer
 
 
 def _drop_unread_joins(tree: exp.Query) -> None:
