@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -123,24 +122,25 @@ class _Rows:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-def _enumerations(table: str) -> Mapping[str, Sequence[str]]:
-    """Returns the values of the columns of a table that are closed sets, sorted."""
-    enums = described()["enums"]
-    types = {name: member["type"] for name, member in members(table).items()}
-    return {name: sorted(enums[type]) for name, type in types.items() if type in enums}
-
-
-def _plain(
-    relation: duckdb.DuckDBPyRelation, values: Mapping[str, Sequence[str]] = MappingProxyType({})
-) -> str:
-    """Returns the columns: those with known values as enumerations, times without a zone.
+def _plain(relation: duckdb.DuckDBPyRelation, enumerations: Mapping[str, str] = {}) -> str:
+    """Returns the columns: those that are closed sets as enumerations, times without a zone.
 
     DuckDB truncates timestamps without a zone ten times as fast.
     """
     casts = []
     for name, type in zip(relation.columns, relation.types, strict=True):
-        if name in values:
-            casts.append(f"{name}::ENUM({', '.join(map(plain.literal, values[name]))}) AS {name}")
+        if name in enumerations:
+            casts.append(f"{name}::{enumerations[name]} AS {name}")
         elif type.id == "timestamp with time zone":
             casts.append(f'make_timestamp(epoch_us("{name}")) AS "{name}"')
     return f"* REPLACE ({', '.join(casts)})" if casts else "*"
+
+
+def _enumerations(table: str) -> Mapping[str, str]:
+    """Returns the types of the columns of a table that are closed sets, in the order of texts."""
+    enums = {
+        type: f"ENUM({', '.join(map(plain.literal, sorted(values)))})"
+        for type, values in described()["enums"].items()
+    }
+    types = {name: member["type"] for name, member in members(table).items()}
+    return {name: enums[type] for name, type in types.items() if type in enums}
