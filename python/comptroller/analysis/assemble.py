@@ -32,7 +32,7 @@ from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
 
 from comptroller.analysis.parameters import KINDS
-from comptroller.analysis.registry import PERIODS, REPORTS, SQL, TABLES, UNITS, columns_of, read
+from comptroller.analysis.registry import PERIODS, REPORTS, SQL, TABLES, UNITS, columns_in, text_of
 from comptroller.description import members
 
 #: The schema name of the tables of the store in the files.
@@ -109,7 +109,7 @@ def assemble(
     tree = _bound(file, absent).copy()
     ctes = list(_ctes(tree, absent, set()))
     types = {key: UNITS["time" if key in PERIODS else "text"] for key in keys}
-    types |= {name: UNITS[column.unit] for name, column in columns_of(file).items()}
+    types |= {name: UNITS[column.unit] for name, column in columns_in(file).items()}
     whole = _declared(tree, types)
     whole.set("with_", exp.With(expressions=[*ctes, *whole.ctes]))
     _expand_keys(whole, keys)
@@ -132,7 +132,7 @@ def _bound(file: str, absent: frozenset[str]) -> exp.Query:
 
 def parse(file: str) -> exp.Query:
     """Parses a file, without its comments."""
-    tree = parse_one(read(file), read=DuckDB)
+    tree = parse_one(text_of(file), read=DuckDB)
     assert isinstance(tree, exp.Query)
     for node in tree.walk():
         node.pop_comments()

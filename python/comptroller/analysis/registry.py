@@ -42,6 +42,7 @@ UNITS = {
     "flag": "BOOLEAN",
     "time": "TIMESTAMPTZ",  # in UTC
 }
+#: The folder of the SQL files.
 SQL = Path(__file__).with_name("sql")
 _TEXTS = re.compile(r"-- (.+)\n-- (.+)\n-- Without rows: (.+)\n--\n((?:-- .+\n)+)--\n")
 # ``$name (kind)`` is required, ``$name (kind?)`` may be None, ``$name (one or other)`` is a choice.
@@ -124,21 +125,20 @@ class Definition(NamedTuple):
 
 
 @cache
-def read(file: str) -> str:
+def text_of(file: str) -> str:
     """Returns the text of an SQL file."""
     return (SQL / f"{file}.sql").read_text(encoding="utf-8")
 
 
 @cache
-def columns_of(file: str) -> Mapping[str, Column]:
+def columns_in(file: str) -> Mapping[str, Column]:
     """Returns the columns of the rows of an SQL file, besides the keys of `by`."""
-    return {name: Column(*described) for name, *described in _COLUMN.findall(read(file))}
+    return {name: Column(*described) for name, *described in _COLUMN.findall(text_of(file))}
 
 
-def parameters_of(file: str) -> Mapping[str, Parameter]:
-    """Returns the parameters that an SQL file describes."""
+def _parameters_in(file: str) -> Mapping[str, Parameter]:
     found = {}
-    for name, kind, is_optional, default, meaning in _PARAMETER.findall(read(file)):
+    for name, kind, is_optional, default, meaning in _PARAMETER.findall(text_of(file)):
         choices = kind.split(" or ")
         if len(choices) > 1:
             found[name] = Parameter("choice", meaning, choices[0], tuple(choices))
@@ -150,12 +150,12 @@ def parameters_of(file: str) -> Mapping[str, Parameter]:
 
 
 def _report(name: str, drawing: str) -> Definition:
-    """Returns the definition in the comment of an SQL file, without keys."""
-    texts = _TEXTS.match(read(name))
+    """Returns the definition that the comment of an SQL file has, without keys."""
+    texts = _TEXTS.match(text_of(name))
     assert texts is not None
     title, question, empty, formula = texts.groups()
     formula = " ".join(line.removeprefix("-- ") for line in formula.splitlines())
-    described = parameters_of(name), columns_of(name)
+    described = _parameters_in(name), columns_in(name)
     return Definition(name, title, question, empty, formula, *described, drawing)
 
 
