@@ -49,9 +49,9 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
             number = times[part.name]
             places.append(part.name if number == 1 else f"{part.name}-{number}")
             drawn.append((part, pool.submit(plots.draw_svg, part)))
-    for (report, drawing), place in zip(drawn, places, strict=True):
-        section = report_section(report, SHOWN_ROWS, drawing.result())
-        sections.append({**section, "place": place})
+        for (report, drawing), place in zip(drawn, places, strict=True):
+            section = report_section(report, SHOWN_ROWS, drawing.result())
+            sections.append({**section, "place": place})
     style, script = source("report.css") + source("page.css"), source("page.js")
     allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
     return html(

@@ -65,8 +65,9 @@ def _texts(name: str, known: list[Any]) -> Iterable[str]:
     if isinstance(first, Decimal):
         return numbers.aligned([numbers.shortest(amount) for amount in known])
     if isinstance(first, datetime):
-        are_days = all(each.time() == time() for each in known)
-        return map(_day if are_days else _timestamp, known)
+        if all(each.time() == time() for each in known):
+            return (each.date().isoformat() for each in known)
+        return (each.replace(tzinfo=None).isoformat(" ", "seconds") for each in known)
     if isinstance(first, bool):
         return ("yes" if flag else "no" for flag in known)
     if isinstance(first, int):
@@ -80,14 +81,6 @@ def _texts(name: str, known: list[Any]) -> Iterable[str]:
 
 def _number(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= _WHOLE else f"{number:,.4g}"
-
-
-def _day(instant: datetime) -> str:
-    return instant.date().isoformat()
-
-
-def _timestamp(instant: datetime) -> str:
-    return instant.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
 def csv_of(frame: polars.DataFrame) -> str:

@@ -49,12 +49,8 @@ class ReportRequest:
         """
         if self.definition.is_lenient:
             return {}
-        bounds = {"since": "start_time", "until": "end_time"}
-        filters = {
-            bounds[name]: self._values[name].replace(tzinfo=UTC)
-            for name in bounds
-            if self._values[name] is not None
-        }
+        bounds = {"start_time": self._values["since"], "end_time": self._values["until"]}
+        filters = {name: time.replace(tzinfo=UTC) for name, time in bounds.items() if time}
         if "group" in self._values:
             filters["payout_group_id"] = self._values["group"]
         return filters
