@@ -109,11 +109,6 @@ class Definition(NamedTuple):
         return {"by": by, **self.parameters, **SHARED}
 
     @property
-    def defaults(self) -> dict[str, Any]:
-        """The arguments of a report that is run without any."""
-        return {name: each.default for name, each in self.takes.items()}
-
-    @property
     def has_amounts(self) -> bool:
         """Whether the rows have amounts, which adds the key ``asset`` to those of `by`."""
         return any(column.unit == "amount" for column in self.columns.values())

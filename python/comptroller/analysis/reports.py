@@ -34,10 +34,8 @@ def _method(definition: Definition) -> Callable[..., Report]:
     signature = _signature(definition)
 
     def method(self: Runner, *given: Any, **named: Any) -> Report:
-        bound = signature.bind(self, *given, **named)
-        bound.apply_defaults()
-        del bound.arguments["self"]
-        return self.run(definition, bound.arguments)
+        _, *own = signature.bind(self, *given, **named).arguments.items()
+        return self.run(definition, dict(own))
 
     method.__name__ = definition.name
     method.__qualname__ = f"Reports.{definition.name}"

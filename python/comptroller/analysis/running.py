@@ -26,9 +26,10 @@ class ReportRequest:
 
     def __init__(self, definition: Definition, given: Mapping[str, Any]) -> None:
         self.definition = definition
-        self.given = given
-        self.identity = (definition.name, *given.items())
-        self._values = parameters.values(definition.takes, given)
+        takes = definition.takes
+        self.given = {name: given.get(name, each.default) for name, each in takes.items()}
+        self.identity = (definition.name, *self.given.items())
+        self._values = parameters.values(takes, self.given)
         self._by: tuple[str, ...] = self._values.get("by", ())
         periods = [key for key in self._by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
@@ -100,8 +101,8 @@ class Runner:
         self._turn = Lock()  # serializes reports, so that they do not read the tables twice
 
     def run(self, definition: Definition, given: Mapping[str, Any]) -> Report:
-        """Runs a report; `given` has all of its parameters."""
-        with self._turn, self._tables(given["engine"]) as tables:
+        """Runs a report with these arguments; the others have their defaults."""
+        with self._turn, self._tables(given.get("engine")) as tables:
             request = ReportRequest(definition, given)
             with busy(f"running {definition.name}"):
                 return request.answer(tables)
@@ -113,10 +114,7 @@ class Runner:
 
         Reports that run before this iterator is exhausted use their own copy of the tables.
         """
-        requests = [
-            ReportRequest(part.definition, {**part.definition.defaults, **part.given, **bounds})
-            for part in parts
-        ]
+        requests = [ReportRequest(part.definition, {**part.given, **bounds}) for part in parts]
         reads = _joined(request.reads for request in requests)
         for request in requests:
             request.reads = {table: reads[table] for table in request.reads}
