@@ -104,6 +104,7 @@ class Runner:
         """Runs a report with these arguments; the others have their defaults."""
         with self._turn, self._tables(given.get("engine")) as tables:
             request = ReportRequest(definition, given)
+            tables.drop_outdated()
             with busy(f"running {definition.name}"):
                 return request.answer(tables)
 
@@ -121,6 +122,7 @@ class Runner:
         done: dict[tuple[Any, ...], Report | Error] = {}
         running = busy("running the reports")
         with self._tables(engine) as tables, running:
+            tables.drop_outdated()
             for request in requests:
                 if request.identity not in done:
                     done[request.identity] = _answer(request, tables)
@@ -180,7 +182,6 @@ class Runner:
         if tables is None:
             tables = Tables(engines.engine(chosen), self._source)
         try:
-            tables.drop_outdated()
             yield tables
         finally:
             with self._lock:
