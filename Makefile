@@ -62,7 +62,6 @@ lint: .venv/package .venv/tools
 
 generate: .venv/package .venv/tools
 	@$(BIN)/python generate python/comptroller
-	@$(BIN)/python -m comptroller.analysis.reference
 
 docs: .venv/package .venv/documenters
 	@echo "== documentation"

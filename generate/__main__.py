@@ -1,4 +1,4 @@
-"""Generates modules of the package from the core's description.
+"""Generates modules of the package from the core's description and the registry of reports.
 
 `make generate` runs it with the package installed. The argument is the folder of the package.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 import description
 import operations
 import records
+import reports
 
 
 def modules() -> dict[str, str]:
@@ -20,6 +21,7 @@ def modules() -> dict[str, str]:
         "values.py": records.values_module(core),
         "records.py": records.records_module(core),
         "route_table.py": operations.routes_module(core),
+        "analysis/reports.pyi": reports.stub(),
         "operations/__init__.py": operations.package_module(core),
         "async_operations/__init__.py": operations.async_package_module(core),
         **{

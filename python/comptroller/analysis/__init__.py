@@ -33,6 +33,5 @@ def open_exports(
     from comptroller.analysis.reports import Reports
     from comptroller.analysis.tables import Exports
 
-    found = tables if isinstance(tables, Mapping) else engines.tables_in(tables)
-    chosen = engine if engine == "duckdb" else engines.engine(engine)
-    return Reports(Exports(found), chosen)
+    exports = Exports(tables)
+    return Reports(exports, engine if engine == "duckdb" else engines.engine(engine))

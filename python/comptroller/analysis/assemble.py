@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property, lru_cache
-from importlib.resources import files
 from typing import Any
 
 from sqlglot import exp, parse_one
@@ -32,12 +31,12 @@ from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
 
-from comptroller.analysis.registry import COLUMNS, PARAMETER_TYPES, PERIODS, TABLES, UNITS
+from comptroller.analysis.parameters import KINDS
+from comptroller.analysis.registry import PERIODS, REPORTS, SQL, TABLES, UNITS, columns_in, text_of
 from comptroller.description import members
 
 #: The schema name of the tables of the store in the files.
 STORE = "main"
-_SQL = files("comptroller.analysis") / "sql"
 _AGGREGATES = {
     "total": "sum({x})",
     "approximate_total": "sum({x})",
@@ -66,7 +65,6 @@ _WIDE = {
         CASE WHEN count({{x}}) = count(*) THEN {_UNITS}::DOUBLE + {_FRACTIONS}::DOUBLE END
     """,
 }
-_TYPES = {"amount": "DECIMAL(38, 18)", "timestamp": "TIMESTAMP", "boolean": "BOOLEAN"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +95,7 @@ class Statement:
 
 @lru_cache(maxsize=256)
 def assemble(
-    file: str,
-    keys: tuple[str, ...],
-    absent: frozenset[str],
-    *,
-    is_wide: bool = False,
+    file: str, keys: tuple[str, ...], absent: frozenset[str], *, is_wide: bool = False
 ) -> Statement:
     """Returns the statement of a file.
 
@@ -113,13 +107,15 @@ def assemble(
             times as long.
     """
     tree = _bound(file, absent).copy()
-    tree.set("with_", exp.With(expressions=list(_ctes(tree, absent, set()))))
-    _expand_keys(tree, keys)
-    _expand_aggregates(tree, is_wide)
+    ctes = list(_ctes(tree, absent, set()))
     types = {key: UNITS["time" if key in PERIODS else "text"] for key in keys}
-    types |= {name: UNITS[column.unit] for name, column in COLUMNS[file].items()}
+    types |= {name: UNITS[column.unit] for name, column in columns_in(file).items()}
+    whole = _declared(tree, types)
+    whole.set("with_", exp.With(expressions=[*ctes, *whole.ctes]))
+    _expand_keys(whole, keys)
+    _expand_aggregates(whole, is_wide)
     # sqlglot's qualify() would also run other steps, which have no effect here.
-    whole = qualify_columns(qualify_tables(_declared(tree, types), dialect=DuckDB), _schema())
+    whole = qualify_columns(qualify_tables(whole, dialect=DuckDB), _schema())
     pushdown_projections(whole)
     _drop_unread_joins(whole)
     eliminate_ctes(whole)
@@ -136,8 +132,7 @@ def _bound(file: str, absent: frozenset[str]) -> exp.Query:
 
 def parse(file: str) -> exp.Query:
     """Parses a file, without its comments."""
-    text = (_SQL / f"{file}.sql").read_text(encoding="utf-8")
-    tree = parse_one(text, read=DuckDB)
+    tree = parse_one(text_of(file), read=DuckDB)
     assert isinstance(tree, exp.Query)
     for node in tree.walk():
         node.pop_comments()
@@ -146,20 +141,23 @@ def parse(file: str) -> exp.Query:
 
 @cache
 def _shared() -> frozenset[str]:
-    return frozenset(path.name.removesuffix(".sql") for path in (_SQL / "tables").iterdir())
+    return frozenset(path.name.removesuffix(".sql") for path in (SQL / "tables").iterdir())
+
+
+@cache
+def _parameter_types() -> Mapping[str, str]:
+    return {
+        name: KINDS[each.kind].sql
+        for definition in REPORTS.values()
+        for name, each in definition.takes.items()
+    }
 
 
 @cache
 def _schema() -> MappingSchema:
-    tables = {
-        table: {name: _sql_type(member["type"]) for name, member in members(table).items()}
-        for table in TABLES
-    }
+    # The optimizer needs the names of the columns, not their types.
+    tables = {table: dict.fromkeys(members(table), "VARCHAR") for table in TABLES}
     return MappingSchema({STORE: tables}, dialect=DuckDB)
-
-
-def _sql_type(type: str) -> str:
-    return "VARCHAR[]" if type.endswith("[]") else _TYPES.get(type, "VARCHAR")
 
 
 def _ctes(query: exp.Query, absent: frozenset[str], known: set[str]) -> Iterator[exp.CTE]:
@@ -183,34 +181,28 @@ def _ctes(query: exp.Query, absent: frozenset[str], known: set[str]) -> Iterator
 
 def _expand_keys(tree: exp.Query, keys: tuple[str, ...]) -> None:
     """Replaces ``keys``, ``kinds`` and ``periods`` by the keys; removes clauses without a key."""
-    parts = {
+    names = {
         "keys": keys,
-        "kinds": tuple(key for key in keys if key not in PERIODS),
-        "periods": tuple(key for key in keys if key in PERIODS),
+        "kinds": [key for key in keys if key not in PERIODS],
+        "periods": [key for key in keys if key in PERIODS],
     }
-
-    def columns(placeholder: exp.Expression) -> list[exp.Expression]:
-        names = parts[placeholder.name]
-        return [exp.column(identifier(name), table=placeholder.args.get("table")) for name in names]
-
-    def expanded(item: Any) -> list[Any]:
-        if isinstance(item, exp.Column) and item.name in parts:
-            return columns(item)
-        if isinstance(item, exp.Ordered) and item.this.name in parts:
-            return [exp.Ordered(this=each, nulls_first=False) for each in columns(item.this)]
-        return [item]
-
-    for same in list(tree.find_all(exp.NullSafeEQ)):
-        if same.this.name in parts:
-            pairs = zip(columns(same.this), columns(same.expression), strict=True)
+    for column in list(tree.find_all(exp.Column)):
+        if column.name not in names:
+            continue
+        table, parent = column.args.get("table"), column.parent
+        columns = [exp.column(identifier(name), table=table) for name in names[column.name]]
+        if isinstance(parent, exp.Ordered):
+            parent.replace([exp.Ordered(this=each, nulls_first=False) for each in columns])
+        elif not isinstance(parent, exp.NullSafeEQ):
+            column.replace(columns)
+        elif column is parent.this:
+            others = [exp.column(each.this, parent.expression.table) for each in columns]
+            pairs = zip(columns, others, strict=True)
             equal = [exp.NullSafeEQ(this=one, expression=other) for one, other in pairs]
-            same.replace(exp.and_(*equal) if equal else exp.true())
-    for node in list(tree.walk()):
-        for clause, items in list(node.args.items()):
-            if isinstance(items, list):
-                node.set(clause, [each for item in items for each in expanded(item)])
-        if isinstance(node, exp.Group | exp.Order) and not node.expressions:
-            node.pop()
+            parent.replace(exp.and_(*equal) if equal else exp.true())
+    for clause in list(tree.find_all(exp.Group, exp.Order)):
+        if not clause.expressions:
+            clause.pop()
 
 
 def identifier(name: str) -> exp.Identifier:
@@ -248,7 +240,7 @@ def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
             test.replace(exp.convert(test.this.name in absent))
     for place in list(tree.find_all(exp.Placeholder)):
         value = exp.null() if place.name in absent else place.copy()
-        place.replace(exp.cast(value, PARAMETER_TYPES[place.name], dialect=DuckDB))
+        place.replace(exp.cast(value, _parameter_types()[place.name], dialect=DuckDB))
     for where in list(tree.find_all(exp.Where)):
         if where.find(exp.Boolean):
             where.set("this", simplify(where.this))
@@ -258,17 +250,15 @@ def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
 
 def _declared(tree: exp.Query, types: Mapping[str, str]) -> exp.Query:
     """Wraps a query to cast its columns to the declared types; keeps its order."""
-    order, ctes = tree.args.get("order"), tree.args["with_"]
+    order = tree.args.get("order")
     tree.set("order", None)
-    tree.set("with_", None)
     casts = [
         exp.alias_(exp.cast(exp.column(identifier(name)), type, dialect=DuckDB), identifier(name))
         for name, type in types.items()
     ]
-    answer = exp.select(*casts).from_("answer")
-    answer.set("with_", ctes)
+    answer = exp.select(*casts).from_("answer").with_("answer", as_=tree, copy=False)
     answer.set("order", order)
-    return answer.with_("answer", as_=tree, copy=False)
+    return answer
 
 
 def _drop_unread_joins(tree: exp.Query) -> None:

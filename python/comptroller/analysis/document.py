@@ -7,15 +7,19 @@ security policy permits only the page's own script, which copies tables.
 from __future__ import annotations
 
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from comptroller.analysis.formatting import overview_section, report_section
 from comptroller.analysis.overview import Overview
 from comptroller.analysis.report import Report
 from comptroller.display.html import html, source
+
+if TYPE_CHECKING:
+    from comptroller.analysis.plots import Drawing
 
 #: The maximum number of rows of a report in a document; a note counts the others.
 SHOWN_ROWS = 40
@@ -31,28 +35,29 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
     """
     from comptroller.analysis import plots
 
-    reports: list[Report] = []
-    shown: list[dict[str, Any]] = []
+    sections: list[dict[str, Any]] = []
+    drawn: list[tuple[Report, Future[Drawing | None]]] = []
+    places: list[str] = []
+    times: Counter[str] = Counter()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(plots.warm)  # while the store is read, which takes as long
-        drawings = []
         for part in parts:
-            if isinstance(part, Report):
-                reports.append(part)
-                drawings.append(pool.submit(plots.draw_svg, part))
-            else:
-                shown.append(overview_section(part))
-        places = _places(reports)
-        shown += [
-            {**report_section(report, SHOWN_ROWS, drawing.result()), "place": place}
-            for report, place, drawing in zip(reports, places, drawings, strict=True)
-        ]
+            if isinstance(part, Overview):
+                sections.append(overview_section(part))
+                continue
+            times[part.name] += 1
+            number = times[part.name]
+            places.append(part.name if number == 1 else f"{part.name}-{number}")
+            drawn.append((part, pool.submit(plots.draw_svg, part)))
+        for (report, drawing), place in zip(drawn, places, strict=True):
+            section = report_section(report, SHOWN_ROWS, drawing.result())
+            sections.append({**section, "place": place})
     style, script = source("report.css") + source("page.css"), source("page.js")
     allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
     return html(
         "page.html",
         title=title,
-        sections=shown,
+        sections=sections,
         places=places,
         style=style,
         script=script,
@@ -63,12 +68,3 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
 def _hash(text: str) -> str:
     """Returns the source expression of a style or a script for Content-Security-Policy."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-def _places(reports: Iterable[Report]) -> list[str]:
-    """Returns a unique id for each section: the name of the report, numbered if it repeats."""
-    places: list[str] = []
-    for report in reports:
-        times = sum(place.partition("-")[0] == report.name for place in places)
-        places.append(f"{report.name}-{times + 1}" if times else report.name)
-    return places

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, time
 from decimal import Decimal
 from itertools import chain
@@ -51,46 +51,36 @@ def _table(frame: polars.DataFrame, left: int = 0) -> dict[str, Any]:
 
 def columns_of(frame: polars.DataFrame) -> list[TableColumn]:
     """Returns the columns of a frame as text for people."""
-    return [
-        TableColumn(name, _texts(name, frame[name].to_list()), type.is_numeric())
-        for name, type in frame.schema.items()
-    ]
+    columns = []
+    for name, type in frame.schema.items():
+        values = frame[name].to_list()
+        known = iter(_texts(name, [value for value in values if value is not None]))
+        texts = [None if value is None else next(known) for value in values]
+        columns.append(TableColumn(name, texts, type.is_numeric()))
+    return columns
 
 
-def _texts(name: str, values: list[Any]) -> list[str | None]:
-    known = [value for value in values if value is not None]
-    if known and isinstance(known[0], Decimal):
-        texts = iter(numbers.aligned([numbers.shortest(amount) for amount in known]))
-        return [None if value is None else next(texts) for value in values]
-    format_value = _formatter(name, known)
-    return [None if value is None else format_value(value) for value in values]
-
-
-def _formatter(name: str, known: list[Any]) -> Callable[[Any], str]:
+def _texts(name: str, known: list[Any]) -> Iterable[str]:
     first = known[0] if known else None
+    if isinstance(first, Decimal):
+        return numbers.aligned([numbers.shortest(amount) for amount in known])
     if isinstance(first, datetime):
-        return _day if all(each.time() == time() for each in known) else _timestamp
+        if all(each.time() == time() for each in known):
+            return (each.date().isoformat() for each in known)
+        return (each.replace(tzinfo=None).isoformat(" ", "seconds") for each in known)
     if isinstance(first, bool):
-        return lambda flag: "yes" if flag else "no"
+        return ("yes" if flag else "no" for flag in known)
     if isinstance(first, int):
-        return lambda number: f"{number:,}"
+        return (f"{number:,}" for number in known)
     if isinstance(first, float):
         if name.endswith("_seconds"):
-            return numbers.seconds
-        return numbers.percent if name.endswith(_SHARES) else _number
-    return str
+            return map(numbers.seconds, known)
+        return map(numbers.percent if name.endswith(_SHARES) else _number, known)
+    return map(str, known)
 
 
 def _number(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= _WHOLE else f"{number:,.4g}"
-
-
-def _day(instant: datetime) -> str:
-    return instant.date().isoformat()
-
-
-def _timestamp(instant: datetime) -> str:
-    return instant.replace(tzinfo=None).isoformat(" ", "seconds")
 
 
 def csv_of(frame: polars.DataFrame) -> str:

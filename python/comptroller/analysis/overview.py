@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from comptroller.analysis import registry
 from comptroller.analysis.formatting import overview_section
-from comptroller.analysis.registry import Definition
+from comptroller.analysis.registry import REPORTS, Definition
 from comptroller.analysis.report import Report
 from comptroller.display import numbers
 from comptroller.display.html import html
@@ -169,24 +168,24 @@ class Part(NamedTuple):
 
 #: The reports of an overview, in the order of its tables, then of its findings.
 PARTS: Sequence[Part] = (
-    Part(registry.CLAIMS_SUMMARY, {"by": ("status",)}, title="Claims", show=_claims),
-    Part(registry.CLAIMS_SUMMARY, {"by": ("asset",)}, title="Amounts", show=_amounts),
-    Part(registry.CONFIRMATION_TIMES, {"by": ()}, title="Times"),
-    Part(registry.FAILURES, {"by": ()}, title="Failures", show=_failures),
-    Part(registry.STUCK_CLAIMS, {}, _stuck),
-    Part(registry.FAILING_SCHEDULES, {}, _schedules),
-    Part(registry.RECONCILIATION, {}, _outside),
-    Part(registry.ANOMALIES, {}, _days),
-    Part(registry.ANOMALIES, {"measure": "amount"}, _days),
+    Part(REPORTS["claims_summary"], {"by": ("status",)}, title="Claims", show=_claims),
+    Part(REPORTS["claims_summary"], {"by": ("asset",)}, title="Amounts", show=_amounts),
+    Part(REPORTS["confirmation_times"], {"by": ()}, title="Times"),
+    Part(REPORTS["failures"], {"by": ()}, title="Failures", show=_failures),
+    Part(REPORTS["stuck_claims"], {}, _stuck),
+    Part(REPORTS["failing_schedules"], {}, _schedules),
+    Part(REPORTS["reconciliation"], {}, _outside),
+    Part(REPORTS["anomalies"], {}, _days),
+    Part(REPORTS["anomalies"], {"measure": "amount"}, _days),
 )
 #: Every report without required parameters; claims also by status.
 EVERY: Sequence[Part] = (
-    Part(registry.CLAIMS_SUMMARY, {}),
-    Part(registry.CLAIMS_SUMMARY, {"by": ("status", "day")}),
+    Part(REPORTS["claims_summary"], {}),
+    Part(REPORTS["claims_summary"], {"by": ("status", "day")}),
     *(
         Part(definition, {})
-        for definition in registry.REPORTS.values()
-        if definition is not registry.CLAIMS_SUMMARY
+        for definition in REPORTS.values()
+        if definition is not REPORTS["claims_summary"]
         and not any(each.is_required for each in definition.parameters.values())
     ),
 )

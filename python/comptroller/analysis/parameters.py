@@ -1,4 +1,4 @@
-"""Validation of the arguments of reports, and their conversion to SQL parameters."""
+"""The parameters of reports: their types, and the validation and conversion of arguments."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from comptroller import arguments
 from comptroller._core import microseconds
-from comptroller.analysis.registry import Parameter
 from comptroller.errors import Error, invalid, make, shorten
 
 #: A time: RFC 3339 text, an aware datetime; or a date, also as text, which means midnight UTC.
@@ -23,27 +22,53 @@ _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DECIMALS = 6
 
 
+class Parameter(NamedTuple):
+    """A parameter of a report.
+
+    `kind` is a key of KINDS; `choices` are the values of ``choice``, ``engine`` and ``keys``.
+    """
+
+    kind: str
+    meaning: str
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    is_required: bool = False
+
+    @property
+    def annotation(self) -> str:
+        """The Python type of the argument."""
+        return "str" if self.is_required else KINDS[self.kind].annotation
+
+    @property
+    def description(self) -> str:
+        """The meaning, and the values of a choice."""
+        choices = f": {' or '.join(self.choices)}" if self.kind == "choice" else ""
+        return self.meaning + choices
+
+
+class Kind(NamedTuple):
+    """A kind of parameters: the Python type of the argument, the SQL type, and the conversion.
+
+    The conversion takes the name, the argument, and the choices if there are any.
+    """
+
+    annotation: str
+    sql: str = "VARCHAR"
+    read: Callable[..., Any] = arguments.text
+
+
 def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the values to bind, None for an omitted one. Raises InvalidRequest."""
     bound: dict[str, Any] = {}
     for name, each in parameters.items():
-        if each.kind == "choice":
-            bound[name] = arguments.choice(name, given[name], each.choices)
-        elif each.kind in _READERS:
-            is_omitted = given[name] is None and each.is_optional
-            bound[name] = None if is_omitted else _READERS[each.kind](name, given[name])
+        value, choices = given[name], [each.choices] if each.choices else []
+        is_omitted = value is None and each.default is None and not each.is_required
+        if each.kind != "engine":
+            bound[name] = None if is_omitted else KINDS[each.kind].read(name, value, *choices)
     since, until = bound["since"], bound["until"]
     if since is not None and until is not None and until < since:
         raise invalid("until", f"must not be before since, which is {given['since']}")
     return bound
-
-
-def time_text(name: str, given: Since) -> str | None:
-    """Returns a time or date as RFC 3339 text; other text is returned unchanged."""
-    if given is None:
-        return None
-    text = given.isoformat() if type(given) is date else arguments.text(name, given)
-    return f"{text}T00:00:00Z" if len(text) == len("2026-01-31") else text
 
 
 def unknown(subject: str, named: str) -> Error:
@@ -53,8 +78,9 @@ def unknown(subject: str, named: str) -> Error:
 
 
 def _time(name: str, given: Since) -> datetime:
-    text = time_text(name, given)
-    since_epoch = None if text is None else microseconds(text)
+    text = given.isoformat() if type(given) is date else arguments.text(name, given)
+    is_date = len(text) == len("2026-01-31")
+    since_epoch = microseconds(f"{text}T00:00:00Z" if is_date else text)
     if since_epoch is None:
         form = "2026-01-31, or a time with its offset from UTC, such as 2026-01-31T12:00:00Z"
         raise invalid(name, f"must be a date such as {form}")
@@ -110,12 +136,26 @@ def _id(name: str, given: object) -> str:
     return named.lower() if _UUID.fullmatch(named.lower()) else named  # UUIDs are stored lower case
 
 
-_READERS: Mapping[str, Callable[[str, Any], Any]] = {
-    "time": _time,
-    "month": _month,
-    "number": _number,
-    "share": _share,
-    "count": _count,
-    "group": _group,
-    "id": _id,
+KINDS = {
+    "time": Kind("Since", "TIMESTAMP", _time),
+    "month": Kind("str | None", "TIMESTAMP", _month),
+    "number": Kind("float", "DOUBLE", _number),
+    "share": Kind("float", "DECIMAL(7, 6)", _share),
+    "count": Kind("int", "BIGINT", _count),
+    "group": Kind("str", read=_group),
+    "id": Kind("str", read=_id),
+    "choice": Kind("str", read=arguments.choice),
+    "keys": Kind("Sequence[str]", read=arguments.choices),
+    "engine": Kind("str | Engine | None"),
+}
+ENGINES = ("duckdb", "spark")
+#: The parameters of every report.
+SHARED = {
+    "since": Parameter("time", "only records created at this time or later"),
+    "until": Parameter("time", "only records created before this time"),
+    "engine": Parameter(
+        "engine",
+        "the engine that runs the SQL: duckdb (the default), spark, or an Engine",
+        choices=ENGINES,
+    ),
 }

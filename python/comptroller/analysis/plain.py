@@ -92,21 +92,16 @@ def _nested(value: str, type: Any, depth: int) -> str:
         made = f"json_array({', '.join(members)})"
     else:
         members = (
-            f"{quoted(name)} := {plain(f'struct_extract({value}, {literal(name)})', of, depth)}"
+            f"{literal(name)}: {plain(f'struct_extract({value}, {literal(name)})', of, depth)}"
             for name, of in type.children
         )
-        made = f"struct_pack({', '.join(members)})"
+        made = f"{{{', '.join(members)}}}"
     return f"CASE WHEN {value} IS NOT NULL THEN {made} END"
 
 
 def text(value: str, type: Any) -> str:
     """Returns an expression for the plain value as text; a nested value as JSON text."""
     return document(value, type) if is_nested(type) else f"({plain(value, type)})::VARCHAR"
-
-
-def quoted(name: str) -> str:
-    """Returns a quoted SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:

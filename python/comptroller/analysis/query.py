@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
@@ -34,10 +33,16 @@ _EXCEPTIONS = {
 
 
 class ResultColumn(NamedTuple):
-    """A column of the result of a query."""
+    """A column of the result of a query: its name, its type, and SQL that refers to it."""
 
     name: str
-    is_number: bool
+    type: Any
+    value: str
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the values are numbers."""
+        return plain.is_number(self.type)
 
 
 class Query:
@@ -51,16 +56,15 @@ class Query:
         # For several statements, DuckDB would compute all rows here.
         described = f"FROM ({sql}\n) AS answer LIMIT 0" if kind == "MULTI" else sql
         answer = awaited(lambda: connection.sql(described), self.interrupt)
-        self._types = answer.types
+        columns = zip(answer.columns, answer.types, strict=True)
         self.columns = [
-            ResultColumn(str(name), plain.is_number(type))
-            for name, type in zip(answer.columns, self._types, strict=True)
+            ResultColumn(str(name), type, f"#{place}")
+            for place, (name, type) in enumerate(columns, start=1)
         ]
 
     def rows(self) -> Iterator[list[tuple[str | None, ...]]]:
         """Yields the rows as text, in batches; NULL is None, nested values are JSON."""
-        texts = [plain.text(f"#{place}", type) for place, type in enumerate(self._types, start=1)]
-        return self._fetched(", ".join(texts))
+        return self._fetched(", ".join(plain.text(each.value, each.type) for each in self.columns))
 
     def text(self, *, is_json: bool) -> Iterator[tuple[int, bytes | TextPiece]]:
         """Yields the parts of a JSON or CSV file: the number of rows in the part, and its bytes.
@@ -88,10 +92,10 @@ class Query:
         format_in_sql = plain.document if is_json else plain.text
         values = []
         columns = []
-        for place, (column, type) in enumerate(zip(self.columns, self._types, strict=True), 1):
-            value = plain.in_core(f"#{place}", type)
-            columns.append((column.name, plain.is_free(type), value is None))
-            values.append(f"{value or format_in_sql(f'#{place}', type)} AS c{place}")
+        for name, type, value in self.columns:
+            in_core = plain.in_core(value, type)
+            columns.append((name, plain.is_free(type), in_core is None))
+            values.append(f"{in_core or format_in_sql(value, type)} AS c{len(columns)}")
         query = self._selecting(", ".join(values))
         with _refusing(), Worker(self.interrupt) as worker:
             stream = worker.run(lambda: self._connection.sql(query).__arrow_c_stream__())
@@ -105,13 +109,13 @@ class Query:
 
     def _python_text(self, is_json: bool) -> Iterator[tuple[int, bytes]]:
         if not is_json:
-            are_free = [plain.is_free(type) for type in self._types]
+            are_free = [plain.is_free(each.type) for each in self.columns]
             for rows in self.rows():
                 yield len(rows), _csv_lines(rows, are_free)
             return
         members = (
-            f"{plain.literal(column.name)}, {plain.plain(f'#{place}', type)}"
-            for place, (column, type) in enumerate(zip(self.columns, self._types, strict=True), 1)
+            f"{plain.literal(name)}, {plain.plain(value, type)}"
+            for name, type, value in self.columns
         )
         for documents in self._fetched(f"json_object({', '.join(members)})::VARCHAR"):
             yield len(documents), ",".join(f"\n{document}" for (document,) in documents).encode()
@@ -125,11 +129,9 @@ class Query:
             raise
 
     def _fetched(self, selected: str) -> Iterator[list[tuple[Any, ...]]]:
-        query = self._selecting(selected)
-        fetch = partial(self._connection.fetchmany, _BATCH_ROWS)
         with _refusing(), Worker(self.interrupt) as worker:
-            worker.run(lambda: self._connection.execute(query))
-            while batch := worker.run(fetch):
+            worker.run(lambda: self._connection.execute(self._selecting(selected)))
+            while batch := worker.run(lambda: self._connection.fetchmany(_BATCH_ROWS)):
                 yield batch
 
     def _selecting(self, selected: str) -> str:
@@ -142,10 +144,7 @@ class Query:
 
 def _csv_lines(rows: Iterable[Sequence[str | None]], are_free: list[bool]) -> bytes:
     safe = (
-        [
-            defused(cell) if is_free and cell else cell
-            for cell, is_free in zip(row, are_free, strict=True)
-        ]
+        [defused(cell) if free and cell else cell for cell, free in zip(row, are_free, strict=True)]
         for row in rows
     )
     return csv_lines(safe).encode()

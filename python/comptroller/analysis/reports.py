@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, Signature
+from textwrap import fill, indent
 from typing import Any
 
-from comptroller.analysis.reference import docstring, signature
+from comptroller.analysis.parameters import SHARED
 from comptroller.analysis.registry import REPORTS, Definition
 from comptroller.analysis.report import Report
 from comptroller.analysis.running import Runner
+
+_WIDTH = 92
 
 
 class Reports(Runner):
@@ -27,19 +31,43 @@ class Reports(Runner):
 
 
 def _method(definition: Definition) -> Callable[..., Report]:
-    signed = signature(definition)
+    signature = _signature(definition)
 
     def method(self: Runner, *given: Any, **named: Any) -> Report:
-        bound = signed.bind(self, *given, **named)
-        bound.apply_defaults()
-        del bound.arguments["self"]
-        return self.run(definition, bound.arguments)
+        _, *own = signature.bind(self, *given, **named).arguments.items()
+        return self.run(definition, dict(own))
 
     method.__name__ = definition.name
     method.__qualname__ = f"Reports.{definition.name}"
-    method.__doc__ = docstring(definition)
-    method.__signature__ = signed  # type: ignore[attr-defined]
+    method.__doc__ = _docstring(definition)
+    method.__signature__ = signature  # type: ignore[attr-defined]
     return method
+
+
+def _signature(definition: Definition) -> Signature:
+    arguments = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
+    for name, each in definition.takes.items():
+        kind = Parameter.KEYWORD_ONLY if name in SHARED else Parameter.POSITIONAL_OR_KEYWORD
+        default = Parameter.empty if each.is_required else each.default
+        arguments.append(Parameter(name, kind, default=default, annotation=each.annotation))
+    return Signature(arguments, return_annotation="Report")
+
+
+def _docstring(definition: Definition) -> str:
+    lines = [definition.question, "", fill(definition.formula, _WIDTH), "", "Args:"]
+    lines += [_listed(name, each.description) for name, each in definition.takes.items()]
+    lines += ["", "Columns:"]
+    if definition.by is not None:
+        more = ("asset",) if definition.has_amounts else definition.keys
+        keys = ("the keys of `by`; a period is its start in UTC", *more)
+        lines.append(_listed("keys", ", ".join(keys)))
+    for name, column in definition.columns.items():
+        lines.append(_listed(name, f"{column.meaning} ({column.unit})"))
+    return "\n".join(lines) + "\n"
+
+
+def _listed(name: str, text: str) -> str:
+    return indent(fill(f"{name}: {text}", _WIDTH - 4, subsequent_indent="    "), "    ")
 
 
 for _definition in REPORTS.values():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC
 from functools import partial
 from threading import Lock
 from typing import Any
 
-from comptroller import arguments
 from comptroller.analysis import engines, parameters
 from comptroller.analysis.assemble import assemble
 from comptroller.analysis.engines import Engine
@@ -16,7 +16,7 @@ from comptroller.analysis.overview import EVERY, PARTS, Overview, Part, overview
 from comptroller.analysis.parameters import Since
 from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.analysis.report import Report
-from comptroller.analysis.tables import Reads, Tables, TableSource
+from comptroller.analysis.tables import Exports, Reads, Store, Tables
 from comptroller.display.progress import busy
 from comptroller.errors import Error, Forbidden, InvalidRequest, invalid, make
 
@@ -26,21 +26,20 @@ class ReportRequest:
 
     def __init__(self, definition: Definition, given: Mapping[str, Any]) -> None:
         self.definition = definition
-        self.given = given
-        self.identity = (definition.name, *given.items())
-        self._values = parameters.values(definition.takes, given)
-        self.by: tuple[str, ...] = ()
-        if definition.by is not None:
-            self.by = arguments.choices("by", given["by"], definition.among)
-        periods = [key for key in self.by if key in PERIODS]
+        takes = definition.takes
+        self.given = {name: given.get(name, each.default) for name, each in takes.items()}
+        self.identity = (definition.name, *self.given.items())
+        self._values = parameters.values(takes, self.given)
+        self._by: tuple[str, ...] = self._values.get("by", ())
+        periods = [key for key in self._by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
             raise invalid("by", "several periods; at most one is accepted")
         absent = frozenset(name for name, value in self._values.items() if value is None)
-        keys = definition.all_keys(self.by, self._values)
+        keys = definition.all_keys(self._by, self._values)
         self._assembled = partial(assemble, definition.name, keys, absent)
         self._statements = [self._assembled()]
         if definition.also is not None and not periods:
-            self._statements.append(assemble(definition.also, self.by, absent))
+            self._statements.append(assemble(definition.also, self._by, absent))
         #: The columns that the report reads from each table.
         self.reads = _joined(each.reads for each in self._statements)
 
@@ -49,12 +48,10 @@ class ReportRequest:
 
         A history has none, because its bounds apply to events after the creation of a claim.
         """
-        bounds = {"since": "start_time", "until": "end_time"}
-        filters = {
-            bounds[name]: parameters.time_text(name, self.given[name])
-            for name in bounds
-            if self.given[name] is not None and not self.definition.is_lenient
-        }
+        if self.definition.is_lenient:
+            return {}
+        bounds = {"start_time": self._values["since"], "end_time": self._values["until"]}
+        filters = {name: time.replace(tzinfo=UTC) for name, time in bounds.items() if time}
         if "group" in self._values:
             filters["payout_group_id"] = self._values["group"]
         return filters
@@ -80,7 +77,7 @@ class ReportRequest:
             ReportRequest(definition, whole).answer(tables)
         return Report(
             definition,
-            self.by if definition.by is not None else definition.keys,
+            self._by if definition.by is not None else definition.keys,
             rows,
             self.given,
             partial(engine.sql, statement, self._values),
@@ -95,7 +92,7 @@ class Runner:
     `engine` is the default engine. Tables that DuckDB has read stay in memory until `close`.
     """
 
-    def __init__(self, source: TableSource, engine: str | Engine = "duckdb") -> None:
+    def __init__(self, source: Store | Exports, engine: str | Engine = "duckdb") -> None:
         self._source = source
         self._engine = engine
         self._cached: Tables | None = None
@@ -104,9 +101,10 @@ class Runner:
         self._turn = Lock()  # serializes reports, so that they do not read the tables twice
 
     def run(self, definition: Definition, given: Mapping[str, Any]) -> Report:
-        """Runs a report; `given` has all of its parameters."""
-        with self._turn, self._tables(given["engine"]) as tables:
+        """Runs a report with these arguments; the others have their defaults."""
+        with self._turn, self._tables(given.get("engine")) as tables:
             request = ReportRequest(definition, given)
+            tables.drop_outdated()
             with busy(f"running {definition.name}"):
                 return request.answer(tables)
 
@@ -117,14 +115,14 @@ class Runner:
 
         Reports that run before this iterator is exhausted use their own copy of the tables.
         """
-        requests = [
-            ReportRequest(part.definition, {**part.definition.defaults, **part.given, **bounds})
-            for part in parts
-        ]
+        requests = [ReportRequest(part.definition, {**part.given, **bounds}) for part in parts]
         reads = _joined(request.reads for request in requests)
+        for request in requests:
+            request.reads = {table: reads[table] for table in request.reads}
         done: dict[tuple[Any, ...], Report | Error] = {}
         running = busy("running the reports")
-        with self._tables(engine) as tables, tables.reading_once(reads), running:
+        with self._tables(engine) as tables, running:
+            tables.drop_outdated()
             for request in requests:
                 if request.identity not in done:
                     done[request.identity] = _answer(request, tables)

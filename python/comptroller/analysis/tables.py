@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 import polars
 
 from comptroller.analysis.engines import Engine
-from comptroller.analysis.registry import ALL_ROWS
+from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.description import members
 from comptroller.errors import Forbidden, invalid, make
 
@@ -25,39 +26,43 @@ _SHARED = {
 }
 
 
-class TableSource(Protocol):
-    """A source of tables."""
-
-    def version(self) -> int | None:
-        """Returns a number that changes whenever a table does; None if it is unknown."""
-
-    def copy_to(
-        self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
-    ) -> None:
-        """Copies columns of a table to an engine, at least the rows that match the filters."""
-
-
 class Store:
     """The tables of a service."""
 
     def __init__(self, resources: Mapping[str, Any], version: Callable[[], int | None]) -> None:
         self._resources = resources
+        #: Returns a number that changes whenever a table does; None if it is unknown.
         self.version = version
 
     def copy_to(
         self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
     ) -> None:
-        """Streams the rows into the engine."""
+        """Copies columns of the rows that match the filters."""
         given = {**filters, **ALL_ROWS.get(table, {})}
         stream = self._resources[table].stream(columns, **given)
         engine.read(table, stream.with_string_views())
 
 
 class Exports:
-    """The tables of Parquet exports, by table."""
+    """The tables of Parquet exports in a folder, or by table.
 
-    def __init__(self, paths: Mapping[str, str]) -> None:
-        self._paths = paths
+    A folder has files such as ``claims.parquet`` or folders such as ``claims``. Raises
+    InvalidRequest if it has none.
+    """
+
+    def __init__(self, tables: str | PathLike[str] | Mapping[str, str]) -> None:
+        if isinstance(tables, Mapping):
+            self._paths = tables
+            return
+        found = {
+            each.stem.replace("-", "_"): str(each)
+            for each in sorted(Path(tables).absolute().glob("*"))
+            if each.is_dir() or each.suffix == ".parquet"
+        }
+        self._paths = {name: path for name, path in found.items() if name in TABLES}
+        if not self._paths:
+            exports = "export such as claims.parquet or a folder claims"
+            raise invalid("folder", f"{tables} has no {exports}")
 
     def version(self) -> int:
         """Returns 0: each report reads the files again, so nothing is ever outdated."""
@@ -66,30 +71,31 @@ class Exports:
     def copy_to(
         self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
     ) -> None:
-        """Makes the engine scan the files. Raises InvalidRequest if the table has none."""
+        """Makes the engine scan all of the files. Raises InvalidRequest if the table has none."""
         if table not in self._paths:
             raise invalid("tables", f"there is no {table}; there are {', '.join(self._paths)}")
         engine.scan(table, self._paths[table])
 
 
-class _Cached(NamedTuple):
-    columns: frozenset[str]
-    filters: Mapping[str, Any]
-
-
 class Tables:
-    """An engine with cached tables of a source, which are read again if the source changes.
+    """An engine with cached tables of a source.
 
     A table has the columns and the rows that a report needs. If another report needs more, the
     table is read again.
     """
 
-    def __init__(self, engine: Engine, source: TableSource) -> None:
+    def __init__(self, engine: Engine, source: Store | Exports) -> None:
         self.engine = engine
         self._source = source
-        self._cached: dict[str, _Cached] = {}
+        self._cached: dict[str, tuple[frozenset[str], Mapping[str, Any]]] = {}
         self._version: int | None = None
-        self._planned: Reads | None = None
+
+    def drop_outdated(self) -> None:
+        """Drops all tables if the source has changed, or may have."""
+        version = self._source.version()
+        if version is None or version != self._version:
+            self._cached.clear()
+        self._version = version
 
     def prepare(
         self, reads: Reads, filters: Mapping[str, Any], *, is_lenient: bool = False
@@ -99,18 +105,15 @@ class Tables:
         With `is_lenient`, tables that the caller may not read are empty. Raises Forbidden if the
         caller may not read a table; with `is_lenient`, only if it may read none of them.
         """
-        if self._planned is None:
-            self._drop_outdated()
-        others = self._planned or (_SHARED if self._version is not None else {})
+        others = {} if self._version is None else _SHARED
         refused: list[Forbidden] = []
         for table, columns in reads.items():
-            cached = self._cached.get(table, _Cached(frozenset(), {}))
-            needed = filters if table == "claims" else {}
-            if cached.columns and not cached.filters:
-                needed = {}  # the whole table is cached; keep all its rows
-            if cached.columns.issuperset(columns) and cached.filters == needed:
+            cached, rows = self._cached.get(table, (frozenset(), {}))
+            # If the whole table is cached, keep all its rows.
+            needed = filters if table == "claims" and (rows or not cached) else {}
+            if cached.issuperset(columns) and rows == needed:
                 continue
-            wanted = cached.columns.union(columns, others.get(table, ()))
+            wanted = cached.union(columns, others.get(table, ()))
             self._cached.pop(table, None)
             try:
                 self._source.copy_to(self.engine, table, sorted(wanted), needed)
@@ -120,26 +123,10 @@ class Tables:
                 refused.append(error)
                 self.engine.read(table, _empty(table, wanted))
             else:
-                self._cached[table] = _Cached(wanted, needed)
+                self._cached[table] = wanted, needed
         if refused and len(refused) == len(reads):
             details = dict.fromkeys(each.detail for each in refused)
             raise make(refused[0].code, refused[0].status, "; or ".join(details))
-
-    @contextmanager
-    def reading_once(self, reads: Reads) -> Iterator[None]:
-        """Reads each table once, with all of these columns, until the end of the scope."""
-        self._drop_outdated()
-        self._planned = reads
-        try:
-            yield
-        finally:
-            self._planned = None
-
-    def _drop_outdated(self) -> None:
-        version = self._source.version()
-        if version is None or version != self._version:
-            self._cached.clear()
-        self._version = version
 
 
 _TYPES = {

@@ -21,7 +21,8 @@ from comptroller.errors import Error
 
 if TYPE_CHECKING:
     from comptroller.analysis.overview import Overview
-    from comptroller.analysis.registry import Definition, Parameter
+    from comptroller.analysis.parameters import Parameter
+    from comptroller.analysis.registry import Definition
     from comptroller.analysis.report import Report
 
 _SHOWN_ROWS = 40
@@ -74,22 +75,12 @@ class Reports(click.Group):
 
 
 def _command(definition: Definition) -> click.Command:
-    from comptroller.analysis.reference import described
-
-    options: list[click.Parameter] = []
-    if definition.by is not None:
-        help_text = f"Keys to group by: {', '.join(definition.among)}; '' for no key."
-        default = ",".join(definition.by)
-        by = click.Option(
-            ["--by"], type=By(definition.among), default=default, show_default=True, help=help_text
-        )
-        by.metavar = "KEY[,KEY]"
-        options.append(by)
-    for name, each in definition.takes.items():
-        options.append(_option(name, each, described(each)))
     command = click.Command(
         definition.name.replace("_", "-"),
-        params=options,
+        params=[
+            _by(each) if each.kind == "keys" else _option(name, each)
+            for name, each in definition.takes.items()
+        ],
         callback=lambda **given: _report(definition, **given),
         help=f"{definition.question}\n\n{definition.formula}",
         short_help=definition.question,
@@ -99,8 +90,20 @@ def _command(definition: Definition) -> click.Command:
     return command
 
 
-def _option(name: str, parameter: Parameter, text: str) -> click.Parameter:
-    kind = parameter.kind
+def _by(keys: Parameter) -> click.Parameter:
+    help_text = f"Keys to group by: {', '.join(keys.choices)}; '' for no key."
+    return click.Option(
+        ["--by"],
+        type=By(keys.choices),
+        metavar="KEY[,KEY]",
+        default=",".join(keys.default),
+        show_default=True,
+        help=help_text,
+    )
+
+
+def _option(name: str, parameter: Parameter) -> click.Parameter:
+    kind, text = parameter.kind, parameter.description
     if kind == "id":
         return click.Argument([name], help=f"{text[0].upper()}{text[1:]}.")
     choices = click.Choice(parameter.choices) if parameter.choices else None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from comptroller.analysis.registry import ENGINES, TABLES
+from comptroller.analysis.parameters import ENGINES
 from comptroller.bulk.streams import Rows
 from comptroller.errors import invalid, require
 
@@ -63,19 +61,3 @@ def engine(name: str | Engine) -> Engine:
     if isinstance(name, str) or not hasattr(name, "scan"):
         raise invalid("engine", f"must be one of {', '.join(ENGINES)}, or an engine")
     return name
-
-
-def tables_in(folder: str | PathLike[str]) -> Mapping[str, str]:
-    """Returns the Parquet exports of a folder by table: ``claims.parquet`` or folder ``claims``.
-
-    Raises InvalidRequest if the folder has no export.
-    """
-    found = {
-        each.stem.replace("-", "_"): str(each)
-        for each in sorted(Path(folder).absolute().glob("*"))
-        if each.is_dir() or each.suffix == ".parquet"
-    }
-    tables = {name: path for name, path in found.items() if name in TABLES}
-    if not tables:
-        raise invalid("folder", f"{folder} has no export such as claims.parquet or a folder claims")
-    return tables

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -34,7 +33,7 @@ class DuckDB:
         thread.shutdown(wait=False)
         self._has_files = False  # of the caller, which may be invalid
         self._runs = 0  # since the claims were read
-        self._repeated: frozenset[str] = frozenset()  # columns to convert
+        self._repeated: Collection[str] = ()  # columns to convert
 
     @property
     def _connection(self) -> duckdb.DuckDBPyConnection:
@@ -42,8 +41,6 @@ class DuckDB:
 
     def read(self, table: str, stream: Rows) -> None:
         """Copies a table, replacing an existing one."""
-        if table == "claims":
-            self._runs, self._repeated = 0, frozenset()
         with interruptible(duckdb):
             self._connection.register("stream", stream)
             try:
@@ -55,7 +52,7 @@ class DuckDB:
             finally:
                 self._connection.unregister("stream")
         if table == "claims":
-            self._repeated = _REPEATED.intersection(rows.columns)
+            self._runs, self._repeated = 0, _REPEATED.intersection(rows.columns)
 
     def scan(self, table: str, path: str) -> None:
         """Defines a table as a Parquet file, or as all Parquet files of a folder."""
@@ -125,24 +122,25 @@ class _Rows:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-def _enumerations(table: str) -> Mapping[str, Sequence[str]]:
-    """Returns the values of the columns of a table that are closed sets, sorted."""
-    enums = described()["enums"]
-    types = {name: member["type"] for name, member in members(table).items()}
-    return {name: sorted(enums[type]) for name, type in types.items() if type in enums}
-
-
-def _plain(
-    relation: duckdb.DuckDBPyRelation, values: Mapping[str, Sequence[str]] = MappingProxyType({})
-) -> str:
-    """Returns the columns: those with known values as enumerations, times without a zone.
+def _plain(relation: duckdb.DuckDBPyRelation, enumerations: Mapping[str, str] = {}) -> str:
+    """Returns the columns: those that are closed sets as enumerations, times without a zone.
 
     DuckDB truncates timestamps without a zone ten times as fast.
     """
     casts = []
     for name, type in zip(relation.columns, relation.types, strict=True):
-        if name in values:
-            casts.append(f"{name}::ENUM({', '.join(map(plain.literal, values[name]))}) AS {name}")
+        if name in enumerations:
+            casts.append(f"{name}::{enumerations[name]} AS {name}")
         elif type.id == "timestamp with time zone":
             casts.append(f'make_timestamp(epoch_us("{name}")) AS "{name}"')
     return f"* REPLACE ({', '.join(casts)})" if casts else "*"
+
+
+def _enumerations(table: str) -> Mapping[str, str]:
+    """Returns the types of the columns of a table that are closed sets, in the order of texts."""
+    enums = {
+        type: f"ENUM({', '.join(map(plain.literal, sorted(values)))})"
+        for type, values in described()["enums"].items()
+    }
+    types = {name: member["type"] for name, member in members(table).items()}
+    return {name: enums[type] for name, type in types.items() if type in enums}

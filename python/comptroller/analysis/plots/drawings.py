@@ -75,7 +75,7 @@ _WIDTHS = {"p50": 4.5, "p90": 3, "p99": 1.5}
 _ROW, _MIN_HEIGHT = 40, 80
 #: The share of the height that the highest bar of a distribution takes.
 _HIGHEST = 0.85
-#: The step of a millisecond or less, see registry.COLUMNS.
+#: The step of a millisecond or less, see `sql/confirmation_distribution.sql`.
 _FIRST_STEP = -30
 
 

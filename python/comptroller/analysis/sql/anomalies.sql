@@ -1,4 +1,18 @@
--- Days on which the number of claims, or their amount, is far from the median.
+-- Days with unusually many or few claims, or amounts
+-- On which days was the number or amount of claims far from usual?
+-- Without rows: no day lies outside the band.
+--
+-- score = (value - median) / MAD, over the days from the series' first claim to the last day of any
+-- series. A day without claims counts as 0. A day is listed if its score is beyond the band, or if
+-- MAD is 0 and its value is not the median. Medians are the lower middle value.
+--
+-- $band (number = 5.0): the usual distance from the median, in MADs
+-- $measure (claims or amount): the measured value
+-- day (time): the day; the last day may be incomplete
+-- value (amount): the claims created on it, or the exact sum of their amounts
+-- median (amount): the median of the series
+-- mad (amount): the median distance from the median
+-- score (ratio): (value - median) / mad; null if mad is 0
 WITH daily AS (
   SELECT
     keys,

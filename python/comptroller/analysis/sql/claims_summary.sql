@@ -1,4 +1,18 @@
--- How many claims there are for each key, their amount, and how many succeeded.
+-- Claims and their amounts
+-- How many claims are there, what do they amount to, and how many succeeded?
+-- Without rows: there are no claims.
+--
+-- success_rate = confirmed / (confirmed + failed). claims_share is the share of all claims,
+-- amount_share the share of the asset's sum. By address, a claim counts once for each of its
+-- addresses, also in the totals of the shares.
+--
+-- claims (count): the number of claims
+-- amount (amount): the exact sum of their amounts
+-- claims_share (share): the share of all claims
+-- amount_share (share): the share of the asset's sum; null if 0 or unknown
+-- confirmed (count): the number of CONFIRMED claims
+-- failed (count): the number of FAILED claims
+-- success_rate (share): confirmed / (confirmed + failed); null if both are 0
 WITH counted AS (
   SELECT
     keys,

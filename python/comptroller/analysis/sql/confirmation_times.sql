@@ -1,4 +1,17 @@
--- Percentiles of the time to confirmation, including waiting claims.
+-- Time from submission to confirmation
+-- How long do claims take to be confirmed, including claims that still wait?
+-- Without rows: no claim is SUBMITTED or CONFIRMED.
+--
+-- Kaplan-Meier: percentile p is the smallest t with S(t) <= 1 - p + 1e-12. Claims that are still
+-- SUBMITTED wait until as_of, by default the newest updated_at. A claim confirmed after as_of
+-- counts as confirmed. Without waiting claims, a percentile is the nearest rank.
+--
+-- $as_of (time?): the end of the waiting times; if None, the newest updated_at
+-- confirmed (count): the number of CONFIRMED claims that have both times
+-- waiting (count): the number of SUBMITTED claims that have a submitted_at
+-- p50_seconds (seconds): the median; null if never reached
+-- p90_seconds (seconds): the 90th percentile; null if never reached
+-- p99_seconds (seconds): the 99th percentile; null if never reached
 WITH timed AS (
   SELECT
     keys,

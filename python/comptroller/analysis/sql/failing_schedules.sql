@@ -1,4 +1,18 @@
--- Schedules whose claims failed since the last confirmed claim.
+-- Schedules whose claims fail
+-- On which schedules have claims failed since the last confirmed claim?
+-- Without rows: no schedule fails.
+--
+-- The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule is
+-- listed if it has at least `least` of them.
+--
+-- $least (count = 3): the minimum number of failures of a schedule
+-- schedule (text): the schedule
+-- failures (count): the number of FAILED claims since its last CONFIRMED claim
+-- groups (count): the number of their payout groups
+-- last_message (text): the message of the last failure
+-- first_at (time): when the first failure was created
+-- last_at (time): when the last failure was created
+-- confirmed_at (time): when the last CONFIRMED claim was created; null if none
 WITH latest AS (
   SELECT schedule, max(created_at) FILTER (WHERE status = 'CONFIRMED') AS confirmed_at
   FROM claims

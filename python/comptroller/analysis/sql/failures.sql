@@ -1,4 +1,18 @@
--- Why claims failed, and how many failures a later claim of the group made good.
+-- Why claims failed, and what was made good
+-- Why did claims fail, and how many failures did a later claim make good?
+-- Without rows: no claim has FAILED.
+--
+-- FAILED claims by their message. A failure was made good if a claim of the same group that was
+-- created later is CONFIRMED.
+--
+-- error_message (text): the message; null if there is none
+-- failures (count): the number of FAILED claims with this message
+-- amount (amount): the exact sum of their amounts
+-- groups (count): the number of their payout groups
+-- made_good (count): the number of failures that a later claim made good
+-- made_good_amount (amount): the exact sum of the amounts of these failures
+-- first_at (time): when the first failure was created
+-- last_at (time): when the last failure was created
 WITH latest AS (
   SELECT "group", max(created_at) AS confirmed
   FROM claims

@@ -1,4 +1,22 @@
--- The holdings and claims of a group on each day of a month; the last row is the whole month.
+-- Statement of a group
+-- What did a group hold and claim on each day of a month?
+-- Without rows: nothing is known of this group.
+--
+-- opening_holdings is the sum of the newest snapshots of the group's addresses before the day,
+-- closing_holdings before the next day. Claims are CONFIRMED claims by confirmed_at. The last row,
+-- without a day, covers the whole month. since and until leave out claims created outside them, but
+-- no holdings.
+--
+-- $group (group): the payout group
+-- $month (month): a month such as 2026-05
+-- day (time): the day; null in the last row, which covers the month
+-- asset (text): the asset: the group's, and others that it claimed
+-- opening_holdings (amount): the balance of its addresses when the day began
+-- claims (count): the number of its claims confirmed on the day
+-- claimed (amount): the exact sum of their amounts
+-- closing_holdings (amount): the balance of its addresses when the day ended
+-- last_claim (text): the last of these claims; the greatest id of several
+-- last_claim_at (time): when it was confirmed
 WITH named AS (
   SELECT asset, NULL::VARCHAR AS claimed FROM groups WHERE "group" = $group
   UNION ALL

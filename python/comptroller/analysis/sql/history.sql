@@ -1,4 +1,20 @@
--- The events of a claim, an identity, a group or an address, in order.
+-- What happened, in order
+-- Which events happened to a claim, an identity, a payout group or an address?
+-- Without rows: nothing happened in this time.
+--
+-- The time of a failed claim or an ended orchestration is its updated_at. A failed claim is made
+-- good by the next CONFIRMED claim of its group. Overwritten values are not kept. since and until
+-- bound the events.
+--
+-- $id (id): the id of a claim, identity, group or reward address, or an address
+-- at (time): the time of the event
+-- record (text): claim, control, orchestration, identity, group or address
+-- id (text): the record's id
+-- event (text): the event
+-- asset (text): the asset of the amount
+-- amount (amount): the amount of the claim or orchestration, or the observed balance
+-- actor (text): the client that created or lifted the control, or ``operator``
+-- detail (text): the reason, the message, the transaction, the other record
 WITH addresses_of AS (
   SELECT a.id, a.address, a.payout_group_id, a.created_at
   FROM main.reward_addresses AS a

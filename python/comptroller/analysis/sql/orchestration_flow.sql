@@ -1,4 +1,17 @@
--- The orchestrations between each pair of assets, by status.
+-- Orchestrations from asset to asset
+-- Between which assets does value move, and how do the orchestrations end?
+-- Without rows: there are no orchestrations.
+--
+-- The duration of a COMPLETED, FAILED or REJECTED orchestration is updated_at - created_at.
+-- Percentiles are by nearest rank.
+--
+-- source_asset (text): the asset that goes in
+-- destination_asset (text): the asset that comes out
+-- status (text): the status
+-- orchestrations (count): the number of orchestrations
+-- source_amount (amount): the exact sum in units of the source asset
+-- p50_seconds (seconds): the median duration; null unless the status is final
+-- p90_seconds (seconds): the 90th percentile; null unless the status is final
 WITH timed AS (
   SELECT
     o.*,

@@ -1,4 +1,25 @@
--- The claimed amounts of groups by month, compared with the holdings of their addresses.
+-- What was claimed against what was held
+-- Do the amounts that groups claimed match the balances of their addresses?
+-- Without rows: nothing was claimed and nothing held.
+--
+-- annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / median_rate - 1,
+-- where the median is that of the groups of the same asset and ledger in the same month. Claims are
+-- CONFIRMED claims by confirmed_at. Holdings are weighted by time. since and until leave out claims
+-- created outside them, but no holdings.
+--
+-- $month (month?): a month such as 2026-05; by default each month with claims or holdings
+-- $tolerance (number = 0.05): the tolerated deviation from the median rate
+-- group (text): the payout group, in each month from its first month on
+-- month (time): the month
+-- asset (text): the asset: the group's, and others that it claimed
+-- ledger (text): its ledger; null if the group is unknown
+-- claimed (amount): the exact sum of its CONFIRMED claims
+-- average_holdings (holdings): the mean of its holdings; null without a snapshot
+-- days (count): from the group's first claim or snapshot to the last of any group
+-- annual_rate (ratio): claimed / average_holdings x 365 / days
+-- median_rate (ratio): the lower median of groups of the same asset and ledger
+-- deviation (ratio): annual_rate / median_rate - 1
+-- within_tolerance (flag): whether the deviation is tolerated; false for claims on holdings of 0
 WITH confirmed AS (
   SELECT
     "group",

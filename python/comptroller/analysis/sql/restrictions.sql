@@ -1,4 +1,16 @@
--- How many controls were created, lifted and active in each period, and how long they last.
+-- Controls created, lifted and active
+-- How many controls were created, deleted and active, and how long do they last?
+-- Without rows: no control was created.
+--
+-- active = all created - all lifted until the end of the period. median_days is the Kaplan-Meier
+-- median of the controls created in the period; active controls last until the newest time of all
+-- controls. Controls created outside since and until do not count, also not as active. A control
+-- lifted before it was created counts as lifted when it was created.
+--
+-- created (count): the number of controls created in the period
+-- lifted (count): the number of controls lifted in the period
+-- active (count): the number of controls active at its end
+-- median_days (days): the median duration of controls created in it; null if never reached
 WITH newest AS (
   SELECT max(greatest(created_at, lifted_at)) AS newest FROM control_events
 ), timed AS (

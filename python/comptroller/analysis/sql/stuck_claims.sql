@@ -1,15 +1,28 @@
--- Claims that wait longer than a percentile of the confirmed claims of their chain, oldest first.
-WITH confirmed AS (
-  SELECT chain, date_diff('microsecond', submitted_at, confirmed_at) AS took
-  FROM claims
-  WHERE status = 'CONFIRMED' AND submitted_at IS NOT NULL AND confirmed_at IS NOT NULL
-), ranked AS (
+-- Claims that wait longer than their chain's claims do
+-- Which claims have waited longer than nearly all confirmed claims of their chain?
+-- Without rows: no claim waits longer than its chain's claims do.
+--
+-- age = as_of - submitted_at; for a claim that is PENDING or has no submitted_at, as_of -
+-- created_at. threshold = the percentile, by nearest rank, of confirmed_at - submitted_at of the
+-- chain's CONFIRMED claims. By default, as_of is the newest updated_at.
+--
+-- $as_of (time?): the end of the waiting times; if None, the newest updated_at
+-- $percentile (share = 0.99): of the chain's confirmed claims, above 0 to 1
+-- id (text): the claim
+-- group (text): its payout group
+-- chain (text): its chain; claims without one are compared with each other
+-- status (text): PENDING or SUBMITTED
+-- asset (text): its asset
+-- amount (amount): its amount
+-- age_seconds (seconds): its waiting time
+-- threshold_seconds (seconds): the threshold of its chain
+WITH ranked AS (
   SELECT
     chain,
     took,
     count(*) OVER (PARTITION BY chain) AS claims,
     row_number() OVER (PARTITION BY chain ORDER BY took) AS place
-  FROM confirmed
+  FROM confirmed_claims
 ), thresholds AS (
   -- by nearest rank
   SELECT chain, min(took) FILTER (WHERE place >= $percentile * claims) AS threshold

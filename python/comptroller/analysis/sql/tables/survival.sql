@@ -33,17 +33,14 @@ WITH counted_keys AS (
       OVER (PARTITION BY number ORDER BY took, timed.ended DESC) AS waiting_before
   FROM timed JOIN numbered_keys ON timed.keys IS NOT DISTINCT FROM numbered_keys.keys
   WHERE took IS NOT NULL
-), logarithms AS (
-  SELECT number, waiting_before, sum(ln(1 - 1 / at_risk)) AS logarithm
-  FROM at_risk_rows
-  WHERE NOT ended AND at_risk > 1
-  GROUP BY number, waiting_before
 ), products AS (
   SELECT
     number,
     waiting_before,
-    exp(sum(logarithm) OVER (PARTITION BY number ORDER BY waiting_before)) AS product
-  FROM logarithms
+    exp(sum(sum(ln(1 - 1 / at_risk))) OVER (PARTITION BY number ORDER BY waiting_before)) AS product
+  FROM at_risk_rows
+  WHERE NOT ended AND at_risk > 1
+  GROUP BY number, waiting_before
 ), surviving_rows AS (
   SELECT
     at_risk_rows.number,
