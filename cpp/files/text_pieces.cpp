@@ -1,6 +1,6 @@
 #include "files/text_pieces.hpp"
 
-#include <system_error>
+#include "files/background.hpp"
 
 namespace comptroller::files {
 
@@ -18,16 +18,11 @@ void SpareTexts::give(std::string text) {
 }
 
 void TextPieces::start(Formatter format) {
-  const auto work = [format = std::move(format), spares = spares_] {
+  pieces_.push_back(run_in_background([format = std::move(format), spares = spares_] {
     TextPiece piece(spares);
     piece.rows = format(piece.text);
     return piece;
-  };
-  try {
-    pieces_.push_back(std::async(std::launch::async, work));
-  } catch (const std::system_error&) {
-    pieces_.push_back(std::async(std::launch::deferred, work));
-  }
+  }));
 }
 
 std::optional<TextPiece> TextPieces::next() {

@@ -3,21 +3,11 @@
 #include <chrono>
 #include <functional>
 #include <future>
-#include <system_error>
 #include <utility>
 
-namespace comptroller::db::sqlite {
+#include "files/background.hpp"
 
-// Runs the work in a thread of its own; the destructor of the future waits for it. If no thread can
-// be started, get() runs the work.
-template <class Work>
-std::future<void> run_in_background(Work work) {
-  try {
-    return std::async(std::launch::async, work);
-  } catch (const std::system_error&) {
-    return std::async(std::launch::deferred, work);
-  }
-}
+namespace comptroller::db::sqlite {
 
 // Work in a thread of its own, which is stopped if the caller's part fails. For one thread.
 class WorkBeside {
@@ -25,7 +15,7 @@ class WorkBeside {
   // `stop` makes the work end soon. It is called repeatedly, because it may have no effect before
   // the work begins.
   WorkBeside(const std::function<void()>& work, std::function<void()> stop)
-      : stop_(std::move(stop)), done_(run_in_background(work)) {}
+      : stop_(std::move(stop)), done_(files::run_in_background(work)) {}
   ~WorkBeside() {
     constexpr std::chrono::milliseconds pause{1};
     while (done_.valid() && done_.wait_for(pause) == std::future_status::timeout) stop_();

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "db/sqlite/background.hpp"
 #include "db/sqlite/record_format.hpp"
+#include "files/background.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -48,7 +48,7 @@ void KeySorter::Keys::sort() {
 void KeySorter::spill() {
   if (written_.valid()) written_.get();
   std::swap(keys_, spilled_);
-  written_ = run_in_background([this] { write_run(); });
+  written_ = files::run_in_background([this] { write_run(); });
 }
 
 void KeySorter::write_run() {

@@ -237,7 +237,7 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   }
   // Frees the pages of the private file, which is not read again, during the checkpoint.
   std::future<void> freed =
-      run_in_background([this] { std::ignore = ::ftruncate(descriptor_, 0); });
+      files::run_in_background([this] { std::ignore = ::ftruncate(descriptor_, 0); });
   const int frames = target.truncate_log().value_or(pages);
   freed.get();
   return frames;
