@@ -125,8 +125,14 @@ int SqliteConnection::on_busy(void* connection, int count) noexcept {
 
 void SqliteConnection::check_interrupt() {
   if (interrupt_ == nullptr) return;
-  interrupt_->check_open();
   const auto now = Clock::now();
+  // The callback may wait for other threads, so a new statement is not interrupted at once. A
+  // sequence of short statements counts as one long statement.
+  const bool has_just_begun = queries_ != checked_queries_ && now - called_ >= check_interval;
+  checked_queries_ = queries_;
+  called_ = now;
+  if (has_just_begun) checked_ = now;
+  interrupt_->check_open();
   if (now >= deadline_) {
     throw Error(Code::unavailable, "the write took too long and was undone; try again later");
   }
@@ -148,14 +154,12 @@ void SqliteConnection::forget_snapshot() noexcept {
 
 void SqliteConnection::end_snapshot() noexcept {
   forget_snapshot();
-  // A COMMIT that succeeded must not be reported as interrupted.
-  const Interrupt* const interrupt = std::exchange(interrupt_, nullptr);
+  const Uninterrupted scope(*this);
   try {
     query("COMMIT").run();
   } catch (const std::exception&) {  // the transaction only read
     roll_back();
   }
-  interrupt_ = interrupt;
 }
 
 void SqliteConnection::roll_back() noexcept {

@@ -37,7 +37,10 @@ class SqliteConnection final : public Connection {
   SqliteConnection(const std::string& path, int flags, const char* vfs = nullptr);
   ~SqliteConnection() override;
 
-  Query query(std::string_view sql) override { return Query(statements_.take(*this, sql)); }
+  Query query(std::string_view sql) override {
+    ++queries_;
+    return Query(statements_.take(*this, sql));
+  }
   std::optional<Query> scan(const TableScan& scan) override;
   std::optional<Query> rows_by_key(std::string_view table, std::string_view columns) override;
   void execute(const std::string& sql) override;
@@ -77,12 +80,8 @@ class SqliteConnection final : public Connection {
   void set_private_copy(PrivateCopy* copy) { private_copy_ = copy; }
   PrivateCopy* private_copy() const { return private_copy_; }
   // The running thread checks `interrupt`, and a statement ends with the exception that it throws.
-  // By default statements are not interrupted. `interrupt` must outlive the connection. Its
-  // callback may wait for other threads, so it is first called after check_interval.
-  void set_interrupt(const Interrupt* interrupt) {
-    interrupt_ = interrupt;
-    checked_ = Clock::now();
-  }
+  // By default statements are not interrupted. `interrupt` must outlive the connection.
+  void set_interrupt(const Interrupt* interrupt) { interrupt_ = interrupt; }
   const Interrupt* interrupt() const { return interrupt_; }
   // No lock of another program is awaited after the deadline, and a statement that can be
   // interrupted then ends with unavailable.
@@ -129,8 +128,28 @@ class SqliteConnection final : public Connection {
   const Interrupt* interrupt_ = nullptr;
   Deadline deadline_ = Deadline::max();
   Deadline busy_until_{};
-  std::exception_ptr thrown_;    // by a callback; thrown again after SQLite returned
-  Clock::time_point checked_{};  // the last call of the callback of interrupt_
+  std::exception_ptr thrown_;  // by a callback; thrown again after SQLite returned
+  unsigned queries_ = 0;
+  unsigned checked_queries_ = 0;  // queries_ at the last callback
+  Clock::time_point called_{};    // the last callback
+  Clock::time_point checked_{};   // the last call of interrupt_
+};
+
+// Prevents interruption of a connection until the end of the scope: a COMMIT that succeeded must
+// not be reported as interrupted.
+class Uninterrupted {
+ public:
+  explicit Uninterrupted(SqliteConnection& connection)
+      : connection_(connection), interrupt_(connection.interrupt()) {
+    connection_.set_interrupt(nullptr);
+  }
+  ~Uninterrupted() { connection_.set_interrupt(interrupt_); }
+  Uninterrupted(const Uninterrupted&) = delete;
+  Uninterrupted& operator=(const Uninterrupted&) = delete;
+
+ private:
+  SqliteConnection& connection_;
+  const Interrupt* interrupt_;
 };
 
 }  // namespace comptroller::db::sqlite

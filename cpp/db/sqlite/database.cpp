@@ -231,8 +231,8 @@ Health SqliteDatabase::health() {
   const Lease lease = reader();
   SqliteConnection& connection = sqlite(*lease);
   // An integrity check of SQLite 3.40 does not call the progress handler for seconds, but obeys
-  // sqlite3_interrupt, so this thread checks the interrupt.
-  connection.set_interrupt(nullptr);
+  // sqlite3_interrupt.
+  const Uninterrupted scope(connection);
   const auto check = [&] {
     Query query = connection.query("PRAGMA integrity_check");
     while (query.step()) {
