@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from comptroller.analysis.parameters import SHARED, Parameter
+from comptroller.analysis.parameters import COMMON_PARAMETERS, Parameter
 from comptroller.analysis.registry import REPORTS
 
 _STUB = """# Written by `make generate` from the registry of reports.
@@ -27,7 +27,9 @@ def stub() -> str:
     """Returns the stub of `analysis.reports`, for type checkers and editors."""
     methods = []
     for definition in REPORTS.values():
-        own = [_written(*each) for each in definition.takes.items() if each[0] not in SHARED]
+        own = [
+            _written(*each) for each in definition.takes.items() if each[0] not in COMMON_PARAMETERS
+        ]
         taken = "".join(f"        {each},\n" for each in ["self", *own, "**bounds: Unpack[Bounds]"])
         methods.append(
             f"    def {definition.name}(\n{taken}    ) -> Report:\n"
@@ -45,6 +47,6 @@ def table() -> str:
     """Returns the reports as a Markdown table."""
     rows = []
     for definition in REPORTS.values():
-        names = ", ".join(name for name in definition.takes if name not in SHARED)
+        names = ", ".join(name for name in definition.takes if name not in COMMON_PARAMETERS)
         rows.append(f"| `{definition.name}({names})` | {definition.question} |\n")
     return "| Report | Answers |\n|---|---|\n" + "".join(rows)

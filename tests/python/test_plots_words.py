@@ -42,6 +42,24 @@ def test_no_text_breaks_a_picture(reports: dict[str, Report], name: str) -> None
     ElementTree.fromstring(svg)
 
 
+@pytest.mark.parametrize("name", ["constructor", "toString", "__proto__"])
+def test_names_that_objects_of_javascript_have_are_drawn(
+    operator: comptroller.Service, name: str
+) -> None:
+    load(operator, "claims", claim(onchain_status="FAILED", error_message=name, blockchain=name))
+    load(operator, "claims", claim(created_at="2020-01-01T00:00:00Z", blockchain=name))
+    confirmed = {"submitted_at": "2026-05-01T00:00:00Z", "confirmed_at": "2026-05-01T00:00:01Z"}
+    load(operator, "claims", claim(onchain_status="CONFIRMED", blockchain=name, **confirmed))
+    reports = operator.reports
+    for report in (
+        reports.failures(),
+        reports.stuck_claims(),
+        reports.claims_summary(by=["chain"]),
+    ):
+        assert len(report.to_polars())
+        assert name in "".join(texts_of(svg_of(report.plot())))
+
+
 def test_a_stored_message_of_invalid_characters_is_drawn(operator: comptroller.Service) -> None:
     load(operator, "claims", claim(onchain_status="FAILED", error_message="bad \uffff \u202e"))
     html = operator.reports.failures().html()

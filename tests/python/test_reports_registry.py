@@ -16,14 +16,13 @@ pytest.importorskip("duckdb")
 pytest.importorskip("polars")
 
 from comptroller.analysis import assemble
-from comptroller.analysis.registry import CLAIM_KEYS, REPORTS, TABLES, UNITS
+from comptroller.analysis.registry import CLAIM_KEYS, REPORTS, SQL, TABLES, UNITS, comment_in
 from comptroller.analysis.reports import Reports
 from comptroller.analysis.tables import Store
 from report_stores import NAMES
 from sqlglot import exp
 
 ROOT = Path(__file__).parents[2]
-SQL = Path(assemble.__file__).parent / "sql"
 GENERATE = runpy.run_path(str(ROOT / "generate" / "reports.py"))
 FILES = sorted(path.relative_to(SQL).with_suffix("").as_posix() for path in SQL.rglob("*.sql"))
 #: What DuckDB, Spark and PostgreSQL answer alike as sqlglot translates it. Others, such as
@@ -55,9 +54,35 @@ def test_a_file_uses_only_the_portable_subset(file: str) -> None:
         assert not (select.args.get("group") and select.args["group"].args.get("all"))
     assert not [join for join in tree.find_all(exp.Join) if join.method]  # ASOF
     text = (SQL / f"{file}.sql").read_text(encoding="utf-8")
-    assert text.startswith("-- ")  # the result
+    assert text.startswith("-- ")
     assert max(map(len, text.splitlines())) <= 100
     assert "%" not in text  # a placeholder for drivers of PostgreSQL
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-- groups: a column without a unit",
+        "-- groups  (count): two spaces",
+        "-- groups (counts): an unknown unit",
+        "-- groups (count = 3): a column with a default",
+        "-- failures (count): a column that is declared again",
+        "-- $least count = 3: a parameter without parentheses",
+        "-- $least (counts = 3): an unknown type",
+        "-- $least (count = three): a default that is not a number",
+        "-- the second line of a meaning",
+    ],
+)
+def test_a_wrong_line_of_a_comment_is_refused_by_its_file(line: str) -> None:
+    text = f"-- Title\n--\n-- failures (count): the number\n{line}\nSELECT 1"
+    with pytest.raises(ValueError, match=r"sql/failures\.sql: '-- ") as refused:
+        comment_in(text, "failures")
+    assert line in str(refused.value)
+
+
+def test_comments_of_statements_declare_nothing() -> None:
+    comment = comment_in("-- Title\n--\n-- a (text): b\nSELECT 1\n-- c (text): d", "failures")
+    assert list(comment.columns) == ["a"]
 
 
 def test_every_file_is_used() -> None:

@@ -31,7 +31,7 @@ from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
 
-from comptroller.analysis.parameters import KINDS
+from comptroller.analysis.parameters import PARAMETER_TYPES
 from comptroller.analysis.registry import PERIODS, REPORTS, SQL, TABLES, UNITS, columns_in, text_of
 from comptroller.description import members
 
@@ -147,7 +147,7 @@ def _shared() -> frozenset[str]:
 @cache
 def _parameter_types() -> Mapping[str, str]:
     return {
-        name: KINDS[each.kind].sql
+        name: PARAMETER_TYPES[each.kind].sql
         for definition in REPORTS.values()
         for name, each in definition.takes.items()
     }

@@ -25,7 +25,7 @@ _DECIMALS = 6
 class Parameter(NamedTuple):
     """A parameter of a report.
 
-    `kind` is a key of KINDS; `choices` are the values of ``choice``, ``engine`` and ``keys``.
+    `kind` is a key of PARAMETER_TYPES; ``choice``, ``engine`` and ``keys`` have `choices`.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Parameter(NamedTuple):
     @property
     def annotation(self) -> str:
         """The Python type of the argument."""
-        return "str" if self.is_required else KINDS[self.kind].annotation
+        return "str" if self.is_required else PARAMETER_TYPES[self.kind].annotation
 
     @property
     def description(self) -> str:
@@ -46,8 +46,8 @@ class Parameter(NamedTuple):
         return self.meaning + choices
 
 
-class Kind(NamedTuple):
-    """A kind of parameters: the Python type of the argument, the SQL type, and the conversion.
+class ParameterType(NamedTuple):
+    """A type of parameters: the Python type of the argument, the SQL type, and the conversion.
 
     The conversion takes the name, the argument, and the choices if there are any.
     """
@@ -61,10 +61,12 @@ def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dic
     """Returns the values to bind, None for an omitted one. Raises InvalidRequest."""
     bound: dict[str, Any] = {}
     for name, each in parameters.items():
-        value, choices = given[name], [each.choices] if each.choices else []
-        is_omitted = value is None and each.default is None and not each.is_required
-        if each.kind != "engine":
-            bound[name] = None if is_omitted else KINDS[each.kind].read(name, value, *choices)
+        if each.kind == "engine":
+            continue
+        read = PARAMETER_TYPES[each.kind].read
+        choices = [each.choices] if each.choices else []
+        is_omitted = given[name] is None and each.default is None and not each.is_required
+        bound[name] = None if is_omitted else read(name, given[name], *choices)
     since, until = bound["since"], bound["until"]
     if since is not None and until is not None and until < since:
         raise invalid("until", f"must not be before since, which is {given['since']}")
@@ -136,21 +138,21 @@ def _id(name: str, given: object) -> str:
     return named.lower() if _UUID.fullmatch(named.lower()) else named  # UUIDs are stored lower case
 
 
-KINDS = {
-    "time": Kind("Since", "TIMESTAMP", _time),
-    "month": Kind("str | None", "TIMESTAMP", _month),
-    "number": Kind("float", "DOUBLE", _number),
-    "share": Kind("float", "DECIMAL(7, 6)", _share),
-    "count": Kind("int", "BIGINT", _count),
-    "group": Kind("str", read=_group),
-    "id": Kind("str", read=_id),
-    "choice": Kind("str", read=arguments.choice),
-    "keys": Kind("Sequence[str]", read=arguments.choices),
-    "engine": Kind("str | Engine | None"),
+PARAMETER_TYPES = {
+    "time": ParameterType("Since", "TIMESTAMP", _time),
+    "month": ParameterType("str | None", "TIMESTAMP", _month),
+    "number": ParameterType("float", "DOUBLE", _number),
+    "share": ParameterType("float", "DECIMAL(7, 6)", _share),
+    "count": ParameterType("int", "BIGINT", _count),
+    "group": ParameterType("str", read=_group),
+    "id": ParameterType("str", read=_id),
+    "choice": ParameterType("str", read=arguments.choice),
+    "keys": ParameterType("Sequence[str]", read=arguments.choices),
+    "engine": ParameterType("str | Engine | None"),
 }
 ENGINES = ("duckdb", "spark")
 #: The parameters of every report.
-SHARED = {
+COMMON_PARAMETERS = {
     "since": Parameter("time", "only records created at this time or later"),
     "until": Parameter("time", "only records created before this time"),
     "engine": Parameter(

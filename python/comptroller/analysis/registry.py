@@ -1,10 +1,22 @@
-"""The definitions of all reports: their keys, and the comments of their SQL files.
+"""The definitions of all reports: their keys, and what the comments of their SQL files declare.
 
-The comment of `sql/<name>.sql` has the title, the question, the message for a result without rows,
-how the values are computed, the parameters and the columns. The methods of `svc.reports`, the
-commands, the stub and the tables of the documentation are generated from these definitions. To add
-a report, add that file, an entry, a function in `plots/drawings.py` and a test. This module must
-stay cheap to import.
+The methods of `svc.reports`, the commands, the stub and the tables of the documentation are
+generated from these definitions. To add a report, add `sql/<name>.sql`, an entry, a function in
+`plots/drawings.py` and a test. The SQL file begins with a comment of this form::
+
+    -- TITLE
+    -- QUESTION?
+    -- Without rows: MESSAGE
+    --
+    -- HOW THE VALUES ARE COMPUTED, in one or more lines
+    --
+    -- $name (type): MEANING OF A REQUIRED PARAMETER; each in one line
+    -- $name (type?): meaning of a parameter that may be None
+    -- $name (type = default): meaning
+    -- $name (first or second): meaning of a choice; the first is the default
+    -- name (unit): MEANING OF A COLUMN
+
+This module must stay cheap to import.
 """
 
 from __future__ import annotations
@@ -13,10 +25,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from comptroller.analysis.parameters import SHARED, Parameter
+from comptroller.analysis.parameters import COMMON_PARAMETERS, PARAMETER_TYPES, Parameter
 from comptroller.values import KINDS
 
 #: The keys that are periods; their value is the start of the hour, day, week (Monday) or month.
@@ -44,10 +57,8 @@ UNITS = {
 }
 #: The folder of the SQL files.
 SQL = Path(__file__).with_name("sql")
-_TEXTS = re.compile(r"-- (.+)\n-- (.+)\n-- Without rows: (.+)\n--\n((?:-- .+\n)+)--\n")
-# ``$name (kind)`` is required, ``$name (kind?)`` may be None, ``$name (one or other)`` is a choice.
-_PARAMETER = re.compile(r"^-- \$(\w+) \(([\w ]+)(\??)(?: = (.+?))?\): (.+)$", re.MULTILINE)
-_COLUMN = re.compile(r"^-- (\w+) \((\w+)\): (.+)$", re.MULTILINE)
+_TEXTS = re.compile(r"-- (.+)\n-- (.+)\n-- Without rows: (.+)\n--\n((?:-- .+\n?)+)")
+_DECLARATION = re.compile(r"-- (\$?)(\w+) \((.+?)(\??)(?: = (\d+(?:\.\d+)?))?\): (.+)")
 
 
 def period_of(keys: Sequence[str]) -> str | None:
@@ -101,10 +112,10 @@ class Definition(NamedTuple):
     def takes(self) -> Mapping[str, Parameter]:
         """All parameters, including `by`, and the bounds and the engine of every report."""
         if self.by is None:
-            return {**self.parameters, **SHARED}
+            return {**self.parameters, **COMMON_PARAMETERS}
         meaning = f"the keys to group by, from {', '.join(self.among)}"
         by = Parameter("keys", meaning, self.by, self.among)
-        return {"by": by, **self.parameters, **SHARED}
+        return {"by": by, **self.parameters, **COMMON_PARAMETERS}
 
     @property
     def has_amounts(self) -> bool:
@@ -112,7 +123,7 @@ class Definition(NamedTuple):
         return any(column.unit == "amount" for column in self.columns.values())
 
     def all_keys(self, by: tuple[str, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
-        """Returns the keys of the rows: those of `by`, then the asset if amounts are summed."""
+        """Returns the keys of rows: those of `by`, the asset of amounts, then the fixed keys."""
         adds = self.by is not None and self.has_amounts and given.get("measure") != "claims"
         return (*by, *(("asset",) if adds and "asset" not in by else ()), *self.keys)
 
@@ -123,33 +134,63 @@ def text_of(file: str) -> str:
     return (SQL / f"{file}.sql").read_text(encoding="utf-8")
 
 
+class Comment(NamedTuple):
+    """The comment at the beginning of an SQL file: its text, and what the last lines declare."""
+
+    text: str
+    parameters: Mapping[str, Parameter]
+    columns: Mapping[str, Column]
+
+
+def comment_in(text: str, file: str) -> Comment:
+    """Reads the comment of an SQL file. Raises ValueError with the file and line of a mistake."""
+    lines = takewhile(lambda line: line.startswith("--"), text.splitlines())
+    words, _, declared = "\n".join(lines).rpartition("\n--\n")
+    parameters: dict[str, Parameter] = {}
+    columns: dict[str, Column] = {}
+    for line in declared.splitlines():
+        found = _DECLARATION.fullmatch(line)
+        sign, name, kind, optional, default, meaning = found.groups("") if found else [""] * 6
+        parameter = _parameter(kind, bool(optional), default, meaning) if sign else None
+        if name in (parameters if sign else columns):
+            raise ValueError(f"sql/{file}.sql: {line!r} declares a name again")
+        if parameter is not None:
+            parameters[name] = parameter
+        elif not sign and kind in UNITS and not optional and not default:
+            columns[name] = Column(kind, meaning)
+        else:
+            forms = '"-- name (unit): meaning" nor "-- $name (type = default): meaning"'
+            raise ValueError(f"sql/{file}.sql: {line!r} is neither {forms}")
+    return Comment(words, parameters, columns)
+
+
+def _parameter(kind: str, is_optional: bool, default: str, meaning: str) -> Parameter | None:
+    """Returns a declared parameter, or None for an unknown type."""
+    if " or " in kind:
+        choices = tuple(kind.split(" or "))
+        return Parameter("choice", meaning, choices[0], choices)
+    if kind not in PARAMETER_TYPES:
+        return None
+    if default:
+        return Parameter(kind, meaning, json.loads(default))
+    return Parameter(kind, meaning, is_required=not is_optional)
+
+
 @cache
 def columns_in(file: str) -> Mapping[str, Column]:
     """Returns the columns of the rows of an SQL file, besides the keys of `by`."""
-    return {name: Column(*described) for name, *described in _COLUMN.findall(text_of(file))}
-
-
-def _parameters_in(file: str) -> Mapping[str, Parameter]:
-    found = {}
-    for name, kind, is_optional, default, meaning in _PARAMETER.findall(text_of(file)):
-        choices = kind.split(" or ")
-        if len(choices) > 1:
-            found[name] = Parameter("choice", meaning, choices[0], tuple(choices))
-        elif default:
-            found[name] = Parameter(kind, meaning, json.loads(default))
-        else:
-            found[name] = Parameter(kind, meaning, is_required=not is_optional)
-    return found
+    return comment_in(text_of(file), file).columns
 
 
 def _report(name: str) -> Definition:
     """Returns the definition that the comment of an SQL file has, without keys."""
-    texts = _TEXTS.match(text_of(name))
-    assert texts is not None
-    title, question, empty, formula = texts.groups()
+    text, parameters, columns = comment_in(text_of(name), name)
+    found = _TEXTS.fullmatch(text)
+    if found is None:
+        raise ValueError(f"sql/{name}.sql: does not begin as the documentation of this module says")
+    title, question, empty, formula = found.groups()
     formula = " ".join(line.removeprefix("-- ") for line in formula.splitlines())
-    described = _parameters_in(name), columns_in(name)
-    return Definition(name, title, question, empty, formula, *described)
+    return Definition(name, title, question, empty, formula, parameters, columns)
 
 
 #: The definitions by name, in the order of the documentation.

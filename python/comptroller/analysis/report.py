@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from comptroller.analysis.formatting import report_section
@@ -37,7 +38,7 @@ class Report(ArrowRows):
         definition: Definition,
         keys: tuple[str, ...],
         frame: polars.DataFrame,
-        given: Mapping[str, Any] = {},
+        given: Mapping[str, Any] = MappingProxyType({}),
         sql: Callable[[], str] = str,
         distribution: polars.DataFrame | None = None,
         has_gaps: bool = False,

@@ -7,7 +7,7 @@ from inspect import Parameter, Signature
 from textwrap import fill, indent
 from typing import Any
 
-from comptroller.analysis.parameters import SHARED
+from comptroller.analysis.parameters import COMMON_PARAMETERS
 from comptroller.analysis.registry import REPORTS, Definition
 from comptroller.analysis.report import Report
 from comptroller.analysis.running import Runner
@@ -47,7 +47,9 @@ def _method(definition: Definition) -> Callable[..., Report]:
 def _signature(definition: Definition) -> Signature:
     arguments = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     for name, each in definition.takes.items():
-        kind = Parameter.KEYWORD_ONLY if name in SHARED else Parameter.POSITIONAL_OR_KEYWORD
+        kind = (
+            Parameter.KEYWORD_ONLY if name in COMMON_PARAMETERS else Parameter.POSITIONAL_OR_KEYWORD
+        )
         default = Parameter.empty if each.is_required else each.default
         arguments.append(Parameter(name, kind, default=default, annotation=each.annotation))
     return Signature(arguments, return_annotation="Report")

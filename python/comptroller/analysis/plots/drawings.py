@@ -318,7 +318,7 @@ def reconciliation(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
     inside, outside = map(pl.lit, _TOLERANCE)
     within = pl.when("within_tolerance").then(inside).otherwise(outside)
     named = with_series(rows, ["asset", "ledger"], most=MAX_BARS).with_columns(within=within)
-    x, y = alt.X("deviation:Q", **scaled), alt.Y("series:N", title=None)
+    x, y = alt.X("deviation:Q", **scaled), alt.Y("series:N", sort="ascending", title=None)
     colour = coloured("within", _TOLERANCE)
     ticks = alt.MarkDef("tick", thickness=2, size=22, opacity=0.8)
     crosses = alt.MarkDef("point", shape="cross", filled=True, size=70, opacity=1)

@@ -17,6 +17,13 @@ _MAX_ASSETS = 4
 #: The maximum number of characters in a label; Vega truncates wider labels.
 _MAX_LABEL_LENGTH = 40
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+#: What every object of JavaScript has. Vega looks labels up in objects, and fails for these names;
+#: a zero-width space follows such a label.
+_NAMES_OF_OBJECTS = {
+    *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"),
+    *("toString", "valueOf", "__defineGetter__", "__defineSetter__", "__lookupGetter__"),
+    *("__lookupSetter__", "__proto__"),
+}
 
 
 def noted(counts: Mapping[str, int]) -> list[str]:
@@ -97,4 +104,4 @@ def labels(rows: Sequence[Sequence[str | None]], *more: str) -> list[str]:
             numbered = (f"({number}) {label}" for number in count(1))
             labels[place] = next(free for free in numbered if free not in taken)
             taken.add(labels[place])
-    return labels
+    return [f"{label}\u200b" if label in _NAMES_OF_OBJECTS else label for label in labels]

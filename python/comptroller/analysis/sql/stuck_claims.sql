@@ -7,7 +7,7 @@
 -- chain's CONFIRMED claims. By default, as_of is the newest updated_at.
 --
 -- $as_of (time?): the end of the waiting times; if None, the newest updated_at
--- $percentile (share = 0.99): of the chain's confirmed claims, above 0 to 1
+-- $percentile (share = 0.99): the percentile of its chain's confirmed times; above 0, at most 1
 -- id (text): the claim
 -- group (text): its payout group
 -- chain (text): its chain; claims without one are compared with each other
