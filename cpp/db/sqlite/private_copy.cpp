@@ -39,6 +39,13 @@ void require_place(SqliteConnection& connection) {
               "the store was moved or replaced during the load; nothing was kept, open it again");
 }
 
+// The disk writes a file while more is added to it, so that its fsync takes less time.
+void begin_to_write([[maybe_unused]] std::FILE* file) {
+#ifdef SYNC_FILE_RANGE_WRITE
+  ::sync_file_range(::fileno(file), 0, 0, SYNC_FILE_RANGE_WRITE);
+#endif
+}
+
 // Opens a private file without locks and without a journal.
 std::unique_ptr<SqliteConnection> open_private(const std::string& path, const char* vfs) {
   auto connection = std::make_unique<SqliteConnection>(
@@ -220,12 +227,7 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   for (int steps = 1; sqlite3_backup_remaining(backup.get()) > pages_a_step; ++steps) {
     live.check_interrupt();
     step(backup, pages_a_step, target);
-#ifdef SYNC_FILE_RANGE_WRITE
-    // The disk writes the log while more is added to it, so that the fsync takes less time.
-    if (log && steps % steps_between_writes == 0) {
-      ::sync_file_range(::fileno(log.get()), 0, 0, SYNC_FILE_RANGE_WRITE);
-    }
-#endif
+    if (log && steps % steps_between_writes == 0) begin_to_write(log.get());
   }
   verified.wait(std::chrono::milliseconds(10), [&] { live.check_interrupt(); });
   const int pages = sqlite3_backup_pagecount(backup.get());

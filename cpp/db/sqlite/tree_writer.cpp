@@ -143,6 +143,7 @@ void TreePage::add(std::string_view cell) {
 
 std::string TreePage::take_last() {
   std::string cell(bytes_.data() + content_, last_size_);
+  std::memset(bytes_.data() + content_, 0, last_size_);  // SQLite would not clear the copy
   content_ += last_size_;
   --cells_;
   return cell;
