@@ -13,13 +13,13 @@
 #include <set>
 #include <system_error>
 
-#include "db/sqlite/background.hpp"
 #include "db/sqlite/backup.hpp"
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/lock_file.hpp"
 #include "db/sqlite/private_copy.hpp"
 #include "db/sqlite/readers.hpp"
 #include "db/sqlite/schema.hpp"
+#include "db/sqlite/work_beside.hpp"
 #include "db/sqlite/writer.hpp"
 #include "model/error.hpp"
 

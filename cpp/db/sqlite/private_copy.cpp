@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <tuple>
 
-#include "db/sqlite/background.hpp"
 #include "db/sqlite/backup.hpp"
 #include "db/sqlite/buffered_files.hpp"
+#include "db/sqlite/work_beside.hpp"
 #include "files/whole_file.hpp"
 #include "model/error.hpp"
 

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <chrono>
 
-#include "db/sqlite/background.hpp"
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/statement.hpp"
+#include "db/sqlite/work_beside.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {

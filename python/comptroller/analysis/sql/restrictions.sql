@@ -4,7 +4,7 @@
 --
 -- active = all created - all lifted until the end of the period. median_days is the Kaplan-Meier
 -- median of the controls created in the period; active controls last until the newest time of all
--- controls. Controls created outside since and until do not count, also not as active. A control
+-- controls. Controls created outside since and until are excluded, from active too. A control
 -- lifted before it was created counts as lifted when it was created.
 --
 -- created (count): the number of controls created in the period
