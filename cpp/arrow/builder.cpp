@@ -137,7 +137,7 @@ Array Builder::take() {
     node->dictionary = texts.take();
   }
   ArrowArray raw{};
-  rows_of_shared_.clear();
+  if (!column_.codes) rows_of_shared_.clear();
   raw.length = std::exchange(length_, 0);
   raw.null_count = std::exchange(null_count_, 0);
   raw.n_buffers = static_cast<std::int64_t>(buffers.size());

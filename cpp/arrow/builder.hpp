@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "arrow/memory.hpp"
+#include "arrow/text_codes.hpp"
 
 namespace comptroller::arrow {
 
@@ -24,6 +26,7 @@ struct Column {
   bool is_nullable = false;
   std::size_t width = 0;                           // of a number, in bytes
   std::span<const std::string_view> dictionary{};  // of a dictionary; the numbers are codes in it
+  std::shared_ptr<TextCodes> codes{};              // of shared texts; the numbers are their codes
 };
 
 // Builds arrays of one type. Offsets have 32 bits: call `take` before a builder holds 2 GiB. For
@@ -62,13 +65,21 @@ class Builder {
     append_valid();
   }
   // Appends a text that other rows of the batch may share. `key` identifies the text. `text`
-  // returns it, and is called if the batch does not have the text yet.
+  // returns it, and is called if the batch does not have the text yet. A column with codes gets the
+  // code of the text.
   template <class Text>
   void append_shared_text(std::int64_t key, const Text& text) {
-    if (key < 0 || key >= max_shared_keys) return append_text(text());
+    if (key < 0 || key >= max_shared_keys) {
+      if (column_.codes) return append_number(column_.codes->code(key, text));
+      return append_text(text());
+    }
     const auto index = static_cast<std::size_t>(key);
     if (index >= rows_of_shared_.size()) rows_of_shared_.resize(2 * index + 1);
     std::int64_t& row = rows_of_shared_[index];
+    if (column_.codes) {
+      if (row == 0) row = 1 + column_.codes->code(key, text);
+      return append_number(static_cast<std::int32_t>(row - 1));
+    }
     if (row > 0) return append_text_of_row(row - 1);
     append_text(text());
     row = length_;
@@ -137,8 +148,8 @@ class Builder {
   Buffer validity_;  // empty if there are no nulls
   Buffer places_;    // 0 and the ends of texts or lists; or views
   Buffer values_;
-  std::vector<std::int64_t>
-      rows_of_shared_;  // 1 + the first row with a shared text, by the key of the text
+  // By the key of a shared text: 1 + the first row of the batch with this text, or 1 + its code.
+  std::vector<std::int64_t> rows_of_shared_;
 };
 
 }  // namespace comptroller::arrow

@@ -29,6 +29,7 @@ std::vector<ShownColumn> columns_of(Audience audience) {
         append_field(builder, RecordFields<R>{*row.identity}.template field<F, 0>(), row.audience);
       };
     } else if constexpr (store::storage_class<bare<T>>() == StorageClass::symbol) {
+      column.is_shared = true;
       column.append = [](Builder& builder, int index, const Row& row) {
         const db::Value key = row.query.column(index);
         if (key.is_null()) return builder.append_null();
@@ -96,11 +97,30 @@ void Layout::select(store::Listing& listing) const {
   listing.select(std::move(list));
 }
 
-Builder Layout::make_batch(bool has_views) const {
+Codes Layout::make_codes(const std::vector<std::string>& names) const {
+  Codes codes;
+  for (const ShownColumn& column : columns_) {
+    if (column.is_shared && std::ranges::find(names, column.name) != names.end()) {
+      codes.emplace(column.name, std::make_shared<TextCodes>());
+    }
+  }
+  return codes;
+}
+
+Builder Layout::make_batch(bool has_views, const Codes& codes) const {
   std::vector<Builder> members;
   members.reserve(columns_.size());
   for (const ShownColumn& column : columns_) {
-    members.push_back(column.make(column.name, {audience_, has_views}));
+    if (const auto found = codes.find(column.name); found != codes.end()) {
+      members.emplace_back(Column{.name = found->first,
+                                  .format = "i",
+                                  .layout = BufferLayout::number,
+                                  .is_nullable = true,
+                                  .width = sizeof(std::int32_t),
+                                  .codes = found->second});
+    } else {
+      members.push_back(column.make(column.name, {audience_, has_views}));
+    }
   }
   return Builder({.name = "", .format = "+s", .layout = BufferLayout::record}, std::move(members));
 }

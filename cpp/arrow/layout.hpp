@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arrow/columns.hpp"
+#include "arrow/stream.hpp"
 #include "store/listing.hpp"
 
 namespace comptroller::arrow {
@@ -21,6 +22,7 @@ struct Row {
 
 struct ShownColumn {
   std::string_view name;
+  bool is_shared = false;    // has texts that rows share
   bool is_computed = false;  // an expression instead of a column of the table
   bool is_derived = false;   // computed from the active controls of an identity
   Builder (*make)(std::string_view name, ColumnOptions options) = nullptr;
@@ -35,8 +37,11 @@ class Layout {
 
   // Sets the select list of a listing to the columns that `append` expects.
   void select(store::Listing& listing) const;
-  // Returns a builder of a struct with one member per column; texts are views if `has_views`.
-  Builder make_batch(bool has_views) const;
+  // Returns new codes for the columns of repeated texts among `names`.
+  Codes make_codes(const std::vector<std::string>& names) const;
+  // Returns a builder of a struct with one member per column. Texts are views if `has_views`; a
+  // column that is in `codes` has these codes as int32.
+  Builder make_batch(bool has_views, const Codes& codes) const;
   // Appends at most `max_rows` rows of a statement of such a listing; returns the number of rows.
   std::int64_t append(Builder& batch, db::Query& query, db::Connection& connection,
                       std::int64_t max_rows) const;

@@ -35,6 +35,13 @@ class ArrowSource:
     def __arrow_c_schema__(self) -> object: ...
     def with_string_views(self) -> ArrowSource:
         """Returns the same rows with text columns as utf8_view."""
+    def with_codes(self, names: list[str]) -> ArrowSource:
+        """Returns the same rows with views, and with int32 codes for some columns.
+
+        Columns among `names` whose texts rows share, such as blockchain, have codes.
+        """
+    def texts(self) -> dict[str, list[str]]:
+        """Returns the texts by code of each column with codes, as far as streams were read."""
 
 @final
 class TextPiece:

@@ -42,6 +42,9 @@ def _stream() -> Stream:
         def with_string_views(self) -> Rows:
             return self
 
+        def with_codes(self, names: list[str]) -> Any:
+            return self
+
     return Stream("claims", Rows())
 
 

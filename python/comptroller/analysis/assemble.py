@@ -249,9 +249,14 @@ def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
 
 
 def _declared(tree: exp.Query, types: Mapping[str, str]) -> exp.Query:
-    """Wraps a query to cast its columns to the declared types; keeps its order."""
+    """Wraps a query to cast its columns to the declared types; keeps its order.
+
+    It orders by the columns before the casts, because enumerations are sorted faster than texts.
+    """
     order = tree.args.get("order")
     tree.set("order", None)
+    for column in order.find_all(exp.Column) if order is not None else ():
+        column.set("table", exp.to_identifier("answer"))
     casts = [
         exp.alias_(exp.cast(exp.column(identifier(name)), type, dialect=DuckDB), identifier(name))
         for name, type in types.items()

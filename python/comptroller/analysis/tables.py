@@ -39,8 +39,7 @@ class Store:
     ) -> None:
         """Copies columns of the rows that match the filters."""
         given = {**filters, **ALL_ROWS.get(table, {})}
-        stream = self._resources[table].stream(columns, **given)
-        engine.read(table, stream.with_string_views())
+        engine.read(table, self._resources[table].stream(columns, **given))
 
 
 class Exports:

@@ -35,11 +35,21 @@ class ArrowStream(Rows, Protocol):
     def __arrow_c_schema__(self) -> object: ...
 
 
+class CodedRows(Rows, Protocol):
+    """Rows of which some columns have int32 codes instead of repeated texts."""
+
+    def texts(self) -> dict[str, list[str]]:
+        """Returns the texts by code of each such column, after the rows were read."""
+
+
 class Source(ArrowStream, Protocol):
-    """The source of a Stream, with texts as large_utf8 or as utf8_view."""
+    """The source of a Stream, with texts as large_utf8, as utf8_view, or as codes."""
 
     def with_string_views(self) -> Rows:
         """Returns the same rows with text columns as utf8_view."""
+
+    def with_codes(self, names: list[str]) -> CodedRows:
+        """Returns the same rows with views, and with codes for repeated texts among `names`."""
 
 
 class _ClosedSource:
@@ -53,6 +63,9 @@ class _ClosedSource:
 
     def with_string_views(self) -> Rows:
         return self
+
+    def with_codes(self, names: list[str]) -> CodedRows:
+        raise closed("the stream is closed")
 
 
 class ArrowRows(Rows):
@@ -135,6 +148,13 @@ class Stream(ArrowRows):
         Keep the stream until they are read.
         """
         return self._source.with_string_views()
+
+    def with_codes(self, names: list[str]) -> CodedRows:
+        """Returns the rows with views, and with codes for the columns of repeated texts in `names`.
+
+        Keep the stream until they are read.
+        """
+        return self._source.with_codes(names)
 
     def to_polars(self) -> polars.DataFrame:
         """Returns all rows as a polars frame. Raises MissingExtra without polars."""

@@ -84,6 +84,7 @@ inline std::string show(const ArrowSchema& type, const ArrowArray& array, std::i
     REQUIRE(type.dictionary != nullptr);
     return show(*type.dictionary, *array.dictionary, at<std::int8_t>(array.buffers[1], index));
   }
+  if (format == "i") return std::to_string(at<std::int32_t>(array.buffers[1], index));
   if (format == "vu") return show_view(array, index);
   REQUIRE(format == "u");
   const auto begin = at<std::int32_t>(array.buffers[1], index);

@@ -128,6 +128,35 @@ TEST_CASE("several threads read several streams at once") {
   CHECK(counts == std::vector<std::size_t>(4, 500));
 }
 
+TEST_CASE("repeated texts have codes, which threads and streams of a table share") {
+  const auto database = temporary_database();
+  std::vector<std::string> expected;
+  database->write([&](db::Connection& connection) {
+    store::ensure_customer(connection, "default");
+    for (std::int64_t i = 1; i <= 1000; ++i) {
+      Claim claim = claim_at(i);
+      if (i % 10 != 0) claim.blockchain = Term{"chain " + std::to_string(i % 300)};
+      insert_claim(connection, claim);
+      expected.push_back(claim.blockchain ? claim.blockchain->value : "null");
+    }
+  });
+  const std::vector<std::string> names{"blockchain", "id", "unknown"};
+  const auto table = claims(claims_of(database), {"blockchain"}, small_chunks()).with_codes(names);
+  CHECK(table.codes.size() == 1);
+  CHECK(table.codes.at("blockchain")->texts().empty());
+  for (int read = 0; read < 2; ++read) {
+    std::vector<std::string> rows = Consumer(table).all();
+    const std::vector<std::string> texts = table.codes.at("blockchain")->texts();
+    CHECK(texts.size() == 270);
+    for (std::string& row : rows) {
+      row = row.substr(1, row.size() - 2);
+      if (row != "null") row = texts.at(std::stoul(row));
+    }
+    CHECK(rows == expected);
+  }
+  CHECK(rows_of(claims(claims_of(database), {"id"}).with_codes(names)).front() == "{claim-1}");
+}
+
 TEST_CASE("a stream may be released at any time, and outlives its table") {
   const auto database = temporary_database();
   add_claims(database, 500);

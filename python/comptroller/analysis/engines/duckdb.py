@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -13,14 +13,13 @@ import polars
 
 from comptroller.analysis import plain
 from comptroller.analysis.assemble import Statement
-from comptroller.bulk.streams import Rows, interruptible
+from comptroller.bulk.streams import Rows, Stream, interruptible
 from comptroller.description import described, members
 from comptroller.errors import invalid
 
-#: Texts of claims that most reports group by, and the run that converts them to enumerations. The
-#: conversion takes as long as one report, and makes the later ones a fifth faster.
-_REPEATED = frozenset({"asset_type", "blockchain"})
-_CONVERTING_RUN = 3
+#: Columns of few texts, which become enumerations, because most reports group by them.
+_REPEATED = ["asset_type", "blockchain"]
+_MAX_ENUMERATED = 10_000
 
 
 class DuckDB:
@@ -32,8 +31,6 @@ class DuckDB:
         self._connecting = thread.submit(_connect)
         thread.shutdown(wait=False)
         self._has_files = False  # of the caller, which may be invalid
-        self._runs = 0  # since the claims were read
-        self._repeated: Collection[str] = ()  # columns to convert
 
     @property
     def _connection(self) -> duckdb.DuckDBPyConnection:
@@ -41,8 +38,9 @@ class DuckDB:
 
     def read(self, table: str, stream: Rows) -> None:
         """Copies a table, replacing an existing one."""
+        coded = stream.with_codes(_REPEATED) if isinstance(stream, Stream) else None
         with interruptible(duckdb):
-            self._connection.register("stream", stream)
+            self._connection.register("stream", coded or stream)
             try:
                 rows = self._connection.table("stream")
                 columns = _plain(rows, _enumerations(table))
@@ -51,8 +49,8 @@ class DuckDB:
                 )
             finally:
                 self._connection.unregister("stream")
-        if table == "claims":
-            self._runs, self._repeated = 0, _REPEATED.intersection(rows.columns)
+            for name, texts in coded.texts().items() if coded else ():
+                self._decode(table, name, texts)
 
     def scan(self, table: str, path: str) -> None:
         """Defines a table as a Parquet file, or as all Parquet files of a folder."""
@@ -67,9 +65,6 @@ class DuckDB:
         bound = {name: values[name] for name in statement.parameters}
         try:
             with interruptible(duckdb), _refusing() if self._has_files else nullcontext():
-                self._runs += 1
-                if self._runs == _CONVERTING_RUN:
-                    self._convert_repeated()
                 rows = self._connection.sql(statement.duckdb, params=bound)
                 return polars.DataFrame(_Rows(rows))
         except duckdb.OutOfRangeException as error:
@@ -83,15 +78,25 @@ class DuckDB:
         """Drops the tables."""
         self._connection.close()
 
-    def _convert_repeated(self) -> None:
-        """Converts the repeated texts of claims to enumerations, in the order of the texts."""
+    def _decode(self, table: str, name: str, texts: Sequence[str]) -> None:
+        """Replaces the codes of a column by an enumeration in the order of its texts.
+
+        If there are many texts, which would be slow, or none, it replaces the codes by the texts.
+        """
         run = self._connection.execute
-        for name in self._repeated:
-            texts = f"SELECT DISTINCT {name} AS text FROM claims WHERE {name} IS NOT NULL"
-            run(f"CREATE OR REPLACE TEMP TABLE texts AS {texts}")
-            if len(self._connection.table("texts")):
-                run("CREATE OR REPLACE TYPE repeated AS ENUM (FROM texts ORDER BY text)")
-                run(f"ALTER TABLE claims ALTER {name} TYPE repeated")
+        run("SET VARIABLE texts = $texts::VARCHAR[]", {"texts": texts})
+        known = "SELECT unnest(getvariable('texts')) AS text"
+        if 0 < len(texts) <= _MAX_ENUMERATED:
+            run(f"CREATE OR REPLACE TYPE repeated AS ENUM ({known} ORDER BY text)")
+            text = f"(getvariable('texts')::repeated[])[{name} + 1]"
+            run(f"ALTER TABLE {table} ALTER {name} TYPE repeated USING {text}")
+            return
+        known += ", generate_subscripts(getvariable('texts'), 1) - 1 AS code"
+        run(f"""
+            CREATE OR REPLACE TABLE {table} AS
+            SELECT coded.* REPLACE (known.text AS {name})
+            FROM {table} AS coded LEFT JOIN ({known}) AS known ON known.code = coded.{name}
+        """)
 
 
 def _connect() -> duckdb.DuckDBPyConnection:
