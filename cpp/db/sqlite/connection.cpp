@@ -158,12 +158,14 @@ void SqliteConnection::forget_snapshot() noexcept {
 
 void SqliteConnection::end_snapshot() noexcept {
   forget_snapshot();
-  const Uninterrupted scope(*this);
+  // A COMMIT that succeeded must not be reported as interrupted.
+  const Interrupt* const interrupt = std::exchange(interrupt_, nullptr);
   try {
     query("COMMIT").run();
   } catch (const std::exception&) {  // the transaction only read
     roll_back();
   }
+  interrupt_ = interrupt;
 }
 
 void SqliteConnection::roll_back() noexcept {

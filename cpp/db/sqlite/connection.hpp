@@ -131,21 +131,4 @@ class SqliteConnection final : public Connection {
   Clock::time_point checked_{};   // the last call of interrupt_
 };
 
-// Prevents interruption of a connection until the end of the scope: a COMMIT that succeeded must
-// not be reported as interrupted.
-class Uninterrupted {
- public:
-  explicit Uninterrupted(SqliteConnection& connection)
-      : connection_(connection), interrupt_(connection.interrupt()) {
-    connection_.set_interrupt(nullptr);
-  }
-  ~Uninterrupted() { connection_.set_interrupt(interrupt_); }
-  Uninterrupted(const Uninterrupted&) = delete;
-  Uninterrupted& operator=(const Uninterrupted&) = delete;
-
- private:
-  SqliteConnection& connection_;
-  const Interrupt* interrupt_;
-};
-
 }  // namespace comptroller::db::sqlite

@@ -227,7 +227,7 @@ Health SqliteDatabase::health() {
   SqliteConnection& connection = sqlite(*lease);
   // An integrity check of SQLite 3.40 does not call the progress handler for seconds, but obeys
   // sqlite3_interrupt.
-  const Uninterrupted scope(connection);
+  connection.set_interrupt(nullptr);
   const auto check = [&] {
     Query query = connection.query("PRAGMA integrity_check");
     while (query.step()) {

@@ -79,8 +79,7 @@ struct TablePage {
 };
 
 // Returns how many bytes of a record stay in its cell, at most `most`, on a page of this size. The
-// others are in
-// overflow pages.
+// others are in overflow pages.
 inline std::size_t local_size(std::size_t record, std::size_t most, std::size_t page) {
   if (record <= most) return record;
   const std::size_t least = (page - 12) * 32 / 255 - 23;

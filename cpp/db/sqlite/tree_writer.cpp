@@ -16,8 +16,7 @@ namespace {
 constexpr PageNumber pages_a_run = 64;  // 256 KiB
 // The page with the byte at 1 GiB is used only for locks.
 constexpr PageNumber lock_page = (std::size_t{1} << 30U) / page_size + 1;
-constexpr std::size_t leaf_header = 8;
-constexpr std::size_t interior_header = 12;
+constexpr std::size_t right_child_at = 8;  // in the header of an interior page
 constexpr std::size_t child_size = 4;
 // The maximum part of a record that stays on its page, according to the format.
 constexpr std::size_t max_local_on_table_leaf = page_size - 35;
@@ -127,15 +126,13 @@ TreePage::TreePage(Kind kind) : kind_(kind) {
 }
 
 bool TreePage::fits(std::size_t cell) const {
-  const std::size_t header = is_interior() ? interior_header : leaf_header;
-  return header + 2 * (cells_ + 1) + cell <= content_;
+  return header_size() + 2 * (cells_ + 1) + cell <= content_;
 }
 
 void TreePage::add(std::string_view cell) {
   content_ -= cell.size();
   std::memcpy(bytes_.data() + content_, cell.data(), cell.size());
-  const std::size_t header = is_interior() ? interior_header : leaf_header;
-  write_number(bytes_.data() + header + 2 * cells_, content_, 2);
+  write_number(bytes_.data() + header_size() + 2 * cells_, content_, 2);
   last_size_ = cell.size();
   ++cells_;
 }
@@ -149,7 +146,7 @@ std::string TreePage::take_last() {
 }
 
 void TreePage::set_right_child(PageNumber child) {
-  write_number(bytes_.data() + leaf_header, child, child_size);
+  write_number(bytes_.data() + right_child_at, child, child_size);
 }
 
 const PageBytes& TreePage::finish() {
