@@ -15,6 +15,7 @@
 
 #include "db/readable_view.hpp"
 #include "db/symbols.hpp"
+#include "model/error.hpp"
 
 namespace comptroller::db {
 
@@ -36,21 +37,31 @@ struct Value {
   friend bool operator==(const Value&, const Value&) = default;
 };
 
-// The driver's part of a Query.
+// The driver's part of a Query. A statement without SQL refuses the calls that it does not
+// override.
 class Statement {
  public:
   virtual ~Statement() = default;
-  virtual void bind(int index, const Value& value) = 0;              // index from 1
-  virtual void bind(std::string_view name, const Value& value) = 0;  // as written: "$name"
-  virtual bool step() = 0;                                           // true if there is a row
+  virtual void bind(int /*index*/, const Value&) { refuse(); }              // index from 1
+  virtual void bind(std::string_view /*name*/, const Value&) { refuse(); }  // as written: "$name"
+  virtual bool step() { refuse(); }  // true if there is a row
   // Runs the statement to its end and returns the number of rows inserted, updated or deleted.
   // Parameters can then be bound for another run.
-  virtual std::int64_t run() = 0;
+  virtual std::int64_t run() { refuse(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
-  virtual std::optional<std::int64_t> insert() = 0;
-  virtual int column_count() const = 0;
-  virtual Value column(int index) = 0;  // index from 0
-  virtual void reset() = 0;             // ends the run and clears the parameters
+  virtual std::optional<std::int64_t> insert() { refuse(); }
+  virtual int column_count() const { refuse(); }
+  virtual Value column(int /*index*/) { refuse(); }  // index from 0
+  // Ends the run and clears the parameters.
+  virtual void reset() { is_in_use_ = false; }
+
+  void use() { is_in_use_ = true; }
+  bool is_in_use() const { return is_in_use_; }
+
+ private:
+  [[noreturn]] static void refuse() { throw Error(Code::internal, "a statement without SQL"); }
+
+  bool is_in_use_ = false;
 };
 
 // A prepared statement in use; returned to its connection at the end of the scope.

@@ -10,6 +10,8 @@
 #include <new>
 #include <utility>
 
+#include "db/sqlite/log_index.hpp"
+
 namespace comptroller::db::sqlite {
 
 namespace {
@@ -29,11 +31,9 @@ struct Buffer {
   int failure = SQLITE_OK;  // of gathered writes
 };
 
-constexpr std::size_t frame_header_size = 24;
-
 // What this connection knows of a log (https://sqlite.org/walformat.html).
 struct LogContent {
-  std::array<char, 32> header;
+  std::array<char, log_header_size> header;
   // The end of the log if this connection began it with this transaction, or with one that it
   // committed; else 0.
   Offset end;

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "db/select_list.hpp"
 #include "db/sqlite/private_copy.hpp"
 #include "db/sqlite/table_filler.hpp"
 #include "model/error.hpp"
@@ -87,7 +88,7 @@ SqliteConnection::SqliteConnection(const std::string& path, int flags, const cha
   check(sqlite3_extended_result_codes(handle, 1));
   check(sqlite3_busy_handler(handle, &on_busy, this));
   sqlite3_progress_handler(handle, operations_between_callbacks, &on_progress, this);
-  page_cache_ = std::make_unique<PageCache>(handle);
+  pages_.emplace(handle);
 }
 
 SqliteConnection::~SqliteConnection() = default;
@@ -142,24 +143,29 @@ void SqliteConnection::check_interrupt() {
 }
 
 void SqliteConnection::begin_snapshot() {
-  if (has_log()) before_snapshot_ = LastCommit::of(handle());
+  if (reads_pages_) {
+    // The first read opens the log. A file opened as immutable has none.
+    if (file_of(handle(), SQLITE_FCNTL_JOURNAL_POINTER) == nullptr) read_now();
+    before_snapshot_ = LastCommit::of(handle());
+  }
   query("BEGIN").run();
 }
 
 void SqliteConnection::forget_snapshot() noexcept {
-  pages_.reset();
   before_snapshot_.reset();
-  is_cache_of_snapshot_ = false;
+  has_pages_ = false;
 }
 
 void SqliteConnection::end_snapshot() noexcept {
   forget_snapshot();
-  const Uninterrupted scope(*this);
+  // A COMMIT that succeeded must not be reported as interrupted.
+  const Interrupt* const interrupt = std::exchange(interrupt_, nullptr);
   try {
     query("COMMIT").run();
   } catch (const std::exception&) {  // the transaction only read
     roll_back();
   }
+  interrupt_ = interrupt;
 }
 
 void SqliteConnection::roll_back() noexcept {
@@ -178,32 +184,25 @@ void SqliteConnection::read_now() {
   query("PRAGMA schema_version").run();
 }
 
-// A file opened as immutable has no log. The first call opens the log.
-bool SqliteConnection::has_log() {
-  if (has_log_) return *has_log_;
-  read_now();
-  const char* const file = sqlite3_db_filename(handle(), "main");
-  db::Query mode = query("PRAGMA journal_mode");
-  const bool is_log = sqlite3_uri_boolean(file, "immutable", 0) == 0 && mode.step() &&
-                      mode.column(0).bytes == "wal";
-  has_log_ = is_log;
-  return is_log;
-}
-
 std::optional<LastCommit> SqliteConnection::begin_present_snapshot() {
   begin_snapshot();
   read_now();
-  const bool is_known = before_snapshot_ && before_snapshot_ == LastCommit::of(handle());
-  return is_known ? before_snapshot_ : std::nullopt;
+  const std::optional<LastCommit> before = before_snapshot_;
+  has_pages();  // while its commit is the last one
+  return before && before == LastCommit::of(handle()) ? before : std::nullopt;
 }
 
-void SqliteConnection::read_by_pages(const LastCommit& commit,
-                                     std::shared_ptr<const LogPages> log) {
-  pages_ = Pages::of(handle(), commit, std::move(log));
+// Whether the pages of the snapshot can be read.
+bool SqliteConnection::has_pages() {
+  if (const auto before = std::exchange(before_snapshot_, std::nullopt)) {
+    read_now();
+    has_pages_ = pages_->follow(*before);
+  }
+  return has_pages_;
 }
 
 std::optional<Query> SqliteConnection::scan(const TableScan& scan) {
-  if (!pages_ || (page_scan_ && page_scan_->is_in_use())) return std::nullopt;
+  if (!has_pages() || (page_scan_ && page_scan_->is_in_use())) return std::nullopt;
   auto made = PageScan::make(*this, *pages_, scan);
   if (!made) return std::nullopt;
   return Query(page_scan_.emplace(std::move(*made)));
@@ -211,25 +210,20 @@ std::optional<Query> SqliteConnection::scan(const TableScan& scan) {
 
 std::optional<Query> SqliteConnection::rows_by_key(std::string_view table,
                                                    std::string_view columns) {
-  if (!is_cache_of_snapshot_) {
-    const std::optional<LastCommit> before = std::exchange(before_snapshot_, std::nullopt);
-    if (!before) return std::nullopt;
-    read_now();
-    is_cache_of_snapshot_ = page_cache_->follow(*before);
-    if (!is_cache_of_snapshot_) return std::nullopt;
-  }
+  if (!has_pages()) return std::nullopt;
   // The pages of one row must stay in memory while its values are in use.
   const auto is_in_use = [](const auto& each) { return each.rows && each.rows->is_in_use(); };
   if (std::ranges::any_of(lookups_, is_in_use)) return std::nullopt;
-  if (schema_of_lookups_ != page_cache_->schema_version() || lookups_.size() == max_lookups) {
+  if (schema_of_lookups_ != pages_->schema_version() || lookups_.size() == max_lookups) {
     lookups_.clear();
-    schema_of_lookups_ = page_cache_->schema_version();
+    schema_of_lookups_ = pages_->schema_version();
   }
   auto found = std::ranges::find_if(
       lookups_, [&](const auto& each) { return each.columns == columns && each.table == table; });
   if (found == lookups_.end()) {
-    found = lookups_.insert(found, {std::string(table), std::string(columns),
-                                    RowLookup::make(*this, *page_cache_, table, columns)});
+    found = lookups_.insert(found, {std::string(table), std::string(columns), std::nullopt});
+    auto record = RecordReader::make(*this, *pages_, table, split_select_list(columns));
+    if (record) found->rows.emplace(*pages_, std::move(*record));
   }
   if (!found->rows) return std::nullopt;
   found->rows->use();

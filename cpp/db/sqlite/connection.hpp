@@ -11,7 +11,6 @@
 
 #include "db/database.hpp"
 #include "db/sqlite/interrupt.hpp"
-#include "db/sqlite/page_cache.hpp"
 #include "db/sqlite/page_scan.hpp"
 #include "db/sqlite/pages.hpp"
 #include "db/sqlite/row_lookup.hpp"
@@ -61,13 +60,11 @@ class SqliteConnection final : public Connection {
   // Returns the number that a statement selects; 0 if it selects no row.
   std::int64_t read_number(std::string_view sql);
   // Reads tables only with SQL from now on, not by their pages.
-  void read_with_sql() { has_log_ = false; }
+  void read_with_sql() { reads_pages_ = false; }
   // Fixes the state that a new snapshot sees; without it, SQLite does so at the first read.
   void read_now();
   // Begins a snapshot of the current state. Returns the last commit that it sees, if known.
   std::optional<LastCommit> begin_present_snapshot();
-  // Reads the tables of this snapshot by pages if possible. `log` may be null.
-  void read_by_pages(const LastCommit& commit, std::shared_ptr<const LogPages> log);
   // Each commit waits for the disk. The log is written to the database only on request.
   void commit_durably() { execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0"); }
   // Writes the log to the database and empties it. Does not wait for readers: frames that they need
@@ -100,7 +97,7 @@ class SqliteConnection final : public Connection {
   // Callbacks of SQLite, which must not throw.
   static int on_progress(void* connection) noexcept;
   static int on_busy(void* connection, int count) noexcept;
-  bool has_log();
+  bool has_pages();
   void forget_snapshot() noexcept;
 
   // Finds the rows of a table with these columns.
@@ -112,14 +109,13 @@ class SqliteConnection final : public Connection {
 
   std::unique_ptr<sqlite3, Release<sqlite3_close_v2>> handle_;
   StatementCache statements_;
-  std::optional<bool> has_log_;  // whether pages can be read; see has_log()
-  // The last commit before the snapshot, until its rows are first read by key; nullopt if only SQL
-  // reads them.
+  bool reads_pages_ = true;
+  // The last commit before the snapshot, until its pages are first read; nullopt if only SQL reads
+  // them.
   std::optional<LastCommit> before_snapshot_;
-  std::optional<Pages> pages_;  // of the snapshot
+  std::optional<Pages> pages_;
+  bool has_pages_ = false;  // whether pages_ has those of the snapshot
   std::optional<PageScan> page_scan_;
-  std::unique_ptr<PageCache> page_cache_;
-  bool is_cache_of_snapshot_ = false;
   std::list<Lookup> lookups_;
   std::uint32_t schema_of_lookups_ = 0;
   std::string dropped_indexes_;          // statements that create them again
@@ -133,23 +129,6 @@ class SqliteConnection final : public Connection {
   unsigned checked_queries_ = 0;  // queries_ at the last callback
   Clock::time_point called_{};    // the last callback
   Clock::time_point checked_{};   // the last call of interrupt_
-};
-
-// Prevents interruption of a connection until the end of the scope: a COMMIT that succeeded must
-// not be reported as interrupted.
-class Uninterrupted {
- public:
-  explicit Uninterrupted(SqliteConnection& connection)
-      : connection_(connection), interrupt_(connection.interrupt()) {
-    connection_.set_interrupt(nullptr);
-  }
-  ~Uninterrupted() { connection_.set_interrupt(interrupt_); }
-  Uninterrupted(const Uninterrupted&) = delete;
-  Uninterrupted& operator=(const Uninterrupted&) = delete;
-
- private:
-  SqliteConnection& connection_;
-  const Interrupt* interrupt_;
 };
 
 }  // namespace comptroller::db::sqlite

@@ -187,11 +187,6 @@ std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
     if (!is_same_state) std::ranges::for_each(leases, [](Lease& lease) { lease->end_snapshot(); });
   }
   if (commits.front() && !is_same_state) leases.resize(1);
-  // The lock is released before this, because commits wait for it and reading a log may take 0.1 s.
-  if (const auto& commit = commits.front(); is_same_state && commit) {
-    const auto log = LogPages::read(sqlite(*leases.front()).handle(), *commit);
-    for (const Lease& lease : leases) sqlite(*lease).read_by_pages(*commit, log);
-  }
   return leases;
 }
 
@@ -232,7 +227,7 @@ Health SqliteDatabase::health() {
   SqliteConnection& connection = sqlite(*lease);
   // An integrity check of SQLite 3.40 does not call the progress handler for seconds, but obeys
   // sqlite3_interrupt.
-  const Uninterrupted scope(connection);
+  connection.set_interrupt(nullptr);
   const auto check = [&] {
     Query query = connection.query("PRAGMA integrity_check");
     while (query.step()) {

@@ -53,6 +53,15 @@ struct FileHeader {
   std::uint32_t number(std::size_t at) const {
     return read_number<std::uint32_t>(bytes.data() + at);
   }
+  std::size_t page_size() const {
+    const auto size = read_number<std::uint16_t>(bytes.data() + page_size_at);
+    return size == 1 ? 65536 : size;
+  }
+  // Whether the file has UTF-8, no reserved bytes and no auto_vacuum.
+  bool is_usual() const {
+    return bytes[reserved_bytes_at] == 0 && number(largest_root_at) == 0 &&
+           number(encoding_at) == 1;
+  }
   void set(std::size_t at, std::uint32_t number) {
     write_number(bytes.data() + at, number, sizeof number);
   }

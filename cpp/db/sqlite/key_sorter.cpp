@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "db/sqlite/record_format.hpp"
 #include "files/background.hpp"
@@ -54,9 +55,8 @@ void KeySorter::spill() {
 void KeySorter::write_run() {
   spilled_.sort();
   if (!file_) file_ = std::make_unique<RecordFile>(folder_);
-  const std::uint64_t begin = runs_.empty() ? 0 : runs_.back().end;
   for (const Entry& entry : spilled_.entries) file_->append(spilled_.bytes_of(entry));
-  runs_.push_back({begin, file_->flush()});
+  runs_.push_back(file_->flush());
   spilled_.bytes.clear();
   spilled_.entries.clear();
 }
@@ -75,8 +75,9 @@ void KeySorter::merge(const std::function<void(std::string_view)>& visit) {
   std::vector<RecordFile::Cursor> cursors;
   cursors.reserve(runs_.size());
   std::vector<RecordFile::Cursor*> heap;  // the first has the least key
-  for (const Run& run : runs_) {
-    heap.push_back(&cursors.emplace_back(*file_, run.begin, run.end));
+  std::uint64_t begin = 0;
+  for (const std::uint64_t end : runs_) {
+    heap.push_back(&cursors.emplace_back(*file_, std::exchange(begin, end), end));
     heap.back()->next();
   }
   const auto is_later = [](const RecordFile::Cursor* left, const RecordFile::Cursor* right) {

@@ -33,11 +33,6 @@ class KeySorter {
     std::uint32_t offset = 0;
     std::uint32_t size = 0;
   };
-  struct Run {
-    std::uint64_t begin = 0;
-    std::uint64_t end = 0;
-  };
-
   struct Keys {
     void sort();
     std::string_view bytes_of(const Entry& entry) const {
@@ -57,8 +52,8 @@ class KeySorter {
   // Used by the thread that writes a run.
   Keys spilled_;
   std::unique_ptr<RecordFile> file_;
-  std::vector<Run> runs_;
-  std::future<void> written_;  // last member: its destructor waits for the thread
+  std::vector<std::uint64_t> runs_;  // the end of each
+  std::future<void> written_;        // last member: its destructor waits for the thread
 };
 
 }  // namespace comptroller::db::sqlite

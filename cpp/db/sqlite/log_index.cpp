@@ -1,6 +1,7 @@
 #include "db/sqlite/log_index.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "model/error.hpp"
 
@@ -21,21 +22,19 @@ constexpr std::uint32_t frames_of_region = 4096;
 constexpr std::size_t begin_of_pages = 136;  // in the first region
 constexpr std::uint32_t frames_of_first_region = frames_of_region - begin_of_pages / 4;
 
-// The header of the index of a log; the index contains it twice.
-struct IndexHeader {
-  std::uint32_t version;
-  std::uint32_t unused;
-  std::uint32_t changes;
-  std::uint8_t is_initialised;
-  std::uint8_t has_big_endian_checksums;
-  std::uint16_t page_size;  // 1: 65536
-  std::uint32_t frames;
-  std::uint32_t pages;
-  std::array<std::uint32_t, 2> frame_checksum;
-  std::array<char, 8> salts;
-  std::array<std::uint32_t, 2> checksum;
-};
-static_assert(sizeof(IndexHeader) == 48);
+static_assert(sizeof(LastCommit) == 48);
+
+std::array<std::uint32_t, 2> checksum_of(const LastCommit& header) {
+  constexpr std::size_t count = (sizeof header - sizeof header.checksum) / sizeof(std::uint32_t);
+  std::array<std::uint32_t, count> words{};
+  std::memcpy(words.data(), &header, sizeof words);
+  std::array<std::uint32_t, 2> sums{};
+  for (std::size_t at = 0; at < count; at += 2) {
+    sums[0] += words[at] + sums[1];
+    sums[1] += words[at + 1] + sums[0];
+  }
+  return sums;
+}
 
 // Returns a region of the index; null if it does not exist.
 const volatile char* region_of(sqlite3_file* file, std::uint32_t number) {
@@ -65,40 +64,30 @@ int read_at(sqlite3_file& file, char* into, std::size_t size, std::int64_t offse
 }
 
 std::optional<LastCommit> LastCommit::of(sqlite3* connection) {
+  if (file_of(connection, SQLITE_FCNTL_JOURNAL_POINTER) == nullptr) return std::nullopt;
   sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_FILE_POINTER);
   const volatile char* const region = region_of(file, 0);
   if (region == nullptr) return std::nullopt;
   file->pMethods->xShmBarrier(file);
-  std::array<IndexHeader, 2> headers{};
+  std::array<LastCommit, 2> headers;  // the index contains it twice
   // Other processes may be writing the header.
   std::copy_n(region, sizeof headers, reinterpret_cast<char*>(headers.data()));
-  const IndexHeader& header = headers.front();
-  Checksum checksum(std::endian::native == std::endian::big);
-  checksum.add(reinterpret_cast<const char*>(&header), sizeof header - sizeof header.checksum);
-  if (std::memcmp(&headers[0], &headers[1], sizeof header) != 0 ||
-      header.version != format_of_log || header.is_initialised == 0 ||
-      checksum.sums() != header.checksum) {
-    return std::nullopt;
-  }
-  return LastCommit{.frames = header.frames,
-                    .pages = header.pages,
-                    .changes = header.changes,
-                    .checksum = header.frame_checksum,
-                    .salts = header.salts,
-                    .has_big_endian_checksums = header.has_big_endian_checksums != 0,
-                    .page_size = header.page_size == 1 ? 65536U : header.page_size};
+  const LastCommit& header = headers.front();
+  const bool is_known = header == headers.back() && header.version == format_of_log &&
+                        header.is_initialised != 0 && header.checksum == checksum_of(header);
+  return is_known ? std::optional(header) : std::nullopt;
 }
 
 std::optional<std::uint32_t> count_frames_in_file(sqlite3* connection) {
   const volatile char* const region = region_of(file_of(connection, SQLITE_FCNTL_FILE_POINTER), 0);
   if (region == nullptr) return std::nullopt;
-  return load<std::uint32_t>(region + 2 * sizeof(IndexHeader));
+  return load<std::uint32_t>(region + 2 * sizeof(LastCommit));
 }
 
 std::uint32_t find_frame(sqlite3* connection, std::uint32_t page, std::uint32_t after,
                          std::uint32_t last) {
-  sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_FILE_POINTER);
   while (last > after) {
+    sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_FILE_POINTER);
     const bool is_first = last <= frames_of_first_region;
     const std::uint32_t number =
         is_first ? 0 : 1 + (last - frames_of_first_region - 1) / frames_of_region;

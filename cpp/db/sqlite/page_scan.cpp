@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "db/sqlite/connection.hpp"
-#include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -17,35 +16,27 @@ constexpr auto min_key = std::numeric_limits<std::int64_t>::min();
 
 std::optional<PageScan> PageScan::make(SqliteConnection& connection, Pages& pages,
                                        const TableScan& scan) {
-  const auto shape = TableShape::of(connection, scan.table);
-  if (!shape || shape->root > pages.count()) return std::nullopt;
-  std::size_t count = 0;
-  const auto position = [&](std::string_view name) {
-    const auto column = shape->find(name);
-    if (column) count = std::max(count, *column + 1);
-    return column;
-  };
-  std::vector<std::size_t> columns;
-  for (const std::string_view name : scan.columns) {
-    const auto column = position(name);
-    if (!column) return std::nullopt;
-    columns.push_back(*column);
+  std::vector<std::string_view> columns = scan.columns;
+  for (const auto& condition : scan.conditions) columns.push_back(condition.column);
+  auto record = RecordReader::make(connection, pages, scan.table, columns);
+  if (!record) return std::nullopt;
+  return PageScan(connection, pages, std::move(*record), scan);
+}
+
+PageScan::PageScan(SqliteConnection& connection, Pages& pages, RecordReader record,
+                   const TableScan& scan)
+    : connection_(connection),
+      pages_(pages),
+      record_(std::move(record)),
+      columns_(static_cast<int>(scan.columns.size())),
+      from_(scan.from),
+      before_(scan.before),
+      children_{{record_.root(), min_key, std::numeric_limits<std::int64_t>::max()}} {
+  for (const auto& [column, values, is_range] : scan.conditions) {
+    Condition& condition = conditions_.emplace_back(values, is_range);
+    if (!is_range) std::ranges::sort(condition.values);
   }
-  std::vector<Condition> conditions;
-  for (const auto& [name, values, is_range] : scan.conditions) {
-    const auto column = position(name);
-    if (!column) return std::nullopt;
-    conditions.push_back({*column, values, is_range});
-    if (!is_range) std::ranges::sort(conditions.back().values);
-  }
-  PageScan rows(connection, pages,
-                RecordReader(count, shape->key, [&pages](auto&&... of) { pages.read(of...); }));
-  rows.columns_ = std::move(columns);
-  rows.conditions_ = std::move(conditions);
-  rows.from_ = scan.from;
-  rows.before_ = scan.before;
-  rows.levels_.push_back({{{shape->root, min_key, std::numeric_limits<std::int64_t>::max()}}});
-  return rows;
+  use();
 }
 
 bool PageScan::step() {
@@ -54,11 +45,8 @@ bool PageScan::step() {
       const TablePage::Cell cell = next_cell();
       if (cell.key < from_) continue;
       if (cell.key >= before_) return false;
-      record_.read(page_, cell, pages_.count());
-      if (std::ranges::all_of(conditions_,
-                              [&](const Condition& condition) { return satisfies(condition); })) {
-        return true;
-      }
+      record_.read(page_, cell);
+      if (satisfies_conditions()) return true;
     }
     if (!has_next_leaf()) return false;
   }
@@ -67,13 +55,9 @@ bool PageScan::step() {
 // Advances to the next leaf that may have keys of the range.
 bool PageScan::has_next_leaf() {
   connection_.check_interrupt();
-  while (!levels_.empty()) {
-    Level& level = levels_.back();
-    if (level.next == level.children.size()) {
-      levels_.pop_back();
-      continue;
-    }
-    const Child child = level.children[level.next++];
+  while (!children_.empty()) {
+    const Child child = children_.back();
+    children_.pop_back();
     if (child.last < from_) continue;
     if (child.after >= before_ - 1) return false;
     enter(child);
@@ -84,31 +68,29 @@ bool PageScan::has_next_leaf() {
 
 void PageScan::enter(const Child& child) {
   const TablePage page{pages_.read_ahead(child.page), pages_.page_size()};
-  if (page.is_leaf()) {
-    leaf_ = child;
-    page_ = page;
-    cells_ = page.cells();
-    next_cell_ = 0;
-    key_ = child.after;
-    return;
-  }
-  if (levels_.size() == max_levels) throw_damaged_page();
-  levels_.push_back({children_of(child, page)});
+  if (!page.is_leaf()) return add_children(child, page);
+  leaf_ = child;
+  page_ = page;
+  cells_ = page.cells();
+  next_cell_ = 0;
+  key_ = child.after;
 }
 
-std::vector<PageScan::Child> PageScan::children_of(const Child& parent, const TablePage& page) {
-  std::vector<Child> children;
+void PageScan::add_children(const Child& parent, const TablePage& page) {
+  const std::size_t level = parent.level + 1;
+  if (level == max_levels) throw_damaged_page();
   const std::size_t count = page.cells();
+  const auto first = std::ssize(children_);
   std::int64_t after = parent.after;
   for (std::size_t cell = 0; cell < count; ++cell) {
     const auto [child, last] = page.child(cell);
     // Keys must ascend strictly, so that a cycle of pages ends the scan.
     if (last <= after || last >= parent.last) throw_damaged_page();
-    children.push_back({child, after, last});
+    children_.push_back({child, after, last, level});
     after = last;
   }
-  children.push_back({page.last_child(), after, parent.last});
-  return children;
+  children_.push_back({page.last_child(), after, parent.last, level});
+  std::reverse(children_.begin() + first, children_.end());
 }
 
 // Reads the next cell of the current leaf.
@@ -121,14 +103,18 @@ TablePage::Cell PageScan::next_cell() {
   return cell;
 }
 
-bool PageScan::satisfies(const Condition& condition) const {
-  const Value value = record_.column(condition.column);
-  if (value.is_null()) return false;
-  if (value.kind != Value::Kind::integer) throw_damaged_page();
-  if (condition.is_range) {
-    return value.integer >= condition.values[0] && value.integer < condition.values[1];
+// Whether the current record meets all conditions.
+bool PageScan::satisfies_conditions() const {
+  int column = columns_;
+  for (const auto& [values, is_range] : conditions_) {
+    const Value value = record_.column(column++);
+    if (value.is_null()) return false;
+    if (value.kind != Value::Kind::integer) throw_damaged_page();
+    const bool is_met = is_range ? value.integer >= values[0] && value.integer < values[1]
+                                 : std::ranges::binary_search(values, value.integer);
+    if (!is_met) return false;
   }
-  return std::ranges::binary_search(condition.values, value.integer);
+  return true;
 }
 
 }  // namespace comptroller::db::sqlite

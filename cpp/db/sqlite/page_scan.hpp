@@ -4,19 +4,17 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "db/database.hpp"
 #include "db/sqlite/pages.hpp"
-#include "db/sqlite/statement.hpp"
 #include "db/sqlite/table_format.hpp"
 
 namespace comptroller::db::sqlite {
 
 class SqliteConnection;
 
-class PageScan final : public PartialStatement {
+class PageScan final : public Statement {
  public:
   // Returns nullopt if the table has a feature that only SQL evaluates: an expression as a column,
   // a default. The scan must not outlive the connection's snapshot.
@@ -24,49 +22,39 @@ class PageScan final : public PartialStatement {
                                       const TableScan& scan);
 
   bool step() override;
-  int column_count() const override { return static_cast<int>(columns_.size()); }
-  Value column(int index) override {
-    return record_.column(columns_[static_cast<std::size_t>(index)]);
-  }
+  int column_count() const override { return columns_; }
+  Value column(int index) override { return record_.column(index); }
 
  private:
   struct Condition {
-    std::size_t column = 0;
     std::vector<std::int64_t> values;  // in order
-    bool is_range = false;
+    bool is_range;
   };
   // A page whose subtree has the keys in (after, last].
   struct Child {
     std::uint32_t page = 0;
     std::int64_t after = 0;
     std::int64_t last = 0;
-  };
-  // The children of an interior page; `next` is the first that has not been visited.
-  struct Level {
-    std::vector<Child> children;
-    std::size_t next = 0;
+    std::size_t level = 0;  // of its parent
   };
 
-  PageScan(SqliteConnection& connection, Pages& pages, RecordReader record)
-      : connection_(connection), pages_(pages), record_(std::move(record)) {
-    use();
-  }
+  PageScan(SqliteConnection& connection, Pages& pages, RecordReader record, const TableScan& scan);
 
   bool has_next_leaf();
   void enter(const Child& child);
-  static std::vector<Child> children_of(const Child& parent, const TablePage& page);
+  void add_children(const Child& parent, const TablePage& page);
   TablePage::Cell next_cell();
-  bool satisfies(const Condition& condition) const;
+  bool satisfies_conditions() const;
 
   SqliteConnection& connection_;
   Pages& pages_;
-  RecordReader record_;
-  std::vector<std::size_t> columns_;  // positions in the table
+  RecordReader record_;  // of the columns, then those of the conditions
+  int columns_;
   std::vector<Condition> conditions_;
-  std::int64_t from_ = 0;
-  std::int64_t before_ = 0;
+  std::int64_t from_;
+  std::int64_t before_;
 
-  std::vector<Level> levels_;  // from the root down
+  std::vector<Child> children_;  // that have not been visited; the last one is the next
   Child leaf_;
   TablePage page_{};  // of the leaf
   std::size_t cells_ = 0;

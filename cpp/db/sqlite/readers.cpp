@@ -77,9 +77,9 @@ Lease Readers::lend() {
   }
   if (!connection) {
     connection = open_reader(path_, is_immutable);
-    connection->set_interrupt(&interrupt_);
     if (reads_with_sql_) connection->read_with_sql();
   }
+  connection->set_interrupt(&interrupt_);
   return {connection.release(), [this, opening](Connection* lent) {
             take_back(std::unique_ptr<SqliteConnection>(static_cast<SqliteConnection*>(lent)),
                       opening);

@@ -3,26 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "db/select_list.hpp"
-#include "db/sqlite/connection.hpp"
-
 namespace comptroller::db::sqlite {
-
-std::optional<RowLookup> RowLookup::make(SqliteConnection& connection, PageCache& pages,
-                                         std::string_view table, std::string_view columns) {
-  const auto shape = TableShape::of(connection, table);
-  if (!shape) return std::nullopt;
-  std::vector<std::size_t> positions;
-  std::size_t count = 0;
-  for (const std::string_view name : split_select_list(columns)) {
-    const auto column = shape->find(name);
-    if (!column) return std::nullopt;
-    positions.push_back(*column);
-    count = std::max(count, *column + 1);
-  }
-  return RowLookup(pages, shape->root, std::move(positions),
-                   RecordReader(count, shape->key, [&pages](auto&&... of) { pages.copy(of...); }));
-}
 
 void RowLookup::bind(int, const Value& key) {
   key_ = key.integer;
@@ -42,7 +23,7 @@ bool RowLookup::step() {
     const std::size_t place = std::min(next, high - 1);
     const TablePage::Cell cell = leaf.cell(place);
     if (cell.key == key) {
-      record_.read(leaf, cell, pages_.page_count());
+      record_.read(leaf, cell);
       return true;
     }
     if (cell.key < key) {
@@ -58,7 +39,7 @@ TablePage RowLookup::find_leaf(std::int64_t key) {
   if (leaf_.state == pages_.state() && key > leaf_.after && key <= leaf_.last) {
     return page(leaf_.page);
   }
-  Leaf leaf{.page = root_};
+  Leaf leaf{.page = record_.root()};
   for (std::size_t level = 0; level < max_levels; ++level) {
     const TablePage current = page(leaf.page);
     if (current.is_leaf()) {

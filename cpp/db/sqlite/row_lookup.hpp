@@ -4,31 +4,22 @@
 
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "db/sqlite/page_cache.hpp"
-#include "db/sqlite/statement.hpp"
+#include "db/database.hpp"
 #include "db/sqlite/table_format.hpp"
 
 namespace comptroller::db::sqlite {
 
-class RowLookup final : public PartialStatement {
+class RowLookup final : public Statement {
  public:
-  // Returns nullopt if only SQL can evaluate the columns, a select list. The lookup must not
-  // outlive the pages, and must be created again when their schema changes.
-  static std::optional<RowLookup> make(SqliteConnection& connection, PageCache& pages,
-                                       std::string_view table, std::string_view columns);
+  // The pages must outlive the lookup. It must be created again when their schema changes.
+  RowLookup(Pages& pages, RecordReader record) : pages_(pages), record_(std::move(record)) {}
 
-  using PartialStatement::bind;
+  using Statement::bind;
   void bind(int index, const Value& key) override;
   bool step() override;
-  int column_count() const override { return static_cast<int>(columns_.size()); }
-  Value column(int index) override {
-    return record_.column(columns_[static_cast<std::size_t>(index)]);
-  }
+  int column_count() const override { return record_.column_count(); }
+  Value column(int index) override { return record_.column(index); }
 
  private:
   // A leaf, which has the keys in (after, last].
@@ -39,16 +30,10 @@ class RowLookup final : public PartialStatement {
     std::uint64_t state = 0;  // of the pages
   };
 
-  RowLookup(PageCache& pages, std::uint32_t root, std::vector<std::size_t> columns,
-            RecordReader record)
-      : pages_(pages), root_(root), columns_(std::move(columns)), record_(std::move(record)) {}
-
-  TablePage page(std::uint32_t number) { return {pages_.page(number), PageCache::page_size}; }
+  TablePage page(std::uint32_t number) { return {pages_.page(number), pages_.page_size()}; }
   TablePage find_leaf(std::int64_t key);
 
-  PageCache& pages_;
-  std::uint32_t root_;
-  std::vector<std::size_t> columns_;  // positions in the table
+  Pages& pages_;
   RecordReader record_;
   std::int64_t key_ = 0;  // to find in the next step
   bool is_bound_ = false;

@@ -109,7 +109,7 @@ void SqliteStatement::reset() {
   // The result repeats the failure of the last step, which has already been thrown.
   sqlite3_reset(statement_.get());
   sqlite3_clear_bindings(statement_.get());
-  is_in_use_ = false;
+  Statement::reset();
 }
 
 SqliteStatement& StatementCache::take(SqliteConnection& connection, std::string_view sql) {

@@ -1,5 +1,4 @@
-// The statements of one SQLite connection: prepared statements, cached by their text, and
-// statements without SQL.
+// The prepared statements of one SQLite connection, cached by their text.
 #pragma once
 
 #include <sqlite3.h>
@@ -11,7 +10,6 @@
 #include <unordered_map>
 
 #include "db/database.hpp"
-#include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -37,9 +35,8 @@ class SqliteStatement final : public Statement {
   Value column(int index) override;
   void reset() override;
 
-  bool is_in_use() const { return is_in_use_; }
   void use(std::uint64_t number) {
-    is_in_use_ = true;
+    Statement::use();
     last_use_ = number;
   }
   std::uint64_t last_use() const { return last_use_; }
@@ -47,29 +44,7 @@ class SqliteStatement final : public Statement {
  private:
   SqliteConnection& connection_;
   std::unique_ptr<sqlite3_stmt, Release<sqlite3_finalize>> statement_;
-  bool is_in_use_ = false;
   std::uint64_t last_use_ = 0;
-};
-
-// A statement that runs without SQL, and refuses the calls that it does not override.
-class PartialStatement : public Statement {
- public:
-  void bind(int, const Value&) override { refuse(); }
-  void bind(std::string_view, const Value&) override { refuse(); }
-  bool step() override { refuse(); }
-  std::int64_t run() override { refuse(); }
-  std::optional<std::int64_t> insert() override { refuse(); }
-  int column_count() const override { refuse(); }
-  Value column(int) override { refuse(); }
-  void reset() override { is_in_use_ = false; }
-
-  void use() { is_in_use_ = true; }
-  bool is_in_use() const { return is_in_use_; }
-
- private:
-  [[noreturn]] static void refuse() { throw Error(Code::internal, "a statement without SQL"); }
-
-  bool is_in_use_ = false;
 };
 
 // Evicts idle statements, the least recently used first. Large statements are evicted before

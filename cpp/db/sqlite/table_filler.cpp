@@ -30,13 +30,13 @@ std::string required_column(std::string_view sql) {
 }  // namespace
 
 // Takes the parameters of an INSERT as the values of a row.
-class TableFiller::Row final : public PartialStatement {
+class TableFiller::Row final : public Statement {
  public:
   // `places` are the positions of the parameters' columns in the table.
   Row(std::vector<Value>& row, const std::vector<std::size_t>& places)
       : row_(row), places_(places) {}
 
-  using PartialStatement::bind;
+  using Statement::bind;
   void bind(int index, const Value& value) override {
     row_[places_[static_cast<std::size_t>(index) - 1]] = value;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/file_header.hpp"
@@ -129,30 +130,40 @@ TablePage::Cell TablePage::cell(std::size_t cell) const {
   return {key, record_size, at};
 }
 
-void RecordReader::read(const TablePage& page, const TablePage::Cell& cell, std::uint32_t pages) {
+std::optional<RecordReader> RecordReader::make(SqliteConnection& connection, Pages& pages,
+                                               std::string_view table,
+                                               std::span<const std::string_view> columns) {
+  const auto shape = TableShape::of(connection, table);
+  if (!shape) return std::nullopt;
+  RecordReader reader(pages);
+  reader.root_ = shape->root;
+  reader.key_column_ = shape->key;
+  for (const std::string_view name : columns) {
+    const auto column = shape->find(name);
+    if (!column) return std::nullopt;
+    reader.columns_.push_back(*column);
+    reader.places_.resize(std::max(reader.places_.size(), *column + 1));
+  }
+  return reader;
+}
+
+void RecordReader::read(const TablePage& page, const TablePage::Cell& cell) {
   key_ = cell.key;
-  record_ = payload(page, cell, pages);
+  record_ = payload(page, cell);
   read_header();
 }
 
-std::string_view RecordReader::payload(const TablePage& page, const TablePage::Cell& cell,
-                                       std::uint32_t pages) {
+std::string_view RecordReader::payload(const TablePage& page, const TablePage::Cell& cell) {
   const char* const end = page.bytes + page.size;
-  // A record up to this size is stored completely in its leaf.
-  const std::size_t most = page.size - 35;
-  if (cell.size <= most) {
-    if (std::cmp_less(end - cell.payload, cell.size)) throw_damaged_page();
-    return {cell.payload, static_cast<std::size_t>(cell.size)};
-  }
-  const std::size_t least = (page.size - 12) * 32 / 255 - 23;
-  const std::size_t best = least + (cell.size - least) % (page.size - 4);
-  const std::size_t local = best <= most ? best : least;
-  if (std::cmp_less(end - cell.payload, local + 4)) throw_damaged_page();
-  if (cell.size / page.size > pages) throw_damaged_page();
+  const std::size_t local = local_size(cell.size, page.size - 35, page.size);
+  const bool is_long = local < cell.size;
+  if (std::cmp_less(end - cell.payload, local + (is_long ? 4 : 0))) throw_damaged_page();
+  if (!is_long) return {cell.payload, local};
+  if (cell.size / page.size > pages_.count()) throw_damaged_page();
   long_record_.assign(cell.payload, cell.payload + local);
   auto next = read_number<std::uint32_t>(cell.payload + local);
   while (long_record_.size() < cell.size) {
-    read_page_(next, overflow_);
+    pages_.copy(next, overflow_);
     next = read_number<std::uint32_t>(overflow_.data());
     const std::size_t count = std::min<std::size_t>(cell.size - long_record_.size(), page.size - 4);
     long_record_.insert(long_record_.end(), overflow_.begin() + 4,
@@ -181,7 +192,8 @@ void RecordReader::read_header() {
   }
 }
 
-Value RecordReader::column(std::size_t column) const {
+Value RecordReader::column(int index) const {
+  const std::size_t column = columns_[static_cast<std::size_t>(index)];
   if (column == key_column_) return Value::of(key_);
   const Place& place = places_[column];
   const std::string_view bytes(record_.data() + place.offset, place.size);

@@ -4,14 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "db/database.hpp"
+#include "db/sqlite/pages.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -78,21 +78,29 @@ struct TablePage {
   Cell cell(std::size_t cell) const;
 };
 
-// Decodes the columns of one record after another.
+// Returns how many bytes of a record stay in its cell, at most `most`, on a page of this size. The
+// others are in overflow pages.
+inline std::size_t local_size(std::size_t record, std::size_t most, std::size_t page) {
+  if (record <= most) return record;
+  const std::size_t least = (page - 12) * 32 / 255 - 23;
+  const std::size_t best = least + (record - least) % (page - 4);
+  return best <= most ? best : least;
+}
+
+// Decodes the chosen columns of one record of a table after another.
 class RecordReader {
  public:
-  using ReadPage = std::function<void(std::uint32_t page, std::vector<char>& into)>;
+  // Returns nullopt if only SQL can evaluate the columns. The reader must not outlive the pages.
+  static std::optional<RecordReader> make(SqliteConnection& connection, Pages& pages,
+                                          std::string_view table,
+                                          std::span<const std::string_view> columns);
 
-  // `columns` is the number of columns from the first to the last one needed. `read_page` copies
-  // the overflow pages of long records.
-  RecordReader(std::size_t columns, std::size_t key_column, ReadPage read_page)
-      : places_(columns), key_column_(key_column), read_page_(std::move(read_page)) {}
-
-  // The page must not change while values of the record are in use. The record takes no more than
-  // the pages of the database.
-  void read(const TablePage& page, const TablePage::Cell& cell, std::uint32_t pages);
-  // Returns the value of a column as SQL would.
-  Value column(std::size_t column) const;
+  std::uint32_t root() const { return root_; }
+  int column_count() const { return static_cast<int>(columns_.size()); }
+  // The page must not change while values of the record are in use.
+  void read(const TablePage& page, const TablePage::Cell& cell);
+  // Returns the value of a chosen column as SQL would.
+  Value column(int index) const;
 
  private:
   // The position of a column in the record.
@@ -102,12 +110,15 @@ class RecordReader {
     std::size_t size = 0;
   };
 
-  std::string_view payload(const TablePage& page, const TablePage::Cell& cell, std::uint32_t pages);
+  explicit RecordReader(Pages& pages) : pages_(pages) {}
+  std::string_view payload(const TablePage& page, const TablePage::Cell& cell);
   void read_header();
 
-  std::vector<Place> places_;
-  std::size_t key_column_;
-  ReadPage read_page_;
+  Pages& pages_;
+  std::uint32_t root_ = 0;
+  std::size_t key_column_ = 0;
+  std::vector<std::size_t> columns_;  // positions in the table
+  std::vector<Place> places_;         // of the columns up to the last one chosen
   std::int64_t key_ = 0;
   std::string_view record_;
   std::vector<char> long_record_;  // a record that does not fit in its leaf

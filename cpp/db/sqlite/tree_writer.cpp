@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "db/sqlite/record_format.hpp"
+#include "db/sqlite/table_format.hpp"
 #include "files/unnamed_file.hpp"
 #include "model/error.hpp"
 
@@ -15,13 +16,11 @@ namespace {
 constexpr PageNumber pages_a_run = 64;  // 256 KiB
 // The page with the byte at 1 GiB is used only for locks.
 constexpr PageNumber lock_page = (std::size_t{1} << 30U) / page_size + 1;
-constexpr std::size_t leaf_header = 8;
-constexpr std::size_t interior_header = 12;
+constexpr std::size_t right_child_at = 8;  // in the header of an interior page
 constexpr std::size_t child_size = 4;
 // The maximum part of a record that stays on its page, according to the format.
 constexpr std::size_t max_local_on_table_leaf = page_size - 35;
 constexpr std::size_t max_local_on_index_page = (page_size - 12) * 64 / 255 - 23;
-constexpr std::size_t min_local_size = (page_size - 12) * 32 / 255 - 23;
 constexpr std::size_t overflow_content = page_size - child_size;
 
 [[noreturn]] void throw_failure(int reason) {
@@ -42,9 +41,8 @@ NewPages::NewPages(int descriptor) : descriptor_(descriptor) {
 }
 
 bool NewPages::is_usual() const {
-  return read_number<std::uint16_t>(header_.bytes.data() + page_size_at) == page_size &&
-         header_.bytes[reserved_bytes_at] == 0 && header_.number(schema_format_at) == 4 &&
-         header_.number(largest_root_at) == 0 && header_.number(encoding_at) == 1;
+  return header_.page_size() == page_size && header_.is_usual() &&
+         header_.number(schema_format_at) == 4;
 }
 
 void NewPages::write(std::string_view pages, PageNumber first) const {
@@ -128,15 +126,13 @@ TreePage::TreePage(Kind kind) : kind_(kind) {
 }
 
 bool TreePage::fits(std::size_t cell) const {
-  const std::size_t header = is_interior() ? interior_header : leaf_header;
-  return header + 2 * (cells_ + 1) + cell <= content_;
+  return header_size() + 2 * (cells_ + 1) + cell <= content_;
 }
 
 void TreePage::add(std::string_view cell) {
   content_ -= cell.size();
   std::memcpy(bytes_.data() + content_, cell.data(), cell.size());
-  const std::size_t header = is_interior() ? interior_header : leaf_header;
-  write_number(bytes_.data() + header + 2 * cells_, content_, 2);
+  write_number(bytes_.data() + header_size() + 2 * cells_, content_, 2);
   last_size_ = cell.size();
   ++cells_;
 }
@@ -150,7 +146,7 @@ std::string TreePage::take_last() {
 }
 
 void TreePage::set_right_child(PageNumber child) {
-  write_number(bytes_.data() + leaf_header, child, child_size);
+  write_number(bytes_.data() + right_child_at, child, child_size);
 }
 
 const PageBytes& TreePage::finish() {
@@ -170,8 +166,7 @@ const std::string& TreeWriter::cell_of(std::string_view head, std::string_view r
   const std::size_t most = kind_ == Kind::table ? max_local_on_table_leaf : max_local_on_index_page;
   cell_ = head;
   if (record.size() <= most) return cell_.append(record);
-  std::size_t local = min_local_size + (record.size() - min_local_size) % overflow_content;
-  if (local > most) local = min_local_size;
+  const std::size_t local = local_size(record.size(), most, page_size);
   cell_.append(record.substr(0, local));
   return cell_.append(four_bytes(append_overflow(record.substr(local))));
 }

@@ -92,7 +92,7 @@ class TreePage {
   const PageBytes& finish();
 
  private:
-  bool is_interior() const { return kind_ <= Kind::table_interior; }
+  std::size_t header_size() const { return kind_ <= Kind::table_interior ? 12 : 8; }
 
   Kind kind_;
   std::size_t cells_ = 0;

@@ -46,11 +46,7 @@ struct Reader {
   explicit Reader(const std::string& path) : connection(path, SQLITE_OPEN_READONLY) {
     connection.keep_log();
     for (int attempt = 0; attempt < 5; ++attempt) {
-      if (const auto commit = connection.begin_present_snapshot()) {
-        const auto log = sqlite::LogPages::read(connection.handle(), *commit);
-        connection.read_by_pages(*commit, log);
-        return;
-      }
+      if (connection.begin_present_snapshot()) return;
       connection.end_snapshot();
     }
     connection.begin_snapshot();
