@@ -15,6 +15,10 @@ std::optional<RowLookup> RowLookup::make(SqliteConnection& connection, PageCache
   std::vector<std::size_t> positions;
   std::size_t count = 0;
   for (const std::string_view name : split_select_list(columns)) {
+    if (name.starts_with("NULL AS ")) {
+      positions.push_back(no_column);
+      continue;
+    }
     const auto column = shape->find(name);
     if (!column) return std::nullopt;
     positions.push_back(*column);

@@ -27,7 +27,8 @@ class RowLookup final : public PartialStatement {
   bool step() override;
   int column_count() const override { return static_cast<int>(columns_.size()); }
   Value column(int index) override {
-    return record_.column(columns_[static_cast<std::size_t>(index)]);
+    const std::size_t column = columns_[static_cast<std::size_t>(index)];
+    return column == no_column ? Value::null() : record_.column(column);
   }
 
  private:
@@ -39,6 +40,8 @@ class RowLookup final : public PartialStatement {
     std::uint64_t state = 0;  // of the pages
   };
 
+  static constexpr std::size_t no_column = std::numeric_limits<std::size_t>::max();  // is NULL
+
   RowLookup(PageCache& pages, std::uint32_t root, std::vector<std::size_t> columns,
             RecordReader record)
       : pages_(pages), root_(root), columns_(std::move(columns)), record_(std::move(record)) {}
@@ -48,7 +51,7 @@ class RowLookup final : public PartialStatement {
 
   PageCache& pages_;
   std::uint32_t root_;
-  std::vector<std::size_t> columns_;  // positions in the table
+  std::vector<std::size_t> columns_;  // positions in the table, or no_column
   RecordReader record_;
   std::int64_t key_ = 0;  // to find in the next step
   bool is_bound_ = false;
