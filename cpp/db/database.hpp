@@ -42,6 +42,7 @@ struct Value {
 class Statement {
  public:
   virtual ~Statement() = default;
+  // A bind after a step begins another run; the other parameters keep their values.
   virtual void bind(int /*index*/, const Value&) { refuse(); }              // index from 1
   virtual void bind(std::string_view /*name*/, const Value&) { refuse(); }  // as written: "$name"
   virtual bool step() { refuse(); }  // true if there is a row
@@ -147,8 +148,7 @@ class Connection {
   // time.
   virtual std::optional<Query> scan(const TableScan&) { return std::nullopt; }
   // Returns a query of the row that has the key of parameter 1, faster than SQL; nullopt if the
-  // driver cannot. After a step the parameter can be bound again. Only in a snapshot, and at most
-  // one such query is in use at a time.
+  // driver cannot. Only in a snapshot, and at most one such query is in use at a time.
   virtual std::optional<Query> rows_by_key(std::string_view /*table*/,
                                            std::string_view /*columns*/) {
     return std::nullopt;

@@ -1,5 +1,5 @@
-// The filters of lists. Each filter names the index that serves it, so that the cost of a page does
-// not depend on the size of the store.
+// The filters of lists. Each filter names the index that serves it, so that a page visits few rows
+// that do not match.
 #pragma once
 
 #include <optional>
@@ -63,15 +63,15 @@ template <Bound B>
 struct Created {};
 
 // A condition that no index serves, added by the repository. It is applied to the rows that another
-// index finds, so a page may skip many rows.
+// index finds, so a page may visit many rows that do not match (store/streams.hpp: max_rows_visited).
 struct Narrows {};
 
 // A condition on the next column of every index of the list, added by the repository.
 struct Continues : Narrows {};
 
 // The number of index ranges, each in the order of the list, that one value of a filter adds to a
-// page. 0: the filter only narrows the rows found by other filters or by time, so a page may skip
-// any number of rows. nullopt: the filter costs nothing, or the field is not a filter.
+// page. 0: the filter only narrows the rows found by other filters or by time, so a page may visit
+// many rows that do not match. nullopt: the filter costs nothing, or the field is not a filter.
 template <class F>
 inline constexpr std::optional<std::size_t> ranges_a_value;
 template <Literal Column, class T, const Index& By>

@@ -13,7 +13,7 @@ namespace comptroller::service {
 //   requests     the same, with the index_ranges of each filter
 //   enums        {name: {value: meaning}}
 //   operations   [{name, scope, method, paths, summary, details, errors: [{code, when}], envelope,
-//                body_envelope, is_write, is_bounded, is_list, request_source, request, answer}]
+//                body_envelope, is_write, is_list, request_source, request, answer}]
 //   problems     [{code, status, title}]
 //   scopes       {name: what it permits}
 std::string describe();

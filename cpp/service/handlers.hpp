@@ -125,14 +125,12 @@ std::string describe_list(const Context& context, Request filters) {
 // The bytes reserved for each item, so that a growing answer is rarely reallocated.
 inline constexpr std::size_t usual_item_bytes = 800;
 
-// Answers a page. `append(answer, rows, limit)` appends its rows as the member "items". It returns
-// the position after which the next page begins, if more rows may follow.
+// Answers a page. `append(answer, rows)` appends its rows as the member "items".
 template <Record Request, class AppendItems>
 std::string answer_page(Context& context, const Request& request, const AppendItems& append) {
   const std::string list = describe_list(context, request);
   const std::int64_t limit = request.limit.value_or(PageLimit{}).value;
-  // One row more than the page holds shows whether another page follows.
-  store::PageQuery page{request.order.value_or(Order::descending), std::nullopt, limit + 1};
+  store::PageQuery page{request.order.value_or(Order::descending), std::nullopt, limit};
   if (request.page_cursor) {
     page.position = open_cursor(context.secret, list, request.page_cursor->value);
   }
@@ -143,9 +141,9 @@ std::string answer_page(Context& context, const Request& request, const AppendIt
   std::string answer;
   answer.reserve(static_cast<std::size_t>(limit) * usual_item_bytes);
   answer += '{';
-  const std::optional<store::Position> next = append(answer, rows, limit);
+  append(answer, rows);
   answer += ",\"next_page_cursor\":\"";
-  if (next) answer += seal_cursor(context.secret, list, *next);
+  if (const auto& next = rows.next_page()) answer += seal_cursor(context.secret, list, *next);
   answer += "\"}";
   return answer;
 }
@@ -158,9 +156,9 @@ R get(Context& context, const ById& request) {
 
 template <Record R, Record Request>
 PageOf<R> list(Context& context, const Request& request) {
-  const auto append = [&](std::string& answer, store::PageRows& rows, std::int64_t limit) {
-    return store::append_items<R>(answer, rows, context.connection.symbols(),
-                                  audience_of(context.principal), limit);
+  const auto append = [&](std::string& answer, store::PageRows& rows) {
+    store::append_items<R>(answer, rows, context.connection.symbols(),
+                           audience_of(context.principal));
   };
   return {answer_page(context, request, append)};
 }

@@ -40,15 +40,10 @@ Identity get_identity(Context& context, const ById& request) {
 }
 
 PageOf<Identity> list_identities(Context& context, const ListIdentities& request) {
-  const auto append = [&](std::string& answer, store::PageRows& rows, std::int64_t limit) {
+  const auto append = [&](std::string& answer, store::PageRows& rows) {
     std::vector<StoredIdentity> identities;
     std::vector<std::int64_t> keys;
-    std::optional<store::Position> next;
     while (rows.step()) {
-      if (std::cmp_equal(keys.size(), limit)) {
-        next = {identities.back().created_at.microseconds, keys.back()};
-        break;
-      }
       keys.push_back(rows.position().key);
       identities.push_back(
           store::read_row<StoredIdentity>(rows.row(), context.connection.symbols()));
@@ -62,7 +57,6 @@ PageOf<Identity> list_identities(Context& context, const ListIdentities& request
                           audience_of(context.principal));
     }
     answer += ']';
-    return next;
   };
   return {answer_page(context, request, append)};
 }

@@ -144,8 +144,8 @@ std::optional<std::size_t> ranges_of(std::string_view parameter) {
 }
 
 // Whether a page is small and narrowed by at most one filter, which an index in the order of the
-// page serves. Each value of the filter adds a range of that index for each customer whose rows are
-// merged.
+// page serves, so that it visits few rows more than it has. Each value of the filter adds a range
+// of that index for each customer whose rows are merged.
 template <Record Request>
 bool is_short_page(const Principal& principal, std::span<const Parameter> parameters) {
   constexpr std::int64_t max_records = 100;
@@ -208,7 +208,6 @@ Operation make_row(const Endpoints& resource, std::string_view scope,
                       .details = std::move(row.details),
                       .errors = std::move(row.errors),
                       .is_write = has_body(source),
-                      .is_bounded = !Types::is_page,
                       .is_list = Types::is_page,
                       .request_source = source,
                       .request = type_name<Request>(),

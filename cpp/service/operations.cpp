@@ -209,7 +209,7 @@ bool is_short(const Principal& principal, std::string_view operation,
   constexpr std::size_t max_parameters = 200;  // an error may name each of them
   if (parameters.size() > max_parameters) return false;
   const Operation* found = find_operation(operation);
-  return found == nullptr || found->is_bounded || found->is_short_page(principal, parameters);
+  return found == nullptr || !found->is_list || found->is_short_page(principal, parameters);
 }
 
 }  // namespace comptroller::service

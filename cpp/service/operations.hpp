@@ -50,9 +50,6 @@ struct Operation {
 
   // The members below are derived from the handler.
   bool is_write = false;
-  // Whether the cost of a call is independent of the size of the store. The cost of a list depends
-  // on its filters (model/filters.hpp).
-  bool is_bounded = false;
   bool is_list = false;
   RequestSource request_source{};
   std::string_view request = {};  // the type name of its request
@@ -60,11 +57,11 @@ struct Operation {
   Prepare* prepare = nullptr;
   IsShortPage* is_short_page = nullptr;  // of a list
 
-  using fields = Members<&Operation::name, &Operation::scope, &Operation::method, &Operation::paths,
-                         &Operation::summary, &Operation::details, &Operation::errors,
-                         &Operation::envelope, &Operation::body_envelope, &Operation::is_write,
-                         &Operation::is_bounded, &Operation::is_list, &Operation::request_source,
-                         &Operation::request, &Operation::answer>;
+  using fields =
+      Members<&Operation::name, &Operation::scope, &Operation::method, &Operation::paths,
+              &Operation::summary, &Operation::details, &Operation::errors, &Operation::envelope,
+              &Operation::body_envelope, &Operation::is_write, &Operation::is_list,
+              &Operation::request_source, &Operation::request, &Operation::answer>;
 };
 
 std::span<const Operation> operations();

@@ -1,17 +1,18 @@
 #include "store/claims.hpp"
 
+#include <utility>
+
 #include "store/jurisdiction_changes.hpp"
 
 namespace comptroller::store {
 
 Listing claims_listing(db::Connection& connection, ListClaims request, Ownership ownership) {
-  std::optional<ListFilter> of_jurisdiction;
-  if (request.jurisdiction && has_jurisdiction_changes(connection)) {
-    of_jurisdiction = claims_of_jurisdiction(connection, *request.jurisdiction, ownership);
-    request.jurisdiction.reset();
+  if (!request.jurisdiction || !has_jurisdiction_changes(connection)) {
+    return make_listing<Claim>(connection, request, std::move(ownership));
   }
-  auto listing = make_listing<Claim>(connection, request, std::move(ownership));
-  if (of_jurisdiction) listing.add(std::move(*of_jurisdiction));
+  const Label jurisdiction = *std::exchange(request.jurisdiction, std::nullopt);
+  auto listing = make_listing<Claim>(connection, request, ownership);
+  filter_by_jurisdiction(listing, connection, jurisdiction, ownership);
   return listing;
 }
 

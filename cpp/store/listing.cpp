@@ -4,16 +4,12 @@
 #include <utility>
 
 #include "db/select_list.hpp"
+#include "store/payout_groups.hpp"
 
 namespace comptroller::store {
 
 namespace {
 
-// The maximum number of streams, together with the values of filters that each stream repeats, that
-// one statement merges. SQLite passes each row through half of the streams, so more streams are
-// merged in C++.
-constexpr std::size_t max_joined_streams = 16;
-constexpr std::size_t max_joined_values = 256;
 // A prefix that at most so many groups have is served by its index, and the groups are sorted.
 constexpr std::int64_t max_rows_of_prefix = 1000;
 constexpr std::string_view customer_column = "customer_id";
@@ -36,9 +32,17 @@ void Listing::keep_distinct(std::vector<Value>& values) {
 }
 
 std::optional<Value> Listing::key_of_identity(const Value& id) const {
-  db::Query query = connection_.query("SELECT key FROM identities WHERE id = ?");
-  if (!query.bind(1, id).step()) return std::nullopt;
+  db::Query query = connection_.query("SELECT key, customer_id FROM identities WHERE id = ?");
+  if (!query.bind(1, id).step() || !ownership_.includes(query.column(1))) return std::nullopt;
   return Value::of(query.column(0).integer);
+}
+
+std::optional<Value> Listing::key_of_group(std::string_view id) const {
+  const auto symbol = connection_.symbols().find(id);
+  if (!symbol) return std::nullopt;
+  const GroupFacts group = group_facts(connection_, *symbol);
+  if (group.is_known && !ownership_.includes(Value::of(group.customer))) return std::nullopt;
+  return Value::of(*symbol);
 }
 
 void Listing::add_prefix(const Index& index, std::string_view column, std::string_view prefix,
@@ -65,15 +69,11 @@ Sql Listing::condition(const ListFilter& filter) const {
       any.add(index.table).add(".").add(index.key).add(" = ").add(table_).add(".key AND ");
       any.add(index.where).add(" AND ");
       any.add(is_one).add(")");
-    } else if (alternative.condition.text.empty()) {
-      any.add(is_one);
     } else {
-      any.add("(").add(is_one).add(" AND ").add(alternative.condition).add(")");
+      any.add(is_one);
     }
   }
-  any.add(")");
-  if (!filter.excluded.condition.text.empty()) any.add(" AND ").add(filter.excluded.condition);
-  return any;
+  return any.add(")");
 }
 
 // The values of a closed set that its filter selects, or all values if there is no filter.
@@ -95,7 +95,7 @@ AccessPath Listing::path(const Alternative& alternative, Served& served) const {
   AccessPath path;
   path.index = &index;
   path.table = index.table.empty() ? table_ : index.table;
-  path.range = {std::max(range_.from, alternative.from), range_.before};
+  path.range = range_;
   const auto add = [&](std::string_view column, std::vector<Value> values) {
     path.condition.append(" AND ").append(column).append(" = ?");
     path.dimensions.push_back(std::move(values));
@@ -113,9 +113,8 @@ AccessPath Listing::path(const Alternative& alternative, Served& served) const {
   }
   if (!index.where.empty()) path.condition.append(" AND ").append(index.where);
   if (ownership_.is_restricted && !index.columns.starts_with(customer_column)) {
-    path.filter.add(" AND ").add(any_of(unindexed(customer_column), ownership_.customers));
+    path.further.add(" AND ").add(any_of(unindexed(customer_column), ownership_.customers));
   }
-  if (!alternative.condition.text.empty()) path.filter.add(" AND ").add(alternative.condition);
   return path;
 }
 
@@ -138,104 +137,76 @@ Sql Listing::selection() const {
 }
 
 PageRows Listing::run(const PageQuery& page) const {
-  // The most selective filter with an index drives.
-  const auto cost = [](const ListFilter& filter) {
+  Candidates visited = candidates(page);
+  if (auto row = connection_.rows_by_key(table_, columns_)) {
+    return {page, std::move(visited), *std::move(row), 1};
+  }
+  Sql row = selection();
+  row.add(" FROM ").add(table_).add(" WHERE key = ?", Value::null());
+  return {page, std::move(visited), row.query(connection_), static_cast<int>(row.values.size())};
+}
+
+Candidates Listing::candidates(const PageQuery& page) const {
+  const auto count_values = [](const ListFilter& filter) {
     std::size_t values = 0;
     for (const Alternative& alternative : filter.alternatives) values += alternative.values.size();
-    return std::pair(filter.selectivity, values);
+    return values;
+  };
+  if (std::ranges::find(filters_, 0, count_values) != filters_.end()) {
+    return [] { return std::nullopt; };
+  }
+  // The most selective filter with an index drives.
+  const auto cost = [&](const ListFilter& filter) {
+    return std::pair(filter.selectivity, count_values(filter));
   };
   const ListFilter everything{Selectivity::condition, {{&by_time_, {}, {}}}};
   const ListFilter& driving =
       filters_.empty() ? everything : *std::ranges::min_element(filters_, {}, cost);
   if (prefix_ && driving.selectivity > Selectivity::prefix) {
-    if (auto merge = merge_by_prefix(*prefix_, page)) {
-      return at_positions(std::move(*merge), conditions_besides({}, 0), page);
-    }
+    if (auto found = find_prefix(*prefix_, page)) return *std::move(found);
   }
   Served served;
   std::vector<AccessPath> paths;
-  std::size_t streams = 0;
   for (const Alternative& alternative : driving.alternatives) {
     paths.push_back(path(alternative, served));
     served.push_back(&driving);
-    streams += paths.back().stream_count();
   }
-  if (streams == 0) return {};
   const Sql conditions = conditions_besides(served, paths.size());
-  if (!driving.excluded.alternatives.empty()) {
-    std::vector<AccessPath> excluded;
-    excluded.reserve(driving.excluded.alternatives.size());
-    for (const Alternative& alternative : driving.excluded.alternatives) {
-      excluded.push_back(path(alternative, served));
-    }
-    return at_positions(Difference(page.order, merge_streams(connection_, std::move(paths), page),
-                                   merge_streams(connection_, std::move(excluded), page)),
-                        conditions, page);
+  for (AccessPath& path : paths) {
+    path.further.add(conditions);
+    if (path.further.text.empty() || path.table == table_) continue;
+    Sql row{" AND EXISTS (SELECT 1 FROM ", {}};
+    row.add(table_).add(" WHERE ").add(table_).add(".key = ").add(path.table).add(".");
+    path.further = row.add(path.index->key).add(path.further).add(")");
   }
-  if (driving.may_overlap || streams > max_joined_streams ||
-      streams * conditions.values.size() > max_joined_values) {
-    return at_positions(merge_streams(connection_, std::move(paths), page), conditions, page);
-  }
-  if (auto rows = connection_.rows_by_key(table_, columns_)) {
-    return {join(paths, {"SELECT ", {}}, conditions, page), *std::move(rows), page.max_rows};
-  }
-  return PageRows(join(paths, selection().add(", "), conditions, page));
+  return read_streams(connection_, std::move(paths), driving.may_overlap, page);
 }
 
-PageRows Listing::at_positions(PageRows::Positions positions, const Sql& conditions,
-                               const PageQuery& page) const {
-  if (conditions.text.empty()) {
-    if (auto rows = connection_.rows_by_key(table_, columns_)) {
-      return {std::move(positions), *std::move(rows), page.max_rows};
-    }
-  }
-  Sql row = selection();
-  row.add(" FROM ").add(table_).add(" WHERE true").add(conditions);
-  row.add(" AND key = ?", Value::null());
-  return {std::move(positions), connection_, std::move(row), page.max_rows};
-}
-
-// Reads all streams with one statement.
-db::Query Listing::join(const std::vector<AccessPath>& paths, const Sql& selection,
-                        const Sql& conditions, const PageQuery& page) const {
-  Sql sql;
-  for (const AccessPath& path : paths) {
-    const StreamSelect select(path, selection, conditions, page.order, page.position.has_value());
-    for (std::size_t stream = 0; stream < path.stream_count(); ++stream) {
-      if (!sql.text.empty()) sql.add(" UNION ALL ");
-      sql.add(select.text());
-      select.add_values(stream, page.position, sql.values);
-    }
-  }
-  sql.add(order_and_limit(by_time_, page.order), Value::of(page.max_rows));
-  return sql.query(connection_);
-}
-
-// Returns the positions of all rows with the prefix; nullopt if they are too many.
-std::optional<Merge> Listing::merge_by_prefix(const Prefix& prefix, const PageQuery& page) const {
+std::optional<Candidates> Listing::find_prefix(const Prefix& prefix, const PageQuery& page) const {
   const bool is_by_customer = names_customers(*prefix.index);
-  std::vector<Position> found;
+  const Sql select = select_candidate(by_time_, conditions_besides({}, 0));
+  std::vector<Candidate> found;
   for (const Value& customer : is_by_customer ? ownership_.customers : std::vector{Value::null()}) {
-    Sql sql{"SELECT created_at, key FROM " + std::string(table_) + " WHERE ", {}};
+    Sql sql = select;
+    sql.add(" FROM ").add(table_).add(" WHERE ");
     if (is_by_customer) sql.add("customer_id = ? AND ", customer);
     sql.add(prefix.column).add(prefix.range);
     sql.add(" LIMIT ?", Value::of(max_rows_of_prefix + 1 - std::ssize(found)));
     db::Query rows = sql.query(connection_);
-    while (rows.step()) found.push_back({rows.column(0).integer, rows.column(1).integer});
+    while (rows.step()) found.push_back(candidate_of(rows));
     if (std::ssize(found) > max_rows_of_prefix) return std::nullopt;
   }
   const IsLater is_later{page.order};
-  std::erase_if(found, [&](const Position& position) {
-    return position.created_at < range_.from || position.created_at >= range_.before ||
-           (page.position && !is_later(position, *page.position));
+  std::erase_if(found, [&](const Candidate& row) {
+    return row.position.created_at < range_.from || row.position.created_at >= range_.before ||
+           (page.position && !is_later(row.position, *page.position));
   });
   std::ranges::sort(
-      found, [&](const Position& left, const Position& right) { return is_later(right, left); });
-  return Merge(page.order, 1,
-               [found = std::move(found)](std::size_t, const std::optional<Position>& after,
-                                          std::int64_t, std::vector<Position>& out) {
-                 if (!after) out = found;
-               });
+      found, [&](const Position& left, const Position& right) { return is_later(right, left); },
+      &Candidate::position);
+  return [found = std::move(found), next = std::size_t{0}]() mutable {
+    return next < found.size() ? std::optional(found[next++]) : std::nullopt;
+  };
 }
 
 std::optional<db::TableScan> Listing::table_scan(std::int64_t from, std::int64_t before) const {
@@ -252,14 +223,9 @@ std::optional<db::TableScan> Listing::table_scan(std::int64_t from, std::int64_t
   };
   if (ownership_.is_restricted && !add(customer_column, ownership_.customers)) return std::nullopt;
   for (const ListFilter& filter : filters_) {
-    if (filter.alternatives.size() != 1 || !filter.excluded.condition.text.empty()) {
-      return std::nullopt;
-    }
+    if (filter.alternatives.size() != 1) return std::nullopt;
     const Alternative& only = filter.alternatives.front();
-    if (!only.index->table.empty() || !only.condition.text.empty() ||
-        !add(only.column, only.values)) {
-      return std::nullopt;
-    }
+    if (!only.index->table.empty() || !add(only.column, only.values)) return std::nullopt;
   }
   if (range_ != TimeRange{}) {
     scan.conditions.push_back({by_time_.time, {range_.from, range_.before}, true});

@@ -4,11 +4,13 @@
 // The fields of a list's request declare its filters (model/filters.hpp). The most selective filter
 // drives: its index gives one ordered stream of rows for each combination of customer, value, and
 // value of a closed set between them and the time. One statement, a UNION ALL that the database
-// merges, reads the positions of a few streams. More streams, and streams that overlap, are merged
-// in C++ by position. The rows at the positions are read by key. Filters that do not drive are
-// conditions on the rows.
+// merges, visits the rows of a few streams. More streams, and streams that overlap, are merged in
+// C++ by position. Filters that do not drive are conditions, which the statement evaluates for each
+// row that it visits. The rows that meet them are read by key, until the page is full or has
+// visited its maximum number of rows.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +27,10 @@ struct Ownership {
   std::vector<Value> customers;
   bool is_restricted = false;
   bool has_indexes_of_all = false;  // an index then needs no customer
+
+  bool includes(const Value& customer) const {
+    return !is_restricted || std::ranges::find(customers, customer) != customers.end();
+  }
 };
 
 // How selective a column is: the fewer rows share a value, the earlier.
@@ -44,23 +50,13 @@ struct Alternative {
   const Index* index = nullptr;
   std::string_view column;
   std::vector<Value> values;
-  Sql condition = {};                    // a further condition, may be empty
-  std::int64_t from = TimeRange{}.from;  // no row before this time matches
 };
 
-// Rows that a filter does not select although its indexes have them. A page that the filter drives
-// passes a limited number of them.
-struct Exclusion {
-  Sql condition;  // matches the rows that are not excluded; for lists that another filter drives
-  std::vector<Alternative> alternatives;  // indexes of the excluded rows
-};
-
-// Selects rows that match at least one alternative and are not excluded.
+// Selects rows that match at least one alternative.
 struct ListFilter {
   Selectivity selectivity = Selectivity::closed_set;
   std::vector<Alternative> alternatives;
   bool may_overlap = false;  // whether its indexes may give a row more than once
-  Exclusion excluded = {};
 };
 
 // One list: its filters, and the statements that read its rows. For one thread at a time. Must not
@@ -94,6 +90,8 @@ class Listing {
   std::optional<Value> stored(const Given& value) {
     if constexpr (std::same_as<T, KeyOf<StoredIdentity>>) {
       return key_of_identity(parameters_.identifier(value.value));
+    } else if constexpr (std::same_as<T, GroupId>) {
+      return key_of_group(value.value);
     } else if constexpr (storage_class<T>() == StorageClass::symbol) {
       const auto key = connection_.symbols().find(value.value);
       return key ? std::optional(Value::of(*key)) : std::nullopt;
@@ -113,6 +111,8 @@ class Listing {
 
   // Returns the rows of a page; they must not outlive the listing.
   PageRows run(const PageQuery& page) const;
+  // Returns the rows that a page visits, without a limit on their number.
+  Candidates candidates(const PageQuery& page) const;
 
   // Return the key of the newest row of the table (0 if there is none), and of the first row with a
   // key of at least `from`, whether or not the rows match.
@@ -155,7 +155,7 @@ class Listing {
 
   template <Literal Column, class T, const Index& By, class Given>
   Alternative alternative(Equals<Column, T, By>, std::span<const Given> values) {
-    Alternative alternative{&By, Column.view(), {}, {}};
+    Alternative alternative{&By, Column.view(), {}};
     for (const Given& value : values) {
       if (const auto found = stored<T>(value)) alternative.values.push_back(*found);
     }
@@ -170,24 +170,23 @@ class Listing {
   static void keep_distinct(std::vector<Value>& values);
   void add_prefix(const Index& index, std::string_view column, std::string_view prefix,
                   std::size_t longest);
+  // Return the key of an identity, the symbol of a group. A client gets nullopt for those of other
+  // customers, so that its pages do not visit their rows.
   std::optional<Value> key_of_identity(const Value& id) const;
+  std::optional<Value> key_of_group(std::string_view id) const;
   Sql condition(const ListFilter& filter) const;
   bool names_customers(const Index& index) const;
 
   std::vector<Value> values_of_closed_set(std::string_view column, Served& served) const;
   AccessPath path(const Alternative& alternative, Served& served) const;
-  // Returns the conditions on rows, without the filters that all of `paths` paths serve.
+  // Returns the conditions on rows, each after " AND ", without the filters that all of `paths`
+  // paths serve.
   Sql conditions_besides(const Served& served, std::size_t paths) const;
   Sql selection() const;  // SELECT and the columns
   // Describes the rows that `scan` reads; nullopt if only SQL can express them.
   std::optional<db::TableScan> table_scan(std::int64_t from, std::int64_t before) const;
-  // Returns the rows of the streams of all paths in one order; `selection` begins with SELECT.
-  db::Query join(const std::vector<AccessPath>& paths, const Sql& selection, const Sql& conditions,
-                 const PageQuery& page) const;
-  // Reads the rows at the positions that meet the conditions.
-  PageRows at_positions(PageRows::Positions positions, const Sql& conditions,
-                        const PageQuery& page) const;
-  std::optional<Merge> merge_by_prefix(const Prefix& prefix, const PageQuery& page) const;
+  // Returns all rows with the prefix; nullopt if they are too many.
+  std::optional<Candidates> find_prefix(const Prefix& prefix, const PageQuery& page) const;
 
   std::string_view table_;
   std::string columns_;

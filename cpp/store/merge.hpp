@@ -27,34 +27,43 @@ struct IsLater {
   }
 };
 
-// The positions of all streams in one order, without duplicates. Reads every stream in batches of
+// A row that a list visits: its position, and whether it meets the conditions of the list.
+struct Candidate {
+  Position position;
+  bool matches = true;
+};
+
+// Returns the next row that a list visits, in the order of the list; nullopt at the end.
+using Candidates = std::function<std::optional<Candidate>()>;
+
+// The rows of all streams in one order, without duplicates. Reads every stream in batches of
 // 2, 4, 8, ... rows, beginning with the constructor. A merge reads at most two rows of each stream
 // plus about twice the rows that it returns.
 class Merge {
  public:
-  // Appends up to `limit` positions of a stream to `out`, in order, starting after `after` if it is
-  // set. A stream ends when fewer are appended.
+  // Appends up to `limit` rows of a stream to `out`, in order, starting after `after` if it is set.
+  // A stream ends when fewer are appended.
   using Fetch = std::function<void(std::size_t stream, const std::optional<Position>& after,
-                                   std::int64_t limit, std::vector<Position>& out)>;
+                                   std::int64_t limit, std::vector<Candidate>& out)>;
 
   Merge(Order order, std::size_t streams, Fetch fetch);
 
-  std::optional<Position> next();
+  std::optional<Candidate> next();
 
  private:
   struct Stream {
-    std::vector<Position> rows;  // the last batch
+    std::vector<Candidate> rows;  // the last batch
     std::size_t used = 0;
     std::int64_t batch_size = 2;
     bool has_ended = false;
   };
   struct Head {
-    Position position;
+    Candidate row;
     std::size_t stream = 0;
   };
   struct IsLaterHead : IsLater {
     bool operator()(const Head& left, const Head& right) const {
-      return IsLater::operator()(left.position, right.position);
+      return IsLater::operator()(left.row.position, right.row.position);
     }
   };
 
@@ -64,25 +73,6 @@ class Merge {
   std::vector<Stream> streams_;
   std::priority_queue<Head, std::vector<Head>, IsLaterHead> heads_;
   std::optional<Position> last_;
-};
-
-// The positions of a merge that are not among the positions of another merge, which are excluded.
-// Ends early after it has passed a maximum number of excluded positions.
-class Difference {
- public:
-  Difference(Order order, Merge positions, Merge excluded);
-
-  std::optional<Position> next();
-  // The position after which reading can go on, if `next` ended early.
-  const std::optional<Position>& stopped_at() const { return stopped_at_; }
-
- private:
-  IsLater is_later_;
-  Merge positions_;
-  Merge excluded_;
-  std::optional<Position> next_excluded_;
-  int passed_ = 0;
-  std::optional<Position> stopped_at_;
 };
 
 }  // namespace comptroller::store

@@ -12,6 +12,10 @@
 
 namespace comptroller::store {
 
+// A page visits at most so many rows, whether or not they meet the conditions of the list. This
+// bounds the work of a page: it takes at most a few milliseconds. Larger than any page.
+inline constexpr std::int64_t max_rows_visited = 5'000;
+
 // The range from <= created_at < before, in microseconds.
 struct TimeRange {
   std::int64_t from = std::numeric_limits<std::int64_t>::min();
@@ -25,7 +29,8 @@ struct TimeRange {
 struct PageQuery {
   Order order = Order::descending;
   std::optional<Position> position = std::nullopt;  // the end of the previous page
-  std::int64_t max_rows = 0;
+  std::int64_t limit = 0;
+  std::int64_t max_visited = max_rows_visited;
 };
 
 // One index, and conditions on the columns before the time. Each combination of values gives an
@@ -36,39 +41,20 @@ struct AccessPath {
   TimeRange range;
   std::string condition;                       // begins with " AND " unless it is empty
   std::vector<std::vector<Value>> dimensions;  // the values of each ?
-  Sql filter;  // a further condition on its rows; begins with " AND " as well
+  Sql further;  // conditions on the rows that the streams visit; begins with " AND " as well
 
   std::size_t stream_count() const;
 };
 
-// Selects the rows of a path's streams with one SELECT, or with two after a position: SQLite
-// searches an index only by the first column of a row value comparison.
-class StreamSelect {
- public:
-  // `columns` begins with SELECT, `conditions` with AND. The path, columns and conditions must
-  // outlive this object.
-  StreamSelect(const AccessPath& path, const Sql& columns, const Sql& conditions, Order order,
-               bool is_behind_position);
+// The select list of the rows that a list visits: their position, and if there are conditions,
+// whether they meet them. `conditions` is empty or begins with " AND ".
+Sql select_candidate(const Index& index, const Sql& conditions);
+// Returns the current row of a query with this select list.
+Candidate candidate_of(db::Query& row);
 
-  const std::string& text() const { return text_; }
-  // Appends the values of the parameters; `position` is set if the rows come after a position.
-  void add_values(std::size_t stream, const std::optional<Position>& position,
-                  std::vector<Value>& out) const;
-
- private:
-  const AccessPath& path_;
-  const Sql& columns_;
-  const Sql& conditions_;
-  Order order_;
-  std::string text_;
-};
-
-// Returns the end of a statement that reads streams of an index. Its parameter is the maximum
-// number of rows.
-std::string order_and_limit(const Index& index, Order order);
-
-// Merges the positions of all streams of the paths; reads each stream with a small statement.
-Merge merge_streams(db::Connection& connection, std::vector<AccessPath> paths,
-                    const PageQuery& page);
+// Returns the rows of the streams of all paths in one order. Reads few streams with one statement,
+// and merges more streams, or streams that may overlap.
+Candidates read_streams(db::Connection& connection, std::vector<AccessPath> paths, bool may_overlap,
+                        const PageQuery& page);
 
 }  // namespace comptroller::store

@@ -27,7 +27,6 @@ class Operation(msgspec.Struct, frozen=True):
     errors: list[ErrorCase]
     body_envelope: str
     is_write: bool
-    is_bounded: bool
     is_list: bool
     request_source: str
     request: str

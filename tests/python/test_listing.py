@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from lines import NOUNS, at, fill, ids, key_of, refused
+from lines import NOUNS, at, claim, fill, group, ids, key_of, load, refused
 
 CREATED_NOUNS = ("identities", "controls", "orchestrations")
 each_noun = pytest.mark.parametrize("resource", NOUNS)
@@ -117,3 +117,58 @@ def test_crossed_bounds_give_an_empty_list(operator, resource):
     ):
         page = listed.list(**bounds)
         assert (page.items, page.next_page_cursor) == ([], "")
+
+
+VISITED = 5_000  # records at most, by one page
+
+
+@pytest.fixture(scope="module")
+def rarely_matching(shared_open_as):
+    """A client with one group, whose claims are on one chain except the oldest one."""
+    operator, payout_group = shared_open_as(), group(customer_id="rarely")
+    load(operator, "payout-groups", payout_group)
+    claims = [
+        claim(
+            payout_group_id=payout_group["id"],
+            customer_id="rarely",
+            blockchain="BASE" if number else "ETHEREUM",
+            created_at=at(number),
+        )
+        for number in range(VISITED + 2)
+    ]
+    load(operator, "claims", *claims)
+    filters = {"payout_group_id": payout_group["id"], "chain": "ETHEREUM"}
+    return shared_open_as(customer="rarely"), filters, claims[0]["id"]
+
+
+def test_a_page_ends_after_a_number_of_records_that_do_not_match(rarely_matching):
+    client, filters, oldest = rarely_matching
+    page = client.claims.list(**filters)
+    assert page.items == []
+    assert page.next_page_cursor
+    last = client.claims.list(**filters, page_cursor=page.next_page_cursor)
+    assert (ids(last), last.next_page_cursor) == ([oldest], "")
+    first = client.claims.list(**filters, order="ASC", limit=5)
+    assert ids(first) == [oldest]
+    assert first.next_page_cursor
+
+
+def test_all_records_are_read_over_pages_without_records(rarely_matching):
+    client, filters, oldest = rarely_matching
+    for order in ("ASC", "DESC"):
+        assert ids(client.claims.iter(**filters, order=order)) == [oldest]
+    streamed = client.claims.stream(columns=["id"], **filters).to_polars()
+    assert list(streamed["id"]) == [oldest]
+
+
+def test_a_client_does_not_visit_records_of_another_customer(rarely_matching, shared_open_as):
+    _, filters, _ = rarely_matching
+    other = shared_open_as(customer="other")
+    page = other.claims.list(payout_group_id=filters["payout_group_id"])
+    assert (page.items, page.next_page_cursor) == ([], "")
+
+
+def test_a_value_that_the_store_lacks_ends_a_list_at_once(rarely_matching):
+    client, filters, _ = rarely_matching
+    page = client.claims.list(**{**filters, "chain": "never"})
+    assert (page.items, page.next_page_cursor) == ([], "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from comptroller import decoding, operations
 from comptroller.errors import Unusable
-from comptroller.operations.pages import Page
+from comptroller.operations.pages import Page, walk_async
 from comptroller.records import Balance, Claim
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -147,6 +148,22 @@ def test_iter_fetches_a_page_when_it_is_needed() -> None:
         [*asked, ("page_cursor", "p2")],
         [*asked, ("page_cursor", "p3")],
     ]
+
+
+def test_iter_of_asyncio_reads_pages_without_items() -> None:
+    pages = {
+        "": Page(items=[], next_page_cursor="p2"),
+        "p2": Page(items=[balance(1)], next_page_cursor="p3"),
+        "p3": Page(items=[], next_page_cursor=""),
+    }
+
+    async def page_at(cursor: str) -> Page[Balance]:
+        return pages[cursor]
+
+    async def items() -> list[Balance]:
+        return [item async for item in walk_async(page_at)]
+
+    assert asyncio.run(items()) == [balance(1)]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "db/sqlite/connection.hpp"
 #include "model/error.hpp"
@@ -37,6 +38,7 @@ SqliteStatement::SqliteStatement(SqliteConnection& connection, std::string_view 
 }
 
 void SqliteStatement::bind(int index, const Value& value) {
+  if (std::exchange(has_stepped_, false)) sqlite3_reset(statement_.get());
   const auto size = static_cast<sqlite3_uint64>(value.bytes.size());
   // A null pointer would bind NULL instead of an empty text.
   const char* bytes = value.bytes.data() == nullptr ? "" : value.bytes.data();
@@ -66,6 +68,7 @@ void SqliteStatement::bind(std::string_view name, const Value& value) {
 }
 
 bool SqliteStatement::step() {
+  has_stepped_ = true;
   const int result = sqlite3_step(statement_.get());
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;
@@ -77,6 +80,7 @@ std::int64_t SqliteStatement::run() {
   }
   const std::int64_t changes = sqlite3_changes64(connection_.handle());
   sqlite3_reset(statement_.get());
+  has_stepped_ = false;
   return changes;
 }
 
@@ -109,6 +113,7 @@ void SqliteStatement::reset() {
   // The result repeats the failure of the last step, which has already been thrown.
   sqlite3_reset(statement_.get());
   sqlite3_clear_bindings(statement_.get());
+  has_stepped_ = false;
   Statement::reset();
 }
 

@@ -44,6 +44,7 @@ class SqliteStatement final : public Statement {
  private:
   SqliteConnection& connection_;
   std::unique_ptr<sqlite3_stmt, Release<sqlite3_finalize>> statement_;
+  bool has_stepped_ = false;  // since the last reset
   std::uint64_t last_use_ = 0;
 };
 

@@ -139,6 +139,10 @@ std::optional<RecordReader> RecordReader::make(SqliteConnection& connection, Pag
   reader.root_ = shape->root;
   reader.key_column_ = shape->key;
   for (const std::string_view name : columns) {
+    if (name.starts_with("NULL AS ")) {
+      reader.columns_.push_back(no_column);
+      continue;
+    }
     const auto column = shape->find(name);
     if (!column) return std::nullopt;
     reader.columns_.push_back(*column);
@@ -195,6 +199,7 @@ void RecordReader::read_header() {
 Value RecordReader::column(int index) const {
   const std::size_t column = columns_[static_cast<std::size_t>(index)];
   if (column == key_column_) return Value::of(key_);
+  if (column == no_column) return Value::null();
   const Place& place = places_[column];
   const std::string_view bytes(record_.data() + place.offset, place.size);
   if (place.type >= 12) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -117,7 +118,8 @@ class RecordReader {
   Pages& pages_;
   std::uint32_t root_ = 0;
   std::size_t key_column_ = 0;
-  std::vector<std::size_t> columns_;  // positions in the table
+  static constexpr std::size_t no_column = std::numeric_limits<std::size_t>::max();  // is NULL
+  std::vector<std::size_t> columns_;  // positions in the table, or no_column
   std::vector<Place> places_;         // of the columns up to the last one chosen
   std::int64_t key_ = 0;
   std::string_view record_;

@@ -4,8 +4,6 @@
 
 #include <doctest/doctest.h>
 
-#include <array>
-
 #include "db/folder.hpp"
 #include "service/maintenance.hpp"
 #include "store/brute_force.hpp"
@@ -19,21 +17,8 @@ constexpr int claims_of_large_group = 1'600;
 constexpr int claims_of_small_group = 9;
 
 struct Groups : ServiceFixture {
-  // One large group and several small ones, all of DE, and groups without claims in every
-  // jurisdiction. Lists merge the claims of each group of a jurisdiction up to 100 groups.
-  explicit Groups(int small_groups = 10, int large = claims_of_large_group,
-                  int empty_groups = 101) {
-    std::vector<PayoutGroup> empty;
-    for (int number = 0; number < 3 * empty_groups; ++number) {
-      PayoutGroup group;
-      group.id.value = generated_id(1000 + number);
-      group.created_at = group.updated_at = UpdatedAt{now};
-      group.jurisdiction =
-          Term{std::array{"DE", "FR", "NL"}.at(static_cast<std::size_t>(number % 3))};
-      customer_of(group) = "acme";
-      empty.push_back(group);
-    }
-    store_records(*this, empty);
+  // One large group and several small ones, all of DE.
+  explicit Groups(int small_groups = 10, int large = claims_of_large_group) {
     for (int group = 0; group <= small_groups; ++group) {
       groups.push_back(create_group(acme));
       load(group, group == 0 ? large : claims_of_small_group);
@@ -135,30 +120,104 @@ struct Groups : ServiceFixture {
 };
 
 TEST_CASE("lists by jurisdiction are correct before, during and after a change") {
-  for (const int empty_groups : {0, 101}) {
-    CAPTURE(empty_groups);
-    Groups fixture(10, claims_of_large_group, empty_groups);
-    fixture.check_lists();
-    fixture.change("FR");
-    CHECK(fixture.is_changing());
-    fixture.check_lists();
-    while (fixture.continue_change()) fixture.check_lists();
-    CHECK_FALSE(fixture.is_changing());
-    fixture.check_lists();
-  }
+  Groups fixture;
+  fixture.check_lists();
+  fixture.change("FR");
+  CHECK(fixture.is_changing());
+  fixture.check_lists();
+  while (fixture.continue_change()) fixture.check_lists();
+  CHECK_FALSE(fixture.is_changing());
+  fixture.check_lists();
 }
 
-TEST_CASE("a page ends, with a cursor, where many claims left the jurisdiction") {
-  Groups fixture;
-  fixture.change("FR");
-  const service::Parameters of{{"jurisdiction", "DE"}};
-  service::Parameters first = of;
-  first.push_back({"limit", "1000"});
-  const Json page = fixture.call(fixture.acme, "claims.list", first);
-  const std::size_t all = 10 * claims_of_small_group;
-  CHECK(page.size("/items") < all);
-  CHECK_FALSE(page.at("/next_page_cursor").empty());
-  CHECK(ids_of_all_pages(fixture, fixture.acme, "claims.list", of, 1000, "id").size() == all);
+// Many groups with few claims each, some of them in transition between any jurisdictions.
+struct ManyGroups : ServiceFixture {
+  Dice dice{11};
+  std::vector<PayoutGroup> groups;
+  std::vector<Claim> claims;
+
+  ManyGroups() {
+    for (int i = 0; i < 40; ++i) {
+      PayoutGroup& group = groups.emplace_back();
+      group.id.value = generated_id(1000 + i);
+      customer_of(group) = customers[static_cast<std::size_t>(i) % 2];
+      group.created_at = group.updated_at = UpdatedAt{now};
+      group.jurisdiction = Term{dice.pick(jurisdictions)};
+    }
+    for (int i = 0; i < 200; ++i) {
+      const PayoutGroup& group = dice.pick(groups);
+      Claim& claim = claims.emplace_back();
+      claim.id = Id{std::to_string(i)};
+      claim.payout_group_id.value = group.id.value;
+      customer_of(claim) = customer_of(group);
+      claim.claim_type = Word{"CLAIM_ALL"};
+      claim.amount = NonNegativeAmount{"1"};
+      claim.onchain_status = static_cast<ClaimStatus>(dice.below(4));
+      claim.created_at = dice.instant();
+      claim.updated_at = UpdatedAt{claim.created_at};
+    }
+    store_records(*this, groups);
+    store_records(*this, claims);
+  }
+
+  // Begins the transition of a group, as of a group with many claims.
+  void begin_change(PayoutGroup& group) {
+    group.jurisdiction = Term{dice.pick(jurisdictions)};
+    service.database()->write([&](db::Connection& connection) {
+      connection.query("UPDATE payout_groups SET jurisdiction = $jurisdiction WHERE id = $group")
+          .bind("$jurisdiction", Value::of(connection.symbols().intern(group.jurisdiction->value)))
+          .bind("$group", Value::of(connection.symbols().intern(group.id.value)))
+          .run();
+      connection
+          .query(
+              "INSERT INTO jurisdiction_changes (group_id, created_at, claim_key)"
+              " VALUES ($group, -9223372036854775808, 0) ON CONFLICT DO NOTHING")
+          .bind("$group", Value::of(connection.symbols().intern(group.id.value)))
+          .run();
+    });
+  }
+
+  void check_lists() {
+    for (const Caller& caller : callers(*this)) {
+      for (const std::string& wanted : jurisdictions) {
+        Filter<Claim> filter;
+        filter.condition("jurisdiction", wanted, [this, wanted](const Claim& claim) {
+          const auto group = std::ranges::find(groups, claim.payout_group_id, &PayoutGroup::id);
+          return group->jurisdiction == Term{wanted};
+        });
+        if (dice.chance(30)) {
+          filter.among("statuses", {"PENDING", "FAILED"},
+                       [](const Claim& claim) { return text_of(claim.onchain_status); });
+        }
+        if (dice.chance(20)) {
+          filter.among("payout_group_id", {dice.pick(groups).id.value},
+                       [](const Claim& claim) { return text_of(claim.payout_group_id); });
+        }
+        check_filter<Claim>(*this, "claims.list", claims, filter, caller, {2, 7, 1000});
+      }
+    }
+  }
+
+  const std::vector<std::string> jurisdictions{"DE", "FR", "NL"};
+};
+
+TEST_CASE_FIXTURE(ManyGroups,
+                  "lists by jurisdiction are correct while any number of groups change") {
+  std::size_t changed = 0;
+  for (const std::size_t count : {1U, 5U, 16U, 17U, 40U}) {
+    CAPTURE(count);
+    for (; changed < count; ++changed) begin_change(groups[changed]);
+    begin_change(groups[dice.below(changed)]);
+    check_lists();
+  }
+  while (true) {
+    bool is_more = false;
+    service.database()->write(
+        [&](db::Connection& connection) { is_more = continue_jurisdiction_changes(connection); });
+    if (!is_more) break;
+  }
+  check_lists();
+  CHECK(Json(check(service, provider)).at("/findings") == "[]");
 }
 
 TEST_CASE("a page does not pass claims of groups in transition between other jurisdictions") {
@@ -185,7 +244,7 @@ TEST_CASE("a change and each of its parts write a bounded number of rows") {
 }
 
 TEST_CASE("a group with few claims has changed when its write ends") {
-  Groups fixture(1, 5, 0);
+  Groups fixture(1, 5);
   CHECK(fixture.change("FR") == 7);
   CHECK_FALSE(fixture.is_changing());
 }

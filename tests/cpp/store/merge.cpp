@@ -32,18 +32,21 @@ TEST_CASE("a merge gives the sorted positions of all streams without duplicates"
     std::int64_t read = 0;
     Merge merge(order, streams.size(),
                 [&](std::size_t number, const std::optional<Position>& after, std::int64_t limit,
-                    std::vector<Position>& out) {
+                    std::vector<Candidate>& out) {
                   for (const Position& position : streams[number]) {
                     if (after && !before(*after, position)) continue;
                     if (limit-- == 0) break;
-                    out.push_back(position);
+                    out.push_back({position, position.key % 2 == 0});
                     ++read;
                   }
                 });
     std::vector<Position> expected(all.begin(), all.end());
     std::ranges::sort(expected, before);
     std::vector<Position> merged;
-    while (const auto position = merge.next()) merged.push_back(*position);
+    while (const auto row = merge.next()) {
+      CHECK(row->matches == (row->position.key % 2 == 0));
+      merged.push_back(row->position);
+    }
     CHECK(merged == expected);
   }
 }
@@ -53,14 +56,14 @@ TEST_CASE("a merge reads about as many rows as it returns") {
   std::int64_t read = 0;
   Merge merge(Order::ascending, 100,
               [&](std::size_t number, const std::optional<Position>& after, std::int64_t limit,
-                  std::vector<Position>& out) {
+                  std::vector<Candidate>& out) {
                 std::int64_t next =
                     after ? after->created_at + 100 : static_cast<std::int64_t>(number);
                 for (; limit > 0 && next < length * 100; --limit, next += 100, ++read) {
-                  out.push_back({next, next});
+                  out.push_back({{next, next}});
                 }
               });
-  for (std::int64_t place = 0; place < 1000; ++place) CHECK(merge.next()->key == place);
+  for (std::int64_t place = 0; place < 1000; ++place) CHECK(merge.next()->position.key == place);
   CHECK(read <= 100 + 2 * 1000 + 100);
 }
 
