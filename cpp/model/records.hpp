@@ -1,7 +1,7 @@
-// The records of the service (specification 2). Each ends with its field table. A member that is
-// not std::optional is always set. The name of a field is its JSON key, column, Arrow field and
-// Python attribute. A record that can be loaded and listed names its table; the table's name is
-// also the name of the resource. `doc` describes the record in the API description.
+// The records of the service (specification 2). A member that is not std::optional is always set.
+// The name of a field is its JSON key, column, Arrow field and Python attribute. A record that can
+// be loaded and listed names its table; the table's name is also the name of the resource. Error
+// messages call a record `singular`.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace comptroller {
 
 // Specification 2.1.
 struct Control {
-  static constexpr std::string_view table = "controls";
+  static constexpr std::string_view table = "controls", singular = "control";
   RECORD(Control, "A restriction on an identity. It is active until it is deleted.");
   FIELD(Id, id, "identifies the control");
   FIELD(ControlType, type, "what the identity may no longer do");
@@ -148,7 +148,7 @@ struct Destination {
 
 // Specification 2.2.
 struct Orchestration {
-  static constexpr std::string_view table = "orchestrations";
+  static constexpr std::string_view table = "orchestrations", singular = "orchestration";
   RECORD(Orchestration, "A movement of value from a source to a destination.");
   FIELD(Id, id, "identifies the orchestration");
   FIELD(std::optional<Id>, profile_id, "the profile it belongs to");
@@ -175,7 +175,7 @@ struct Orchestration {
 
 // Specification 2.3.
 struct PayoutGroup {
-  static constexpr std::string_view table = "payout_groups";
+  static constexpr std::string_view table = "payout_groups", singular = "payout group";
   RECORD(PayoutGroup, "Reward addresses that are paid out together.");
   FIELD(GroupId, id, "identifies the group, a UUID");
   FIELD(Ledger, ledger, "the ledger it is paid on");
@@ -201,7 +201,7 @@ struct PayoutGroup {
 
 // Specification 2.4.
 struct RewardAddress {
-  static constexpr std::string_view table = "reward_addresses";
+  static constexpr std::string_view table = "reward_addresses", singular = "reward address";
   RECORD(RewardAddress, "A monitored address whose rewards are attributed to a payout group.");
   FIELD(Uuid, id, "identifies the address, a UUID");
   FIELD(Ledger, ledger, "the ledger of the address");
@@ -219,7 +219,7 @@ struct RewardAddress {
 
 // Specification 2.5.
 struct Claim {
-  static constexpr std::string_view table = "claims";
+  static constexpr std::string_view table = "claims", singular = "claim";
   RECORD(Claim, "A transaction that claims a payout group's rewards.");
   FIELD(Id, id, "identifies the claim");
   FIELD(GroupId, payout_group_id, "the group it claims for");

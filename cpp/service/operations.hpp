@@ -1,6 +1,7 @@
 // The operations by name (specification 4).
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -57,7 +58,7 @@ struct Operation {
   FIELD(RequestSource, request_source);
   FIELD(std::string_view, request);  // the type name of its request
   FIELD(std::string_view, answer);   // the type name of its answer, or of the items of a page
-  Prepare* prepare = nullptr;
+  std::function<Prepare> prepare = {};
   IsShortPage* is_short_page = nullptr;  // of a list
 };
 
