@@ -146,7 +146,7 @@ std::int64_t Layout::append(Builder& batch, db::Query& query, db::Connection& co
 // Reads the active controls of all identities with one statement.
 std::int64_t Layout::append_identities(Builder& batch, db::Query& query, db::Connection& connection,
                                        std::int64_t max_rows) const {
-  constexpr int key_column = static_cast<int>(StoredIdentity::fields::count);
+  constexpr int key_column = static_cast<int>(field_count<StoredIdentity>);
   std::vector<StoredIdentity> identities;
   std::vector<std::int64_t> keys;
   while (std::cmp_less(keys.size(), max_rows) && query.step()) {

@@ -154,10 +154,7 @@ std::optional<Lane::Ticket> Lane::submit(service::Service& service, service::Def
   if (!accepted) return std::nullopt;
   // Allocates before the write is queued: a failure after it would make the application queue it
   // again.
-  writes_.reserve(writes_.size() + 1);
-  std::unordered_map<Ticket, Accepted> one;
-  one.emplace(0, std::move(*accepted));
-  auto node = one.extract(0);
+  auto node = writes_.extract(writes_.emplace(0, std::move(*accepted)).first);
   const Accepted& kept = node.mapped();
   try {
     node.key() = writes.submit(service, kept.caller->principal, kept.call);

@@ -18,12 +18,12 @@ class RecordReader {
 
   template <Record R>
   void read(const simdjson::dom::object& object, R& record) {
-    std::bitset<R::fields::count> seen;
+    std::bitset<field_count<R>> seen;
     std::vector<std::string_view> unknown;
     std::size_t expected = 0;  // members are usually in the order of the table
     for (const auto& [key, value] : object) {
       const std::size_t position = find<R>(key, expected);
-      if (position == R::fields::count || (is_given(key) && !options_.may_repeat)) {
+      if (position == field_count<R> || (is_given(key) && !options_.may_repeat)) {
         read_unknown<R>(key, value);
         unknown.push_back(key);
         continue;
@@ -157,7 +157,7 @@ class RecordReader {
 
   // Sets default values of omitted members; rejects the record if an omitted member is required.
   template <Record R>
-  void fill_defaults(const std::bitset<R::fields::count>& seen, R& record) {
+  void fill_defaults(const std::bitset<field_count<R>>& seen, R& record) {
     for_each_indexed_field<R>([&]<class F, std::size_t I>() {
       using T = typename F::Type;
       if (seen[I]) return;

@@ -66,7 +66,7 @@ class RowFormatter {
  private:
   // `append` appends a row and returns the size of the text.
   std::int64_t format(db::Query& rows, auto append) {
-    constexpr int key = R::fields::count;
+    constexpr int key = field_count<R>;
     std::int64_t count = 0;
     while (rows.step()) {
       ++count;

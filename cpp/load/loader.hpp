@@ -32,29 +32,25 @@ struct LoadOptions {
 };
 
 struct Rejection {
-  std::uint64_t number = 0;  // of the line among all lines of the load, from 1
-  std::uint64_t line = 0;    // in its file, from 1
-  std::string code;
-  std::string message;
-
-  using fields = Members<&Rejection::line, &Rejection::code, &Rejection::message>;
+  RECORD(Rejection);
+  std::uint64_t number = 0;    // of the line among all lines of the load, from 1
+  FIELD(std::uint64_t, line);  // in its file, from 1
+  FIELD(std::string, code);
+  FIELD(std::string, message);
 };
 
 // read = inserted + updated + unchanged + rejected + blank.
 struct Result {
-  bool committed = false;
-  std::uint64_t read = 0;
-  std::uint64_t inserted = 0;
-  std::uint64_t updated = 0;
-  std::uint64_t unchanged = 0;
-  std::uint64_t rejected = 0;
-  std::uint64_t blank = 0;
-  json::UnknownMembers unknown_members;
-  std::vector<Rejection> rejections;  // the first 1,000
-
-  using fields = Members<&Result::committed, &Result::read, &Result::inserted, &Result::updated,
-                         &Result::unchanged, &Result::rejected, &Result::blank,
-                         &Result::unknown_members, &Result::rejections>;
+  RECORD(Result);
+  FIELD(bool, committed);
+  FIELD(std::uint64_t, read);
+  FIELD(std::uint64_t, inserted);
+  FIELD(std::uint64_t, updated);
+  FIELD(std::uint64_t, unchanged);
+  FIELD(std::uint64_t, rejected);
+  FIELD(std::uint64_t, blank);
+  FIELD(json::UnknownMembers, unknown_members);
+  FIELD(std::vector<Rejection>, rejections);  // the first 1,000
 };
 
 // Reads the input to its end. Invalid lines are rejections in the result, not exceptions. Throws

@@ -46,11 +46,10 @@ enum class Code : std::uint8_t {
 };
 
 struct Problem {
-  std::string_view code;
-  int status;
-  std::string_view title;
-
-  using fields = Members<&Problem::code, &Problem::status, &Problem::title>;
+  RECORD(Problem);
+  FIELD(std::string_view, code);
+  FIELD(int, status);
+  FIELD(std::string_view, title);
 };
 
 // One row per code, in the order of Code.

@@ -44,48 +44,55 @@ inline constexpr Index sparse_of_customer{of_customer<Column>.columns,
 // the closed set.
 template <Literal Column, class T, const Index& By = of_customer<Column>>
 struct Equals {
+  using Filter = Equals;
+  static constexpr std::size_t ranges = 1;
   static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
 };
 
 // Selects rows that match at least one of the filters.
 template <class... F>
-struct AnyOf {};
+struct AnyOf {
+  using Filter = AnyOf;
+  static constexpr std::size_t ranges = (F::ranges + ...);
+};
 
-// Selects rows whose text column begins with the value.
+// Selects rows whose text column begins with the value. A list reads by time if many rows share the
+// prefix.
 template <Literal Column, const Index& By = of_customer<Column>>
 struct BeginsWith {
+  using Filter = BeginsWith;
+  static constexpr std::size_t ranges = 0;
   static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
 };
 
 // Selects rows created before, at or after the value: a range of the last column of every index.
 enum class Bound { before, until, at, from, after };
 template <Bound B>
-struct Created {};
+struct Created {
+  using Filter = Created;
+};
 
 // A condition that no index serves, added by the repository. It is applied to the rows that another
 // index finds, so a page may visit many rows that do not match (store/streams.hpp: max_rows_visited).
-struct Narrows {};
+struct Narrows {
+  using Filter = Narrows;
+  static constexpr std::size_t ranges = 0;
+};
 
 // A condition on the next column of every index of the list, added by the repository.
-struct Continues : Narrows {};
+struct Continues : Narrows {
+  using Filter = Continues;
+  static constexpr std::size_t ranges = 1;
+};
 
 // The number of index ranges, each in the order of the list, that one value of a filter adds to a
 // page. 0: the filter only narrows the rows found by other filters or by time, so a page may visit
 // many rows that do not match. nullopt: the filter costs nothing, or the field is not a filter.
 template <class F>
 inline constexpr std::optional<std::size_t> ranges_a_value;
-template <Literal Column, class T, const Index& By>
-inline constexpr std::optional<std::size_t> ranges_a_value<Equals<Column, T, By>> = 1;
-template <class... F>
-inline constexpr std::optional<std::size_t> ranges_a_value<AnyOf<F...>> =
-    (*ranges_a_value<F> + ...);
-template <>
-inline constexpr std::optional<std::size_t> ranges_a_value<Continues> = 1;
-template <>
-inline constexpr std::optional<std::size_t> ranges_a_value<Narrows> = 0;
-// A list reads by time if many rows share the prefix.
-template <Literal Column, const Index& By>
-inline constexpr std::optional<std::size_t> ranges_a_value<BeginsWith<Column, By>> = 0;
+template <class F>
+  requires requires { F::ranges; }
+inline constexpr std::optional<std::size_t> ranges_a_value<F> = F::ranges;
 
 // The type of a column that holds the key of the row of R with the given id.
 template <class R>

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <mutex>
+#include <utility>
 
 #include "model/error.hpp"
 #include "service/operations.hpp"
@@ -47,19 +48,11 @@ class Signal {
 
 }  // namespace
 
+// A write moves from one list to the other when it ends, which allocates nothing.
 struct DeferredWrites::State {
-  // Allocates nothing: `ended` has space for every queued write.
-  void end(Ticket ticket, PendingWrite& write, const std::exception_ptr& failure) noexcept {
-    write.end();
-    const std::lock_guard guard(mutex);
-    ended.push_back({ticket, std::move(write.answer()), failure});
-    --queued;
-    if (ended.size() == 1) signal.set();
-  }
-
   std::mutex mutex;
-  std::vector<Completed> ended;
-  std::size_t queued = 0;
+  std::list<Completed> queued;
+  std::list<Completed> ended;
   Ticket last = 0;
   Signal signal;
 };
@@ -70,23 +63,24 @@ DeferredWrites::Ticket DeferredWrites::submit(Service& service, const Principal&
                                               const Call& call) {
   const auto write =
       std::make_shared<PendingWrite>(service, principal, service.admit(principal, call), call);
-  Ticket ticket = 0;
-  {
-    const std::lock_guard guard(state_->mutex);
-    ticket = ++state_->last;
-    const std::size_t most = state_->ended.size() + state_->queued + 1;
-    if (state_->ended.capacity() < most) state_->ended.reserve(2 * most);
-    ++state_->queued;
-  }
+  std::unique_lock lock(state_->mutex);
+  const Ticket ticket = ++state_->last;
+  const auto queued = state_->queued.insert(state_->queued.end(), {ticket, {}, nullptr});
+  lock.unlock();
   try {
     service.database()->write_later(
         [write](db::Connection& connection) { write->run(connection); },
-        [state = state_, ticket, write](const std::exception_ptr& failure) {
-          state->end(ticket, *write, failure);
+        [state = state_, queued, write](const std::exception_ptr& failure) noexcept {
+          write->end();
+          const std::lock_guard guard(state->mutex);
+          queued->answer = std::move(write->answer());
+          queued->failure = failure;
+          state->ended.splice(state->ended.end(), state->queued, queued);
+          if (state->ended.size() == 1) state->signal.set();
         });
   } catch (...) {
-    const std::lock_guard guard(state_->mutex);
-    --state_->queued;
+    lock.lock();
+    state_->queued.erase(queued);
     throw;
   }
   return ticket;
@@ -96,13 +90,10 @@ int DeferredWrites::descriptor() const {
   return state_->signal.descriptor();
 }
 
-std::vector<DeferredWrites::Completed> DeferredWrites::take() {
-  std::vector<Completed> completed;
+std::list<DeferredWrites::Completed> DeferredWrites::take() {
   const std::lock_guard guard(state_->mutex);
-  completed.reserve(2 * state_->queued);
-  completed.swap(state_->ended);
-  if (!completed.empty()) state_->signal.clear();
-  return completed;
+  if (!state_->ended.empty()) state_->signal.clear();
+  return std::exchange(state_->ended, {});
 }
 
 }  // namespace comptroller::service

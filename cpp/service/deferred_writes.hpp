@@ -4,8 +4,8 @@
 
 #include <cstdint>
 #include <exception>
+#include <list>
 #include <memory>
-#include <vector>
 
 #include "service/service.hpp"
 
@@ -31,7 +31,7 @@ class DeferredWrites {
   // Becomes readable when writes complete, once for all writes of a commit.
   int descriptor() const;
   // Returns the writes that completed since the last call.
-  std::vector<Completed> take();
+  std::list<Completed> take();
 
  private:
   struct State;

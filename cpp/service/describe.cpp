@@ -21,54 +21,43 @@ using Named = std::vector<std::pair<std::string_view, T>>;
 using Flag = std::optional<bool>;
 
 struct FieldDescription {
-  std::string type;
-  bool required = false;
-  std::optional<std::size_t> min_length;
-  std::optional<std::size_t> max_length;
-  std::optional<std::size_t> index_ranges;  // of a list's filter: ranges_a_value
-  Flag may_be_negative;                     // of an amount
-  Flag is_derived;                          // computed from other records
-  Flag is_completed;                        // always shown, but input may omit it
-  Flag is_operators;                        // shown to the operator only
-  Flag is_deprecated;
-  std::optional<std::string_view> alias_of;
-  std::string_view doc;
-
-  using fields = Members<&FieldDescription::type, &FieldDescription::required,
-                         &FieldDescription::min_length, &FieldDescription::max_length,
-                         &FieldDescription::index_ranges, &FieldDescription::may_be_negative,
-                         &FieldDescription::is_derived, &FieldDescription::is_completed,
-                         &FieldDescription::is_operators, &FieldDescription::is_deprecated,
-                         &FieldDescription::alias_of, &FieldDescription::doc>;
+  RECORD(FieldDescription);
+  FIELD(std::string, type);
+  FIELD(bool, required);
+  FIELD(std::optional<std::size_t>, min_length);
+  FIELD(std::optional<std::size_t>, max_length);
+  FIELD(std::optional<std::size_t>, index_ranges);  // of a list's filter: ranges_a_value
+  FIELD(Flag, may_be_negative);                     // of an amount
+  FIELD(Flag, is_derived);                          // computed from other records
+  FIELD(Flag, is_completed);                        // always shown, but input may omit it
+  FIELD(Flag, is_operators);                        // shown to the operator only
+  FIELD(Flag, is_deprecated);
+  FIELD(std::optional<std::string_view>, alias_of);
+  FIELD(std::string_view, doc);
 };
 
 struct RecordDescription {
-  std::string_view doc;
-  Named<FieldDescription> members;
-
-  using fields = Members<&RecordDescription::doc, &RecordDescription::members>;
+  RECORD(RecordDescription);
+  FIELD(std::string_view, doc);
+  FIELD(Named<FieldDescription>, members);
 };
 
 // A resource of the service. Its name is also that of loads, exports and streams of its records.
 struct Resource {
-  std::string_view name;
-  std::string_view record;
-
-  using fields = Members<&Resource::name, &Resource::record>;
+  RECORD(Resource);
+  FIELD(std::string_view, name);
+  FIELD(std::string_view, record);
 };
 
 struct Description {
-  std::vector<Resource> resources;
-  Named<RecordDescription> records;
-  Named<RecordDescription> requests;
-  Named<Named<std::string_view>> enums;
-  std::span<const Operation> operations;
-  std::span<const Problem> problems;
-  Named<std::string_view> scopes;
-
-  using fields = Members<&Description::resources, &Description::records, &Description::requests,
-                         &Description::enums, &Description::operations, &Description::problems,
-                         &Description::scopes>;
+  RECORD(Description);
+  FIELD(std::vector<Resource>, resources);
+  FIELD(Named<RecordDescription>, records);
+  FIELD(Named<RecordDescription>, requests);
+  FIELD(Named<Named<std::string_view>>, enums);
+  FIELD(std::span<const Operation>, operations);
+  FIELD(std::span<const Problem>, problems);
+  FIELD(Named<std::string_view>, scopes);
 };
 
 Flag flag(bool is_true) {
@@ -101,7 +90,7 @@ FieldDescription describe_field() {
 template <Record R, Use use>
 RecordDescription describe_record() {
   RecordDescription record;
-  if constexpr (requires { R::doc; }) record.doc = R::doc;
+  record.doc = R::meaning;
   for_each_field<R>(
       [&]<class F>() { record.members.emplace_back(F::name, describe_field<F, use>()); });
   return record;

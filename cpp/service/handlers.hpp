@@ -29,6 +29,7 @@ struct Context {
 // A list's answer as JSON: {"items": [...], "next_page_cursor": "..."}, the items being R.
 template <Record R>
 struct PageOf {
+  using ThisRecord = R;
   std::string json;
 };
 
@@ -37,26 +38,12 @@ inline Error not_found(std::string_view what, std::string_view id) {
   return {Code::not_found, "there is no " + std::string(what) + " " + std::string(id)};
 }
 
-// The name of a record in error messages.
-template <Record R>
-inline constexpr std::string_view record_name;
-template <>
-inline constexpr std::string_view record_name<Control> = "control";
-template <>
-inline constexpr std::string_view record_name<Orchestration> = "orchestration";
-template <>
-inline constexpr std::string_view record_name<PayoutGroup> = "payout group";
-template <>
-inline constexpr std::string_view record_name<RewardAddress> = "reward address";
-template <>
-inline constexpr std::string_view record_name<Claim> = "claim";
-
 // Returns the record with this id; throws not_found if the principal may not see it.
 template <Record R>
 store::Stored<R> require(Context& context, std::string_view id) {
   auto stored = store::find<R>(context.connection, id);
   if (!stored || !can_see(context.principal, customer_of(stored->record))) {
-    throw not_found(record_name<R>, id);
+    throw not_found(R::singular, id);
   }
   return *std::move(stored);
 }
@@ -71,36 +58,33 @@ std::optional<std::string> shown_customer(const Principal& principal, const Requ
   }
 }
 
-// The rows of a list, for its pages and scans. Balances are as of `now` unless the request names
-// another time.
-template <Record Request>
+// The rows of a list of R, for its pages and scans. Balances are as of `now` unless the request
+// names another time.
+template <Record R, Record Request>
 store::Listing listing_of(db::Connection& connection, Request request,
                           const std::optional<std::string>& customer, Timestamp now,
                           Purpose purpose) {
   canonicalise_addresses(request);
-  if constexpr (std::same_as<Request, ListBalances>) {
-    return store::make_listing<Balance>(connection, request, {});
-  } else {
-    store::Ownership ownership = store::ownership(connection, customer);
-    if constexpr (std::same_as<Request, ListIdentities>) {
-      auto listing = store::make_listing<StoredIdentity>(connection, request, std::move(ownership));
-      if (purpose == Purpose::reload) listing.filter({"implied <> 1", {}});  // Provenance::implied
-      return listing;
-    } else if constexpr (std::same_as<Request, ListControls>) {
-      return store::controls_listing(connection, request, std::move(ownership));
-    } else if constexpr (std::same_as<Request, ListOrchestrations>) {
-      return store::make_listing<Orchestration>(connection, request, std::move(ownership));
-    } else if constexpr (std::same_as<Request, ListPayoutGroups>) {
-      return store::make_listing<PayoutGroup>(connection, request, std::move(ownership));
-    } else if constexpr (std::same_as<Request, ListClaims>) {
-      return store::claims_listing(connection, request, std::move(ownership));
-    } else {
-      std::optional<Timestamp> balance_at;
-      if (purpose == Purpose::analysis && request.include_balance.value_or(false)) {
-        balance_at = request.balance_timestamp.value_or(now);
-      }
-      return store::reward_addresses_listing(connection, request, balance_at, std::move(ownership));
+  store::Ownership ownership;
+  if constexpr (std::derived_from<Request, OfCustomer>) {
+    ownership = store::ownership(connection, customer);
+  }
+  if constexpr (std::same_as<R, Control>) {
+    return store::controls_listing(connection, request, std::move(ownership));
+  } else if constexpr (std::same_as<R, Claim>) {
+    return store::claims_listing(connection, request, std::move(ownership));
+  } else if constexpr (std::same_as<R, RewardAddress>) {
+    std::optional<Timestamp> balance_at;
+    if (purpose == Purpose::analysis && request.include_balance.value_or(false)) {
+      balance_at = request.balance_timestamp.value_or(now);
     }
+    return store::reward_addresses_listing(connection, request, balance_at, std::move(ownership));
+  } else {
+    auto listing = store::make_listing<R>(connection, request, std::move(ownership));
+    if (std::same_as<R, StoredIdentity> && purpose == Purpose::reload) {
+      listing.filter({"implied <> 1", {}});  // Provenance::implied
+    }
+    return listing;
   }
 }
 
@@ -126,7 +110,7 @@ std::string describe_list(const Context& context, Request filters) {
 inline constexpr std::size_t usual_item_bytes = 800;
 
 // Answers a page. `append(answer, rows)` appends its rows as the member "items".
-template <Record Request, class AppendItems>
+template <Record R, Record Request, class AppendItems>
 std::string answer_page(Context& context, const Request& request, const AppendItems& append) {
   const std::string list = describe_list(context, request);
   const std::int64_t limit = request.limit.value_or(PageLimit{}).value;
@@ -135,8 +119,8 @@ std::string answer_page(Context& context, const Request& request, const AppendIt
     page.position = open_cursor(context.secret, list, request.page_cursor->value);
   }
   const store::Listing listing =
-      listing_of(context.connection, request, shown_customer(context.principal, request),
-                 context.now, Purpose::analysis);
+      listing_of<R>(context.connection, request, shown_customer(context.principal, request),
+                    context.now, Purpose::analysis);
   store::PageRows rows = listing.run(page);
   std::string answer;
   answer.reserve(static_cast<std::size_t>(limit) * usual_item_bytes);
@@ -160,7 +144,7 @@ PageOf<R> list(Context& context, const Request& request) {
     store::append_items<R>(answer, rows, context.connection.symbols(),
                            audience_of(context.principal));
   };
-  return {answer_page(context, request, append)};
+  return {answer_page<R>(context, request, append)};
 }
 
 // Stores one record with the rules of a load.
@@ -177,34 +161,5 @@ R put(Context& context, const R& request) {
   ingest(context, request);
   return require<R>(context, request.id.value).record;
 }
-
-// Saves and returns the new state of a stored record.
-Claim save(Context& context, const store::Stored<Claim>& before, Claim after);
-PayoutGroup save(Context& context, const store::Stored<PayoutGroup>& before, PayoutGroup after);
-
-// Saves the state that a rule derives from the stored record and the request.
-template <Record R, Record Request, R (*rule)(R, const Request&, Timestamp)>
-R change(Context& context, const Request& request) {
-  const auto stored = require<R>(context, request.id.value);
-  return save(context, stored, rule(stored.record, request, context.now));
-}
-
-Identity get_identity(Context& context, const ById& request);
-PageOf<Identity> list_identities(Context& context, const ListIdentities& request);
-Identity update_identity(Context& context, const UpdateIdentity& request);
-Identity put_identity(Context& context, const PutIdentity& request);
-Permission permits(Context& context, const PermitsAction& request);
-
-Control create_control(Context& context, const CreateControl& request);
-Control delete_control(Context& context, const DeleteControl& request);
-
-PayoutGroup create_payout_group(Context& context, const CreatePayoutGroup& request);
-PayoutGroup observe_payout_group(Context& context, const ObservePayoutGroup& request);
-
-RewardAddress create_reward_address(Context& context, const CreateRewardAddress& request);
-RewardAddress update_reward_address(Context& context, const UpdateRewardAddress& request);
-RewardAddress observe_reward_address(Context& context, const ObserveRewardAddress& request);
-
-Balance record_balance(Context& context, const Balance& request);
 
 }  // namespace comptroller::service

@@ -2,7 +2,7 @@
 #include "store/identities.hpp"
 
 #include "rules/changes.hpp"
-#include "service/handlers.hpp"
+#include "service/operation_rows.hpp"
 
 namespace comptroller::service {
 
@@ -33,8 +33,6 @@ bool write_flags(Context& context, const store::StoredIdentityRow& row, const Le
   return !change.is_empty();
 }
 
-}  // namespace
-
 Identity get_identity(Context& context, const ById& request) {
   return show(context, require_identity(context, request.id));
 }
@@ -58,7 +56,7 @@ PageOf<Identity> list_identities(Context& context, const ListIdentities& request
     }
     answer += ']';
   };
-  return {answer_page(context, request, append)};
+  return {answer_page<StoredIdentity>(context, request, append)};
 }
 
 Identity update_identity(Context& context, const UpdateIdentity& request) {
@@ -137,6 +135,65 @@ Control delete_control(Context& context, const DeleteControl& request) {
       rules::delete_control(stored.record, request.reason, context.principal, context.now);
   store::update_control(context.connection, deleted);
   return deleted;
+}
+
+}  // namespace
+
+std::vector<Operation> identity_operations() {
+  using enum RequestSource;
+  using enum Code;
+  const Endpoints identities{"identities", "/identity/identities", versioned(),
+                             "identity:read_identity", "identity:write_identity"};
+  const Endpoints controls{"controls", "/identity/controls", versioned(),
+                           "identity:read_identity_control", "identity:write_identity_control"};
+  Endpoints controls_of_all = controls;  // the operator writes them below a prefix of its own
+  controls_of_all.prefixes.emplace_back(operator_prefix);
+  return {
+      read(identities, &get_identity, {"get", "Returns one identity with its active controls."}),
+      read(identities, &list_identities, {"list", "Lists identities with their active controls."}),
+      write<id_and_body>(
+          identities, &update_identity,
+          {.name = "update",
+           .summary = "Sets the metadata or the deprecated booleans of an identity.",
+           .route = "PUT /{id}",
+           .details = "Omitted members keep their values.",
+           .errors =
+               {{control_not_overridable, "a client set admin_disabled"},
+                {already_exists,
+                 "a control of that type and setter with another is_overridable is active"}}}),
+      operator_only<body>(
+          identities, &put_identity,
+          {.name = "put",
+           .summary = "Creates an identity, or sets the given members of an existing one.",
+           .route = "PUT",
+           .errors = {{already_exists,
+                       "the identity belongs to another customer, or a control of that type "
+                       "and setter with another is_overridable is active"}}}),
+      read(identities, &permits,
+           {"permits", "Returns whether the active controls permit an action.",
+            "GET /{id}/permits"}),
+      read(controls, &get<Control>, {"get", "Returns one control, active or deleted."}),
+      read(controls, &list<Control, ListControls>,
+           {"list", "Lists controls, by default only active controls."}),
+      write<body>(
+          controls_of_all, &create_control,
+          {.name = "create",
+           .summary = "Creates a control, which restricts an identity.",
+           .route = "POST",
+           .details = "Clients can delete a control that a client created.",
+           .errors = {{control_type_not_permitted, "a client set FROZEN"},
+                      {not_found, "the identity does not exist"},
+                      {already_exists,
+                       "a control of this type and setter is active; `existing` is its id"}}}),
+      write<either>(
+          controls_of_all, &delete_control,
+          {.name = "delete",
+           .summary = "Deletes a control, and returns it with deleted_at.",
+           .route = "DELETE",
+           .errors = {{not_found, "the control does not exist, or it belongs to another identity"},
+                      {control_not_overridable, "a client may not delete this control"},
+                      {already_deleted, "the control is already deleted"}}}),
+  };
 }
 
 }  // namespace comptroller::service

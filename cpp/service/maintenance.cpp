@@ -10,15 +10,14 @@ namespace comptroller::service {
 
 namespace {
 
+using Sizes = std::vector<std::pair<std::string_view, std::int64_t>>;
 struct Soundness {
-  bool ok = false;
-  std::vector<store::Finding> findings;
-  std::string engine;
-  std::vector<std::string> copies;
-  std::vector<std::pair<std::string_view, std::int64_t>> rows;
-
-  using fields = Members<&Soundness::ok, &Soundness::findings, &Soundness::engine,
-                         &Soundness::copies, &Soundness::rows>;
+  RECORD(Soundness);
+  FIELD(bool, ok);
+  FIELD(std::vector<store::Finding>, findings);
+  FIELD(std::string, engine);
+  FIELD(std::vector<std::string>, copies);
+  FIELD(Sizes, rows);
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "json/reader.hpp"
 #include "model/type_name.hpp"
@@ -89,47 +90,28 @@ Request read_request(const Call& call) {
   return request;
 }
 
-// The types of a handler's request and answer.
-template <class Handler>
-struct Signature;
-template <Record A, class R>
-struct Signature<A (*)(Context&, const R&)> {
-  using Answered = A;
-  using Request = R;
-  static constexpr bool is_page = false;
-};
-template <Record Item, class R>
-struct Signature<PageOf<Item> (*)(Context&, const R&)> {
-  using Answered = Item;
-  using Request = R;
-  static constexpr bool is_page = true;
-};
+// A handler of requests. A list answers a PageOf, other operations a record.
+template <class Answer, Record Request>
+using Handler = Answer (*)(Context&, const Request&);
 
-template <auto Handler>
-using RequestOf = typename Signature<decltype(Handler)>::Request;
-
-template <auto Handler, Record Request>
-std::string handle(Service& service, const Principal& principal, const Operation& operation,
-                   const Request& request, db::Connection& connection) {
-  Context context{
-      connection,           principal,      service.environment(),      service.secret(),
-      service.background(), operation.name, service.environment().now()};
-  auto answer = Handler(context, request);
-  if constexpr (Signature<decltype(Handler)>::is_page) {
-    return std::move(answer.json);
-  } else {
-    return json::to_text(answer, audience_of(principal));
-  }
-}
-
-template <auto Handler, RequestSource source>
-PreparedCall prepare(const Operation& operation, const Principal& principal, const Call& call) {
-  auto request = read_request<RequestOf<Handler>, source>(call);
+// Reads the request of a call, and returns the call of the handler.
+template <RequestSource source, class Answer, Record Request>
+PreparedCall prepare(Handler<Answer, Request> handler, const Operation& operation,
+                     const Principal& principal, const Call& call) {
+  auto request = read_request<Request, source>(call);
   std::string canonical = call.idempotency_key ? canonical_text(request, principal) : "";
   return {std::move(canonical),
-          [request = std::move(request), &operation](Service& service, const Principal& caller,
-                                                     db::Connection& connection) {
-            return handle<Handler>(service, caller, operation, request, connection);
+          [handler, request = std::move(request), &operation](
+              Service& service, const Principal& caller, db::Connection& connection) {
+            Context context{
+                connection,           caller,         service.environment(),      service.secret(),
+                service.background(), operation.name, service.environment().now()};
+            auto answer = handler(context, request);
+            if constexpr (Record<Answer>) {
+              return json::to_text(answer, audience_of(caller));
+            } else {
+              return std::move(answer.json);
+            }
           }};
 }
 
@@ -172,6 +154,13 @@ bool is_short_page(const Principal& principal, std::span<const Parameter> parame
 
 // The prefix of the paths that only the operator can call.
 inline constexpr const char* operator_prefix = "/operator";
+// The prefixes of the paths of most resources, and of those that also have older paths.
+inline std::vector<std::string> versioned() {
+  return {"/v2"};
+}
+inline std::vector<std::string> also_unversioned() {
+  return {"", "/v2"};
+}
 
 // What the operations of a resource have in common.
 struct Endpoints {
@@ -192,15 +181,21 @@ struct Row {
   std::vector<ErrorCase> errors = {};  // after those that `complete` adds
 };
 
+// For operations that store a record as a load of one line would.
+inline constexpr ErrorCase stored_differs{
+    Code::already_exists,
+    "the stored record has other content and the same or a later "
+    "updated_at, or another created_at or another customer"};
+
 // Adds to an operation what follows from its scope, its list or the id in its path.
 // `names_customer`: the request may name the customer.
 void complete(Operation& operation, bool names_customer);
 
-template <auto Handler, RequestSource source>
+template <RequestSource source, class Answer, Record Request>
 Operation make_row(const Endpoints& resource, std::string_view scope,
-                   const std::vector<std::string>& prefixes, Row row) {
-  using Types = Signature<decltype(Handler)>;
-  using Request = typename Types::Request;
+                   const std::vector<std::string>& prefixes, Handler<Answer, Request> handler,
+                   Row row) {
+  constexpr bool is_page = !Record<Answer>;
   Operation operation{.name = resource.name + '.' + std::string(row.name),
                       .scope = scope,
                       .method = row.route.substr(0, row.route.find(' ')),
@@ -208,17 +203,17 @@ Operation make_row(const Endpoints& resource, std::string_view scope,
                       .details = std::move(row.details),
                       .errors = std::move(row.errors),
                       .is_write = has_body(source),
-                      .is_list = Types::is_page,
+                      .is_list = is_page,
                       .request_source = source,
                       .request = type_name<Request>(),
-                      .answer = type_name<typename Types::Answered>(),
-                      .prepare = &prepare<Handler, source>};
+                      .answer = type_name<typename Answer::ThisRecord>(),
+                      .prepare = std::bind_front(&prepare<source, Answer, Request>, handler)};
   row.route.remove_prefix(std::min(operation.method.size() + 1, row.route.size()));
   for (const std::string& prefix : prefixes) {
     operation.paths.push_back(prefix + resource.path + std::string(row.route));
   }
   if constexpr (has_body(source)) operation.body_envelope = envelope_of<Request>;
-  if constexpr (Types::is_page) {
+  if constexpr (is_page) {
     operation.is_short_page = &is_short_page<Request>;
   } else {
     operation.envelope = resource.envelope;
@@ -228,25 +223,30 @@ Operation make_row(const Endpoints& resource, std::string_view scope,
 }
 
 // A read; by default of one record if its request has an id.
-template <auto Handler>
-Operation read(const Endpoints& resource, Row row) {
-  constexpr bool is_by_id = std::derived_from<RequestOf<Handler>, ById>;
+template <class Answer, Record Request>
+Operation read(const Endpoints& resource, Handler<Answer, Request> handler, Row row) {
+  constexpr bool is_by_id = std::derived_from<Request, ById>;
   if (is_by_id && row.route == "GET") row.route = "GET /{id}";
-  return make_row<Handler, is_by_id ? RequestSource::path_id : RequestSource::parameters>(
-      resource, resource.read_scope, resource.prefixes, std::move(row));
+  return make_row<is_by_id ? RequestSource::path_id : RequestSource::parameters>(
+      resource, resource.read_scope, resource.prefixes, handler, std::move(row));
 }
 
 // A write that clients can call.
-template <auto Handler, RequestSource source>
-Operation write(const Endpoints& resource, Row row) {
-  return make_row<Handler, source>(resource, resource.write_scope, resource.prefixes,
-                                   std::move(row));
+template <RequestSource source, class Answer, Record Request>
+Operation write(const Endpoints& resource, Handler<Answer, Request> handler, Row row) {
+  return make_row<source>(resource, resource.write_scope, resource.prefixes, handler,
+                          std::move(row));
 }
 
 // A write that only the operator can call.
-template <auto Handler, RequestSource source>
-Operation operator_only(const Endpoints& resource, Row row) {
-  return make_row<Handler, source>(resource, operator_write, {operator_prefix}, std::move(row));
+template <RequestSource source, class Answer, Record Request>
+Operation operator_only(const Endpoints& resource, Handler<Answer, Request> handler, Row row) {
+  return make_row<source>(resource, operator_write, {operator_prefix}, handler, std::move(row));
 }
+
+// The operations of each part of the service.
+std::vector<Operation> identity_operations();
+std::vector<Operation> orchestration_operations();
+std::vector<Operation> reward_operations();
 
 }  // namespace comptroller::service

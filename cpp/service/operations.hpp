@@ -1,6 +1,7 @@
 // The operations by name (specification 4).
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -31,37 +32,31 @@ using Prepare = PreparedCall(const Operation&, const Principal&, const Call&);
 // An error code of an operation, and when the operation throws it. Invalid members and missing
 // scopes are not listed, because any operation may have them.
 struct ErrorCase {
-  Code code;
-  std::string_view when;
-
-  using fields = Members<&ErrorCase::code, &ErrorCase::when>;
+  RECORD(ErrorCase);
+  FIELD(Code, code);
+  FIELD(std::string_view, when);
 };
 
 struct Operation {
-  std::string name;
-  std::string_view scope;  // required of a client; is_write determines the operator's scope
-  std::string_view method = {};
-  std::vector<std::string> paths = {};  // the documentation shows the first
-  std::string_view summary = {};        // one sentence
-  std::string details = {};             // more sentences, may be empty
-  std::vector<ErrorCase> errors = {};
-  std::string_view envelope = {};       // the member that holds the record in an answer over HTTP
-  std::string_view body_envelope = {};  // the member that may hold the request in a body
+  RECORD(Operation);
+  FIELD(std::string, name);
+  FIELD(std::string_view, scope);  // required of a client; is_write determines the operator's scope
+  FIELD(std::string_view, method);
+  FIELD(std::vector<std::string>, paths);  // the documentation shows the first
+  FIELD(std::string_view, summary);        // one sentence
+  FIELD(std::string, details);             // more sentences, may be empty
+  FIELD(std::vector<ErrorCase>, errors);
+  FIELD(std::string_view, envelope);  // the member that holds the record in an answer over HTTP
+  FIELD(std::string_view, body_envelope);  // the member that may hold the request in a body
 
   // The members below are derived from the handler.
-  bool is_write = false;
-  bool is_list = false;
-  RequestSource request_source{};
-  std::string_view request = {};  // the type name of its request
-  std::string_view answer = {};   // the type name of its answer, or of the items of a page
-  Prepare* prepare = nullptr;
+  FIELD(bool, is_write);
+  FIELD(bool, is_list);
+  FIELD(RequestSource, request_source);
+  FIELD(std::string_view, request);  // the type name of its request
+  FIELD(std::string_view, answer);   // the type name of its answer, or of the items of a page
+  std::function<Prepare> prepare = {};
   IsShortPage* is_short_page = nullptr;  // of a list
-
-  using fields =
-      Members<&Operation::name, &Operation::scope, &Operation::method, &Operation::paths,
-              &Operation::summary, &Operation::details, &Operation::errors, &Operation::envelope,
-              &Operation::body_envelope, &Operation::is_write, &Operation::is_list,
-              &Operation::request_source, &Operation::request, &Operation::answer>;
 };
 
 std::span<const Operation> operations();

@@ -51,7 +51,7 @@ template <Record R>
 void read_parameters(std::span<const Parameter> parameters, R& request,
                      std::span<const std::string_view> allowed) {
   std::vector<FieldError> errors;
-  std::bitset<R::fields::count> seen;
+  std::bitset<field_count<R>> seen;
   const auto is_allowed = [&](std::string_view name) {
     return std::ranges::find(allowed, name) != allowed.end();
   };

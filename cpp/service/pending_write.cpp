@@ -5,16 +5,17 @@
 
 namespace comptroller::service {
 
-KeysInFlight::Reservation KeysInFlight::reserve(Key key) {
-  const std::lock_guard guard(mutex_);
+std::shared_ptr<const KeysInFlight::Key> KeysInFlight::reserve(Key key) {
+  std::unique_lock lock(mutex_);
   const auto [reserved, is_new] = keys_.insert(std::move(key));
-  if (is_new) return {&*reserved, {this}};
-  throw Error(Code::idempotency_in_flight, "a request with this key is still running");
-}
-
-void KeysInFlight::Release::operator()(const Key* key) const {
-  const std::lock_guard guard(all->mutex_);
-  all->keys_.erase(all->keys_.find(*key));
+  lock.unlock();
+  if (!is_new) {
+    throw Error(Code::idempotency_in_flight, "a request with this key is still running");
+  }
+  return {&*reserved, [this](const Key* released) {
+            const std::lock_guard guard(mutex_);
+            keys_.erase(keys_.find(*released));
+          }};
 }
 
 namespace {

@@ -27,14 +27,8 @@ class KeysInFlight {
  public:
   using Key = store::IdempotencyKey;
 
-  struct Release {
-    KeysInFlight* all;
-    void operator()(const Key* key) const;
-  };
-  using Reservation = std::unique_ptr<const Key, Release>;
-
-  // Reserves a key; throws idempotency_in_flight if it is reserved.
-  Reservation reserve(Key key);
+  // Reserves a key until the result is released; throws idempotency_in_flight if it is reserved.
+  std::shared_ptr<const Key> reserve(Key key);
 
  private:
   std::mutex mutex_;
@@ -65,7 +59,7 @@ class PendingWrite {
   Service& service_;
   Principal principal_;
   PreparedCall prepared_;
-  KeysInFlight::Reservation reservation_;
+  std::shared_ptr<const KeysInFlight::Key> reservation_;
   Answer answer_;
 };
 

@@ -32,7 +32,7 @@ Scan scan(Service& service, const Principal& principal, std::string_view kind,
     const auto request = read_filters<Request>(parameters);
     const std::optional<std::string> customer = shown_customer(principal, request);
     scan.listing = [=](db::Connection& connection) {
-      return listing_of(connection, request, customer, now, purpose);
+      return listing_of<R>(connection, request, customer, now, purpose);
     };
   };
   store::visit_table(kind, [&]<Record R>() {

@@ -119,7 +119,7 @@ std::vector<std::vector<Control>> active_controls(db::Connection& connection,
                                  ", key, number FROM (SELECT value AS place, key AS number FROM "
                                  "json_each(?)) AS page CROSS JOIN controls"
                                  " ON controls.identity_key = page.place AND deleted_at IS NULL";
-  constexpr int key_column = static_cast<int>(Control::fields::count);
+  constexpr int key_column = static_cast<int>(field_count<Control>);
   const std::string keys = json_array(identity_keys);
   db::Query query = connection.query(sql);
   query.bind(1, Value::of(std::string_view(keys)));

@@ -25,7 +25,7 @@ std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::
   BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   if (!query.bind(1, parameters.identifier(id)).step()) return std::nullopt;
-  constexpr int key_column = static_cast<int>(StoredIdentity::fields::count);
+  constexpr int key_column = static_cast<int>(field_count<StoredIdentity>);
   StoredIdentityRow row;
   row.key = query.column(key_column).integer;
   row.provenance = static_cast<Provenance>(query.column(key_column + 1).integer);

@@ -12,10 +12,9 @@
 namespace comptroller::store {
 
 struct Finding {
-  std::string check;
-  std::string message;
-
-  using fields = Members<&Finding::check, &Finding::message>;
+  RECORD(Finding);
+  FIELD(std::string, check);
+  FIELD(std::string, message);
 };
 
 // Returns a finding for each violated invariant, with the number of rows and the first of them.

@@ -240,9 +240,9 @@ TEST_CASE_FIXTURE(Keyed, "while a request runs, its key is in flight and other k
   REQUIRE(::poll(&answered, 1, 10'000) == 1);
   const auto completed = writes.take();
   REQUIRE(completed.size() == 1);
-  CHECK(completed[0].ticket == ticket);
-  CHECK_FALSE(completed[0].failure);
-  CHECK(create("k").body == completed[0].answer.body);
+  CHECK(completed.front().ticket == ticket);
+  CHECK_FALSE(completed.front().failure);
+  CHECK(create("k").body == completed.front().answer.body);
   CHECK(create("k").is_replay);
 }
 
