@@ -172,7 +172,6 @@ void Documents::fill() {
     const std::size_t count = input_.read(window_.data() + size_, limits_.window - size_);
     is_input_read_ = count == 0;
     size_ += count;
-    bytes_read_.fetch_add(count, std::memory_order_relaxed);
   }
 }
 

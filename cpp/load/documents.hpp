@@ -13,7 +13,6 @@
 // malformed_json for an invalid array or answer (reading ends).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -65,7 +64,7 @@ struct Document {
 };
 
 // Reads through a window of fixed size, so memory is bounded for files, lines and elements of any
-// size. For one thread at a time, except `bytes_read`.
+// size. For one thread at a time.
 class Documents {
  public:
   struct Limits {
@@ -80,9 +79,6 @@ class Documents {
   // Returns the next documents, at least one; none at the end. They and their texts are valid until
   // the next call. Throws the exceptions of the input.
   std::span<Document> next();
-
-  // The bytes of the input that were read so far. Safe for any thread.
-  std::uint64_t bytes_read() const { return bytes_read_.load(std::memory_order_relaxed); }
 
  private:
   enum class Format : std::uint8_t { unknown, lines, array, answers };
@@ -122,7 +118,6 @@ class Documents {
   std::size_t at_ = 0;     // the next byte to scan
   bool is_input_read_ = false;
   bool is_finished_ = false;
-  std::atomic<std::uint64_t> bytes_read_ = 0;
   std::vector<Document> documents_;
 
   Format format_ = Format::unknown;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "load/rewindable_input.hpp"
 #include "load/splitting.hpp"
 
 namespace comptroller::load {
@@ -135,7 +136,8 @@ struct DocumentCounts {
 
 DocumentCounts run_through(Input& input, std::uint64_t expected_bytes) {
   DocumentCounts counts;
-  Documents documents(input);
+  RewindableInput counted(input, "", false);
+  Documents documents(counted);
   const char* lowest = nullptr;
   const char* highest = nullptr;
   for (auto batch = documents.next(); !batch.empty(); batch = documents.next()) {
@@ -148,7 +150,7 @@ DocumentCounts run_through(Input& input, std::uint64_t expected_bytes) {
       highest = std::max(highest, document.text.data() + document.text.size());
     }
   }
-  CHECK(documents.bytes_read() == expected_bytes);
+  CHECK(counted.bytes_read() == expected_bytes);
   CHECK(highest - lowest <= std::ptrdiff_t{5} << 18U);
   return counts;
 }
