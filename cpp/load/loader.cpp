@@ -119,10 +119,20 @@ class Loader {
   // Reads a stream to its end, and continues with the line after those that were taken.
   void read_rest() {
     if (is_at_end_) return;
-    while (!is_at_end_) fetch();
+    std::vector<char> unused(std::size_t{1} << 16U);
+    while (!is_at_end_) {
+      if (parser_->is_in_this_thread()) {  // only reading is faster than parsing here
+        report_progress();
+        is_at_end_ = input_.read(unused.data(), unused.size()) == 0;
+      } else {
+        fetch();
+      }
+    }
     parser_.reset();
     input_.rewind();
     parser_.emplace(input_);
+    lines_.clear();
+    position_ = 0;
     is_at_end_ = false;
     for (std::uint64_t left = result_.read; left > 0 && !is_at_end_; left -= position_) {
       fetch();
