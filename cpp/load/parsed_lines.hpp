@@ -106,6 +106,8 @@ class ParsedLines {
   struct Slot {
     std::promise<Batch> batch;
     Lines lines;
+    std::vector<Document> documents = {};
+    std::shared_ptr<const char[]> window = {};  // owns the texts of the documents
   };
 
   static constexpr std::chrono::milliseconds callback_interval{100};
@@ -121,11 +123,9 @@ class ParsedLines {
   }
 
   void run(json::Reader& reader, const std::stop_token& stop) {
-    std::vector<Document> documents;
-    std::string text;
-    while (std::optional<Slot> slot = read(stop, documents, text)) {
+    while (std::optional<Slot> slot = read(stop)) {
       try {
-        slot->batch.set_value(parse(reader, documents, std::move(slot->lines)));
+        slot->batch.set_value(parse(reader, std::move(slot->documents), std::move(slot->lines)));
       } catch (...) {
         slot->batch.set_exception(std::current_exception());
       }
@@ -134,8 +134,7 @@ class ParsedLines {
 
   // Reads the documents of the next batch. Returns nullopt after the end or a failure of the input,
   // or when this object is being destroyed.
-  std::optional<Slot> read(const std::stop_token& stop, std::vector<Document>& documents,
-                           std::string& text) {
+  std::optional<Slot> read(const std::stop_token& stop) {
     const std::lock_guard turn(reading_);
     if (is_read_) return std::nullopt;
     std::unique_lock lock(mutex_);
@@ -145,8 +144,9 @@ class ParsedLines {
     slots_.pop_front();
     lock.unlock();
     try {
-      copy(documents_.next(), documents, text);
-      is_read_ = documents.empty();
+      slot.documents = documents_.next();
+      slot.window = documents_.window();
+      is_read_ = slot.documents.empty();
       return slot;
     } catch (...) {
       is_read_ = true;
@@ -155,26 +155,7 @@ class ParsedLines {
     }
   }
 
-  // Copies documents, because the window is filled again while they are parsed.
-  void copy(std::span<Document> from, std::vector<Document>& documents, std::string& text) {
-    documents.assign(std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-    const char* begin = nullptr;
-    const char* end = nullptr;
-    for (const Document& document : documents) {
-      if (document.text.empty()) continue;
-      if (begin == nullptr) begin = document.text.data();
-      end = document.text.data() + document.text.size();
-    }
-    if (begin == nullptr) return;
-    text.assign(begin, static_cast<std::size_t>(end - begin) + json::padding);
-    for (Document& document : documents) {
-      if (document.text.empty()) continue;
-      const auto offset = static_cast<std::size_t>(document.text.data() - begin);
-      document.text = std::string_view(text).substr(offset, document.text.size());
-    }
-  }
-
-  static Batch parse(json::Reader& reader, std::span<Document> documents, Lines done) {
+  static Batch parse(json::Reader& reader, std::vector<Document> documents, Lines done) {
     done.clear();
     Batch batch;
     batch.lines = std::move(done);
