@@ -87,7 +87,8 @@ void LineValues::read_format(const ArrowSchema& schema) {
     read_number_ = read_integers[integers.find(format)];
   } else if (format == "u" || format == "U" || format == "vu") {
     kind_ = Kind::text;
-    layout_ = format == "u" ? Layout::narrow : format == "U" ? Layout::wide : Layout::narrow_view;
+    is_wide_ = format == "U";
+    is_view_ = format == "vu";
   } else if (format.starts_with("d:")) {
     read_decimal(format.substr(2));
   } else if (format.starts_with("ts") && format.size() >= 4) {
@@ -135,14 +136,11 @@ void LineValues::read_nested(const ArrowSchema& schema) {
     kind_ = Kind::map;
   } else if (format == "+l" || format == "+L" || format == "+vl" || format == "+vL") {
     kind_ = Kind::list;
-    const bool is_view = format[1] == 'v';
-    const bool is_wide = format.back() == 'L';
-    layout_ = is_view ? (is_wide ? Layout::wide_view : Layout::narrow_view)
-                      : (is_wide ? Layout::wide : Layout::narrow);
+    is_view_ = format[1] == 'v';
+    is_wide_ = format.back() == 'L';
   } else if (format.starts_with("+w:")) {
     kind_ = Kind::list;
-    layout_ = Layout::fixed;
-    std::from_chars(format.data() + 3, format.data() + format.size(), items_a_list_);
+    std::from_chars(format.data() + 3, format.data() + format.size(), items_a_list_.emplace());
   } else {
     has_bitmap_ = false;  // unions and run-end encoded arrays
     return refuse("has the Arrow type \"" + std::string(format) + "\"; give a struct or a list");
@@ -228,7 +226,7 @@ void LineValues::write_timestamp(json::JsonWriter& out, std::int64_t ticks) cons
 }
 
 std::string_view LineValues::text_at(const ArrowArray& array, std::int64_t index) const {
-  if (layout_ != Layout::narrow_view) {
+  if (!is_view_) {
     const auto [begin, end] = range_at(array, index);
     return bytes_of(array, 2, begin, end - begin);
   }
@@ -243,22 +241,13 @@ std::string_view LineValues::text_at(const ArrowArray& array, std::int64_t index
 
 // Returns the items of a list, or the bytes of a text that is not a view.
 LineValues::Range LineValues::range_at(const ArrowArray& array, std::int64_t index) const {
-  if (layout_ == Layout::fixed) return {index * items_a_list_, (index + 1) * items_a_list_};
-  const void* const offsets = array.buffers[1];
-  switch (layout_) {
-    case Layout::wide:
-      return {value_at<std::int64_t>(offsets, index), value_at<std::int64_t>(offsets, index + 1)};
-    case Layout::narrow_view: {
-      const std::int64_t begin = value_at<std::int32_t>(offsets, index);
-      return {begin, begin + value_at<std::int32_t>(array.buffers[2], index)};
-    }
-    case Layout::wide_view: {
-      const auto begin = value_at<std::int64_t>(offsets, index);
-      return {begin, begin + value_at<std::int64_t>(array.buffers[2], index)};
-    }
-    default:
-      return {value_at<std::int32_t>(offsets, index), value_at<std::int32_t>(offsets, index + 1)};
-  }
+  if (items_a_list_) return {index * *items_a_list_, (index + 1) * *items_a_list_};
+  const auto at = [&](int buffer, std::int64_t place) -> std::int64_t {
+    if (is_wide_) return value_at<std::int64_t>(array.buffers[buffer], place);
+    return value_at<std::int32_t>(array.buffers[buffer], place);
+  };
+  const std::int64_t begin = at(1, index);
+  return {begin, is_view_ ? begin + at(2, index) : at(1, index + 1)};
 }
 
 void LineValues::write_list(json::JsonWriter& out, const ArrowArray& array,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,8 +84,6 @@ class LineValues {
     map,
     refused,
   };
-  enum class Layout : std::uint8_t { narrow, wide, narrow_view, wide_view, fixed };
-
   struct Range {
     std::int64_t begin, end;
   };
@@ -108,12 +107,13 @@ class LineValues {
   std::string opening_;  // of a member: its name and a colon
   Use use_ = Use::value;
   Kind kind_ = Kind::refused;
-  Layout layout_ = Layout::narrow;  // of a text or a list
-  bool has_bitmap_ = true;          // of validity
+  bool is_wide_ = false;    // offsets of a text or a list have 64 bits
+  bool is_view_ = false;    // of a text or a list
+  bool has_bitmap_ = true;  // of validity
   Int128 (*read_number_)(const void* values, std::int64_t index) = nullptr;
   bool has_upper_half_ = false;      // of a decimal of 256 bits
   int scale_ = 0;                    // of a decimal
-  int items_a_list_ = 0;             // of a fixed-size list
+  std::optional<int> items_a_list_;  // of a fixed-size list
   std::int64_t ticks_a_second_ = 0;  // of a timestamp
   std::string refusal_;
   std::vector<LineValues> children_;  // of a dictionary: its values

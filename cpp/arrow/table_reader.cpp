@@ -23,15 +23,6 @@ std::exception_ptr idleness() {
 
 TableReader::TableReader(Table table) : table_(std::move(table)), process_(::getpid()) {}
 
-TableReader::~TableReader() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_stopping_ = true;
-    changed_.notify_all();
-  }
-  for (std::thread& thread : threads_) thread.join();
-}
-
 bool TableReader::is_of_this_process() const {
   return process_ == ::getpid();
 }
@@ -81,28 +72,29 @@ void TableReader::begin(std::unique_lock<std::mutex>& lock) {
   chunk_count_ = chunks(*snapshots.front());
   if (chunk_count_ == 1) {
     lock.unlock();
-    work(*snapshots.front());
+    work(*snapshots.front(), {});
     return lock.lock();
   }
   max_ahead_ = chunks_ahead_a_thread * static_cast<std::int64_t>(count);
   for (db::Lease& snapshot : snapshots) {
-    threads_.emplace_back([this, mine = std::move(snapshot)] { work(*mine); });
+    threads_.emplace_back(
+        [this, mine = std::move(snapshot)](const std::stop_token& stop) { work(*mine, stop); });
   }
 }
 
-void TableReader::work(db::Connection& connection) {
+void TableReader::work(db::Connection& connection, const std::stop_token& stop) {
   try {
     const Limits& limits = table_.limits;
     store::Listing listing = table_.source.listing(connection);
     table_.layout->select(listing);
     Builder batch = table_.layout->make_batch(table_.has_views, table_.codes);
-    while (const std::optional<std::int64_t> index = take_chunk()) {
+    while (const std::optional<std::int64_t> index = take_chunk(stop)) {
       Batches batches;
       db::Query rows =
           listing.scan(*index * limits.keys_a_chunk + 1, (*index + 1) * limits.keys_a_chunk + 1);
       while (table_.layout->append(batch, rows, connection, rows_between_checks) ==
              rows_between_checks) {
-        if (is_stopping_) return;
+        if (stop.stop_requested()) return;
         if (batch.size() >= limits.bytes_a_batch) batches.push_back(batch.take());
       }
       if (batch.length() > 0) batches.push_back(batch.take());
@@ -116,16 +108,17 @@ void TableReader::work(db::Connection& connection) {
   }
 }
 
-std::optional<std::int64_t> TableReader::take_chunk() {
+std::optional<std::int64_t> TableReader::take_chunk(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (!is_stopping_ && !failure_ && next_to_read_ < chunk_count_) {
-    if (next_to_read_ < next_to_fetch_ + max_ahead_) return next_to_read_++;
-    if (!idle_since_) {
-      changed_.wait(lock);
-    } else if (const auto deadline = *idle_since_ + table_.limits.max_idle_time;
-               Clock::now() < deadline) {
-      changed_.wait_until(lock, deadline);
-    } else {
+  while (!stop.stop_requested() && !failure_ && next_to_read_ < chunk_count_) {
+    const auto has_room = [&] { return next_to_read_ < next_to_fetch_ + max_ahead_; };
+    if (has_room()) return next_to_read_++;
+    const auto since = idle_since_;
+    const auto is_changed = [&] { return failure_ || has_room() || idle_since_ != since; };
+    if (!since) {
+      changed_.wait(lock, stop, is_changed);
+    } else if (!changed_.wait_until(lock, stop, *since + table_.limits.max_idle_time, is_changed) &&
+               !stop.stop_requested()) {
       fail(idleness());
     }
   }

@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -20,12 +19,8 @@ namespace comptroller::arrow {
 
 class TableReader {
  public:
+  // Must not be destroyed in a forked child, which does not have the threads.
   explicit TableReader(Table table);
-  // Stops the threads and waits for them. Must not run in a forked child, which does not have the
-  // threads.
-  ~TableReader();
-  TableReader(const TableReader&) = delete;
-  TableReader& operator=(const TableReader&) = delete;
 
   // Returns the next batch, in order of keys; empty at the end. Later calls throw a failure again.
   Array next();
@@ -40,17 +35,15 @@ class TableReader {
   void begin(std::unique_lock<std::mutex>& lock);
   void fail(std::exception_ptr failure);
   // Reads chunks on one connection until no chunk is left.
-  void work(db::Connection& connection);
+  void work(db::Connection& connection, const std::stop_token& stop);
   // Returns the next chunk to read; nullopt if none is left.
-  std::optional<std::int64_t> take_chunk();
+  std::optional<std::int64_t> take_chunk(const std::stop_token& stop);
 
   Table table_;
   pid_t process_;
-  std::vector<std::thread> threads_;
-  std::atomic<bool> is_stopping_ = false;
 
   std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
+  std::condition_variable_any changed_;
   bool is_begun_ = false;
   std::int64_t chunk_count_ = 0;
   std::int64_t max_ahead_ = 1;
@@ -61,6 +54,8 @@ class TableReader {
   std::exception_ptr failure_;
   // nullopt during a call, and after a failed call
   std::optional<Clock::time_point> idle_since_ = Clock::now();
+
+  std::vector<std::jthread> threads_;  // destroyed first, which ends the threads
 };
 
 }  // namespace comptroller::arrow

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <cmath>
+#include <functional>
 #include <mutex>
 
 #include "bindings/bindings.hpp"
@@ -68,6 +69,14 @@ class SharedLane {
   Lane lane_;
 };
 
+// Returns a function of SharedLane for one of Lane.
+template <class Result, class... Arguments>
+auto shared(Result (Lane::*function)(Arguments...)) {
+  return [function](SharedLane& lane, Arguments... arguments) {
+    return lane.with([&](Lane& each) { return (each.*function)(std::move(arguments)...); });
+  };
+}
+
 // Returns the bytes to send, or, if the application is to send the answer, its body and whether it
 // is replayed.
 py::object to_python(const http::Response& response) {
@@ -123,14 +132,12 @@ py::object finish(SharedLane& lane, Ticket ticket, const py::bytes& body, bool i
   return to_python(lane.with([&](Lane& each) { return each.finish(ticket, std::move(answer)); }));
 }
 
-void admit(SharedLane& lane, const py::bytes& token, const Principal& principal,
-           const py::bytes& client, const py::bytes& customer, double until_s) {
+void admit(SharedLane& lane, const std::string& token, const Principal& principal,
+           const std::string& client, const std::string& customer, double until_s) {
   constexpr double latest_s = 253'402'300'799;
   const double until_us = std::floor(std::min(latest_s, until_s) * 1'000'000);
   const Timestamp until{static_cast<std::int64_t>(until_us)};
-  const std::string bytes = token;
-  lane.with([&, client_json = std::string(client), customer_json = std::string(customer)](
-                Lane& each) { each.admit(bytes, principal, client_json, customer_json, until); });
+  lane.with([&](Lane& each) { each.admit(token, principal, client, customer, until); });
 }
 
 // Returns the parts of a request that the lane uses; None if the lane does not accept the request.
@@ -166,30 +173,16 @@ void bind_lane(py::module_& module) {
            .def(py::init(&make_lane), arg("routes"), py::kw_only(), arg("bounds_s"),
                 arg("large_bytes"), arg("large_body_header"), arg("replay_header"))
            .def("read", &read, arg("store"), arg("data"))
-           .def("end_reads",
-                [](SharedLane& lane) { lane.with([](Lane& each) { each.end_reads(); }); })
+           .def("end_reads", shared(&Lane::end_reads))
            .def("submit", &submit, arg("store"), arg("writes"), arg("data"))
            .def("finish", &finish, arg("ticket"), arg("body"), arg("is_replay"))
-           .def(
-               "discard",
-               [](SharedLane& lane, Ticket ticket) {
-                 lane.with([&](Lane& each) { each.discard(ticket); });
-               },
-               arg("ticket"))
+           .def("discard", shared(&Lane::discard), arg("ticket"))
            .def("admit", &admit, arg("token"), arg("principal"), arg("client"), arg("customer"),
                 arg("until_s"))
-           .def("forget", [](SharedLane& lane) { lane.with([](Lane& each) { each.forget(); }); })
-           .def(
-               "set_default_headers",
-               [](SharedLane& lane, const py::bytes& headers) {
-                 const std::string text = headers;
-                 lane.with([&](Lane& each) { each.set_default_headers(text); });
-               },
-               arg("headers"))
+           .def("forget", shared(&Lane::forget))
+           .def("set_default_headers", shared(&Lane::set_default_headers), arg("headers"))
            .def("take_log",
-                [](SharedLane& lane) {
-                  return py::bytes(lane.with([](Lane& each) { return each.take_log(); }));
-                })
+                [](SharedLane& lane) { return py::bytes(lane.with(std::mem_fn(&Lane::take_log))); })
            .def("counts", &counts)
            .def_static("parse", &parse, arg("data")));
   module.def(

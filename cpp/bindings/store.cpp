@@ -80,7 +80,6 @@ Store::Store(const std::string& path, bool read_only) {
 }
 
 Store::~Store() {
-  const py::gil_scoped_release released;
   close();
 }
 
@@ -210,7 +209,7 @@ void bind_store(py::module_& module) {
            }));
 
   using py::arg;
-  seal(py::class_<Store>(module, "Store", py::is_final())
+  seal(py::class_<Store>(module, "Store", py::is_final(), py::release_gil_before_calling_cpp_dtor())
            .def(py::init<const std::string&, bool>(), arg("path"), arg("read_only") = false,
                 py::call_guard<InterruptibleCall>())
            .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),

@@ -34,13 +34,7 @@ arrow::Owned<ArrowArrayStream> take_stream(const py::capsule& capsule) {
 
 // The GIL is released while a stream is read or closed and while another thread is awaited, because
 // all of them may need it.
-struct DeleteReader {
-  void operator()(TextReader* reader) const {
-    const py::gil_scoped_release released;
-    delete reader;
-  }
-};
-using Reader = std::unique_ptr<TextReader, DeleteReader>;
+constexpr py::release_gil_before_calling_cpp_dtor closing_releases_gil;
 
 // For several threads; each piece is returned once.
 class TextRows {
@@ -53,8 +47,7 @@ class TextRows {
       described.push_back({name, {is_formula, is_document}});
     }
     const py::gil_scoped_release released;
-    reader_.reset(
-        new TextReader(std::move(stream), described, is_json ? TextFormat::json : TextFormat::csv));
+    reader_.emplace(std::move(stream), described, is_json ? TextFormat::json : TextFormat::csv);
   }
 
   std::optional<TextPiece> next() {
@@ -65,7 +58,7 @@ class TextRows {
 
  private:
   std::mutex mutex_;
-  Reader reader_;
+  std::optional<TextReader> reader_;
 };
 
 // The rows as NDJSON to load, for one reader at a time, in any thread.
@@ -75,9 +68,9 @@ class ArrowLines {
     auto stream = take_stream(capsule);
     const py::gil_scoped_release released;
     refuse_broken([&] {
-      reader_.reset(new TextReader(std::move(stream), [&](const ArrowSchema& schema) {
+      reader_.emplace(std::move(stream), [&](const ArrowSchema& schema) {
         return arrow::make_line_formatter(kind, schema);
-      }));
+      });
     });
   }
 
@@ -113,7 +106,7 @@ class ArrowLines {
   }
 
   std::mutex mutex_;
-  Reader reader_;
+  std::optional<TextReader> reader_;
   std::optional<TextPiece> piece_ = TextPiece{};  // nullopt at the end
   std::size_t copied_ = 0;                        // of the piece
 };
@@ -130,11 +123,11 @@ void bind_text(py::module_& module) {
   seal(py::class_<TextPiece>(module, "TextPiece", py::buffer_protocol(), py::is_final())
            .def_readonly("rows", &TextPiece::rows)
            .def_buffer(&bytes_of));
-  seal(py::class_<TextRows>(module, "TextRows", py::is_final())
+  seal(py::class_<TextRows>(module, "TextRows", py::is_final(), closing_releases_gil)
            .def(py::init<const py::capsule&, const std::vector<Column>&, bool>(), arg("stream"),
                 arg("columns"), arg("is_json"))
            .def("next", &TextRows::next));
-  seal(py::class_<ArrowLines>(module, "ArrowLines", py::is_final())
+  seal(py::class_<ArrowLines>(module, "ArrowLines", py::is_final(), closing_releases_gil)
            .def(py::init<const py::capsule&, const std::string&>(), arg("stream"), arg("kind"))
            .def("readinto", &ArrowLines::readinto, arg("buffer"), py::pos_only())
            .def("abandon", &ArrowLines::abandon));

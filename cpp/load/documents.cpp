@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "json/special.hpp"
 
@@ -140,12 +141,9 @@ const Documents::Rule& Documents::rule_of(Expected expected) {
 
 // A line of the maximum size is followed by a carriage return and a line feed.
 Documents::Documents(Input& input, const Limits& limits)
-    : input_(input),
-      limits_{limits.document, std::max(limits.window, limits.document + 3)},
-      window_(limits_.window + json::padding) {}
+    : input_(input), limits_{limits.document, std::max(limits.window, limits.document + 3)} {}
 
-std::span<Document> Documents::next() {
-  documents_.clear();
+std::vector<Document> Documents::next() {
   while (documents_.empty() && !is_finished_) {
     if (at_ == size_) fill();
     if (format_ == Format::unknown) recognise();
@@ -158,26 +156,28 @@ std::span<Document> Documents::next() {
     const bool is_complete = role_ == Role::none && expected_ <= Expected::answer;
     if (!is_complete) end_value(format_ == Format::lines ? State::ended : State::inside);
   }
-  return documents_;
+  return std::exchange(documents_, {});
 }
 
-// Moves the current value to the front of the window, unless it is too long, and fills the window.
+// Fills another window, which begins with the current value unless that is too long.
 void Documents::fill() {
   if (at_ - begin_ > limits_.document + 1) is_dropped_ = true;
   if (role_ == Role::none || is_dropped_) begin_ = at_;
   size_ -= begin_;
-  std::memmove(window_.data(), window_.data() + begin_, size_);
+  std::shared_ptr<char[]> window(new char[limits_.window + json::padding]);
+  if (size_ > 0) std::memcpy(window.get(), window_.get() + begin_, size_);
+  window_ = std::move(window);
   at_ -= std::exchange(begin_, 0);
   while (size_ < limits_.window && !is_input_read_) {
-    const std::size_t count = input_.read(window_.data() + size_, limits_.window - size_);
+    const std::size_t count = input_.read(window_.get() + size_, limits_.window - size_);
     is_input_read_ = count == 0;
     size_ += count;
-    bytes_read_.fetch_add(count, std::memory_order_relaxed);
   }
+  std::memset(window_.get() + size_, 0, json::padding);
 }
 
 void Documents::recognise() {
-  const std::string_view text(window_.data(), size_);
+  const std::string_view text(window_.get(), size_);
   if (text.starts_with(byte_order_mark)) at_ = byte_order_mark.size();
   const std::size_t first = std::min(text.find_first_not_of(white_space, at_), size_);
   const std::string_view content = text.substr(first);
@@ -192,7 +192,7 @@ void Documents::recognise() {
 
 void Documents::scan_line() {
   if (role_ == Role::none) take_value(Role::item);
-  const std::size_t end = std::string_view(window_.data(), size_).find('\n', at_);
+  const std::size_t end = std::string_view(window_.get(), size_).find('\n', at_);
   at_ = std::min(end, size_);
   if (at_ == size_) return;
   end_value(State::ended);
@@ -203,7 +203,7 @@ void Documents::scan_line() {
 // Reads one byte between values, or a value up to the end of the window.
 void Documents::scan_items() {
   if (role_ != Role::none) {
-    const auto state = scanner_.scan({window_.data(), size_}, at_, line_);
+    const auto state = scanner_.scan({window_.get(), size_}, at_, line_);
     if (state != State::inside) end_value(state);
     return;
   }
@@ -256,7 +256,7 @@ void Documents::end_value(ValueScanner::State state) {
   const bool is_line = format_ == Format::lines;
   const Role role = std::exchange(role_, Role::none);
   const std::uint64_t item = role == Role::item ? items_ : 0;
-  std::string_view text(window_.data() + begin_, at_ - begin_);
+  std::string_view text(window_.get() + begin_, at_ - begin_);
   if (is_line && text.ends_with('\r')) text.remove_suffix(1);
   is_dropped_ |= text.size() > limits_.document;
   if (role == Role::item && is_dropped_) {

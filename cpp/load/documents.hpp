@@ -13,10 +13,8 @@
 // malformed_json for an invalid array or answer (reading ends).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,8 +62,8 @@ struct Document {
   std::unique_ptr<const Error> refusal;  // set instead of a text
 };
 
-// Reads through a window of fixed size, so memory is bounded for files, lines and elements of any
-// size. For one thread at a time, except `bytes_read`.
+// Reads through windows of fixed size, so memory is bounded for files, lines and elements of any
+// size. For one thread at a time.
 class Documents {
  public:
   struct Limits {
@@ -77,12 +75,10 @@ class Documents {
   explicit Documents(Input& input) : Documents(input, Limits{}) {}
   Documents(Input& input, const Limits& limits);
 
-  // Returns the next documents, at least one; none at the end. They and their texts are valid until
-  // the next call. Throws the exceptions of the input.
-  std::span<Document> next();
-
-  // The bytes of the input that were read so far. Safe for any thread.
-  std::uint64_t bytes_read() const { return bytes_read_.load(std::memory_order_relaxed); }
+  // Returns the next documents, at least one; none at the end. Throws the exceptions of the input.
+  std::vector<Document> next();
+  // Owns the texts of the documents that next() returned last, until the next call unless shared.
+  std::shared_ptr<const char[]> window() const { return window_; }
 
  private:
   enum class Format : std::uint8_t { unknown, lines, array, answers };
@@ -116,13 +112,12 @@ class Documents {
 
   Input& input_;
   Limits limits_;
-  std::vector<char> window_;
+  std::shared_ptr<char[]> window_;
   std::size_t size_ = 0;   // of the content of the window
   std::size_t begin_ = 0;  // of the current value
   std::size_t at_ = 0;     // the next byte to scan
   bool is_input_read_ = false;
   bool is_finished_ = false;
-  std::atomic<std::uint64_t> bytes_read_ = 0;
   std::vector<Document> documents_;
 
   Format format_ = Format::unknown;

@@ -6,7 +6,8 @@
 #include <span>
 
 #include "json/writer.hpp"
-#include "load/line_source.hpp"
+#include "load/parsed_lines.hpp"
+#include "load/rewindable_input.hpp"
 #include "service/authorisation.hpp"
 #include "service/ingestion.hpp"
 #include "store/customers.hpp"
@@ -34,13 +35,15 @@ constexpr std::chrono::milliseconds max_hold{50};
 template <Record Line>
 class Loader {
  public:
-  Loader(service::Service& service, const Principal& principal, LineSource<Line>& source,
+  Loader(service::Service& service, const Principal& principal, RewindableInput& input,
          const LoadOptions& options, bool may_prepare)
       : service_(service),
         principal_(principal),
-        source_(source),
+        input_(input),
         options_(options),
-        may_prepare_(may_prepare) {}
+        may_prepare_(may_prepare) {
+    parser_.emplace(input_);
+  }
 
   Result load() {
     do {
@@ -60,7 +63,7 @@ class Loader {
       }
       service_.resume_background_work();
     } while (!is_at_end_ && !is_outdated_);
-    result_.unknown_members = source_.unknown_members();
+    result_.unknown_members = parser_->unknown_members();
     result_.rejections = std::move(rejections_);
     return std::move(result_);
   }
@@ -82,45 +85,59 @@ class Loader {
   // lets their loads continue beside each other.
   static constexpr std::int64_t symbols_of_others = std::same_as<Line, Claim> ? 4000 : 8000;
 
-  bool is_in_parts() const { return options_.keep_going && !options_.dry_run; }
+  bool is_in_parts() const { return options_.is_in_parts(); }
 
-  // Reads before the write lock is taken: with keep_going one batch, otherwise all lines.
+  // Reads before the write lock is taken: with keep_going one batch, of a file the first lines, of
+  // a stream all lines, so that nothing waits for it.
   void read_first() {
     if (is_in_parts()) {
       if (position_ == lines_.size()) fetch();
       return;
     }
-    if (source_.is_stream()) {
-      is_consumed_ = true;
+    if (input_.is_stream() && !input_.is_rewound()) {
       if (fetch_first()) return;
-      if (!may_fill()) return parse_rest();
-      source_.keep(lines_);
       // The code of the caller, which produces rows, may write; so a copy is made after it.
-      if (!source_.is_in_this_thread() && prepare()) return parse_rest();
-      parse_rest();
-      source_.rewind();
-      lines_.clear();
+      const bool is_prepared = !parser_->is_in_this_thread() && prepare();
+      read_rest();
+      if (is_prepared) return;
     }
-    if (!prepare() && fetch_first()) return;
-    parse_rest();
+    if (!prepare()) is_large_ = !fetch_first();
   }
 
-  // Reads the first lines into memory. Returns whether the input is not needed any more.
+  // Reads the first lines into memory. Returns whether they are all lines.
   bool fetch_first() {
-    if (source_.is_kept()) return true;
     for (std::size_t batch = 0; batch < max_batches_first && lines_.size() < max_lines_first;
          ++batch) {
       report_progress();
-      auto more = source_.next({}, [this] { report_progress(); });
+      auto more = parser_->next({}, [this] { report_progress(); });
       if (more.empty()) return true;
       std::ranges::move(more, std::back_inserter(lines_));
     }
     return false;
   }
 
-  // Keeps the remaining lines, if there are any, in a temporary file.
-  void parse_rest() {
-    if (!is_at_end_) source_.parse_rest([this] { report_progress(); });
+  // Reads a stream to its end, and continues with the line after those that were taken.
+  void read_rest() {
+    if (is_at_end_) return;
+    std::vector<char> unused(std::size_t{1} << 16U);
+    while (!is_at_end_) {
+      if (parser_->is_in_this_thread()) {  // only reading is faster than parsing here
+        report_progress();
+        is_at_end_ = input_.read(unused.data(), unused.size()) == 0;
+      } else {
+        fetch();
+      }
+    }
+    parser_.reset();
+    input_.rewind();
+    parser_.emplace(input_);
+    lines_.clear();
+    position_ = 0;
+    is_at_end_ = false;
+    for (std::uint64_t left = result_.read; left > 0 && !is_at_end_; left -= position_) {
+      fetch();
+      position_ = std::min<std::uint64_t>(left, lines_.size());
+    }
   }
 
   bool may_fill() const { return needs_no_index && !is_in_parts(); }
@@ -128,9 +145,9 @@ class Loader {
   // Takes the lines of a new table without the writer. Returns false if the driver cannot.
   bool prepare() {
     if (!may_prepare_ || !may_fill()) return false;
-    const std::uint64_t assumed = source_.bytes_read() * stream_to_first_lines;
-    filling_ = {Line::table, source_.size().value_or(assumed)};
-    filling_.is_patient = is_consumed_;
+    const std::uint64_t assumed = input_.bytes_read() * stream_to_first_lines;
+    filling_ = {Line::table, input_.size().value_or(assumed)};
+    filling_.is_patient = input_.is_stream();
     prepared_ = service_.database()->prepare(filling_);
     if (!prepared_) return false;
     prepared_->symbols().leave_gap(symbols_of_others);
@@ -149,9 +166,10 @@ class Loader {
   }
 
   void write() {
-    if (!prepared_ && may_fill()) filling_ = {Line::table, source_.size().value_or(0)};
+    if (!prepared_ && may_fill()) filling_ = {Line::table, input_.size().value_or(0)};
     filling_.prepared = prepared_.get();
-    filling_.is_patient = is_consumed_ || prepared_ || source_.is_kept();
+    // A failed load would lose the lines of a stream.
+    filling_.is_patient = !is_in_parts() && (input_.is_stream() || prepared_ || is_large_);
     service_.database()->write_bulk(
         [&](db::Connection& connection) {
           write_part(connection);
@@ -231,7 +249,7 @@ class Loader {
           std::min(left, is_whole ? lines_at_once : lines_between_time_checks);
       take(std::span(lines_).subspan(position_, count));
       position_ += count;
-      const bool is_next_here = position_ < lines_.size() || source_.is_ready();
+      const bool is_next_here = position_ < lines_.size() || parser_->is_ready();
       if (!is_whole && (Clock::now() >= end || !is_next_here)) break;
     }
   }
@@ -256,7 +274,7 @@ class Loader {
 
   void fetch() {
     report_progress();
-    lines_ = source_.next(std::move(lines_), [this] { report_progress(); });
+    lines_ = parser_->next(std::move(lines_), [this] { report_progress(); });
     position_ = 0;
     is_at_end_ = lines_.empty();
   }
@@ -271,7 +289,7 @@ class Loader {
   }
 
   std::uint64_t bytes_done() const {
-    const std::uint64_t parsed = source_.bytes_read();
+    const std::uint64_t parsed = input_.bytes_read();
     if (is_in_parts() || is_at_end_) return parsed;
     return (parsed + std::min(bytes_taken_, parsed)) / 2;
   }
@@ -328,14 +346,15 @@ class Loader {
 
   service::Service& service_;
   const Principal& principal_;
-  LineSource<Line>& source_;
+  RewindableInput& input_;
+  std::optional<ParsedLines<Line>> parser_;
   const LoadOptions& options_;
   bool may_prepare_;
   db::Filling filling_;
   db::Lease prepared_;
   std::unique_ptr<service::Ingestion> ingestion_;
   bool is_outdated_ = false;
-  bool is_consumed_ = false;  // a failed load would lose the lines of a stream
+  bool is_large_ = false;  // lines_ was not large enough for the lines of the input
   std::vector<ParsedLine<Line>> lines_;
   std::size_t position_ = 0;
   bool is_at_end_ = false;
@@ -351,14 +370,14 @@ class Loader {
 template <Record Line>
 Result load_lines(service::Service& service, const Principal& principal, Input& input,
                   const LoadOptions& options) {
-  LineSource<Line> source(input, service.database()->folder());
+  RewindableInput again(input, service.database()->folder(), !options.is_in_parts());
   {
-    Loader<Line> loader(service, principal, source, options, true);
+    Loader<Line> loader(service, principal, again, options, true);
     Result result = loader.load();
     if (!loader.is_outdated()) return result;
   }
-  source.rewind();
-  return Loader<Line>(service, principal, source, options, false).load();
+  again.rewind();
+  return Loader<Line>(service, principal, again, options, false).load();
 }
 
 }  // namespace

@@ -22,13 +22,16 @@ struct LoadOptions {
   bool keep_going = false;                 // commits the valid lines of a file with rejected lines
   bool dry_run = false;                    // commits nothing; the result is that of a load
   // Called with the bytes and rows done so far. An exception ends the load. Without
-  // keep_going, half of a line's bytes are done when it is parsed.
+  // keep_going, half of a line's bytes are done when it is read.
   std::function<void(std::uint64_t bytes, std::uint64_t rows)> progress = {};
   // Called as often as progress, and before each commit. An exception ends the load.
   std::function<void()> check_interrupt = {};
   // Called with the result as JSON: at the end, and before an exception that ends a load with
   // keep_going after a commit, which then is the result of the committed lines.
   std::function<void(const std::string& result)> account = {};
+
+  // Whether the load commits lines while it reads others.
+  bool is_in_parts() const { return keep_going && !dry_run; }
 };
 
 struct Rejection {

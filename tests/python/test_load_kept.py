@@ -206,3 +206,11 @@ print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM"
     command = [sys.executable, "-c", program, str(tmp_path / "store.db")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert int(done.stdout) < 250_000  # KiB
+
+
+def test_rows_beyond_those_in_memory_are_stored_once(tmp_path: Path) -> None:
+    count = 25_000  # more lines than stay in memory
+    rows = (line("identities", id=f"identity-{number}") for number in range(count))
+    with store(tmp_path / "rows.db") as svc:
+        result = svc.load("identities", rows)
+    assert (result.read, result.inserted) == (count, count)
