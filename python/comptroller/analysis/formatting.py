@@ -52,11 +52,10 @@ def _table(frame: polars.DataFrame, left: int = 0) -> dict[str, Any]:
 def columns_of(frame: polars.DataFrame) -> list[TableColumn]:
     """Returns the columns of a frame as text for people."""
     columns = []
-    for name, type in frame.schema.items():
-        values = frame[name].to_list()
-        known = iter(_texts(name, [value for value in values if value is not None]))
-        texts = [None if value is None else next(known) for value in values]
-        columns.append(TableColumn(name, texts, type.is_numeric()))
+    for column in frame:
+        known = iter(_texts(column.name, column.drop_nulls().to_list()))
+        texts = [next(known) if is_known else None for is_known in column.is_not_null()]
+        columns.append(TableColumn(column.name, texts, column.dtype.is_numeric()))
     return columns
 
 

@@ -90,8 +90,8 @@ _Found = Iterator[tuple[str, dict[str, Any]]]
 def _claims(statuses: pl.DataFrame) -> pl.DataFrame:
     """Returns the totals of all claims as one row."""
     waiting = {
-        name: pl.col("claims").filter(pl.col("status") == status).sum()
-        for name, status in (("submitted", "SUBMITTED"), ("pending", "PENDING"))
+        status.lower(): pl.col("claims").filter(pl.col("status") == status).sum()
+        for status in ("SUBMITTED", "PENDING")
     }
     counted = statuses.select(pl.col("claims", "confirmed", "failed").sum(), **waiting)
     ended = pl.col("confirmed") + pl.col("failed")

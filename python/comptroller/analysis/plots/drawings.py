@@ -31,7 +31,7 @@ def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
     if period is None:
         named, by = with_series(frame, keys, "claims", MAX_BARS), ["series"]
     else:
-        named = _by_status(frame) if "status" in keys else with_series(frame, keys, "claims")
+        named = with_series(frame, ["status"] if "status" in keys else keys, "claims")
         named, when = marks.timeline(named, period, "created, by {} (UTC)", notes)
         volume, by = partial(marks.volume_of, when=when, notes=notes), ["start", "series"]
     panels = [volume(named, "claims", "claims")]
@@ -52,13 +52,6 @@ def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
 
 def _non_periods_of(report: Report) -> list[str]:
     return [key for key in report.keys if key not in PERIODS]
-
-
-def _by_status(frame: pl.DataFrame) -> pl.DataFrame:
-    """Adds a series for each status, the known statuses first."""
-    named = with_series(frame, ["status"])
-    names = sorted(frames.names_of(named), key=lambda name: [*theme.STATUSES, name].index(name))
-    return named.with_columns(pl.col("series").cast(pl.String).cast(pl.Enum(names)))
 
 
 def _rate_axis(rates: pl.Series) -> dict[str, Any]:
@@ -245,11 +238,10 @@ def restrictions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pictu
 
 
 _AMOUNTS = ("opening_holdings", "claimed", "closing_holdings")
-_CHANGES = {"holdings down": ORANGE, "holdings up": BLUE}
 
 
 def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    """Draws the daily holdings of each asset as a waterfall, and the claimed amounts below."""
+    """Draws the holdings of each asset from day to day, and the claimed amounts below."""
     panels: list[Picture] = []
     for asset, exact in by_asset(report.to_polars(), notes):
         (month,) = exact.filter(pl.col("day").is_null()).to_dicts()
@@ -267,18 +259,11 @@ def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pi
 
 
 def _holdings(frame: pl.DataFrame, asset: str, notes: list[str]) -> list[Picture]:
-    fell = pl.col("closing_holdings") < pl.col("opening_holdings")
-    down, up = map(pl.lit, _CHANGES)
-    changed = frame.with_columns(change=pl.when(fell).then(down).otherwise(up))
-    days, when = marks.timeline(changed, "day", "day (UTC)", notes)
+    days, when = marks.timeline(frame, "day", "day (UTC)", notes)
     axis = alt.Axis(title=f"holdings ({asset})", labelExpr=marks.LABEL)
-    scaled: dict[str, Any] = {"scale": alt.Scale(zero=False, nice=True), "axis": axis}
-    opening, closing = (alt.Y(f"{name}_holdings:Q", **scaled) for name in ("opening", "closing"))
-    span = {"x": when, "x2": "end:T"}
-    colour = coloured("change", _CHANGES)
-    box, line = alt.MarkDef("rect"), alt.MarkDef("rule", color=GREY, strokeWidth=2)
-    steps = drawn(days, box, **span, y=opening, y2="closing_holdings:Q", color=colour)
-    above = alt.layer(steps, drawn(days, line, **span, y=closing))
+    opening = alt.Y("opening_holdings:Q", scale=alt.Scale(zero=False), axis=axis)
+    line = alt.MarkDef("rule", color=BLUE, strokeWidth=2, strokeCap="round")
+    above = drawn(days, line, x=when, x2="end:T", y=opening, y2="closing_holdings:Q")
     claimed = alt.Y("claimed:Q", **marks.quantity(days["claimed"], f"claimed ({asset})"))
     below = marks.period_bars(days, when, claimed, GREEN)
     return [above.properties(height=200), below.properties(height=100)]
@@ -374,18 +359,13 @@ def cohort(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     elif len(shown) < len(counted):
         notes.append(f"Shows the first {_MAX_MONTHS} months of each.")
     first = pl.col("groups").filter(pl.col("age_months") == 0).first().over("month")
-    share = pl.col("groups") / first
-    whole = pl.format("{}%", (share * 100).round(0).cast(pl.Int64))
-    cells = shown.select(
-        column="age_months",
-        row=pl.format("{} ({})", pl.col("month").dt.strftime("%Y-%m"), first),
-        value=share,
-        text=pl.when(share.is_between(0, 0.01, closed="none")).then(pl.lit("<1%")).otherwise(whole),
-    )
+    row = pl.format("{} ({})", pl.col("month").dt.strftime("%Y-%m"), first)
+    cells = shown.select(column="age_months", row=row, value=pl.col("groups") / first)
     x = alt.X("column:O", title="months since the first claim", axis=alt.Axis(labelAngle=0))
     y = alt.Y("row:O", title="first claim")
     scale = alt.Scale(scheme="cividis", domain=[0, 1])
-    return marks.heat(cells, x, y, scale, "groups that claim", "format(datum.value, '~%')")
+    label = "datum.value > 0 && datum.value < 0.01 ? '<1%' : format(datum.value, '.0%')"
+    return marks.heat(cells, x, y, scale, "groups that claim", label)
 
 
 _MAX_POINTS = 2_000
@@ -432,16 +412,16 @@ def orchestration_flow(frame: pl.DataFrame, report: Report, notes: list[str]) ->
     notes.append(f"{total:,} orchestrations, {bad:,} of them FAILED or REJECTED.")
     for key, column in (("source_asset", "row"), ("destination_asset", "column")):
         frame = with_series(frame, [key], "orchestrations", _MAX_ASSETS, column)
-    value = pl.col("orchestrations").sum()
-    thousands = pl.format("{}k", (value / 1000).round(0).cast(pl.Int64))
-    text = pl.when(value < 10_000).then(value.cast(pl.String)).otherwise(thousands)
-    cells = frame.group_by("row", "column", maintain_order=True).agg(value=value, text=text)
+    cells = frame.group_by("row", "column", maintain_order=True).agg(
+        value=pl.col("orchestrations").sum()
+    )
     slanted = alt.Axis(labelAngle=-40, labelLimit=110, labelOverlap=False)
     x, y = alt.X("column", title="to", axis=slanted), alt.Y("row", title="from")
     scale = alt.Scale(type="linear", scheme="cividis", domainMin=0)
     if marks.is_skewed(cells["value"].to_list()):
         scale["type"] = "symlog"
-    return marks.heat(cells, x, y, scale, "orchestrations", marks.LABEL)
+    label = "datum.value < 10000 ? format(datum.value, 'd') : format(datum.value, '.2s')"
+    return marks.heat(cells, x, y, scale, "orchestrations", label)
 
 
 def history(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:

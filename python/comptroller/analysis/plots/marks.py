@@ -47,22 +47,13 @@ LABEL = (
     ": replace(replace(format(datum.value, '~s'), 'G', 'bn'), 'T', 'tn')"
 )
 #: Labels of dates, and of times except midnight.
-_DATE = "utcFormat(datum.value, '%Y-%m-%d')"
-_TIME = f"datum.value % 86400000 ? utcFormat(datum.value, '%m-%d %H:%M') : {_DATE}"
-_SHORTEST_S, _DAY_S = 0.001, 86_400
+_TIME = "utcFormat(datum.value, datum.value % 86400000 ? '%Y-%m-%d %H:%M' : '%Y-%m-%d')"
+_SHORTEST_S, _HOUR_S, _DAY_S, _YEAR_S = 0.001, 3_600, 86_400, 365 * 86_400
 #: The ticks on an axis of seconds, and their labels.
-_DURATIONS = {
-    number * seconds: f"{number:,} {unit}"
-    for unit, seconds, numbers in (
-        ("ms", _SHORTEST_S, (1, 10)),
-        ("s", 1, (0.1, 1, 10)),
-        ("min", 60, (1, 10)),
-        ("h", 3_600, (1, 6)),
-        ("d", _DAY_S, (1, 7, 30)),
-        ("y", 365 * _DAY_S, (1, 10, 100, 1_000)),
-    )
-    for number in numbers
-}
+_DURATIONS = {_SHORTEST_S: "1 ms", 0.01: "10 ms", 0.1: "0.1 s", 1: "1 s", 10: "10 s", 60: "1 min"}
+_DURATIONS |= {600: "10 min", _HOUR_S: "1 h", 6 * _HOUR_S: "6 h"}
+_DURATIONS |= {_DAY_S: "1 d", 7 * _DAY_S: "7 d", 30 * _DAY_S: "30 d"}
+_DURATIONS |= {number * _YEAR_S: f"{number:,} y" for number in (1, 10, 100, 1_000)}
 
 
 def drawn(frame: pl.DataFrame, mark: alt.MarkDef, **channels: Any) -> alt.Chart:
@@ -156,11 +147,9 @@ def with_times(
     end = pl.min_horizontal(start.dt.offset_by(step), pl.lit(_LAST))
     timed = frame.with_columns(start=start, end=end)
     starts, ends = (timed[name].dt.epoch("ms").unique().sort() for name in ("start", "end"))
-    domain = [starts[0], ends[-1]]
     values = starts.gather_every(math.ceil(len(starts) / _MAX_DATES)).to_list()
-    label = _DATE if domain[1] - domain[0] > _MAX_DATES * _DAY_S * 1_000 else _TIME
-    axis = alt.Axis(title=title, values=values, labelExpr=label, labelFlush=False, grid=False)
-    scale = alt.Scale(type="utc", domain=domain, nice=False, padding=0)
+    axis = alt.Axis(title=title, values=values, labelExpr=_TIME, labelFlush=False, grid=False)
+    scale = alt.Scale(type="utc", domain=[starts[0], ends[-1]], nice=False, padding=0)
     return timed, alt.X("start:T", scale=scale, axis=axis)
 
 
@@ -243,14 +232,14 @@ def beside(bars: alt.Chart, texts: pl.DataFrame, title: str) -> Picture:
 def heat(
     cells: pl.DataFrame, x: alt.X, y: alt.Y, scale: alt.Scale, title: str, label: str
 ) -> Picture:
-    """Draws a heat map of `value` by `column`, with `text` if the cells have room."""
+    """Draws a heat map of `value` by `column`, with labels in the cells if they have room."""
     legend = alt.Legend(title=title, labelExpr=label, gradientLength=200, tickCount=2)
     colour = alt.Color("value:Q", scale=scale, legend=legend)
     rects = drawn(cells, alt.MarkDef("rect"), x=x, y=y, color=colour)
     if cells["column"].n_unique() > _MAX_TEXT_COLUMNS:
         return rects
-    mark = alt.MarkDef("text", fontSize=10, color=_INK)
-    texts = drawn(cells, mark, x=x, y=y, text="text:N", detail="value:Q")
+    mark = alt.MarkDef("text", text=alt.expr(label), fontSize=10, color=_INK)
+    texts = drawn(cells, mark, x=x, y=y, detail="value:Q")
     return alt.layer(rects, texts).properties(height=alt.Step(22))
 
 
