@@ -111,11 +111,10 @@ class Definition(NamedTuple):
     @property
     def takes(self) -> Mapping[str, Parameter]:
         """All parameters, including `by`, and the bounds and the engine of every report."""
-        if self.by is None:
-            return {**self.parameters, **COMMON_PARAMETERS}
         meaning = f"the keys to group by, from {', '.join(self.among)}"
         by = Parameter("keys", meaning, self.by, self.among)
-        return {"by": by, **self.parameters, **COMMON_PARAMETERS}
+        own = self.parameters if self.by is None else {"by": by, **self.parameters}
+        return {**own, **COMMON_PARAMETERS}
 
     @property
     def has_amounts(self) -> bool:
@@ -138,42 +137,33 @@ class Comment(NamedTuple):
     """The comment at the beginning of an SQL file: its text, and what the last lines declare."""
 
     text: str
-    parameters: Mapping[str, Parameter]
-    columns: Mapping[str, Column]
+    parameters: dict[str, Parameter]
+    columns: dict[str, Column]
 
 
 def comment_in(text: str, file: str) -> Comment:
     """Reads the comment of an SQL file. Raises ValueError with the file and line of a mistake."""
     lines = takewhile(lambda line: line.startswith("--"), text.splitlines())
     words, _, declared = "\n".join(lines).rpartition("\n--\n")
-    parameters: dict[str, Parameter] = {}
-    columns: dict[str, Column] = {}
+    comment = Comment(words, {}, {})
     for line in declared.splitlines():
         found = _DECLARATION.fullmatch(line)
         sign, name, kind, optional, default, meaning = found.groups("") if found else [""] * 6
-        parameter = _parameter(kind, bool(optional), default, meaning) if sign else None
-        if name in (parameters if sign else columns):
+        if name in (comment.parameters if sign else comment.columns):
             raise ValueError(f"sql/{file}.sql: {line!r} declares a name again")
-        if parameter is not None:
-            parameters[name] = parameter
+        choices = tuple(kind.split(" or "))
+        if sign and len(choices) > 1:
+            comment.parameters[name] = Parameter("choice", meaning, choices[0], choices)
+        elif sign and kind in PARAMETER_TYPES:
+            value = json.loads(default or "null")
+            is_required = not (optional or default)
+            comment.parameters[name] = Parameter(kind, meaning, value, is_required=is_required)
         elif not sign and kind in UNITS and not optional and not default:
-            columns[name] = Column(kind, meaning)
+            comment.columns[name] = Column(kind, meaning)
         else:
             forms = '"-- name (unit): meaning" nor "-- $name (type = default): meaning"'
             raise ValueError(f"sql/{file}.sql: {line!r} is neither {forms}")
-    return Comment(words, parameters, columns)
-
-
-def _parameter(kind: str, is_optional: bool, default: str, meaning: str) -> Parameter | None:
-    """Returns a declared parameter, or None for an unknown type."""
-    if " or " in kind:
-        choices = tuple(kind.split(" or "))
-        return Parameter("choice", meaning, choices[0], choices)
-    if kind not in PARAMETER_TYPES:
-        return None
-    if default:
-        return Parameter(kind, meaning, json.loads(default))
-    return Parameter(kind, meaning, is_required=not is_optional)
+    return comment
 
 
 @cache

@@ -31,7 +31,13 @@ class Reports(Runner):
 
 
 def _method(definition: Definition) -> Callable[..., Report]:
-    signature = _signature(definition)
+    positional, keyword = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+    arguments = [Parameter("self", positional)]
+    for name, each in definition.takes.items():
+        kind = keyword if name in COMMON_PARAMETERS else positional
+        default = Parameter.empty if each.is_required else each.default
+        arguments.append(Parameter(name, kind, default=default, annotation=each.annotation))
+    signature = Signature(arguments, return_annotation="Report")
 
     def method(self: Runner, *given: Any, **named: Any) -> Report:
         _, *own = signature.bind(self, *given, **named).arguments.items()
@@ -42,17 +48,6 @@ def _method(definition: Definition) -> Callable[..., Report]:
     method.__doc__ = _docstring(definition)
     method.__signature__ = signature  # type: ignore[attr-defined]
     return method
-
-
-def _signature(definition: Definition) -> Signature:
-    arguments = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
-    for name, each in definition.takes.items():
-        kind = (
-            Parameter.KEYWORD_ONLY if name in COMMON_PARAMETERS else Parameter.POSITIONAL_OR_KEYWORD
-        )
-        default = Parameter.empty if each.is_required else each.default
-        arguments.append(Parameter(name, kind, default=default, annotation=each.annotation))
-    return Signature(arguments, return_annotation="Report")
 
 
 def _docstring(definition: Definition) -> str:
