@@ -25,18 +25,12 @@ _STEPS |= {"year": "1y", "decade": "10y", "century": "100y"}
 _LAST = datetime.max.replace(tzinfo=UTC)
 #: The axis with a row for each series.
 ROWS = alt.Y("series", title=None)
-#: The maximum number of rows for which lines have points, so that a single value is visible.
-_MAX_LINE_POINTS = 60
 #: The share of one series from which on the others would be invisible in a stack.
 _DOMINATES = 0.985
 #: The ratio of the largest value to the median from which on the scale is logarithmic.
 _LOG_RATIO = 60
 #: The maximum number of powers of ten, ticks and dates on an axis.
 _MAX_POWERS, _MAX_TICKS, _MAX_DATES = 8, 5, 6
-#: A legend has four columns if all labels are this short, else two.
-_SHORT_LABEL_LENGTH = 12
-#: The width of a legend symbol in pixels.
-_SYMBOL = 30
 #: The maximum number of columns of a heat map whose cells have room for text.
 _MAX_TEXT_COLUMNS = 14
 _INK = alt.expr("luminance(scale('color', datum.value)) > 0.22 ? '#000' : '#fff'")
@@ -45,6 +39,11 @@ LABEL = (
     "datum.value == 0 ? '0' : abs(datum.value) >= 1e15 || abs(datum.value) < 1e-3 "
     "? format(datum.value, '~e') : abs(datum.value) < 1 ? format(datum.value, '~r') "
     ": replace(replace(format(datum.value, '~s'), 'G', 'bn'), 'T', 'tn')"
+)
+#: Labels of ratios as percentages.
+PERCENT = (
+    "abs(datum.value) < 10 ? format(datum.value, '~%') "
+    ": replace(format(datum.value * 100, '~s'), 'G', 'bn') + '%'"
 )
 #: Labels of dates, and of times except midnight.
 _TIME = "utcFormat(datum.value, datum.value % 86400000 ? '%Y-%m-%d %H:%M' : '%Y-%m-%d')"
@@ -112,6 +111,22 @@ def durations(values: pl.Series, title: str) -> dict[str, Any]:
     }
 
 
+def rates(values: pl.Series, title: str) -> dict[str, Any]:
+    """Returns a scale of shares and its axis, from 0, 50 or 90 % to 100 %."""
+    low = next(low for low in (0.9, 0.5, 0) if min(values) >= low)
+    axis = alt.Axis(title=title, format="~%", values=[low, (low + 1) / 2, 1])
+    return {"axis": axis, "scale": alt.Scale(domain=[low, 1])}
+
+
+def places(names: list[str]) -> alt.Y:
+    """Returns the axis of rows from top to bottom, in which bars reach from `place` to `top`."""
+    middles = [place + 0.5 for place in range(len(names))]
+    label = f"{json.dumps(names)}[floor(datum.value)]"
+    axis = alt.Axis(title=None, values=middles, labelExpr=label, grid=False, ticks=False)
+    scale = alt.Scale(domain=[0, len(names)], reverse=True, nice=False)
+    return alt.Y("place:Q", scale=scale, axis=axis)
+
+
 def too_short(values: pl.Series) -> list[str]:
     """Returns a note on times below a millisecond, if there are any."""
     negative = int((values < 0).sum())
@@ -162,12 +177,12 @@ def colour_of(frame: pl.DataFrame) -> alt.Color:
 
 def coloured(column: str, colours: Mapping[str, str]) -> alt.Color:
     """Returns the colour encoding of a column with these colours by name, with a legend."""
-    columns = 4 if max(map(len, colours)) <= _SHORT_LABEL_LENGTH else 2
+    columns = 4 if max(map(len, colours)) <= 12 else 2
     return alt.Color(
         f"{column}:N",
         title=None,
         scale=alt.Scale(domain=list(colours), range=list(colours.values())),
-        legend=alt.Legend(columns=columns, labelLimit=PANEL // columns - _SYMBOL),
+        legend=alt.Legend(columns=columns, labelLimit=PANEL // columns - 30),  # without symbols
     )
 
 
@@ -201,7 +216,8 @@ def volume_of(
 
 def lines(frame: pl.DataFrame, measure: str, scaled: Mapping[str, Any], when: alt.X) -> alt.Chart:
     """Draws the measure of each series as a line over the periods."""
-    mark = alt.MarkDef("line", strokeWidth=1.8, point=len(frame) <= _MAX_LINE_POINTS)
+    # Points, so that a single value is visible.
+    mark = alt.MarkDef("line", strokeWidth=1.8, point={"size": 15})
     y = alt.Y(f"{measure}:Q", **scaled)
     return drawn(frame, mark, x=when, y=y, color=colour_of(frame))
 
