@@ -25,8 +25,8 @@ WITH daily AS (
   -- of its first claim to the last day of any
   SELECT keys, day, value, 1 AS days, NULL::TIMESTAMP AS first, NULL::TIMESTAMP AS last FROM daily
   UNION ALL
-  SELECT keys, NULL, 0, date_diff('day', min(day), max(newest)) + 1 - count(*), min(day), max(newest)
-  FROM daily CROSS JOIN (SELECT max(day) AS newest FROM daily) AS everywhere
+  SELECT keys, NULL, 0, date_diff('day', min(day), max(until)) + 1 - count(*), min(day), max(until)
+  FROM daily CROSS JOIN (SELECT max(day) AS until FROM daily) AS everywhere
   GROUP BY keys
 ), ranked AS (
   SELECT
