@@ -1,8 +1,9 @@
 """The definitions of all reports: their keys, and what the comments of their SQL files declare.
 
-The methods of `svc.reports`, the commands, the stub and the tables of the documentation are
-generated from these definitions. To add a report, add `sql/<name>.sql`, an entry, a function in
-`plots/drawings.py` and a test. The SQL file begins with a comment of this form::
+The methods of `svc.reports`, the commands and the table of the documentation are generated from
+these definitions. To add a report, add `sql/<name>.sql`, an entry, a function in
+`plots/drawings.py` and a test, and run `make generate`. The SQL file begins with a comment of this
+form::
 
     -- TITLE
     -- QUESTION?
