@@ -179,13 +179,9 @@ PARTS: Sequence[Part] = (
     Part(REPORTS["anomalies"], {"measure": "amount"}, _days),
 )
 #: Every report without required parameters; claims also by status.
-EVERY: Sequence[Part] = (
-    Part(REPORTS["claims_summary"], {}),
-    Part(REPORTS["claims_summary"], {"by": ("status", "day")}),
-    *(
-        Part(definition, {})
-        for definition in REPORTS.values()
-        if definition is not REPORTS["claims_summary"]
-        and not any(each.is_required for each in definition.parameters.values())
-    ),
-)
+EVERY = [
+    Part(definition, {})
+    for definition in REPORTS.values()
+    if not any(each.is_required for each in definition.parameters.values())
+]
+EVERY.insert(1, Part(REPORTS["claims_summary"], {"by": ("status", "day")}))

@@ -151,16 +151,6 @@ def _require_drawing(purpose: str) -> None:
 
 
 #: The arguments that `over` shows, and the word before each.
-_WORDS = {
-    "id": "of",
-    "group": "group",
-    "month": "in",
-    "since": "from",
-    "until": "before",
-    "as_of": "as of",
-    "percentile": "percentile",
-    "tolerance": "tolerance",
-    "band": "band",
-    "measure": "measure",
-    "least": "at least",
-}
+_WORDS = {"id": "of", "group": "group", "month": "in", "since": "from", "until": "before"}
+_WORDS |= {"as_of": "as of", "percentile": "percentile", "tolerance": "tolerance"}
+_WORDS |= {"band": "band", "measure": "measure", "least": "at least"}

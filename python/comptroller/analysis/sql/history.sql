@@ -93,7 +93,5 @@ SELECT at, record, id, event, asset, amount, actor, detail
 FROM events
 WHERE ($since IS NULL OR at >= $since) AND ($until IS NULL OR at < $until)
 ORDER BY
-  at,
-  record,
-  id,
+  at, record, id,
   CASE event WHEN 'created' THEN 0 WHEN 'submitted' THEN 1 WHEN 'made good' THEN 3 ELSE 2 END

@@ -23,10 +23,7 @@ WITH counted_keys AS (
   WHERE counted > 0 AND (waiting > 0 OR ranks IS NULL)
 ), at_risk_rows AS (
   SELECT
-    number,
-    counted,
-    took,
-    timed.ended,
+    number, counted, took, timed.ended,
     counted + 1 - row_number() OVER (PARTITION BY number ORDER BY took, timed.ended DESC)
       AS at_risk,
     sum(CASE WHEN timed.ended THEN 0 ELSE 1 END)
