@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from comptroller.analysis.parameters import COMMON_PARAMETERS, Parameter
 from comptroller.analysis.registry import REPORTS, Definition
 from writing import docstring, module
@@ -41,11 +43,29 @@ def reports_module() -> str:
 
 
 def _method(definition: Definition) -> str:
-    takes = definition.takes
-    own = [name for name in takes if name not in COMMON_PARAMETERS]
-    written = {name: _written(name, each) for name, each in takes.items()}
-    parameters = ["self", *(written[name] for name in own), "*"]
-    parameters += [written[name] for name in COMMON_PARAMETERS]
+    takes = [f"{name}: {_type(each)}" for name, each in definition.takes.items()]
+    own = len(takes) - len(COMMON_PARAMETERS)
+    parameters = ", ".join(["self", *takes[:own], "*", *takes[own:]])
+    bounds = _members(COMMON_PARAMETERS)
+    given = ", ".join([*_members(list(definition.takes)[:own]), "**bounds"])
+    return (
+        f"    def {definition.name}({parameters}) -> Report:\n{_docstring(definition)}\n"
+        f"        bounds = {{{', '.join(bounds)}}}\n"
+        f'        return self.run(REPORTS["{definition.name}"], {{{given}}})\n'
+    )
+
+
+def _type(parameter: Parameter) -> str:
+    default = "" if parameter.is_required else f" = {parameter.default!r}"
+    return f"{parameter.annotation}{default}"
+
+
+def _members(names: Iterable[str]) -> list[str]:
+    return [f'"{name}": {name}' for name in names]
+
+
+def _docstring(definition: Definition) -> str:
+    arguments = [(name, each.description) for name, each in definition.takes.items()]
     columns = [
         (name, f"{column.meaning} ({column.unit})") for name, column in definition.columns.items()
     ]
@@ -53,22 +73,7 @@ def _method(definition: Definition) -> str:
         more = ("asset",) if definition.has_amounts else definition.keys
         keys = ("the keys of `by`; a period is its start in UTC", *more)
         columns.insert(0, ("keys", ", ".join(keys)))
-    arguments = [(name, each.description) for name, each in takes.items()]
-    said = docstring(
-        8, definition.question, definition.formula, arguments=arguments, columns=columns
-    )
-    bounds = ", ".join(f'"{name}": {name}' for name in COMMON_PARAMETERS)
-    given = ", ".join([*(f'"{name}": {name}' for name in own), "**bounds"])
-    return (
-        f"    def {definition.name}({', '.join(parameters)}) -> Report:\n{said}\n"
-        f"        bounds = {{{bounds}}}\n"
-        f'        return self.run(REPORTS["{definition.name}"], {{{given}}})\n'
-    )
-
-
-def _written(name: str, parameter: Parameter) -> str:
-    default = "" if parameter.is_required else f" = {parameter.default!r}"
-    return f"{name}: {parameter.annotation}{default}"
+    return docstring(8, definition.question, definition.formula, arguments, columns=columns)
 
 
 def table() -> str:
