@@ -224,18 +224,17 @@ def _expand_aggregates(tree: exp.Query, aggregates: Mapping[str, str]) -> None:
         if not isinstance(window, exp.Window):
             call.replace(aggregate)
             continue
-        whole = exp.Paren(this=aggregate)
-        for part in list(whole.find_all(exp.AggFunc)):
+        holder = exp.Paren(this=aggregate)  # because only a node with a parent can be replaced
+        for part in list(holder.find_all(exp.AggFunc)):
             over = window.copy()
             part.replace(over)
             over.set("this", part)
-        window.replace(whole)
+        window.replace(holder.this)
 
 
 def _declared(tree: exp.Query, types: Mapping[str, str]) -> exp.Query:
     """Wraps a query to cast its columns to the declared types; keeps its order."""
-    order = tree.args.get("order")
-    tree.set("order", None)
+    order = tree.args.pop("order", None)
     casts = [
         exp.alias_(exp.cast(exp.column(identifier(name)), type, dialect=DuckDB), identifier(name))
         for name, type in types.items()
