@@ -173,41 +173,38 @@ def columns_in(file: str) -> Mapping[str, Column]:
     return comment_in(text_of(file), file).columns
 
 
-def _report(name: str) -> Definition:
-    """Returns the definition that the comment of an SQL file has, without keys."""
+def _report(name: str, **more: Any) -> Definition:
+    """Returns the definition that the comment of an SQL file has, and more members of it."""
     text, parameters, columns = comment_in(text_of(name), name)
     found = _TEXTS.fullmatch(text)
     if found is None:
         raise ValueError(f"sql/{name}.sql: does not begin as the documentation of this module says")
     title, question, empty, formula = found.groups()
     formula = " ".join(line.removeprefix("-- ") for line in formula.splitlines())
-    return Definition(name, title, question, empty, formula, parameters, columns)
+    return Definition(name, title, question, empty, formula, parameters, columns, **more)
 
 
 #: The definitions by name, in the order of the documentation.
 REPORTS: Mapping[str, Definition] = {
     each.name: each
     for each in (
-        _report("claims_summary")._replace(by=("chain", "day")),
-        _report("confirmation_times")._replace(by=("chain",), also="confirmation_distribution"),
+        _report("claims_summary", by=("chain", "day")),
+        _report("confirmation_times", by=("chain",), also="confirmation_distribution"),
         _report("stuck_claims"),
-        _report("failures")._replace(by=("chain",)),
+        _report("failures", by=("chain",)),
         _report("failing_schedules"),
-        _report("restrictions")._replace(
+        _report(
+            "restrictions",
             by=("month",),
             among=("customer", *PERIODS),
             keys=("type", "set_by", "reason_code"),
             has_one_period=True,
         ),
-        _report("group_statement")._replace(keys=("day",), subject="group"),
-        _report("reconciliation")._replace(keys=("group", "month")),
-        _report("cohort")._replace(keys=("month", "age_months")),
-        _report("anomalies")._replace(
-            by=("chain",), among=tuple(key for key in CLAIM_KEYS if key not in PERIODS)
-        ),
-        _report("orchestration_flow")._replace(
-            keys=("source_asset", "destination_asset", "status")
-        ),
-        _report("history")._replace(subject="id", is_lenient=True),
+        _report("group_statement", keys=("day",), subject="group"),
+        _report("reconciliation", keys=("group", "month")),
+        _report("cohort", keys=("month", "age_months")),
+        _report("anomalies", by=("chain",), among=CLAIM_KEYS[: -len(PERIODS)]),
+        _report("orchestration_flow", keys=("source_asset", "destination_asset", "status")),
+        _report("history", subject="id", is_lenient=True),
     )
 }
